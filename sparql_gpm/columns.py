@@ -1,0 +1,101 @@
+"""Events and solutions as columns of term ids.
+
+An id is meaningful only with its dictionary; 0 is "unbound" and no term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+UNBOUND = 0
+
+
+def as_ids(values: Sequence[int] | NDArray[np.int64]) -> Ids:
+    """A contiguous int64 column: the one door through which arrays enter kernels."""
+    return np.ascontiguousarray(values, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """n events with m triples in all, in CSR form.
+
+    times       int64[n], nanoseconds since the epoch, UTC
+    streams     int64[n], which stream each event is on, by the runtime's numbering
+    names       n graph names, as IRI text without brackets
+    offsets     int64[n+1]; event i has the triples offsets[i]:offsets[i+1]
+    subjects, predicates, objects   int64[m] term ids
+    """
+
+    times: Ids
+    streams: Ids
+    names: Sequence[str]
+    offsets: Ids
+    subjects: Ids
+    predicates: Ids
+    objects: Ids
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def event_of_triple(self) -> Ids:
+        """int64[m]: the index of the event that each triple belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
+
+    def take(self, events: Ids) -> EventBatch:
+        """The batch of these events, in this order; O(triples taken)."""
+        counts = np.diff(self.offsets)[events]
+        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        starts = self.offsets[:-1][events]
+        rows = np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1], dtype=np.int64)
+        return EventBatch(
+            self.times[events],
+            self.streams[events],
+            [self.names[i] for i in events.tolist()],
+            offsets,
+            self.subjects[rows],
+            self.predicates[rows],
+            self.objects[rows],
+        )
+
+    @staticmethod
+    def concatenate(batches: Sequence[EventBatch]) -> EventBatch:
+        """All events of the batches, one batch after the other; at least one batch."""
+        if len(batches) == 1:
+            return batches[0]
+        counts = np.concatenate([np.diff(batch.offsets) for batch in batches])
+        return EventBatch(
+            np.concatenate([batch.times for batch in batches]),
+            np.concatenate([batch.streams for batch in batches]),
+            [name for batch in batches for name in batch.names],
+            np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            np.concatenate([batch.subjects for batch in batches]),
+            np.concatenate([batch.predicates for batch in batches]),
+            np.concatenate([batch.objects for batch in batches]),
+        )
+
+    @staticmethod
+    def empty() -> EventBatch:
+        """No event."""
+        none = np.zeros(0, dtype=np.int64)
+        return EventBatch(none, none, [], np.zeros(1, dtype=np.int64), none, none, none)
+
+
+@dataclass(frozen=True, slots=True)
+class Solutions:
+    """A set of solution mappings per event: distinct rows, sorted by event.
+
+    events      int64[k], the index in the batch of the event that a row belongs to
+    columns     variable → int64[k] term ids, UNBOUND where the mapping leaves it so
+    """
+
+    events: Ids
+    columns: Mapping[str, Ids]
+
+    def __len__(self) -> int:
+        return len(self.events)

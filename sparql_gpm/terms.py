@@ -1,0 +1,56 @@
+"""RDF terms as values, and their canonical N-Triples text (RDF 1.1 Concepts, Section 3).
+
+Two terms are `sameTerm` iff they are equal here, iff their texts are equal. Language tags are held
+in lower case; a plain literal carries `xsd:string`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+XSD_STRING = XSD + "string"
+RDF_LANG_STRING = RDF + "langString"
+
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
+
+
+@dataclass(frozen=True, slots=True)
+class IRI:
+    """An IRI, absolute and without angle brackets."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlankNode:
+    """A blank node; its label is unique in the process once the reader has scoped it to its event."""
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A literal with its lexical form untouched; `language` is "" unless the datatype is rdf:langString."""
+
+    lexical: str
+    datatype: str = XSD_STRING
+    language: str = ""
+
+
+Term = IRI | BlankNode | Literal
+
+
+def to_ntriples(term: Term) -> str:
+    """The canonical N-Triples text of a term."""
+    match term:
+        case IRI(value):
+            return f"<{value}>"
+        case BlankNode(label):
+            return f"_:{label}"
+        case Literal(lexical, datatype, language):
+            quoted = f'"{lexical.translate(_ESCAPES)}"'
+            if language:
+                return f"{quoted}@{language}"
+            return quoted if datatype == XSD_STRING else f"{quoted}^^<{datatype}>"

@@ -1,0 +1,46 @@
+# Every target makes its own virtual environment first; only Python 3.11 or newer is needed.
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+GRID := out/smart_grid
+EVENTS ?= 5000
+SEED ?= 1
+BENCH ?=
+
+.PHONY: demo test lint format bench clean
+
+demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
+	@$(BIN)/python examples/smart_grid/generate.py --events $(EVENTS) --seed $(SEED) --out $(GRID)
+	@echo "$(EVENTS) events in $(GRID): power.nq, weather.nq, storage.nq; the knowledge base is kb.ttl"
+	@echo "query: examples/smart_grid/query.rq"
+	@$(BIN)/spaseq run examples/smart_grid/query.rq \
+	    --stream S1=$(GRID)/power.nq --stream S2=$(GRID)/weather.nq --stream S3=$(GRID)/storage.nq \
+	    --kb http://smartgrid.org/db=$(GRID)/kb.ttl --format table
+
+test: $(READY)  ## every test
+	$(BIN)/python -m pytest
+
+lint: $(READY)  ## style, format, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(READY)  ## rewrite the files in the one format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)  ## the whole way and its peers; BENCH="--quads 1000000 --runs 5" for a longer one
+	$(BIN)/python benchmarks/whole_way.py $(BENCH)
+
+clean:
+	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml .ci/find-python
+	@python=$$(.ci/find-python) && echo "making $(VENV) with $$python" && "$$python" -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $@

@@ -1,0 +1,112 @@
+"""A description as text for people, for a terminal of 80 to 100 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from spaseq.explain.description import Condition, Description, Edge, PatternPlan, Repetition, State, Stream
+
+_WIDTH = 88
+_INDENT = "  "
+_KINDS = {"start": "start", "step": "", "any-order": "any order", "accept": "match"}
+
+
+def to_text(description: Description) -> str:
+    """Every section that has something to say, in the order in which a query is read."""
+    sections = [
+        (f"query {description.query}", list(_wrapped(description.sentences))),
+        ("streams", list(_streams(description.streams))),
+        ("knowledge bases", [_INDENT + f"<{iri}>" for iri in description.knowledge]),
+        ("window", list(_wrapped([description.window]))),
+        ("partition", list(_wrapped([_partition(description.partition)] if description.partition else []))),
+        ("graph pattern matchers", [line for plan in description.patterns for line in _pattern(plan)]),
+        ("automaton", list(_automaton(description.states, description.edges))),
+        ("contiguity between iterations", list(_repetitions(description.repetitions))),
+        ("evaluator", list(_evaluator(description))),
+    ]
+    shown = sections[:1] + [section for section in sections[1:] if section[1]]
+    return "\n\n".join("\n".join([title, *lines]) for title, lines in shown) + "\n"
+
+
+def _wrapped(paragraphs: Sequence[str], indent: str = _INDENT, hanging: str = "") -> Iterator[str]:
+    """Each paragraph broken into lines; a long IRI is never broken."""
+    for paragraph in paragraphs:
+        yield from textwrap.wrap(
+            paragraph,
+            _WIDTH,
+            initial_indent=indent,
+            subsequent_indent=indent + hanging,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+def _streams(streams: Sequence[Stream]) -> Iterator[str]:
+    width = max((len(stream.name) for stream in streams), default=0)
+    for stream in streams:
+        origin = f"  ({stream.origin})" if stream.origin else ""
+        yield f"{_INDENT}{stream.name:<{width}}  <{stream.iri}>{origin}"
+
+
+def _partition(variables: Sequence[str]) -> str:
+    return "once for each value of " + ", ".join(f"?{name}" for name in variables)
+
+
+def _pattern(pattern: PatternPlan) -> Iterator[str]:
+    variables = " ".join(f"?{name}" for name in pattern.variables) or "no variable"
+    yield from _wrapped([f"{pattern.name} on {', '.join(pattern.streams)} → {variables}"], hanging=_INDENT * 2)
+    for line in pattern.plan:
+        yield _INDENT * 2 + line
+    for condition in pattern.conditions:
+        yield from _condition(condition)
+
+
+def _condition(condition: Condition) -> Iterator[str]:
+    text = " ".join(condition.text.split())
+    yield from _wrapped([f"condition {text}"], _INDENT * 2, _INDENT)
+    yield from _wrapped([f"decided {condition.decided}"], _INDENT * 3, _INDENT)
+
+
+def _automaton(states: Sequence[State], edges: Sequence[Edge]) -> Iterator[str]:
+    """Each state with the moves that leave it below."""
+    digits = max((len(str(state.id)) for state in states), default=1)
+    width = max((len(_move(edge)) for edge in edges), default=0)
+    for state in states:
+        kind = _KINDS[state.kind]
+        shown = f" ({kind})" if kind and kind != state.label else ""
+        yield f"{_INDENT}{state.id:>{digits}}  {' '.join(state.label.split())}{shown}"
+        for edge in edges:
+            if edge.source == state.id:
+                head = f"{_INDENT}{'':{digits}}  └─ {_move(edge):<{width}} → {edge.target}"
+                yield from _with_notes(head, "; ".join(edge.notes), digits)
+
+
+def _move(edge: Edge) -> str:
+    return f"{edge.operator} {edge.label}".strip()
+
+
+def _with_notes(head: str, notes: str, digits: int) -> Iterator[str]:
+    """The notes behind the head, or below it where the line would be too long."""
+    line = f"{head}   {notes}".rstrip()
+    if len(line) <= _WIDTH:
+        yield line
+    else:
+        yield head
+        yield from _wrapped([notes], " " * (digits + 7))
+
+
+def _repetitions(repetitions: Sequence[Repetition]) -> Iterator[str]:
+    width = max((len(repetition.text) for repetition in repetitions), default=0)
+    words = {",": "strict contiguity", ";": "skip till next", ":": "skip till any"}
+    for repetition in repetitions:
+        source = "written" if repetition.written else "by default"
+        symbol = repetition.contiguity
+        yield f"{_INDENT}{repetition.text:<{width}}  {symbol}  {words.get(symbol, symbol)}, {source}"
+
+
+def _evaluator(description: Description) -> Iterator[str]:
+    evaluator = description.evaluator
+    yield from _wrapped([f"{evaluator.name}: {evaluator.reason}"], hanging=_INDENT)
+    for alternative in evaluator.alternatives:
+        yield from _wrapped([f"not {alternative.evaluator}: {alternative.why_not}"], hanging=_INDENT)

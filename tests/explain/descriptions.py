@@ -74,7 +74,7 @@ SMART_GRID = Description(
     ),
     evaluator=Evaluator(
         "nfa",
-        "conditions compare bindings of different steps (?fare2 > PREV(?fare2)), which needs a run per solution mapping",
+        "conditions compare bindings of different steps (?fare2 > PREV(?fare2)): one run per solution mapping",
         (
             Alternative("cea", "the steps are related by more than equality on a key"),
             Alternative("lazy", "';' and ',' need every event in order"),

@@ -9,6 +9,7 @@ GRID := out/smart_grid
 EVENTS ?= 5000
 SEED ?= 1
 BENCH ?=
+PYTEST ?=
 
 .PHONY: demo test lint format bench clean
 
@@ -21,7 +22,7 @@ demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	    --kb http://smartgrid.org/db=$(GRID)/kb.ttl --format table
 
 test: $(READY)  ## every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PYTEST)
 
 lint: $(READY)  ## style, format, types, layers
 	$(BIN)/ruff check .

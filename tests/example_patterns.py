@@ -44,7 +44,8 @@ def read_events(folder: Path, streams: Sequence[str]) -> list[Seen]:
 
 
 def _read_stream(path: Path, stream: str) -> Iterator[Seen]:
-    name, time_ms, subject, facts = "", 0, "", {}
+    name, time_ms, subject = "", 0, ""
+    facts: dict[str, str] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         quad = _QUAD.fullmatch(line)
         assert quad is not None, line

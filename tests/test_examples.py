@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyoxigraph
 import pytest
 
 from tests.example_patterns import (
@@ -30,20 +31,17 @@ from tests.example_patterns import (
 )
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-SUFFIXES = {"nquads": "nq", "trig": "trig"}
 EVENTS, SEED = 5000, 7
 
 
-def generate(
-    example: str, folder: Path, *, events: int = EVENTS, seed: int = SEED, file_format: str = "nquads"
-) -> Path:
-    command = [sys.executable, EXAMPLES / example / "generate.py", "--out", folder]
-    subprocess.run([*command, f"--events={events}", f"--seed={seed}", f"--format={file_format}"], check=True)
+def generate(example: str, folder: Path, *, events: int = EVENTS, file_format: str = "nquads") -> Path:
+    command = [sys.executable, str(EXAMPLES / example / "generate.py"), f"--out={folder}"]
+    subprocess.run([*command, f"--events={events}", f"--seed={SEED}", f"--format={file_format}"], check=True)
     return folder
 
 
 def run_query(query: str, streams: Mapping[str, Path], kb: Mapping[str, Path]) -> list[Expected]:
-    command = [sys.executable, "-c", "from spaseq.cli import main; main()", "run", EXAMPLES / query]
+    command = [sys.executable, "-c", "from spaseq.cli import main; main()", "run", str(EXAMPLES / query)]
     command += [f"--stream={name}={path}" for name, path in streams.items()]
     command += [f"--kb={iri}={path}" for iri, path in kb.items()]
     done = subprocess.run([*command, "--format=ndjson"], capture_output=True, text=True, encoding="utf-8", check=False)
@@ -136,3 +134,24 @@ def test_vessels_leave_the_harbour_to_fish(tmp_path: Path) -> None:
     streams = {"S1": tmp_path / "boats.nq"}
     found = run_query("vessels/query.rq", streams, {"http://harbour.org/db": tmp_path / "kb.ttl"})
     assert_same_rows(found, expected, 19, vessel="vessel46", n="Santa María 46", cname="Fishery 1")
+
+
+def test_a_longer_stream_begins_with_the_shorter_one(tmp_path: Path) -> None:
+    short = generate("stock", tmp_path / "short", events=300) / "trades.nq"
+    long = generate("stock", tmp_path / "long", events=900) / "trades.nq"
+    assert long.read_bytes().startswith(short.read_bytes())
+
+
+@pytest.mark.parametrize("example", sorted(path.parent.name for path in EXAMPLES.glob("*/generate.py")))
+@pytest.mark.parametrize("file_format", ["nquads", "trig"])
+def test_a_generator_writes_as_many_events_as_asked_for_in_time_order(
+    example: str, file_format: str, tmp_path: Path
+) -> None:
+    generate(example, tmp_path, events=400, file_format=file_format)
+    files = [path for path in tmp_path.iterdir() if path.suffix in (".nq", ".trig")]
+    stamps = [
+        [quad.object.value for quad in pyoxigraph.parse(path=path) if quad.graph_name == pyoxigraph.DefaultGraph()]
+        for path in files
+    ]
+    assert sum(map(len, stamps)) == 400
+    assert all(times == sorted(times) for times in stamps)

@@ -1,0 +1,147 @@
+"""The whole way, from N-Quads files to matches in a file: quads per second, and whether memory grows with the stream.
+
+Runs `spaseq run` as a process of its own over smart-grid streams of N, 2N and 4N quads, and its peers over the first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.peers import Measurement, measure_peers
+from examples.event_files import write_example
+from examples.smart_grid.generate import EXAMPLE
+
+ROOT = Path(__file__).resolve().parents[1]
+KB_IRI = "http://smartgrid.org/db"
+STREAM_NAMES = {"S1": "power", "S2": "weather", "S3": "storage"}
+QUADS_PER_EVENT = 5
+SPASEQ = "from spaseq.cli import main; main()"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One size: the median time of its runs, and the largest resident set of them."""
+
+    query: str
+    quads: int
+    events: int
+    matches: int
+    seconds: float
+    rss_mb_max: float
+
+
+def command(query: Path, folder: Path, output: Path) -> list[str]:
+    """The arguments of `spaseq` after the interpreter's own."""
+    streams = [f"--stream={name}={folder / stream}.nq" for name, stream in STREAM_NAMES.items()]
+    kb = f"--kb={KB_IRI}={folder / 'kb.ttl'}"
+    return ["run", str(query), *streams, kb, "--format=ndjson", f"--output={output}"]
+
+
+def measure(query: Path, folder: Path, events: int, runs: int) -> Run:
+    """Run the query `runs` times over the streams in the folder."""
+    output = folder / "matches.ndjson"
+    measured = [time_process([sys.executable, "-c", SPASEQ, *command(query, folder, output)]) for _ in range(runs)]
+    with open(output, encoding="utf-8") as rows:
+        matches = sum(1 for _ in rows)
+    seconds = statistics.median(second for second, _ in measured)
+    return Run(query.stem, events * QUADS_PER_EVENT, events, matches, seconds, max(rss for _, rss in measured))
+
+
+def time_process(arguments: Sequence[str]) -> tuple[float, float]:
+    """Wall-clock seconds and peak resident megabytes of one process; a failing one ends the benchmark."""
+    started = time.perf_counter()
+    process = subprocess.Popen(arguments)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"error: spaseq ended with exit code {process.returncode}")
+    kilobytes = usage.ru_maxrss / 1024 if sys.platform == "darwin" else usage.ru_maxrss
+    return seconds, kilobytes / 1024
+
+
+def profile(query: Path, folder: Path) -> None:
+    """Print the 25 functions with the most time of their own."""
+    stats = folder / "profile.out"
+    arguments = command(query, folder, folder / "matches.ndjson")
+    script = f"import cProfile, sys; sys.argv[1:] = {arguments!r}\ncProfile.run({SPASEQ!r}, {str(stats)!r})"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    show = f"import pstats; pstats.Stats({str(stats)!r}).sort_stats('tottime').print_stats(25)"
+    subprocess.run([sys.executable, "-c", show], check=True)
+
+
+def tables(runs: Sequence[Run], peers: Sequence[Measurement]) -> list[Table]:
+    """The figures as they are shown on a terminal."""
+    own = Table(title="spaseq run, files to matches")
+    for heading in ("query", "quads", "events", "matches", "seconds", "quads/s", "events/s", "peak MB"):
+        own.add_column(heading, justify="left" if heading == "query" else "right")
+    for run in runs:
+        rates = f"{run.quads / run.seconds:,.0f}", f"{run.events / run.seconds:,.0f}"
+        counts = f"{run.quads:,}", f"{run.events:,}", f"{run.matches:,}"
+        own.add_row(run.query, *counts, f"{run.seconds:.2f}", *rates, f"{run.rss_mb_max:.0f}")
+    others = Table(title="peers on the same files: no order, no windows, no sequences")
+    for heading in ("peer", "events", "seconds", "quads/s", "events/s"):
+        others.add_column(heading, justify="left" if heading == "peer" else "right")
+    for peer in peers:
+        rates = f"{peer.quads / peer.seconds:,.0f}", f"{peer.events / peer.seconds:,.0f}"
+        others.add_row(peer.name, f"{peer.events:,}", f"{peer.seconds:.2f}", *rates)
+    return [own, others]
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quads", type=int, default=200_000, metavar="N", help="the smallest stream [200000]")
+    parser.add_argument("--runs", type=int, default=3, metavar="K", help="runs of each size; their median counts [3]")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the generator [1]")
+    parser.add_argument("--query", default="query.rq", metavar="FILE", help="in examples/smart_grid [query.rq]")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures there too")
+    parser.add_argument("--profile", action="store_true", help="profile one run of N quads instead")
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Generate, run, report."""
+    options = arguments()
+    query = ROOT / "examples" / "smart_grid" / options.query
+    events = options.quads // QUADS_PER_EVENT
+    runs: list[Run] = []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        write_example(EXAMPLE, events, options.seed, folder)
+        if options.profile:
+            profile(query, folder)
+            return
+        peers = measure_peers([folder / f"{stream}.nq" for stream in STREAM_NAMES.values()])
+        for count in (events, 2 * events, 4 * events):
+            write_example(EXAMPLE, count, options.seed, folder)
+            runs.append(measure(query, folder, count, options.runs))
+    console = Console(width=shutil.get_terminal_size((120, 24)).columns)
+    for table in tables(runs, peers):
+        console.print(table)
+    if options.json:
+        machine = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
+        figures = {"machine": machine, "runs": [asdict(run) for run in runs], "peers": [asdict(peer) for peer in peers]}
+        options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

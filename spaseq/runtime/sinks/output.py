@@ -1,0 +1,91 @@
+"""The file or standard output below every sink, and what happens when it fails."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+from spaseq.errors import InputError, RunError
+
+_STANDARD_OUTPUT = "standard output"
+
+
+class OutputClosed(BrokenPipeError):
+    """Whoever read the output has gone, as in `| head`: stop, quietly."""
+
+
+class Output:
+    """A destination of UTF-8 text.
+
+    width       columns of the terminal, or None when the output is not one
+    """
+
+    def __init__(self, stream: BinaryIO, name: str = _STANDARD_OUTPUT, *, owned: bool = False) -> None:
+        self._stream = stream
+        self._name = name
+        self._owned = owned
+        self._closed = False
+        self.width: int | None = shutil.get_terminal_size().columns if stream.isatty() else None
+
+    @staticmethod
+    def open(path: Path | None) -> Output:
+        """The file, emptied, or standard output; InputError names the path and the reason."""
+        if path is None:
+            return Output(sys.stdout.buffer)
+        try:
+            return Output(path.open("wb"), str(path), owned=True)
+        except OSError as error:
+            hint = "give a file in a folder that exists and that you may write to"
+            raise InputError(f"cannot write to {path}: {reason(error)}", hint=hint) from error
+
+    def write(self, text: str) -> None:
+        """Write the text and hand it on to the reader."""
+        try:
+            self._stream.write(text.encode("utf-8", "surrogateescape"))
+            self._stream.flush()
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def close(self) -> None:
+        """Close a file of our own; standard output stays open."""
+        if self._closed:
+            return
+        self._closed = True
+        if not self._owned:
+            return
+        try:
+            self._stream.close()
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: OSError) -> Exception:
+        """The exception to raise; after it nothing is written any more, not even at exit."""
+        self._closed = True
+        if self._owned:
+            with contextlib.suppress(OSError):
+                self._stream.close()
+        else:
+            discard_standard_output()
+        if isinstance(error, BrokenPipeError):
+            return OutputClosed()
+        hint = "the rows written so far are there; free some space or choose another --output, and run again"
+        return RunError(f"cannot write to {self._name}: {reason(error)}", hint=hint)
+
+
+def discard_standard_output() -> None:
+    """Send what Python still holds for standard output to nowhere, so that its flush at exit cannot fail."""
+    with contextlib.suppress(OSError, ValueError):
+        target = sys.stdout.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, target)
+        os.close(nowhere)
+
+
+def reason(error: OSError) -> str:
+    """The system's own words for the error, beginning in lower case."""
+    text = error.strerror or str(error)
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,101 @@
+"""Rows as a table for the eye, without holding them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len, set_cell_size
+
+from sparql_gpm.terms import IRI, Term
+from sparql_gpm.times import format_time
+from spaseq.runtime.rows import Row
+from spaseq.runtime.sinks.csv import bare
+from spaseq.runtime.sinks.output import Output
+from spaseq.runtime.sinks.shape import ResultShape, union_of
+
+_SCREENFUL_MAX = 50
+"""Rows that the widths of the columns are taken from."""
+_EVENTS_SHOWN_MAX = 3
+"""Longer repetitions show their first and last event and how many there are."""
+_COLUMN_GAP = "  "
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+class TableSink:
+    """Aligned columns under one header; IRIs are shortened by the prefixes of the queries.
+
+    The widths are those of the first rows that come, at most a screenful: rows are shown at once,
+    however slow the stream. A later cell that is wider pushes its own line only. On a terminal a
+    line is cut at its width; anywhere else nothing is cut.
+    """
+
+    def __init__(self, output: Output, shapes: Sequence[ResultShape]) -> None:
+        self._output = output
+        self._several = len(shapes) > 1
+        self._constructs = any(shape.constructs for shape in shapes)
+        self._variables = union_of([shape.variables for shape in shapes])
+        self._steps = union_of([shape.steps for shape in shapes])
+        # The longest namespace first: `ex:a/` before `ex:`.
+        prefixes = {prefix for shape in shapes for prefix in shape.prefixes}
+        self._prefixes = sorted(prefixes, key=lambda prefix: (-len(prefix[1]), prefix))
+        self._widths: list[int] | None = None
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Show one line per row; the header stands above the first."""
+        if not rows:
+            return
+        lines = [self._cells(row) for row in rows]
+        text = ""
+        if self._widths is None:
+            header = self._header()
+            self._widths = [max(map(cell_len, column)) for column in zip(header, *lines[:_SCREENFUL_MAX], strict=True)]
+            text = self._emphasised(self._line(header)) + self._line(["─" * width for width in self._widths])
+        self._output.write(text + "".join(self._line(cells) for cells in lines))
+
+    def close(self) -> None:
+        """Close the file; a run without any row shows nothing."""
+        self._output.close()
+
+    def _header(self) -> list[str]:
+        fixed = ["query"] if self._several else []
+        graph = ["graph", "triples"] if self._constructs else []
+        return [*fixed, "time", "start", *graph, *(f"?{name}" for name in self._variables), *self._steps]
+
+    def _cells(self, row: Row) -> list[str]:
+        cells = [row.query] if self._several else []
+        cells += [format_time(row.time), format_time(row.start)]
+        if self._constructs:
+            triples = sorted({" ".join(map(self._short, triple)) for triple in row.triples})
+            cells += [self._short(IRI(row.graph)) if row.graph is not None else "", " . ".join(triples)]
+        bindings, events = dict(row.bindings), dict(row.events)
+        cells += [self._short(bindings[name]) if name in bindings else "" for name in self._variables]
+        return cells + [self._events(events.get(step, ())) for step in self._steps]
+
+    def _events(self, names: Sequence[str]) -> str:
+        short = [self._short(IRI(name)) for name in names]
+        if len(short) <= _EVENTS_SHOWN_MAX:
+            return " ".join(short)
+        return f"{short[0]} … {short[-1]} ({len(short)})"
+
+    def _short(self, term: Term) -> str:
+        if isinstance(term, IRI):
+            for prefix, namespace in self._prefixes:
+                local = term.value.removeprefix(namespace)
+                if namespace and local and local != term.value and not set(local) & set("/#"):
+                    return f"{prefix}:{local}"
+        return bare(term).translate(_VISIBLE)
+
+    def _line(self, cells: Sequence[str]) -> str:
+        assert self._widths is not None
+        padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, self._widths, strict=True)]
+        line = _COLUMN_GAP.join(padded).rstrip()
+        if self._output.width is not None and cell_len(line) > self._output.width:
+            line = set_cell_size(line, self._output.width - 1) + "…"
+        return line + "\n"
+
+    def _emphasised(self, line: str) -> str:
+        return f"{_BOLD}{line.rstrip()}{_PLAIN}\n" if self._output.width is not None else line
+
+
+_VISIBLE = {code: " " if chr(code) in "\n\r\t" else "�" for code in (*range(32), *range(127, 160))}
+"""Control characters would break the table, or drive the terminal."""

@@ -1,0 +1,85 @@
+"""Rows as TriG, one named graph per row, stamped as every stream is: the output can be read again.
+
+A row of a CONSTRUCT query is its graph. A row of a SELECT query is a graph about one blank node:
+
+    <urn:spaseq:match:Q1:0> prov:generatedAtTime "2026-01-01T00:00:20Z"^^xsd:dateTime .
+    <urn:spaseq:match:Q1:0> {
+      [ a <urn:spaseq:vocabulary:Match> ;
+        <urn:spaseq:vocabulary:query> "Q1" ;
+        prov:startedAtTime "2026-01-01T00:00:10Z"^^xsd:dateTime ;
+        prov:endedAtTime "2026-01-01T00:00:20Z"^^xsd:dateTime ;
+        <urn:spaseq:variable:house> <http://example.org/H1> ;     one property per bound variable
+        <urn:spaseq:step:B> ( <urn:e2> <urn:e3> ) ;               one list per step, in order
+        prov:wasDerivedFrom <urn:e2> , <urn:e3> ] .               every event of the match
+    }
+
+The number at the end counts the rows of a query from 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
+
+from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
+from sparql_gpm.times import format_time
+from spaseq.runtime.rows import Row, ntriples_lines
+from spaseq.runtime.sinks.output import Output
+
+PROV = "http://www.w3.org/ns/prov#"
+VOCABULARY = "urn:spaseq:vocabulary:"
+VARIABLE = "urn:spaseq:variable:"
+STEP = "urn:spaseq:step:"
+
+
+class TrigSink:
+    """One named graph per row; its time stands in the default graph, right before it."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._rows: Counter[str] = Counter()
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write one graph per row."""
+        if rows:
+            self._output.write("".join(self._block(row) for row in rows))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._output.close()
+
+    def _block(self, row: Row) -> str:
+        if row.graph is not None:
+            return _named_graph(row.graph, row.time, ntriples_lines(row.triples))
+        number = self._rows[row.query]
+        self._rows[row.query] += 1
+        name = quote(row.query, safe="", errors="surrogateescape")
+        return _named_graph(f"urn:spaseq:match:{name}:{number}", row.time, [_description(row)])
+
+
+def _named_graph(name: str, time: int, statements: Sequence[str]) -> str:
+    body = "".join(f"  {statement}\n" for statement in statements)
+    return f"<{name}> <{PROV}generatedAtTime> {_date_time(time)} .\n<{name}> {{\n{body}}}\n"
+
+
+def _description(row: Row) -> str:
+    """The statement that describes a match, about an unlabelled blank node."""
+    return "[ " + " ;\n    ".join(_properties(row)) + " ] ."
+
+
+def _properties(row: Row) -> Iterator[str]:
+    yield f"a <{VOCABULARY}Match>"
+    yield f"<{VOCABULARY}query> {to_ntriples(Literal(row.query))}"
+    yield f"<{PROV}startedAtTime> {_date_time(row.start)}"
+    yield f"<{PROV}endedAtTime> {_date_time(row.time)}"
+    for variable, term in row.bindings:
+        yield f"<{VARIABLE}{variable}> {to_ntriples(term)}"
+    for step, names in row.events:
+        yield f"<{STEP}{step}> ( {' '.join(to_ntriples(IRI(name)) for name in names)} )"
+    events = dict.fromkeys(to_ntriples(IRI(name)) for _, names in row.events for name in names)
+    yield f"<{PROV}wasDerivedFrom> {' , '.join(events)}"
+
+
+def _date_time(time: int) -> str:
+    return to_ntriples(Literal(format_time(time), XSD + "dateTime"))

@@ -74,7 +74,9 @@ def _store_per_event(files: Sequence[Path]) -> tuple[int, int]:
     for event in islice(_graphs(files), STORE_EVENTS_MAX):
         store = pyoxigraph.Store()
         store.extend(pyoxigraph.Quad(*quad.triple) for quad in event)
-        sum(1 for _ in store.query(POWER))
+        solutions = store.query(POWER)
+        assert isinstance(solutions, pyoxigraph.QuerySolutions)
+        list(solutions)
         events, quads = events + 1, quads + 1 + len(event)
     return events, quads
 
@@ -86,6 +88,6 @@ def _rdflib_per_event(files: Sequence[Path]) -> tuple[int, int]:
     for event in islice(_graphs(files), RDFLIB_EVENTS_MAX):
         graph = rdflib.Graph()
         graph.parse(data="\n".join(f"{quad.triple} ." for quad in event), format="nt")
-        sum(1 for _ in graph.query(prepared))
+        list(graph.query(prepared).bindings)
         events, quads = events + 1, quads + 1 + len(event)
     return events, quads

@@ -1,0 +1,113 @@
+"""The rules of the house that a machine can check: layers, cycles, sizes, docstrings, nothing of one machine."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from importlinter import cli as import_linter
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("spaseq", "sparql_gpm", "automata", "kb")
+OTHER_FOLDERS = ("tests", "examples", "benchmarks", ".ci", "docs")
+FUNCTION_LINES_MAX = 70
+FILE_LINES_MAX = 400
+MACHINE_PATH = re.compile(r"(?<![\w.$~{<:/-])/(?:work|home|root|Users|farm|tmp|mnt)/\w")
+GENERIC_NAMES = re.compile(r"(^|_)(utils?|helpers?|managers?|handlers?|misc|common)(_|$)")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def source_files(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def trees(*folders: str) -> Iterator[tuple[Path, ast.Module]]:
+    for path in source_files(*folders):
+        yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def text_files() -> Iterator[Path]:
+    """What the project consists of: its folders without caches, and the files at its top."""
+    candidates = [path for folder in (*PACKAGES, *OTHER_FOLDERS) for path in (ROOT / folder).rglob("*")]
+    for path in [*candidates, *ROOT.glob("*")]:
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".gz", ".png", ".pyc"):
+            yield path
+
+
+def public_definitions(tree: ast.Module) -> Iterator[Function | ast.ClassDef]:
+    """Module-level functions and classes, and the methods of classes, whose names have no underscore before them."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node
+            yield from (item for item in node.body if isinstance(item, Function) and _is_documented_alone(item))
+        elif isinstance(node, Function) and _is_documented_alone(node):
+            yield node
+
+
+def _is_documented_alone(node: Function) -> bool:
+    """Overloads, overrides and property setters are documented elsewhere."""
+    decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+    elsewhere = ("overload", "override")
+    return not node.name.startswith("_") and not any(name.endswith((*elsewhere, ".setter")) for name in decorators)
+
+
+def test_imports_keep_every_contract_of_pyproject() -> None:
+    assert import_linter.lint_imports(str(ROOT / "pyproject.toml"), cache_dir=None, no_cache=True) == 0
+
+
+def test_no_function_is_longer_than_it_may_be() -> None:
+    lengths = {
+        f"{path}:{node.lineno} {node.name}": 1 + (node.end_lineno or node.lineno) - node.lineno
+        for path, tree in trees(*PACKAGES, *OTHER_FOLDERS)
+        for node in ast.walk(tree)
+        if isinstance(node, Function)
+    }
+    assert {function: lines for function, lines in lengths.items() if lines > FUNCTION_LINES_MAX} == {}
+
+
+def test_no_source_file_is_longer_than_it_may_be() -> None:
+    sizes = {path: path.read_text(encoding="utf-8").count("\n") for path in source_files(*PACKAGES)}
+    assert {str(path.relative_to(ROOT)): size for path, size in sizes.items() if size > FILE_LINES_MAX} == {}
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    missing = [
+        f"{path}:{node.lineno} {node.name}"
+        for path, tree in trees(*PACKAGES)
+        for node in public_definitions(tree)
+        if ast.get_docstring(node) is None
+    ]
+    assert missing == []
+
+
+def test_every_module_says_what_it_is() -> None:
+    every = trees(*PACKAGES, "examples", "benchmarks")
+    assert [str(path) for path, tree in every if tree.body and ast.get_docstring(tree) is None] == []
+
+
+def test_modules_are_named_after_the_thing_they_hold() -> None:
+    assert [str(path) for path in source_files(*PACKAGES) if GENERIC_NAMES.search(path.stem)] == []
+
+
+def test_no_file_contains_the_path_of_a_machine() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in text_files()
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if MACHINE_PATH.search(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("word", ["TODO", "FIXME", "NotImplementedError", "pytest.mark.skip", "pytest.skip", "xfail"])
+def test_nothing_is_left_for_later(word: str) -> None:
+    files = [path for path in source_files(*PACKAGES, *OTHER_FOLDERS) if path != Path(__file__)]
+    assert [str(path) for path in files if word in path.read_text(encoding="utf-8")] == []
+
+
+def test_every_package_tells_type_checkers_that_it_is_typed() -> None:
+    assert [name for name in PACKAGES if not (ROOT / name / "py.typed").exists()] == []

@@ -1,0 +1,177 @@
+"""Case folders: a query, its streams and KBs, and the rows that must come out.
+
+A folder holds `query.rq` (further `*.rq` are queries whose REGISTERed stream it reads), the streams
+`S1.trig`, `S2.nq`, … by their names in the query, `kb*.ttl` whose first line is `# KB <iri>`,
+`expected.ndjson` and `about.txt`. Rows compare as multisets of time, start, bindings (or triples)
+and events; blank nodes only as "bnode", derived graphs only as "derived".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph
+
+from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, Term
+from tests.conformance.times import from_iso, to_iso
+from tests.reference.api import Arrivals, Row
+from tests.reference.stream import Triples
+
+OWN = Path(__file__).parent / "cases"
+TIME_PREDICATE = "http://www.w3.org/ns/prov#generatedAtTime"
+STREAM_SUFFIXES = (".trig", ".nq")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One folder."""
+
+    folder: Path
+
+    @property
+    def queries(self) -> list[Path]:
+        """`query.rq` first, then those it reads."""
+        return sorted(self.folder.glob("*.rq"), key=lambda path: (path.stem != "query", path.name))
+
+    @property
+    def streams(self) -> dict[str, Path]:
+        """Stream files by the stream's name in the query."""
+        return {path.stem: path for path in sorted(self.folder.iterdir()) if path.suffix in STREAM_SUFFIXES}
+
+    @property
+    def kbs(self) -> dict[str, Path]:
+        """KB files by IRI."""
+        found = {}
+        for path in sorted(self.folder.glob("kb*.ttl")):
+            first = path.read_text(encoding="utf-8").splitlines()[0]
+            found[first[first.index("<") + 1 : first.index(">")]] = path
+        return found
+
+    @property
+    def expected(self) -> list[dict[str, Any]]:
+        """The rows, as JSON objects."""
+        lines = (self.folder / "expected.ndjson").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def case_folders(*roots: Path | None) -> list[Case]:
+    """Every case below the given folders."""
+    return [Case(path.parent) for root in roots if root is not None for path in sorted(root.glob("*/query.rq"))]
+
+
+def shared_root() -> Path | None:
+    """The folder that SPASEQ_CASES names, if any."""
+    named = os.environ.get("SPASEQ_CASES")
+    return Path(named) if named else None
+
+
+# --- reading RDF for the reference ----------------------------------------------------------------
+
+
+def read_stream(path: Path) -> Arrivals:
+    """The events of a TriG or N-Quads file in order of appearance."""
+    times: dict[str, int] = {}
+    graphs: dict[str, set[tuple[Term, Term, Term]]] = {}
+    labels: dict[tuple[str, str], str] = {}
+
+    def term(node: Any, graph: str) -> Term:
+        if isinstance(node, pyoxigraph.BlankNode):
+            return BlankNode(labels.setdefault((graph, node.value), f"{path.stem}.{len(labels)}"))
+        return _term(node)
+
+    for quad in pyoxigraph.parse(path=str(path)):
+        in_default = isinstance(quad.graph_name, pyoxigraph.DefaultGraph)
+        name = str(quad.subject.value if in_default else quad.graph_name.value)
+        graph = graphs.setdefault(name, set())
+        if not in_default:
+            graph.add((term(quad.subject, name), term(quad.predicate, name), term(quad.object, name)))
+        if quad.predicate.value == TIME_PREDICATE and quad.subject.value == name:
+            times[name] = from_iso(quad.object.value)
+    return [(times[name], name, frozenset(triples)) for name, triples in graphs.items()]
+
+
+def read_kb(path: Path) -> Triples:
+    """The triples of a Turtle file."""
+    quads = pyoxigraph.parse(path=str(path))
+    return frozenset((_term(quad.subject), _term(quad.predicate), _term(quad.object)) for quad in quads)
+
+
+def _term(node: Any) -> Term:
+    if isinstance(node, pyoxigraph.NamedNode):
+        return IRI(node.value)
+    if isinstance(node, pyoxigraph.BlankNode):
+        return BlankNode(node.value)
+    return Literal(node.value, node.datatype.value, (node.language or "").lower())
+
+
+# --- comparing ------------------------------------------------------------------------------------
+
+
+def row_json(row: Row) -> dict[str, Any]:
+    """A reference row in the shape of an NDJSON row."""
+    shown: dict[str, Any] = {"time": to_iso(row.time), "start": to_iso(row.start), "events": dict(row.events)}
+    if row.triples is None:
+        shown["bindings"] = {name: term_json(term) for name, term in row.bindings.items()}
+    else:
+        shown["triples"] = row.lines()
+    return shown
+
+
+def term_json(term: Term) -> dict[str, str]:
+    """A term as in SPARQL 1.1 Query Results JSON."""
+    match term:
+        case IRI(value):
+            return {"type": "uri", "value": value}
+        case BlankNode(label):
+            return {"type": "bnode", "value": label}
+        case Literal(lexical, datatype, language):
+            if language:
+                return {"type": "literal", "value": lexical, "xml:lang": language}
+            if datatype == XSD + "string":
+                return {"type": "literal", "value": lexical}
+            return {"type": "literal", "value": lexical, "datatype": datatype}
+
+
+def multiset(rows: Iterable[Mapping[str, Any]], inputs: Iterable[str]) -> Counter[str]:
+    """Rows as a multiset of texts that are equal iff the rows are to be taken as equal."""
+    known = set(inputs)
+    return Counter(json.dumps(_comparable(row, known), sort_keys=True) for row in rows)
+
+
+def _comparable(row: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
+    bindings = {
+        name: "bnode" if term["type"] == "bnode" else term for name, term in (row.get("bindings") or {}).items()
+    }
+    events = {step: [n if n in known else "derived" for n in names] for step, names in row["events"].items()}
+    triples = sorted(re.sub(r"(?:(?<=^)|(?<= ))_:\S+", "_:bnode", line) for line in row.get("triples") or ())
+    return {"time": row["time"], "start": row["start"], "bindings": bindings, "events": events, "triples": triples}
+
+
+def graph_names(case: Case) -> list[str]:
+    """The names of all events in the case's files."""
+    return [name for path in case.streams.values() for _, name, _ in read_stream(path)]
+
+
+def as_lines(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as NDJSON, for reading differences."""
+    return "\n".join(json.dumps(row, sort_keys=True) for row in rows)
+
+
+__all__ = [
+    "OWN",
+    "Case",
+    "case_folders",
+    "graph_names",
+    "multiset",
+    "read_kb",
+    "read_stream",
+    "row_json",
+    "shared_root",
+]

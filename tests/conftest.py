@@ -1,0 +1,14 @@
+"""Hypothesis profiles: `dev` by default, `ci` in continuous integration, `thorough` by hand (HYPOTHESIS_PROFILE)."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_COMMON = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+settings.register_profile("dev", deadline=None, suppress_health_check=_COMMON)
+settings.register_profile("ci", deadline=None, suppress_health_check=_COMMON, print_blob=True, derandomize=True)
+settings.register_profile("thorough", deadline=None, suppress_health_check=_COMMON, max_examples=5000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))

@@ -1,0 +1,84 @@
+"""The reference's surface: a query, its streams and KBs in; rows, late events and derived streams out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sparql_gpm.terms import BlankNode, Term
+from spaseq.lang import ast
+from tests.reference.output import Row, rows
+from tests.reference.stream import Arrivals, Triples, merge, punctual
+from tests.reference.whole import matches, select, skip
+from tests.reference.world import partitions, whole_world
+
+__all__ = ["Arrivals", "Row", "derive", "evaluate", "evaluate_all", "late_events"]
+
+
+def evaluate(
+    query: ast.Query,
+    streams: Mapping[str, Arrivals],
+    kb: Mapping[str, Iterable[tuple[Term, Term, Term]]] | None = None,
+    max_delay_ns: int = 0,
+) -> list[Row]:
+    """The rows of a query in output order.
+
+    streams     per stream name in the query, its events in order of arrival; one left out is empty
+    kb          per KB IRI, its triples
+    """
+    declared = {stream.name: streams.get(stream.name, ()) for stream in query.streams}
+    named = {iri: frozenset(triples) for iri, triples in (kb or {}).items()}
+    world = whole_world(query, merge(declared, max_delay_ns), named)
+    keyed = [keyed for part in partitions(world) for keyed in rows(part, skip(part, select(part, matches(part))))]
+    return [row for _, _, row in sorted(keyed, key=lambda found: found[0])]
+
+
+def late_events(streams: Mapping[str, Arrivals], max_delay_ns: int = 0) -> dict[str, list[str]]:
+    """Per stream, the graph names of the events that are late."""
+    return {name: [event[1] for event in punctual(arrivals, max_delay_ns)[1]] for name, arrivals in streams.items()}
+
+
+def derive(query: ast.Query, found: Sequence[Row]) -> list[tuple[int, str, Triples]]:
+    """A REGISTERed query's rows as events of its stream: in output order, never late."""
+    events = [
+        (row.time, f"urn:derived:{query.name}:{number}", _own_nodes(row.triples or frozenset(), number))
+        for number, row in enumerate(found)
+    ]
+    return sorted(events, key=lambda event: event[0])
+
+
+def _own_nodes(triples: Triples, number: int) -> Triples:
+    """A blank node is local to its event."""
+
+    def own(term: Term) -> Term:
+        return BlankNode(f"derived.{number}.{term.label}") if isinstance(term, BlankNode) else term
+
+    return frozenset((own(s), own(p), own(o)) for s, p, o in triples)
+
+
+def evaluate_all(
+    queries: Sequence[ast.Query],
+    streams: Mapping[str, Arrivals],
+    kb: Mapping[str, Iterable[tuple[Term, Term, Term]]] | None = None,
+    max_delay_ns: int = 0,
+) -> list[list[Row]]:
+    """The rows of several queries, some reading the streams that others REGISTER; streams by IRI."""
+    events: dict[str, Arrivals] = {}
+    for iri, arrivals in streams.items():
+        events[iri] = punctual(arrivals, max_delay_ns)[0]
+    answers: dict[int, list[Row]] = {}
+    derived = {query.register for query in queries if query.register}
+    while len(answers) < len(queries):
+        ready = [
+            index
+            for index, query in enumerate(queries)
+            if index not in answers and all(s.iri in events or s.iri not in derived for s in query.streams)
+        ]
+        assert ready, "queries read each other in a circle"
+        for index in ready:
+            query = queries[index]
+            given = {stream.name: events.get(stream.iri, ()) for stream in query.streams}
+            # what was late is gone: what is left may be as disordered as it likes
+            answers[index] = evaluate(query, given, kb, max_delay_ns=2**62)
+            if query.register:
+                events[query.register] = derive(query, answers[index])
+    return [answers[index] for index in range(len(queries))]

@@ -1,0 +1,84 @@
+"""The GPMs of a query: what belongs to [[P]], what is a condition of the step (LANGUAGE 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sparql_gpm.pattern import Expression, Filter, Pattern
+from spaseq.lang import ast
+from tests.reference.graph import Dataset, Solution, solutions
+from tests.reference.scope import exists_variables, free_variables, graph_names, in_scope, iterated, parts
+from tests.reference.shape import Node, names
+from tests.reference.stream import Event, Events, Triples
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition of a step.
+
+    variables   all it uses; those inside EXISTS only when some step binds them
+    foreign     those that its own GPM does not bind: it may wait for them
+    watched     those whose rebinding by a later repeated step makes it be checked again
+    """
+
+    expression: Expression
+    variables: frozenset[str]
+    foreign: frozenset[str]
+    watched: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Gpm:
+    """A graph pattern matching expression, its filters sorted out."""
+
+    name: str
+    streams: tuple[str, ...]
+    pattern: Pattern
+    scope: frozenset[str]
+    conditions: tuple[Condition, ...]
+
+
+def gpms(query: ast.Query, root: Node) -> dict[str, Gpm]:
+    """The GPMs used in SEQ, by name."""
+    defines = {define.name: define for define in query.defines}
+    used = [defines[name] for name in names(root, positive=False)]
+    anywhere = frozenset().union(*(in_scope(define.pattern) for define in used))
+    return {define.name: _gpm(define, anywhere) for define in used}
+
+
+def _gpm(define: ast.Define, anywhere: frozenset[str]) -> Gpm:
+    """A top-level FILTER with all variables in scope belongs to [[P]], any other is a condition."""
+    scope, pattern = in_scope(define.pattern), define.pattern
+    conditions: list[Condition] = []
+    for written in define.filters:
+        expression = written.expression
+        used = free_variables(expression) | (exists_variables(expression) & anywhere)
+        repeated = iterated(expression)
+        if used <= scope and not repeated and not _counts(expression):
+            pattern = Filter(expression, pattern)
+        else:
+            foreign = used - scope
+            conditions.append(Condition(expression, used, foreign, foreign | repeated))
+    return Gpm(define.name, define.streams, pattern, scope, tuple(conditions))
+
+
+def _counts(expression: Expression) -> bool:
+    return any(type(part).__name__ in ("Aggregate", "Iteration") for part in parts(expression))
+
+
+def knowledge(query: ast.Query, kb: Mapping[str, Triples]) -> dict[str, Triples]:
+    """The KBs that the query names, by FROM NAMED or by GRAPH."""
+    named = set(query.knowledge).union(*(graph_names(define.pattern) for define in query.defines))
+    for define in query.defines:
+        for condition in define.filters:
+            named |= graph_names(Filter(condition.expression, define.pattern))
+    return {iri: frozenset(kb[iri]) for iri in sorted(named)}
+
+
+def solve(gpm: Gpm, events: Events, named: Mapping[str, Triples]) -> dict[Event, list[Solution]]:
+    """`[[P]]` of every event on the GPM's streams that has a solution."""
+    found = {
+        event: solutions(gpm.pattern, Dataset(event.triples, named)) for event in events if event.stream in gpm.streams
+    }
+    return {event: mappings for event, mappings in found.items() if mappings}

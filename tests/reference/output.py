@@ -1,0 +1,113 @@
+"""Rows: projection, provenance, constructed graphs, order, DISTINCT, LIMIT (LANGUAGE 3.4, 3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sparql_gpm.pattern import Node, Variable
+from sparql_gpm.terms import IRI, BlankNode, Literal, Term, to_ntriples
+from spaseq.lang import ast
+from tests.reference.expression import Scope, value_or_none
+from tests.reference.shape import names
+from tests.reference.view import scope_of
+from tests.reference.whole import Match
+from tests.reference.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the answer.
+
+    time, start bindings, …     of SELECT; `bindings` holds no unbound variable
+    triples                     of CONSTRUCT: the graph, None for SELECT
+    events                      per step taken, in order of SEQ, the graph names of its events in order
+    """
+
+    time: int
+    start: int
+    bindings: Mapping[str, Term]
+    triples: frozenset[tuple[Term, Term, Term]] | None
+    events: Mapping[str, tuple[str, ...]]
+
+    def lines(self) -> list[str]:
+        """The constructed graph as sorted N-Triples lines."""
+        return sorted(f"{' '.join(map(to_ntriples, triple))} ." for triple in self.triples or ())
+
+
+Keyed = tuple[tuple[object, ...], Match, Row]
+"""(output order, match, its row)."""
+
+
+def rows(world: World, kept: Sequence[Match]) -> list[Keyed]:
+    """The rows of one partition in output order: projection, then DISTINCT, then LIMIT."""
+    ordered = sorted((_keyed(world, match) for match in kept), key=lambda keyed: keyed[0])
+    limit, distinct = world.query.limit, world.query.distinct
+    reported: list[Keyed] = []
+    for keyed in ordered:
+        _, match, row = keyed
+        same = [other for _, earlier, other in reported if earlier.positions[-1] == match.positions[-1]]
+        if distinct and any(other.bindings == row.bindings for other in same):
+            continue
+        if limit is None or len(same) < limit:
+            reported.append(keyed)
+    return reported
+
+
+def _keyed(world: World, match: Match) -> Keyed:
+    events = sorted({entry.event for entry in match.entries}, key=lambda event: event.position)
+    scope = scope_of(match.entries, (), world.given, world.loops)
+    bindings, triples = {}, None
+    if world.query.template is None:
+        bindings = _project(world, scope)
+        columns = projected(world)
+        values = tuple((1, to_ntriples(bindings[name])) if name in bindings else (0, "") for name in columns)
+    else:
+        triples = _construct(world.query.template, scope)
+        values = tuple((1, line) for line in sorted(" ".join(map(to_ntriples, triple)) for triple in triples))
+    row = Row(events[-1].time, events[0].time, bindings, triples, _provenance(world, match))
+    return (*match.order, values), match, row
+
+
+def projected(world: World) -> tuple[str, ...]:
+    """The columns; `SELECT *` is the variables in scope in GPMs of positive steps."""
+    if world.query.columns is not None:
+        return tuple(column.variable for column in world.query.columns)
+    return tuple(sorted(frozenset().union(*(world.gpms[step].scope for step in names(world.root)))))
+
+
+def _project(world: World, scope: Scope) -> dict[str, Term]:
+    """μ projected; an expression sees the columns before it, an error leaves its column unbound."""
+    bindings = dict(scope.bindings)
+    for column in world.query.columns or ():
+        if column.expression is not None:
+            value = value_or_none(column.expression, Scope(bindings, scope.series))
+            if value is not None:
+                bindings[column.variable] = value
+    return {name: bindings[name] for name in projected(world) if name in bindings}
+
+
+def _provenance(world: World, match: Match) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for step in names(world.root):
+        taken = sorted((e.event for e in match.entries if e.step == step), key=lambda event: event.position)
+        if taken:
+            found[step] = tuple(event.name for event in taken)
+    return found
+
+
+def _construct(template: Sequence[ast.TemplateTriple], scope: Scope) -> frozenset[tuple[Term, Term, Term]]:
+    """The template's triples; those with an unbound or impossible part are left out."""
+
+    def term(node: Node) -> Term | None:
+        if isinstance(node, Variable) and node.name.startswith("_:"):
+            return BlankNode(node.name[2:])
+        return scope.bindings.get(node.name) if isinstance(node, Variable) else node
+
+    built: set[tuple[Term, Term, Term]] = set()
+    for triple in template:
+        s, p = term(triple.pattern.subject), term(triple.pattern.predicate)
+        o = term(triple.pattern.object) if triple.object is None else value_or_none(triple.object, scope)
+        if s is not None and not isinstance(s, Literal) and isinstance(p, IRI) and o is not None:
+            built.add((s, p, o))
+    return frozenset(built)

@@ -1,0 +1,349 @@
+"""Matches, by trying everything (LANGUAGE 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, product
+
+from sparql_gpm.pattern import Exists
+from sparql_gpm.terms import Term
+from spaseq.lang.ast import Contiguity
+from tests.reference.expression import holds
+from tests.reference.gpm import Condition
+from tests.reference.graph import Dataset, Solution, compatible
+from tests.reference.graph import exists as pattern_exists
+from tests.reference.shape import (
+    AnyOrder,
+    Either,
+    Loop,
+    Maybe,
+    Never,
+    Node,
+    Path,
+    Series,
+    Take,
+    firsts,
+    followers,
+    variants,
+)
+from tests.reference.stream import Event, Events, before
+from tests.reference.view import Entries, Entry, scope_of, seen_from
+from tests.reference.world import World
+
+Step = tuple[Take, Path]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A negation passed: nothing that matches lies strictly between the neighbouring positive steps.
+
+    before, after   their event sets; None where there is none: the window's bound
+    """
+
+    place: int
+    path: Path
+    before: Events | None
+    after: Events | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A partial match r.
+
+    start   how many entries there were when this sequence (a member of ALL( ), a negated group) began
+    last    e: the events of the last positive step, empty at the start
+    owed    (entry, condition) pairs that are still to be decided
+    gaps    negations passed, both neighbours known
+    open    negations passed since the last positive step
+    """
+
+    entries: Entries
+    start: int = 0
+    last: Events = ()
+    owed: frozenset[tuple[int, int]] = frozenset()
+    gaps: tuple[Gap, ...] = ()
+    open: tuple[Gap, ...] = ()
+
+
+Then = Callable[[Run], Iterator[Run]]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The matches of one sequence: the whole SEQ, or a negated group inside a whole match.
+
+    admits  whether the sequence's own events are where they must be: in one window, or strictly between
+    covers  whether an event is in the window of the whole match; None for SEQ itself, where each match has its own
+    after   what follows a negated group
+    base    how many entries belong to the whole match that a negated group is looked for in
+    within  the place of that negation
+    """
+
+    world: World
+    admits: Callable[[Sequence[Event]], bool]
+    covers: Callable[[Event], bool] | None = None
+    after: Events | None = None
+    base: int = 0
+    within: int | None = None
+    extended: dict[tuple[Run, int, Path], list[tuple[Events, Run]]] = field(default_factory=dict)
+
+    def matches(self, node: Node, run: Run, path: Path) -> Iterator[Run]:
+        """Every complete match of the sequence that starts from `run`."""
+        for variant in variants(node):
+            yield from self.walk(variant, run, path, None, (), self.complete)
+
+    # --- the constructs ---------------------------------------------------------------------------
+
+    def walk(
+        self, node: Node, run: Run, path: Path, op: Contiguity | None, rivals: Sequence[Step], then: Then
+    ) -> Iterator[Run]:
+        """Every way to match a node after `run`, continued by `then`.
+
+        op, rivals  the operator before the node's first positive step, and all that "this step" means for `;`
+        """
+        match node:
+            case Take():
+                for events, longer in self.extensions(run, node, path):
+                    if self.allowed(op, rivals, run, events):
+                        yield from then(longer)
+            case Series():
+                yield from self.series(node, 0, run, path, (op, rivals), then)
+            case Either(branches):
+                for branch in branches:
+                    yield from self.walk(branch, run, path, op, rivals, then)
+            case Loop(first=first, place=place):
+                inside: Path = (*path, (place, 0))
+                yield from self.walk(first, run, inside, op, rivals, lambda r: self.iterate(node, 0, r, path, then))
+            case AnyOrder():
+                yield from self.any_order(node, run, path, then)
+            case Never(place=place):
+                passed = Gap(place, path, run.last or None, None)
+                yield from then(replace(run, open=(*run.open, passed)))
+            case Maybe():
+                raise AssertionError("`variants` settles optional steps first")
+
+    def series(
+        self,
+        node: Series,
+        index: int,
+        run: Run,
+        path: Path,
+        outer: tuple[Contiguity | None, Sequence[Step]],
+        then: Then,
+    ) -> Iterator[Run]:
+        """The operator is the one written directly before the later step; before the first item, the group's own."""
+        if index == len(node.items):
+            yield from then(run)
+            return
+        item = node.items[index]
+        op, rivals = outer if index == 0 else (node.operators[index], firsts(item, path))
+        yield from self.walk(
+            item,
+            run,
+            path,
+            op,
+            rivals or firsts(item, path),
+            lambda r: self.series(node, index + 1, r, path, outer, then),
+        )
+
+    def iterate(self, loop: Loop, done: int, run: Run, path: Path, then: Then) -> Iterator[Run]:
+        """Every prefix counts; the first step of a later iteration is taken by the repetition's contiguity."""
+        if done + 1 >= loop.at_least:
+            yield from then(run)
+        if loop.at_most is None or done + 1 < loop.at_most:
+            inside: Path = (*path, (loop.place, done + 1))
+            for variant in variants(loop.inner):
+                yield from self.walk(
+                    variant,
+                    run,
+                    inside,
+                    loop.between,
+                    firsts(variant, inside),
+                    lambda r: self.iterate(loop, done + 1, r, path, then),
+                )
+
+    def any_order(self, node: AnyOrder, run: Run, path: Path, then: Then) -> Iterator[Run]:
+        """Each member is matched on its own after the events before the ALL( ), then they are joined."""
+        fresh = replace(run, start=len(run.entries), open=())
+        found = [
+            [
+                end
+                for variant in variants(member)
+                for end in self.walk(variant, fresh, path, None, firsts(variant, path), lambda r: iter((r,)))
+            ]
+            for member in node.members
+        ]
+        for ends in product(*found):
+            joined = self.join(node, run, path, ends)
+            if joined is not None:
+                yield from then(joined)
+
+    def join(self, node: AnyOrder, run: Run, path: Path, ends: Sequence[Run]) -> Run | None:
+        """Distinct events, compatible mappings; nothing orders events of different members."""
+        common = len(run.entries)
+        events = [{entry.event for entry in end.entries[common:]} for end in ends]
+        if any(a & b for a, b in combinations(events, 2)):
+            return None
+        views = [seen_from(end.entries, path, self.world.given) for end in ends]
+        if not all(compatible(a, b) for a, b in combinations(views, 2)):
+            return None
+        entries, owed = run.entries, set(run.owed)
+        gaps, still_open = run.gaps, list[Gap]()
+        for end in ends:
+            shift = len(entries) - common
+            owed |= {(place + shift if place >= common else place, which) for place, which in end.owed}
+            gaps += end.gaps[len(run.gaps) :]
+            still_open += end.open
+            entries += end.entries[common:]
+        last = tuple(sorted(set[Event]().union(*events), key=lambda event: event.position))
+        gaps += tuple(replace(gap, after=last) for gap in run.open)
+        if not self.admits([entry.event for entry in entries[self.base :]]):
+            return None
+        joined = Run(entries, run.start, last, frozenset(owed), gaps, tuple(still_open))
+        return self.decide(joined, node.place, path)
+
+    # --- extends ----------------------------------------------------------------------------------
+
+    def allowed(self, op: Contiguity | None, rivals: Sequence[Step], run: Run, events: Events) -> bool:
+        """What the operator asks beyond *extends*; nothing of the first step of a sequence."""
+        if op is None or op is Contiguity.ANY or len(run.entries) == run.start:
+            return True
+        if op is Contiguity.STRICT:
+            return self.world.contiguous(run.last, events)
+        return not any(
+            before(nearer, events) for take, path in rivals for nearer, _ in self.extensions(run, take, path)
+        )
+
+    def extensions(self, run: Run, take: Take, path: Path) -> list[tuple[Events, Run]]:
+        """Every (event set, longer partial match) with which a step extends r, whatever the operator."""
+        key = (run, take.place, path)
+        if key not in self.extended:
+            self.extended[key] = [
+                (events, longer)
+                for members in take.alternatives
+                for chosen in self.simultaneous(members, run)
+                if (events := _events(chosen)) and (longer := self.extend(run, take, members, chosen, path)) is not None
+            ]
+        return self.extended[key]
+
+    def simultaneous(self, members: Sequence[str], run: Run) -> Iterator[tuple[tuple[Event, Solution], ...]]:
+        """One (event, ν) per member, all at one time after e."""
+        negated = self.covers is not None
+        options = [
+            [pair for pair in self.world.candidates(name, negated) if before(run.last, (pair[0],))] for name in members
+        ]
+        for chosen in product(*options):
+            if len({event.time for event, _ in chosen}) == 1:
+                yield chosen
+
+    def extend(
+        self, run: Run, take: Take, members: Sequence[str], chosen: Sequence[tuple[Event, Solution]], path: Path
+    ) -> Run | None:
+        """r with one more step: ν compatible, decidable conditions hold, the window holds."""
+        own = [entry.event for entry in run.entries[self.base :]]
+        if not self.admits([*own, *_events(chosen)]):
+            return None
+        bindings = seen_from(run.entries, path, self.world.given)
+        for _, solution in chosen:
+            nu = dict(solution)
+            if not compatible(nu, bindings):
+                return None
+            bindings |= nu
+        added = tuple(
+            self.world.entry(name, event, solution, take.place, path)
+            for name, (event, solution) in zip(members, chosen, strict=True)
+        )
+        longer = Run(
+            entries=run.entries + added,
+            start=run.start,
+            last=_events(chosen),
+            owed=run.owed | self.due(run, added),
+            gaps=run.gaps + tuple(replace(gap, after=_events(chosen)) for gap in run.open),
+        )
+        return self.decide(longer, take.place, path)
+
+    # --- conditions -------------------------------------------------------------------------------
+
+    def conditions(self, entry: Entry) -> tuple[Condition, ...]:
+        """The conditions of an entry's step."""
+        return self.world.gpms[entry.step].conditions
+
+    def due(self, run: Run, added: Entries) -> frozenset[tuple[int, int]]:
+        """The new steps' conditions, and those of which a later iteration rebinds a variable."""
+        known = len(run.entries)
+        fresh = {(known + i, which) for i, entry in enumerate(added) for which, _ in enumerate(self.conditions(entry))}
+        again = {
+            (i, which)
+            for i, entry in enumerate(run.entries)
+            if i >= self.base
+            for which, condition in enumerate(self.conditions(entry))
+            if any(_rebinds(new, entry, condition) for new in added)
+        }
+        return frozenset(fresh | again)
+
+    def decide(self, run: Run, at: int, path: Path) -> Run | None:
+        """The run with every condition decided that waits for nothing; None when one does not hold."""
+        waiting = frozenset(pair for pair in run.owed if self.waits(run, pair, at, path))
+        if all(self.true(run.entries, pair) for pair in run.owed - waiting):
+            return replace(run, owed=waiting)
+        return None
+
+    def waits(self, run: Run, pair: tuple[int, int], at: int, path: Path) -> bool:
+        """Waits iff a variable is not its own GPM's, not bound so far, and a step that can still follow binds it."""
+        entry = run.entries[pair[0]]
+        foreign = self.conditions(entry)[pair[1]].foreign
+        if not foreign:
+            return False
+        unbound = foreign - seen_from(run.entries, entry.path, self.world.given).keys()
+        can_follow = followers(self.world.lines, at, path, entry.path, self.within)
+        return any(unbound & self.world.gpms[name].scope for name in can_follow)
+
+    def true(self, entries: Entries, pair: tuple[int, int]) -> bool:
+        """Whether a condition holds, as its step's iteration sees the match."""
+        entry, world = entries[pair[0]], self.world
+
+        def exists(pattern: Exists, bindings: Mapping[str, Term]) -> bool:
+            dataset = Dataset(entry.event.triples, world.named)
+            return pattern_exists(pattern, bindings, dataset, entry.event.triples)
+
+        scope = scope_of(entries, entry.path, world.given, world.loops)
+        condition = self.conditions(entry)[pair[1]]
+        return holds(condition.expression, replace(scope, exists=exists))
+
+    # --- complete matches -------------------------------------------------------------------------
+
+    def complete(self, run: Run) -> Iterator[Run]:
+        """Every condition is decided at the latest now; negation removes complete matches only."""
+        if not all(self.true(run.entries, pair) for pair in run.owed):
+            return
+        own = [entry.event for entry in run.entries[self.base :]]
+        covers = self.covers or (lambda event: self.world.frame.covers(own, event))
+        closed = tuple(replace(gap, after=self.after) for gap in run.open)
+        if not any(self.occurs(gap, run.entries, covers) for gap in run.gaps + closed):
+            yield run
+
+    def occurs(self, gap: Gap, entries: Entries, covers: Callable[[Event], bool]) -> bool:
+        """Whether what is negated has a match strictly inside the gap, compatible with the whole match."""
+
+        def inside(event: Event) -> bool:
+            after_one = gap.before is None or before(gap.before, (event,))
+            before_other = gap.after is None or before((event,), gap.after)
+            bounded = gap.before is not None and gap.after is not None
+            return after_one and before_other and (bounded or covers(event))
+
+        group = Search(self.world, lambda events: all(map(inside, events)), covers, gap.after, len(entries), gap.place)
+        start = Run(entries, len(entries), gap.before or ())
+        return any(True for _ in group.matches(self.world.negated[gap.place], start, gap.path))
+
+
+def _events(chosen: Sequence[tuple[Event, Solution]]) -> Events:
+    return tuple(sorted({event for event, _ in chosen}, key=lambda event: event.position))
+
+
+def _rebinds(new: Entry, old: Entry, condition: Condition) -> bool:
+    """Whether `new` is in a later iteration of a repeated step, in the old one's iterations or outside them."""
+    here = dict(old.path)
+    outside = any(loop not in here for loop, _ in new.path)
+    visible = all(here.get(loop, iteration) == iteration for loop, iteration in new.path)
+    return outside and visible and any(name in condition.watched for name, _ in new.solution)

@@ -1,0 +1,104 @@
+"""The tokens of SPARQL 1.1 text (Section 19.8), each with its place.
+
+The kinds are `iri` (`<…>`), `pname` (`a:b`, `a:`, `:b`, `:`), `bnode` (`_:b`), `variable`, `string` (quotes
+included), `langtag`, `integer`, `decimal`, `double` (all unsigned), `word` (keywords, names, `a`, `true`),
+`punctuation`, and `error` for a character that starts no token and for a string without its end. White space and
+comments are skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_BASE = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
+    "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_START = _BASE + "_"
+_CHARS = _START + r"\-0-9\u00b7\u0300-\u036f\u203f-\u2040"
+_ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
+_PREFIX = f"[{_BASE}](?:[{_CHARS}.]*[{_CHARS}])?"
+_LOCAL = f"(?:[{_START}:0-9]|{_ESCAPED})(?:(?:[{_CHARS}:]|{_ESCAPED}|\\.+(?=[{_CHARS}:%\\\\]))*)"
+_EXPONENT = "[eE][+-]?[0-9]+"
+_ESCAPE = r"\\[tbnrf\\\"']|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
+
+_TOKEN = re.compile(
+    "|".join(
+        f"(?P<{kind}>{pattern})"
+        for kind, pattern in (
+            ("skipped", r"[ \t\r\n]+|#[^\r\n]*"),
+            ("iri", r'<(?:[^<>"{}|^`\\\x00-\x20]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*>'),
+            ("bnode", f"_:[{_START}0-9](?:[{_CHARS}.]*[{_CHARS}])?"),
+            ("pname", f"(?:{_PREFIX})?:(?:{_LOCAL})?"),
+            ("variable", f"[?$][{_START}0-9][{_START}0-9\u00b7\u0300-\u036f\u203f-\u2040]*"),
+            (
+                "string",
+                f"'''(?:(?:'|'')?(?:[^'\\\\]|{_ESCAPE}))*'''"
+                f'|"""(?:(?:"|"")?(?:[^"\\\\]|{_ESCAPE}))*"""'
+                f"|'(?!'')(?:[^'\\\\\\n\\r]|{_ESCAPE})*'"
+                f'|"(?!"")(?:[^"\\\\\\n\\r]|{_ESCAPE})*"',
+            ),
+            ("unclosed", "'''[\\s\\S]*|\"\"\"[\\s\\S]*|['\"][^\\n\\r]*"),
+            ("langtag", "@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*"),
+            ("double", rf"(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+){_EXPONENT}"),
+            ("decimal", r"[0-9]*\.[0-9]+"),
+            ("integer", "[0-9]+"),
+            ("word", f"[{_START}][{_START}0-9]*"),
+            ("punctuation", r"\^\^|&&|\|\||!=|<=|>=|[{}()\[\].,;:=<>!+\-*/|^?&@]"),
+            ("unknown", r"[\s\S]"),
+        )
+    )
+)
+
+NUMBERS = frozenset(("integer", "decimal", "double"))
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token and the code points [start, end) of the text that it stands on."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    def is_word(self, *words: str) -> bool:
+        """Whether it is one of the keywords, given in upper case."""
+        return self.kind == "word" and self.text.upper() in words
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The tokens of the text, in order; what cannot be read is a token of kind `error`, and reading goes on."""
+    for found in _TOKEN.finditer(text):
+        kind = found.lastgroup
+        assert kind is not None
+        if kind != "skipped":
+            shown = "error" if kind in ("unclosed", "unknown") else kind
+            yield Token(shown, found.group(), found.start(), found.end())
+
+
+_UNESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_CONTROL = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def unescape(text: str) -> str:
+    r"""The text with `\n`, `\"`, `\-`, `\u00e9`, `\U0001F600` and their like replaced; ValueError beyond Unicode."""
+
+    def character(found: re.Match[str]) -> str:
+        short, long, escaped = found.groups()
+        if escaped is not None:
+            return _CONTROL.get(escaped, escaped)
+        code = int(short or long, 16)
+        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+            raise ValueError(f"{found.group()} is not a Unicode character")
+        return chr(code)
+
+    return _UNESCAPE.sub(character, text) if "\\" in text else text
+
+
+def string_value(quoted: str) -> str:
+    """What a token of kind `string` stands for: its quotes removed, its escapes replaced."""
+    width = 3 if quoted.startswith(("'''", '"""')) else 1
+    return unescape(quoted[width:-width])

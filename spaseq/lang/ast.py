@@ -63,13 +63,15 @@ class Step:
 class Sequence:
     """`first op second op …`, in parentheses or at the top.
 
-    items       at least one
-    operators   one fewer; operators[i] is written before items[i + 1]
+    items           at least one
+    operators       one fewer; operators[i] is written before items[i + 1]
+    operator_spans  where each operator stands; () in a tree that was not read from text
     """
 
     items: tuple[Expr, ...]
     operators: tuple[Contiguity, ...]
     span: Span
+    operator_spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,239 @@
+"""Turns what the grammar recognises into clauses and sequence expressions; called rule by rule while parsing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from lark import Token, Transformer
+
+from spaseq.lang import drafts
+from spaseq.lang.ast import (
+    AnyOrder,
+    Choice,
+    Conjunction,
+    Contiguity,
+    Expr,
+    Negation,
+    Optional,
+    Repeat,
+    Selector,
+    Sequence,
+    Skip,
+    Span,
+    Step,
+)
+from spaseq.lang.drafts import Word
+
+REPETITIONS_MAX = 2**31 - 1
+"""The largest number a quantifier may hold."""
+
+_BOUNDS = re.compile(r"\{\s*([0-9]+)\s*(,)?\s*([0-9]+)?\s*\}")
+Children = list[Any]
+
+
+class Build(Transformer[Token, Any]):
+    """One method a rule of grammar.lark; none can fail."""
+
+    def base(self, children: Children) -> drafts.Clause:
+        """BASE."""
+        return drafts.BaseClause(_word(children[0]))
+
+    def prefix(self, children: Children) -> drafts.Clause:
+        """PREFIX."""
+        return drafts.PrefixClause(_word(children[0]), _word(children[1]))
+
+    def register(self, children: Children) -> drafts.Clause:
+        """REGISTER STREAM."""
+        return drafts.RegisterClause(_span(children[0]), _word(children[1]))
+
+    def select(self, children: Children) -> drafts.Clause:
+        """SELECT."""
+        keyword, selector, distinct, *columns = children
+        shown = None if isinstance(columns[0], Token) else tuple(columns)
+        return drafts.SelectClause(_span(keyword), selector or Selector.ALL, distinct is not None, shown)
+
+    def column(self, children: Children) -> drafts.ColumnDraft:
+        """A projected variable or expression."""
+        *expression, variable = map(_word, children)
+        return drafts.ColumnDraft(variable, expression[0] if expression else None)
+
+    def construct(self, children: Children) -> drafts.Clause:
+        """CONSTRUCT."""
+        keyword, selector, _, template = children
+        return drafts.ConstructClause(_span(keyword), selector or Selector.ALL, _word(template))
+
+    def selector(self, children: Children) -> Selector:
+        """One of CEL's strategies."""
+        return Selector(children[0].upper())
+
+    def within(self, children: Children) -> drafts.Clause:
+        """WITHIN."""
+        size, unit, mode, starting = children
+        return drafts.WithinClause(_word(size), unit, mode and _word(mode), starting)
+
+    def unit(self, children: Children) -> Word:
+        """A unit of time, or EVENTS."""
+        return _word(children[0])
+
+    def starting(self, children: Children) -> drafts.StartingDraft:
+        """STARTING AT."""
+        return drafts.StartingDraft(_span(children[0]), children[1])
+
+    def literal(self, children: Children) -> drafts.LiteralDraft:
+        """A number, a string, or a string with its datatype."""
+        datatype = children[-1] if len(children) == 3 else None
+        return drafts.LiteralDraft(_word(children[0]), datatype and _word(datatype))
+
+    def partition(self, children: Children) -> drafts.Clause:
+        """PARTITION BY."""
+        return drafts.PartitionClause(tuple(map(_word, children)))
+
+    def stream(self, children: Children) -> drafts.Clause:
+        """FROM STREAM."""
+        return drafts.StreamClause(_word(children[0]), _word(children[1]))
+
+    def knowledge(self, children: Children) -> drafts.Clause:
+        """FROM NAMED."""
+        return drafts.KnowledgeClause(_word(children[0]))
+
+    def where(self, _: Children) -> drafts.Clause:
+        """WHERE."""
+        return drafts.PlainClause()
+
+    lbrace = rbrace = where
+
+    def define(self, children: Children) -> drafts.Clause:
+        """DEFINE GPM."""
+        keyword, name, *streams, _, body = children
+        return drafts.DefineClause(_span(keyword), _word(name), tuple(map(_word, streams)), _word(body))
+
+    def after(self, children: Children) -> drafts.Clause:
+        """AFTER MATCH."""
+        return drafts.AfterClause(children[0])
+
+    def skip(self, children: Children) -> Skip:
+        """What AFTER MATCH says."""
+        return Skip(" ".join(children).upper())
+
+    def limit(self, children: Children) -> drafts.Clause:
+        """LIMIT."""
+        return drafts.LimitClause(_word(children[0]))
+
+    # --- the sequence ---
+
+    def seq(self, children: Children) -> drafts.Clause:
+        """The whole of SEQ( )."""
+        keyword, _, sequence, closing = children
+        return drafts.SequenceClause(replace(sequence, span=_around(keyword, closing)))
+
+    def sequence(self, children: Children) -> Sequence:
+        """Items and the operators between them."""
+        items, operators = tuple(children[::2]), children[1::2]
+        span = Span(start_of(items[0]), end_of(items[-1]))
+        return Sequence(items, tuple(operator for operator, _ in operators), span, tuple(at for _, at in operators))
+
+    def operator(self, children: Children) -> tuple[Contiguity, Span]:
+        """An operator and where it stands."""
+        return Contiguity(str(children[0])), _span(children[0])
+
+    def choice(self, children: Children) -> Expr:
+        """Branches."""
+        return Choice(tuple(children), Span(start_of(children[0]), end_of(children[-1])))
+
+    def conjunction(self, children: Children) -> Expr:
+        """Members of `&`."""
+        return Conjunction(tuple(children), Span(start_of(children[0]), end_of(children[-1])))
+
+    def quantified(self, children: Children) -> Expr:
+        """A step and its quantifier."""
+        inner, quantifier = children
+        span = _span(quantifier)
+        match str(quantifier):
+            case "?":
+                return Optional(inner, span)
+            case "!":
+                return Negation(inner, span)
+        return _repeat(inner, str(quantifier), span)
+
+    def quantifier(self, children: Children) -> Token:
+        """The quantifier as written."""
+        token: Token = children[0]
+        return token
+
+    def name(self, children: Children) -> Expr:
+        """A step."""
+        return Step(str(children[0]), _span(children[0]))
+
+    def group(self, children: Children) -> Expr:
+        """What stands in parentheses; around one step alone they say nothing."""
+        opening, sequence, closing = children
+        span = _around(opening, closing)
+        match sequence:
+            case Sequence((Step() as only,)):
+                return only
+            case Sequence((Sequence() | Choice() | Conjunction() | AnyOrder() as only,)):
+                return replace(only, span=span)
+        return replace(sequence, span=span)  # type: ignore[no-any-return]
+
+    def any_order(self, children: Children) -> Expr:
+        """ALL( )."""
+        keyword, _, *members, closing = children
+        return AnyOrder(tuple(members), _around(keyword, closing))
+
+    def member_sequence(self, children: Children) -> Expr:
+        """SEQ( ) inside of ALL( )."""
+        keyword, _, sequence, closing = children
+        return replace(sequence, span=_around(keyword, closing))  # type: ignore[no-any-return]
+
+
+def start_of(expression: Expr) -> int:
+    """Where the text of an expression begins."""
+    match expression:
+        case Repeat(inner=inner) | Optional(inner=inner) | Negation(inner=inner):
+            return start_of(inner)
+    return expression.span.start
+
+
+def end_of(expression: Expr) -> int:
+    """Where the text of an expression ends."""
+    return expression.span.end
+
+
+def _repeat(inner: Expr, quantifier: str, span: Span) -> Expr:
+    """`inner` repeated as written; what may be left out altogether becomes optional."""
+    contiguity = Contiguity(quantifier[0]) if quantifier[0] in ",;:" else None
+    written = quantifier[1:] if contiguity else quantifier
+    at_least, at_most = _bounds(written)
+    repeat = Repeat(inner, max(at_least, 1) if at_most != 0 else 0, at_most, contiguity, span)
+    return Optional(repeat, span) if at_least == 0 and at_most != 0 else repeat
+
+
+def _bounds(written: str) -> tuple[int, int | None]:
+    """At least, at most; numbers beyond what a quantifier may hold come out as one more than that."""
+    if written in {"+", "*"}:
+        return int(written == "+"), None
+    found = _BOUNDS.fullmatch(written)
+    assert found, written
+    low, comma, high = found.groups()
+    at_least = _bounded(low)
+    return at_least, (_bounded(high) if high else None if comma else at_least)
+
+
+def _bounded(digits: str) -> int:
+    significant = digits.lstrip("0") or "0"
+    return REPETITIONS_MAX + 1 if len(significant) > 10 else min(int(significant), REPETITIONS_MAX + 1)
+
+
+def _word(token: Token | Word) -> Word:
+    return token if isinstance(token, Word) else Word(str(token), _span(token))
+
+
+def _span(token: Token) -> Span:
+    assert token.start_pos is not None and token.end_pos is not None, token
+    return Span(token.start_pos, token.end_pos)
+
+
+def _around(opening: Token, closing: Token) -> Span:
+    return Span(_span(opening).start, _span(closing).end)

@@ -1,0 +1,162 @@
+"""The SPARQL inside a query: GPM bodies, templates and projected expressions, with the places of what they use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sparql_gpm.parse import parse_expression, parse_group, parse_template
+
+from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.scope import expression_variables, in_scope
+from sparql_gpm.tokens import Token
+from spaseq.lang.ast import Condition, Define, Projection, Span, TemplateTriple
+from spaseq.lang.cut import sparql_tokens
+from spaseq.lang.drafts import ColumnDraft, DefineClause, Word
+from spaseq.lang.iris import Namespace
+from spaseq.lang.report import Report
+
+FOLDS = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
+ITERATIONS = frozenset({"PREV", "FIRST", "LAST"})
+
+Parsed = TypeVar("Parsed")
+Parser = Callable[[str, Mapping[str, str], str | None], Parsed]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """An aggregate, PREV, FIRST or LAST: its keyword, and its variable if that is all it holds."""
+
+    keyword: Word
+    variable: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What an expression, a template or the filters of a GPM need from the match.
+
+    variables   each variable where it stands first, those inside `folds` included
+    folds       every aggregate and iteration value outside of subqueries
+    exists      every EXISTS
+    """
+
+    variables: tuple[Word, ...]
+    folds: tuple[Fold, ...]
+    exists: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gpm:
+    """A GPM that could be read, the variables in scope in it, and what its top-level FILTERs use besides."""
+
+    define: Define
+    binds: frozenset[str]
+    uses: Uses
+
+
+class Embedded:
+    """Reads the pieces of SPARQL in one query and reports their errors at their place in it."""
+
+    def __init__(self, text: str, namespace: Namespace, report: Report) -> None:
+        self._text = text
+        self._namespace = namespace
+        self._report = report
+
+    def gpm(self, clause: DefineClause) -> Gpm | None:
+        """A DEFINE, or None after reporting what is wrong with its body."""
+        parsed = self._parse(clause.body, parse_group)
+        if parsed is None:
+            return None
+        start = clause.body.span.start
+        filters = tuple(
+            Condition(found.expression, Span(start + found.start, start + found.end)) for found in parsed.filters
+        )
+        streams = tuple(dict.fromkeys(stream.text for stream in clause.streams))
+        span = Span(clause.keyword.start, clause.body.span.end + 1)
+        define = Define(clause.name.text, streams, parsed.pattern, filters, span, clause.body.span)
+        binds = in_scope(parsed.pattern)
+        return Gpm(define, binds, self._filter_uses(define, binds))
+
+    def column(self, draft: ColumnDraft) -> tuple[Projection, Uses] | None:
+        """A column of SELECT and what it uses, or None after reporting."""
+        name, span = draft.variable.text[1:], draft.variable.span
+        if draft.expression is None:
+            return Projection(name, None, span), Uses((draft.variable,), (), ())
+        expression = self._parse(draft.expression, parse_expression)
+        if expression is None:
+            return None
+        return Projection(name, expression, span), uses(self._tokens(draft.expression.span))
+
+    def template(self, template: Word) -> tuple[tuple[TemplateTriple, ...], Uses] | None:
+        """The triples of CONSTRUCT and what they use, or None after reporting; no triples where EXISTS spoils them."""
+        found = uses(self._tokens(template.span))
+        if found.exists:
+            return (), found
+        triples = self._parse(template, parse_template)
+        if triples is None:
+            return None
+        return tuple(TemplateTriple(triple, value) for triple, value in triples), found
+
+    def _parse(self, piece: Word, parser: Parser[Parsed]) -> Parsed | None:
+        """What the parser makes of a piece, unless it holds things that are no tokens, or the parser refuses it."""
+        if self._report.error_within(piece.span):
+            return None
+        read = self._tokens(piece.span)
+        for token in read:
+            if token.kind == "pname":
+                self._namespace.check(_word(token))
+        try:
+            return parser(piece.text, self._namespace.with_undeclared(), self._namespace.base)
+        except PatternSyntaxError as error:
+            offset = piece.span.start + error.offset
+            end = next((token.end for token in read if token.start == offset), offset + 1)
+            self._report.error(Span(offset, end), error.message, error.hint)
+            return None
+
+    def _filter_uses(self, define: Define, binds: frozenset[str]) -> Uses:
+        """What the filters of a GPM use that its pattern does not bind."""
+        read = self._tokens(define.body)
+        inside = [
+            token
+            for condition in define.filters
+            for token in read
+            if condition.span.start <= token.start < condition.span.end
+        ]
+        needed = frozenset().union(*(expression_variables(found.expression) for found in define.filters)) - binds
+        found = uses(inside)
+        return Uses(tuple(word for word in found.variables if word.text[1:] in needed), found.folds, found.exists)
+
+    def _tokens(self, span: Span) -> list[Token]:
+        return list(sparql_tokens(self._text[: span.end], span.start, []))
+
+
+def uses(read: Sequence[Token]) -> Uses:
+    """What a stretch of SPARQL uses."""
+    variables: dict[str, Word] = {}
+    for token in read:
+        if token.kind == "variable":
+            variables.setdefault(token.text[1:], _word(token))
+    exists = tuple(_word(token) for token in read if token.is_word("EXISTS"))
+    return Uses(tuple(variables.values()), tuple(_folds(read)), exists)
+
+
+def _folds(read: Sequence[Token]) -> Iterator[Fold]:
+    """The aggregates and iteration values outside of braces (what is inside belongs to a subquery)."""
+    depth = 0
+    for index, token in enumerate(read[:-1]):
+        depth += (token.text == "{") - (token.text == "}")
+        if depth == 0 and token.is_word(*FOLDS, *ITERATIONS) and read[index + 1].text == "(":
+            yield Fold(_word(token), _only_variable(read[index + 2 :]))
+
+
+def _only_variable(arguments: Sequence[Token]) -> str | None:
+    """The variable of `?v)`, `DISTINCT ?v)` or `?v; SEPARATOR = …)`; None for any other argument."""
+    rest = arguments[1:] if arguments and arguments[0].is_word("DISTINCT") else arguments
+    if len(rest) > 1 and rest[0].kind == "variable" and rest[1].text in {")", ";"}:
+        return rest[0].text[1:]
+    return None
+
+
+def _word(token: Token) -> Word:
+    return Word(token.text, Span(token.start, token.end))

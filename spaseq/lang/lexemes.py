@@ -1,0 +1,87 @@
+"""The words of the outer language: what kinds there are, and the expressions that recognise them.
+
+Three lexicons are in play. Outside of all brackets SPARQL's tokens apply; inside `SEQ( )` there are no
+prefixed names but quantifiers; what stands in a GPM, template or projected expression is SPARQL again
+and is cut out as one lexeme, kind BODY, TEMPLATE or EXPRESSION.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from spaseq.lang.ast import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    """One token of the outer language; a keyword's kind is the keyword in upper case."""
+
+    kind: str
+    text: str
+    span: Span
+
+
+RESERVED = frozenset({"SEQ", "ALL", "DEFINE", "GPM", "ON"})
+"""The words that cannot be a Name, in any case."""
+
+CLAUSES = frozenset({
+    "BASE", "PREFIX", "REGISTER", "SELECT", "CONSTRUCT", "WITHIN", "PARTITION", "FROM", "WHERE", "SEQ", "DEFINE",
+    "AFTER", "LIMIT", "LBRACE", "RBRACE",
+})  # fmt: skip
+"""The kinds that begin a clause."""
+
+_SINGULAR_UNITS = ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "EVENT")
+UNITS = (*_SINGULAR_UNITS, *(f"{unit}S" for unit in _SINGULAR_UNITS))
+
+KEYWORDS = frozenset({
+    *(CLAUSES - {"LBRACE", "RBRACE"}), *RESERVED, *UNITS,
+    "STREAM", "AS", "DISTINCT", "STRICT", "NEXT", "LAST", "MAX", "TUMBLING", "SLIDING", "STARTING", "AT", "BY", "NAMED",
+    "KB", "MATCH", "NO", "SKIP", "TO", "EVENT", "PAST", "CONSUME",
+})  # fmt: skip
+
+PUNCTUATION = {
+    "(": "LPAR", ")": "RPAR", "{": "LBRACE", "}": "RBRACE", ",": "COMMA", ";": "SEMICOLON", ":": "COLON", "|": "VBAR",
+    "&": "AMPERSAND", "*": "STAR", "?": "QMARK", "!": "BANG",
+}  # fmt: skip
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+DEFINITION = re.compile(r"DEFINE\s+GPM\b", re.IGNORECASE)
+"""How the definition of a GPM begins; nothing in SPARQL looks like it."""
+
+_LOCAL = r"(?:[\w:%\-]|\\[_~.\-!$&'()*+,;=/?\#@%]|\.(?=[\w:%.\-\\]))*"
+_STRING = r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"""' + r"|'''(?:[^'\\]|\\.|'{1,2}(?!'))*'''"
+_STRING += r'|"(?:[^"\\\r\n]|\\.)*"' + r"|'(?:[^'\\\r\n]|\\.)*'"
+
+OUTER = re.compile(
+    rf"""
+      (?P<SPACE>(?:[\s\ufeff]|\#[^\r\n]*)+)
+    | (?P<IRI><(?:[^<>"{{}}|^`\\\x00-\x20]|\\u[0-9A-Fa-f]{{4}}|\\U[0-9A-Fa-f]{{8}})*>)
+    | (?P<BAD_IRI><[^>\r\n]*>?)
+    | (?P<STRING>{_STRING})
+    | (?P<BAD_STRING>["'][^\r\n]*)
+    | (?P<VAR>[?$]\w+)
+    | (?P<PNAME>(?:[^\W\d_](?:[\w\-]|\.(?=[\w.\-]*:))*)?:{_LOCAL})
+    | (?P<WORD>[^\W\d]\w*)
+    | (?P<NUMBER>[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    | (?P<LANGTAG>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
+    | (?P<DATATYPE>\^\^)
+    | (?P<PUNCTUATION>[(){{}},*;:|&])
+    | (?P<UNKNOWN>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+SEQUENCE = re.compile(
+    r"""
+      (?P<SPACE>(?:[\s\ufeff]|\#[^\r\n]*)+)
+    | (?P<REPEAT>[,;:]?(?:[+*]|\{\s*[0-9]+\s*(?:,\s*(?:[0-9]+\s*)?)?\}))
+    | (?P<BAD_REPEAT>[,;:]?\{[^(){}\r\n]*\})
+    | (?P<WORD>\w+)
+    | (?P<BRACE>[{}])
+    | (?P<PUNCTUATION>[(),;:|&?!])
+    | (?P<UNKNOWN>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)

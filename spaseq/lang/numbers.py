@@ -1,0 +1,83 @@
+"""The numbers of a query: window sizes and starts, LIMIT."""
+
+from __future__ import annotations
+
+from sparql_gpm.terms import XSD, Literal
+from sparql_gpm.times import parse_time
+from sparql_gpm.tokens import string_value
+from spaseq.lang.ast import Unit, Window
+from spaseq.lang.drafts import LiteralDraft, WithinClause, Word
+from spaseq.lang.iris import Namespace
+from spaseq.lang.report import Report
+
+NUMBER_MAX = 2**63 - 1
+_DIGITS_MAX = 19
+
+
+def read_window(clause: WithinClause, source: str, namespace: Namespace, report: Report) -> Window | None:
+    """WITHIN, its size in nanoseconds or events; None after reporting."""
+    unit = Unit[clause.unit.text.upper().removesuffix("S")]
+    in_events = unit is Unit.EVENT
+    sliding = clause.mode is not None and clause.mode.text.upper() == "SLIDING"
+    count = read_count(clause.size, "a window", report)
+    if count is not None and count * max(unit.value, 1) > NUMBER_MAX:
+        report.error(clause.size.span, "a window is 292 years long at most", "choose a smaller number or unit")
+        count = None
+    start = None
+    if clause.starting is not None:
+        if sliding:
+            hint = "a sliding window begins with each match: leave out STARTING AT, or SLIDING"
+            report.error(clause.starting.keyword, "STARTING AT cannot stand with SLIDING", hint)
+        start = _start(clause.starting.literal, in_events, namespace, report)
+    if count is None:
+        return None
+    return Window(count * max(unit.value, 1), in_events, sliding, start, " ".join(source.split()), clause.size.span)
+
+
+def read_count(word: Word, what: str, report: Report) -> int | None:
+    """A whole number from 1 on; None after reporting."""
+    digits = word.text.removeprefix("+")
+    if not (digits.isascii() and digits.isdecimal()):
+        hint = "write it without sign, fraction and exponent; for fractions take a smaller unit"
+        report.error(word.span, f"{what} needs a whole number, not '{word.text}'", hint)
+        return None
+    significant = digits.lstrip("0")
+    if not significant:
+        report.error(word.span, f"{what} of 0 holds nothing", "write a number from 1 on")
+        return None
+    if len(significant) > _DIGITS_MAX or int(significant) > NUMBER_MAX:
+        report.error(word.span, "this number is too large", f"the largest is {NUMBER_MAX}")
+        return None
+    return int(significant)
+
+
+def _start(literal: LiteralDraft, in_events: bool, namespace: Namespace, report: Report) -> int | None:
+    """STARTING AT: a position for a window of events, else a time in nanoseconds."""
+    value = literal.value
+    if in_events:
+        return _position(value, report)
+    try:
+        return parse_time(_literal(literal, namespace))
+    except ValueError as error:
+        hint = 'write a dateTime such as "2026-01-01T00:00:00Z", or a number of seconds since 1970'
+        report.error(value.span, f"STARTING AT: {error}", hint)
+        return None
+
+
+def _position(value: Word, report: Report) -> int | None:
+    digits = value.text.removeprefix("+")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < _DIGITS_MAX):
+        hint = "positions are counted from 0: STARTING AT 10"
+        report.error(value.span, f"a window of events starts at a position, not at {value.text}", hint)
+        return None
+    return int(digits)
+
+
+def _literal(literal: LiteralDraft, namespace: Namespace) -> Literal:
+    """The RDF literal that is written; a string alone is a dateTime, a number is what it looks like in SPARQL."""
+    value = literal.value
+    if value.text[0] not in "\"'":
+        kind = "double" if "e" in value.text.lower() else "decimal" if "." in value.text else "integer"
+        return Literal(value.text, XSD + kind)
+    datatype = namespace.expand(literal.datatype) if literal.datatype else XSD + "dateTime"
+    return Literal(string_value(value.text), datatype or XSD + "dateTime")

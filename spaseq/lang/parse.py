@@ -1,0 +1,67 @@
+"""Query text → `Query`, or every problem that the text has.
+
+The way through: scan.py cuts the text into lexemes, layout.py into clauses, syntax.py parses each with
+grammar.lark, resolve.py puts them together with the help of embedded.py (SPARQL), structure.py (the shape of
+SEQ) and scopes.py (variables). Each of them reports what it finds and goes on.
+"""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from pathlib import Path
+
+from spaseq.errors import InputError, Problem, QueryError
+from spaseq.lang.ast import Query, Span
+from spaseq.lang.layout import read_clauses
+from spaseq.lang.report import Report
+from spaseq.lang.resolve import Resolver
+from spaseq.lang.scan import scan
+
+
+def parse(text: str, name: str = "query") -> Query:
+    """The query that the text states; QueryError with all its errors otherwise. Warnings are in the query."""
+    query, problems = check(text, name)
+    return _query_or_error(query, problems, text, name)
+
+
+def check(text: str, name: str = "query") -> tuple[Query | None, tuple[Problem, ...]]:
+    """The query, if the text has no error, and all problems, warnings included, in order of position."""
+    report = Report(text)
+    query: Query | None = None
+    end = len(text.rstrip())
+    try:
+        lexemes = scan(text, report)
+        if not lexemes:
+            report.error(Span(0, 1), "the query is empty", "a query begins with PREFIX, SELECT or CONSTRUCT")
+        clauses = tuple(read_clauses(lexemes, end, report))
+        query = Resolver(clauses, text, report).query(name)
+    except RecursionError:
+        report.error(Span(0, 1), "the query is nested too deeply", "use fewer brackets inside of each other")
+        query = None
+    return query, report.problems()
+
+
+def read_query(path: str | PathLike[str]) -> Query:
+    """The query in a UTF-8 file, named after the file's stem; InputError when the file cannot be read."""
+    text = read_text(path)
+    query, problems = check(text, Path(path).stem)
+    return _query_or_error(query, problems, text, fspath(path))
+
+
+def read_text(path: str | PathLike[str]) -> str:
+    """The text of a query file; InputError names the path and the reason."""
+    shown = fspath(path)
+    try:
+        return Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        where = f"byte {error.start} is not UTF-8"
+        raise InputError(f"cannot read query {shown}: {where}", hint="save the file as UTF-8") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot read query {shown}: {reason}", hint="give the path of a query file") from None
+
+
+def _query_or_error(query: Query | None, problems: tuple[Problem, ...], text: str, name: str) -> Query:
+    if query is None:
+        raise QueryError([problem for problem in problems if problem.severity == "error"], text, name)
+    return query

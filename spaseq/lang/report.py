@@ -1,0 +1,79 @@
+"""Collects the problems of one query text and gives each its line and column."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import accumulate
+
+from spaseq.errors import Problem
+from spaseq.lang.ast import Span
+
+_NAMES_SHOWN_MAX = 12
+
+
+class Report:
+    """Every error and warning found in one text so far."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        lines = text.splitlines(keepends=True)
+        self._line_starts = [0, *accumulate(len(line) for line in lines)]
+        if lines and lines[-1] == lines[-1].rstrip("\r\n"):
+            self._line_starts.pop()
+        self._problems: set[Problem] = set()
+        self._error_offsets: list[int] = []
+
+    def error(self, span: Span, message: str, hint: str = "") -> None:
+        """Something that makes the query unusable."""
+        self._error_offsets.append(span.start)
+        self._problems.add(self._problem(span, message, hint, "error"))
+
+    def warning(self, span: Span, message: str, hint: str = "") -> None:
+        """Something that is allowed but hardly meant."""
+        self._problems.add(self._problem(span, message, hint, "warning"))
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is any error."""
+        return bool(self._error_offsets)
+
+    def error_within(self, span: Span) -> bool:
+        """Whether an error has been reported that starts inside the span or at its end."""
+        return any(span.start <= offset <= span.end for offset in self._error_offsets)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """All problems in order of position; at one position errors come first."""
+        return tuple(sorted(self._problems, key=lambda p: (p.line, p.column, p.severity, p.message)))
+
+    def _problem(self, span: Span, message: str, hint: str, severity: str) -> Problem:
+        line = max(0, bisect_right(self._line_starts, span.start) - 1)
+        start = self._line_starts[line]
+        end = self._line_starts[line + 1] if line + 1 < len(self._line_starts) else len(self._text)
+        line_end = start + len(self._text[start:end].rstrip("\r\n"))
+        length = max(1, min(span.end, line_end) - span.start)
+        return Problem(message, line + 1, span.start - start + 1, length, hint, severity)
+
+
+def listed(names: Iterable[str]) -> str:
+    """`a, b, c` in alphabetical order, cut short when there are many."""
+    ordered = sorted(set(names))
+    shown = ", ".join(ordered[:_NAMES_SHOWN_MAX])
+    return f"{shown}, …" if len(ordered) > _NAMES_SHOWN_MAX else shown
+
+
+def nearest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that `word` was probably meant to be, letter case aside."""
+    by_folded = {candidate.casefold(): candidate for candidate in sorted(candidates)}
+    close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.7)
+    return by_folded[close[0]] if close else None
+
+
+def choices_hint(word: str, candidates: Iterable[str], otherwise: str) -> str:
+    """A hint: what `word` was probably meant to be, else what there is, else `otherwise`."""
+    known = list(candidates)
+    guess = nearest(word, known)
+    if guess is not None:
+        return f"did you mean '{guess}'?"
+    return otherwise.format(listed(known)) if known else ""

@@ -1,0 +1,181 @@
+"""Clauses → query: names resolved, every rule of LANGUAGE Section 2 that concerns more than one clause checked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TypeVar
+
+from spaseq.lang import ast
+from spaseq.lang.drafts import (
+    AfterClause,
+    Clause,
+    ConstructClause,
+    DefineClause,
+    KnowledgeClause,
+    LimitClause,
+    PartitionClause,
+    RegisterClause,
+    SelectClause,
+    SequenceClause,
+    StreamClause,
+    WithinClause,
+    Word,
+)
+from spaseq.lang.embedded import Embedded, Gpm, Uses
+from spaseq.lang.iris import Namespace
+from spaseq.lang.numbers import read_count, read_window
+from spaseq.lang.report import Report, choices_hint
+from spaseq.lang.scopes import Scopes, occurrences
+from spaseq.lang.structure import check_structure
+
+Kind = TypeVar("Kind")
+
+
+Columns = Sequence[tuple[ast.Projection, Uses]]
+Template = tuple[tuple[ast.TemplateTriple, ...], Uses]
+
+
+class Resolver:
+    """Reads the clauses of one query; what cannot be read is reported and left out."""
+
+    def __init__(self, clauses: Sequence[Clause], text: str, report: Report) -> None:
+        self._clauses = clauses
+        self._text = text
+        self._report = report
+        self._namespace = Namespace(report)
+        self._namespace.declare(clauses)
+        self._embedded = Embedded(text, self._namespace, report)
+
+    def query(self, name: str) -> ast.Query | None:
+        """The query, or None when there is any error."""
+        register = self._register()
+        form = self._first(SelectClause) or self._first(ConstructClause)
+        columns = self._columns()
+        template = self._template()
+        window = self._window()
+        streams = tuple(self._streams())
+        knowledge = dict.fromkeys(self._namespace.expand(clause.iri) for clause in self._all(KnowledgeClause))
+        gpms = self._gpms()
+        sequence = self._sequence(gpms, columns or (), template)
+        after, limit = self._first(AfterClause), self._limit()
+        if self._report.failed:
+            return None
+        assert form and window and sequence, (form, window, sequence)
+        return ast.Query(
+            name=name,
+            text=self._text,
+            selector=form.selector,
+            distinct=isinstance(form, SelectClause) and form.distinct,
+            columns=None if columns is None else tuple(projection for projection, _ in columns),
+            template=None if template is None else template[0],
+            register=register,
+            window=window,
+            partition=tuple(dict.fromkeys(word.text[1:] for word in self._partition())),
+            streams=streams,
+            knowledge=tuple(knowledge),
+            sequence=sequence,
+            defines=tuple(gpm.define for gpm in gpms.values() if gpm),
+            skip=after.skip if after else ast.Skip.NO_SKIP,
+            limit=limit,
+            prefixes=tuple(self._namespace.prefixes.items()),
+            base=self._namespace.base,
+            warnings=self._report.problems(),
+        )
+
+    def _register(self) -> str | None:
+        clause = self._first(RegisterClause)
+        if clause is None:
+            return None
+        if self._first(SelectClause):
+            hint = "only CONSTRUCT makes graphs that can be events of a stream"
+            self._report.error(clause.keyword, "REGISTER STREAM needs CONSTRUCT", hint)
+        return self._namespace.expand(clause.iri)
+
+    def _columns(self) -> Columns | None:
+        """SELECT's columns, None for `*`; CONSTRUCT has none."""
+        form = self._first(SelectClause)
+        if form is None:
+            return ()
+        if form.columns is None:
+            return None
+        return [column for column in map(self._embedded.column, form.columns) if column]
+
+    def _template(self) -> Template | None:
+        form = self._first(ConstructClause)
+        return self._embedded.template(form.template) if form else None
+
+    def _window(self) -> ast.Window | None:
+        clause = self._first(WithinClause)
+        return read_window(clause, self._text, self._namespace, self._report) if clause else None
+
+    def _streams(self) -> Iterator[ast.Stream]:
+        names: set[str] = set()
+        iris: set[str] = set()
+        for clause in self._all(StreamClause):
+            name, iri = clause.name.text, self._namespace.expand(clause.iri)
+            if name in names:
+                message = f"stream '{name}' is declared twice"
+                self._report.error(clause.name.span, message, "give each stream its own Name")
+            if iri in iris:
+                hint = "let both GPMs read the one stream: DEFINE GPM B ON the same Name"
+                self._report.error(clause.iri.span, f"stream {clause.iri.text} is declared twice", hint)
+            names.add(name)
+            iris.add(iri)
+            yield ast.Stream(name, iri, ast.Span(clause.name.span.start, clause.iri.span.end))
+
+    def _gpms(self) -> dict[str, Gpm | None]:
+        """The definitions by Name; None for one whose body could not be read."""
+        streams = {clause.name.text for clause in self._all(StreamClause)}
+        gpms: dict[str, Gpm | None] = {}
+        for clause in self._all(DefineClause):
+            for stream in clause.streams:
+                if stream.text not in streams:
+                    hint = choices_hint(stream.text, streams, "declared here: {}")
+                    self._report.error(stream.span, f"no stream '{stream.text}' is declared", hint)
+            gpm = self._embedded.gpm(clause)
+            name = clause.name.text
+            if name in gpms:
+                self._report.error(clause.name.span, f"GPM '{name}' is defined twice", "give each GPM its own Name")
+            gpms.setdefault(name, gpm)
+        return gpms
+
+    def _sequence(self, gpms: dict[str, Gpm | None], columns: Columns, template: Template | None) -> ast.Expr | None:
+        """SEQ( ), with everything checked that depends on it."""
+        clause = self._first(SequenceClause)
+        if clause is None:
+            return None
+        sequence = clause.sequence
+        check_structure(sequence, self._text, self._report)
+        found = tuple(occurrences(sequence))
+        self._check_names([occurrence.step for occurrence in found], gpms)
+        scopes = Scopes(found, gpms, self._report)
+        scopes.check_columns(columns)
+        if template is not None:
+            scopes.check_outside(template[1])
+        scopes.check_conditions()
+        scopes.check_partition(self._partition())
+        return sequence
+
+    def _check_names(self, steps: Sequence[ast.Step], gpms: Collection[str]) -> None:
+        """Every step has its DEFINE, and every DEFINE its step."""
+        for step in steps:
+            if step.name not in gpms:
+                hint = choices_hint(step.name, gpms, "defined here: {}")
+                self._report.error(step.span, f"no DEFINE for pattern '{step.name}'", hint)
+        used = {step.name for step in steps}
+        for clause in self._all(DefineClause):
+            if clause.name.text not in used:
+                self._report.warning(clause.name.span, f"GPM '{clause.name.text}' is never used in SEQ( )")
+
+    def _partition(self) -> list[Word]:
+        return [word for clause in self._all(PartitionClause) for word in clause.variables]
+
+    def _limit(self) -> int | None:
+        clause = self._first(LimitClause)
+        return read_count(clause.count, "LIMIT", self._report) if clause else None
+
+    def _all(self, kind: type[Kind]) -> list[Kind]:
+        return [clause for clause in self._clauses if isinstance(clause, kind)]
+
+    def _first(self, kind: type[Kind]) -> Kind | None:
+        return next(iter(self._all(kind)), None)

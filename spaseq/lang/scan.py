@@ -1,0 +1,142 @@
+"""Text → lexemes. What is SPARQL's own (GPM bodies, templates, projected expressions) is cut out whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from re import Match
+
+from spaseq.lang.ast import Span
+from spaseq.lang.cut import Cut, expression_end, group_end, template_end
+from spaseq.lang.lexemes import CLAUSES, DEFINITION, KEYWORDS, NAME, OUTER, PUNCTUATION, RESERVED, SEQUENCE, Lexeme
+from spaseq.lang.report import Report, nearest
+
+_DEPTH_MAX = 100
+_MISSPELT_MIN = 4
+
+
+def scan(text: str, report: Report) -> tuple[Lexeme, ...]:
+    """All lexemes of a query text; unknown characters and brackets never closed are reported."""
+    return tuple(_Scanner(text, report).lexemes())
+
+
+class _Scanner:
+    """Knows where in the query it is: the clause it reads decides what a bracket opens and whether a word is a Name."""
+
+    def __init__(self, text: str, report: Report) -> None:
+        self._text = text
+        self._report = report
+        self._offset = 0
+        self._clause = ""
+        self._previous = ""
+
+    def lexemes(self) -> Iterator[Lexeme]:
+        """Every lexeme in order."""
+        while match := OUTER.match(self._text, self._offset):
+            self._offset = match.end()
+            if match.lastgroup == "SPACE":
+                continue
+            lexeme = self._lexeme(match)
+            if lexeme.kind in CLAUSES:
+                self._clause = lexeme.kind
+            self._previous = lexeme.kind
+            yield lexeme
+            yield from self._enclosed(lexeme)
+
+    def _enclosed(self, lexeme: Lexeme) -> Iterator[Lexeme]:
+        """What follows a lexeme that opens another lexicon."""
+        match lexeme.kind, self._clause:
+            case "SEQ", _:
+                yield from self._sequence()
+            case "LPAR", "SELECT":
+                yield self._cut("EXPRESSION", expression_end(self._text, self._offset), lexeme)
+            case "BODY_OPEN", _:
+                yield self._cut("BODY", group_end(self._text, self._offset), lexeme)
+            case "TEMPLATE_OPEN", _:
+                yield self._cut("TEMPLATE", template_end(self._text, self._offset), lexeme)
+
+    def _lexeme(self, match: Match[str]) -> Lexeme:
+        kind, text, span = str(match.lastgroup), match.group(), Span(match.start(), match.end())
+        match kind:
+            case "WORD":
+                kind = self._word(text, span)
+            case "PUNCTUATION":
+                kind = PUNCTUATION[text]
+            case "BAD_STRING":
+                self._report.error(Span(span.start, span.start + 1), "this string is never closed")
+            case "BAD_IRI":
+                self._report.error(span, f"{text} is not an IRI", "an IRI stands between < and >, without blanks")
+        if kind == "LBRACE":
+            kind = {"DEFINE": "BODY_OPEN", "CONSTRUCT": "TEMPLATE_OPEN"}.get(self._clause, kind)
+        return Lexeme(kind, text, span)
+
+    def _word(self, text: str, span: Span) -> str:
+        """The kind of a word: where a Name must stand it is one, unless it is reserved."""
+        upper = text.upper()
+        if upper in RESERVED:
+            return upper
+        listing = self._clause == "DEFINE" and self._previous in {"DEFINE", "GPM", "ON", "COMMA"}
+        if listing or (self._previous == "STREAM" and self._clause == "FROM"):
+            return "NAME" if NAME.fullmatch(text) else "WORD"
+        if upper in KEYWORDS:
+            return upper
+        guess = nearest(text, CLAUSES) if len(text) >= _MISSPELT_MIN else None
+        if guess is None:
+            return "WORD"
+        self._report.error(span, f"unknown word '{text}'", f"did you mean '{guess}'?")
+        return guess
+
+    def _cut(self, kind: str, end: Cut, opening: Lexeme) -> Lexeme:
+        """The text from here to the bracket that closes it, as one lexeme."""
+        for problem in end.problems:
+            self._report.error(problem.span, problem.message, problem.hint)
+        if not end.closed:
+            self._report.error(opening.span, f"this '{opening.text}' is never closed")
+        span = Span(self._offset, end.offset)
+        self._offset = end.offset
+        self._previous = kind
+        if kind != "EXPRESSION" and end.closed:
+            self._clause = ""
+            self._offset += 1
+        return Lexeme(kind, self._text[span.start : span.end], span)
+
+    def _sequence(self) -> Iterator[Lexeme]:
+        """The lexemes from the parenthesis after SEQ to the one that closes it."""
+        open_parentheses: list[Span] = []
+        while match := SEQUENCE.match(self._text, self._offset):
+            lexeme = _sequence_lexeme(match)
+            first = not open_parentheses and lexeme is not None
+            if lexeme is not None and ((first and lexeme.kind != "LPAR") or _ends_sequence(lexeme, self._text)):
+                break
+            self._offset = match.end()
+            if lexeme is None:
+                continue
+            self._previous = lexeme.kind
+            yield lexeme
+            if lexeme.kind == "LPAR":
+                open_parentheses.append(lexeme.span)
+            elif lexeme.kind == "RPAR":
+                open_parentheses.pop()
+            if not open_parentheses:
+                return
+            if len(open_parentheses) == _DEPTH_MAX + 1 and lexeme.kind == "LPAR":
+                self._report.error(lexeme.span, f"parentheses are nested more than {_DEPTH_MAX} deep")
+        for span in open_parentheses[-1:]:
+            self._report.error(span, "this '(' is never closed")
+
+
+def _ends_sequence(lexeme: Lexeme, text: str) -> bool:
+    """Whether the parenthesis must have been forgotten: a sequence holds neither a brace nor a definition."""
+    return lexeme.kind == "BRACE" or bool(DEFINITION.match(text, lexeme.span.start))
+
+
+def _sequence_lexeme(match: Match[str]) -> Lexeme | None:
+    kind, text = str(match.lastgroup), match.group()
+    match kind:
+        case "SPACE":
+            return None
+        case "WORD":
+            reserved = text.upper() in RESERVED
+            kind = text.upper() if reserved else "NAME" if NAME.fullmatch(text) else "WORD"
+        case "PUNCTUATION":
+            kind = PUNCTUATION[text]
+    return Lexeme(kind, text, Span(match.start(), match.end()))

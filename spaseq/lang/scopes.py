@@ -1,0 +1,150 @@
+"""Which step binds which variable, and every use that no binding can serve (LANGUAGE Section 2, "Rejected")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from spaseq.lang.ast import Expr, Negation, Projection, Repeat, Span, Step
+from spaseq.lang.drafts import Word
+from spaseq.lang.embedded import Fold, Gpm, Uses
+from spaseq.lang.report import Report, choices_hint, listed
+from spaseq.lang.structure import parts
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A Name in SEQ.
+
+    negations   the `!`s around it, by the place of their quantifier
+    repeated    whether a repetition is around it
+    """
+
+    step: Step
+    negations: frozenset[Span]
+    repeated: bool
+
+
+def occurrences(expression: Expr) -> Iterator[Occurrence]:
+    """Every step of a sequence, in the order written."""
+    return _occurrences(expression, frozenset(), False)
+
+
+def _occurrences(expression: Expr, negations: frozenset[Span], repeated: bool) -> Iterator[Occurrence]:
+    match expression:
+        case Step():
+            yield Occurrence(expression, negations, repeated)
+        case Negation(_, span):
+            negations |= {span}
+        case Repeat():
+            repeated = True
+    for part in parts(expression):
+        yield from _occurrences(part, negations, repeated)
+
+
+class Scopes:
+    """Knows for every variable the steps that bind it.
+
+    gpms    the definitions that could be read; None where one could not, and whatever it binds is unknown
+    """
+
+    def __init__(self, found: Sequence[Occurrence], gpms: Mapping[str, Gpm | None], report: Report) -> None:
+        self._occurrences = found
+        self._gpms = gpms
+        self._report = report
+        self._all_known = all(gpms.get(occurrence.step.name) for occurrence in found)
+        self._binders: dict[str, list[Occurrence]] = {}
+        for occurrence in found:
+            for variable in self._binds(occurrence):
+                self._binders.setdefault(variable, []).append(occurrence)
+
+    def check_columns(self, columns: Sequence[tuple[Projection, Uses]]) -> None:
+        """SELECT's columns."""
+        seen: set[str] = set()
+        for projection, used in columns:
+            self._check_target(projection, seen)
+            seen.add(projection.variable)
+            self.check_outside(used, seen if projection.expression else frozenset())
+
+    def check_outside(self, used: Uses, known: Iterable[str] = ()) -> None:
+        """A projected variable, a projected expression or a template; `known` are columns before it."""
+        for word in used.exists:
+            hint = "move it into a FILTER of a GPM: only there is a graph to look at"
+            self._report.error(word.span, "EXISTS cannot stand in SELECT or a template", hint)
+        folded = {fold.variable for fold in used.folds}
+        for word in used.variables:
+            name = word.text[1:]
+            bound = name in folded or name in self._binders or name in known
+            if not self._check_negated(word, frozenset()) and self._all_known and not bound:
+                hint = choices_hint(word.text, self._shown(), "the steps bind {}")
+                self._report.warning(word.span, f"nothing binds {word.text}; it stays unbound", hint)
+        self._check_folds(used.folds, frozenset())
+
+    def check_conditions(self) -> None:
+        """The top-level FILTERs of every GPM that SEQ uses."""
+        for occurrence in self._occurrences:
+            gpm = self._gpms.get(occurrence.step.name)
+            if gpm is not None:
+                for word in gpm.uses.variables:
+                    self._check_negated(word, occurrence.negations)
+                self._check_folds(gpm.uses.folds, occurrence.negations)
+
+    def check_partition(self, variables: Iterable[Word]) -> None:
+        """PARTITION BY: every positive step must bind each variable."""
+        positive = [occurrence for occurrence in self._occurrences if not occurrence.negations]
+        known = [occurrence for occurrence in positive if self._gpms.get(occurrence.step.name)]
+        common = frozenset.intersection(*map(self._binds, known)) if known else frozenset()
+        for word in variables:
+            lacking = {step.step.name for step in known if word.text[1:] not in self._binds(step)}
+            if lacking:
+                message = f"PARTITION BY {word.text}, but {listed(lacking)} does not bind it"
+                shared = listed(f"?{name}" for name in common)
+                hint = f"every step binds {shared}" if common else "no variable is in every step"
+                self._report.error(word.span, message, hint)
+
+    def _check_target(self, projection: Projection, seen: set[str]) -> None:
+        name = projection.variable
+        if name in seen:
+            self._report.error(projection.span, f"?{name} is projected twice", "give one of them another name")
+        elif projection.expression is not None and name in self._binders:
+            steps = listed(binder.step.name for binder in self._binders[name])
+            hint = "choose a new variable after AS"
+            self._report.error(projection.span, f"?{name} is already bound by step {steps}", hint)
+
+    def _check_negated(self, word: Word, inside: frozenset[Span]) -> bool:
+        """Reports a variable that only steps under `!` bind, used from outside of that `!`; whether it did."""
+        binders = self._binders.get(word.text[1:], [])
+        if not binders or any(binder.negations <= inside for binder in binders):
+            return False
+        steps = listed(binder.step.name for binder in binders)
+        hint = f"{steps} under '!' stands for events that are absent, and binds nothing outside"
+        self._report.error(word.span, f"{word.text} is bound only inside '!'", hint)
+        return True
+
+    def _check_folds(self, folds: Iterable[Fold], inside: frozenset[Span]) -> None:
+        for fold in folds:
+            keyword, name = fold.keyword.text.upper(), fold.variable
+            if name is None:
+                message = f"{keyword} takes a variable of a repeated step and nothing else"
+                self._report.error(fold.keyword.span, message, f"write {keyword}(?v)")
+                continue
+            binders = self._binders.get(name, [])
+            if any(binder.repeated and binder.negations <= inside for binder in binders):
+                continue
+            only_negated = bool(binders) and not any(binder.negations <= inside for binder in binders)
+            if self._all_known and not only_negated:
+                message = f"{keyword} over ?{name}, which no repeated step binds"
+                self._report.error(fold.keyword.span, message, self._repeated())
+
+    def _repeated(self) -> str:
+        """The hint that names the variables of repeated steps."""
+        names = {f"?{name}" for name, binders in self._binders.items() if any(binder.repeated for binder in binders)}
+        return f"repeated steps bind {listed(names)}" if names else "no step is repeated: write A+ to repeat A"
+
+    def _shown(self) -> list[str]:
+        """The variables that positive steps bind."""
+        return [f"?{name}" for name, steps in self._binders.items() if any(not step.negations for step in steps)]
+
+    def _binds(self, occurrence: Occurrence) -> frozenset[str]:
+        gpm = self._gpms.get(occurrence.step.name)
+        return gpm.binds if gpm else frozenset()

@@ -1,0 +1,119 @@
+"""Parses one clause with the grammar, and says in the language's own words what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from lark import Lark, Token
+from lark.exceptions import UnexpectedToken
+
+from spaseq.lang.ast import Span
+from spaseq.lang.build import Build
+from spaseq.lang.drafts import Clause
+from spaseq.lang.lexemes import KEYWORDS, RESERVED, UNITS, Lexeme
+from spaseq.lang.report import Report, nearest
+
+RULES = {
+    "BASE": "base", "PREFIX": "prefix", "REGISTER": "register", "SELECT": "select", "CONSTRUCT": "construct",
+    "WITHIN": "within", "PARTITION": "partition", "FROM": "source", "WHERE": "where", "LBRACE": "lbrace",
+    "SEQ": "seq", "DEFINE": "define", "RBRACE": "rbrace", "AFTER": "after", "LIMIT": "limit",
+}  # fmt: skip
+"""The grammar's rule for each kind of lexeme that begins a clause."""
+
+_UNIT = "a unit (MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS or EVENTS)"
+_STEP = "a step (a Name, '(' or 'ALL(')"
+_OPERATOR = "an operator (',', ';', ':', '|' or '&')"
+_PHRASES = {
+    "VAR": "a variable", "IRI": "an IRI in < >", "PNAME": "a prefixed name", "NUMBER": "a whole number",
+    "STRING": "a dateTime in quotation marks", "DATATYPE": "'^^'", "EXPRESSION": "an expression",
+    "BODY_OPEN": "'{'", "TEMPLATE_OPEN": "'{'", "LBRACE": "'{'", "RBRACE": "'}'", "STAR": "'*'",
+    "REPEAT": "a quantifier ('+', '*', '{n,m}', '?' or '!')", "BANG": "", "QMARK": "", "RPAR": "')'",
+    "LPAR": "'('", "COMMA": "','", "SEMICOLON": "';'", "COLON": "':'", **dict.fromkeys(UNITS, _UNIT),
+}  # fmt: skip
+_IN_SEQUENCE = {
+    **dict.fromkeys(("NAME", "ALL", "LPAR"), _STEP),
+    **dict.fromkeys(("COMMA", "SEMICOLON", "COLON", "VBAR", "AMPERSAND"), _OPERATOR),
+}
+_NAME_HINT = "a Name is letters A-Z, digits and _, not beginning with a digit, and none of SEQ, ALL, DEFINE, GPM, ON"
+_UNKNOWN_KINDS = frozenset({"UNKNOWN", "WORD", "BAD_STRING", "BAD_IRI", "BAD_REPEAT"})
+
+
+def parse_clause(lexemes: Sequence[Lexeme], following: Lexeme | None, end: int, report: Report) -> Clause | None:
+    """The clause that the lexemes spell, or None after reporting where they stop making sense.
+
+    following   the lexeme after the clause, None at the end of the query, which is at offset `end`
+    """
+    kind = lexemes[0].kind
+    parser = _grammar().parse_interactive(start=RULES[kind])
+    read: list[Lexeme] = []
+    found = following
+    try:
+        for lexeme in lexemes:
+            found = lexeme
+            parser.feed_token(Token(lexeme.kind, lexeme.text, start_pos=lexeme.span.start, end_pos=lexeme.span.end))
+            read.append(lexeme)
+        found = following
+        clause: Clause = parser.feed_token(Token("$END", "", start_pos=end, end_pos=end))
+    except UnexpectedToken:
+        expected: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
+        _report(kind, expected, found, read, end, report)
+        return None
+    return clause
+
+
+@cache
+def _grammar() -> Lark:
+    text = files("spaseq.lang").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(text, parser="lalr", lexer="basic", start=list(RULES.values()), transformer=Build())
+
+
+def _report(
+    clause: str, kinds: set[str], found: Lexeme | None, before: Sequence[Lexeme], end: int, report: Report
+) -> None:
+    """One syntax error, unless what was found has already been reported as no token at all."""
+    span = found.span if found else Span(end, end + 1)
+    if found and found.kind in _UNKNOWN_KINDS and report.error_within(span):
+        return
+    phrases = _phrases(clause, kinds)
+    what = f"'{found.text}'" if found else "the end of the query"
+    message = f"expected {_alternatives(phrases)}, found {what}" if phrases else f"{what} is not expected here"
+    report.error(span, message, _hint(clause, kinds, found, before))
+
+
+def _phrases(clause: str, kinds: set[str]) -> list[str]:
+    """What may stand here, each thing once, keywords last."""
+    words = {**_PHRASES, **(_IN_SEQUENCE if clause == "SEQ" else {})}
+    if clause in {"FROM", "DEFINE"}:
+        words["NAME"] = "the stream's Name" if clause == "FROM" else "a Name"
+    named = {words.get(kind, kind) for kind in kinds - {"$END"}}
+    return sorted(named - {""}, key=lambda phrase: (phrase.isupper(), phrase))
+
+
+def _alternatives(phrases: Sequence[str]) -> str:
+    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} or {phrases[-1]}"
+
+
+def _hint(clause: str, kinds: set[str], found: Lexeme | None, before: Sequence[Lexeme]) -> str:
+    """The way out, where the mistake is one we know."""
+    if found is None:
+        return ""
+    reserved = found.text.upper() in RESERVED
+    match found.kind:
+        case "REPEAT" | "BAD_REPEAT" if before and before[-1].kind in {"COMMA", "SEMICOLON", "COLON"}:
+            return f"a quantifier and its contiguity are written without a blank: '{before[-1].text}{found.text}'"
+        case "REPEAT" | "QMARK" | "BANG" if before and before[-1].kind in {"REPEAT", "QMARK", "BANG"}:
+            return "a step has one quantifier; put the first one and its step in parentheses"
+        case "BAD_REPEAT":
+            return "quantifiers are +, *, ?, !, {n}, {n,} and {n,m}"
+        case _ if "NAME" in kinds and (reserved or found.kind == "WORD"):
+            return _NAME_HINT
+        case "WORD" if "VAR" in kinds:
+            return f"did you mean '?{found.text}'?"
+        case "WORD":
+            guess = nearest(found.text, kinds & KEYWORDS)
+            return f"did you mean '{guess}'?" if guess else ""
+        case "VBAR" | "AMPERSAND" if clause == "SEQ" and "COMMA" in kinds:
+            return "inside of ALL( ), put a choice or conjunction in parentheses"
+    return ""

@@ -1,0 +1,185 @@
+"""Basic graph patterns over a batch: scans of triples, joined smallest first (SPARQL 1.1, Section 18.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sparql_gpm.columns import Ids, Mask
+from sparql_gpm.matcher_frames import Frames
+from sparql_gpm.paths import Anchor, CompiledPath, path_pairs
+from sparql_gpm.relation import UNIT, Relation, nothing
+from sparql_gpm.relation_join import join
+
+Slot = str | int
+"""What stands in a triple pattern: the name of a variable, or the id of a constant."""
+
+_FRAME = "\0frame"
+
+
+class Condition(Protocol):
+    """A filter: the rows of a relation for which it holds."""
+
+    @property
+    def variables(self) -> Collection[str]:
+        """The variables whose values it needs."""
+
+    def keep(self, relation: Relation, frames: Frames) -> Relation:
+        """The rows for which it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One triple pattern."""
+
+    subject: Slot
+    predicate: Slot
+    object: Slot
+
+    def slots(self) -> tuple[Slot, ...]:
+        """What stands in it."""
+        return (self.subject, self.predicate, self.object)
+
+    def evaluate(self, frames: Frames, live: Mask | None) -> Relation:
+        """Its solutions in the live events, by event, in the order of the triples."""
+        view = frames.view
+        batch = view.batch
+        slots = ((self.subject, batch.subjects), (self.object, batch.objects), (self.predicate, batch.predicates))
+        if isinstance(self.predicate, int):
+            rows = view.rows(self.predicate)
+            slots = slots[:2]
+        else:
+            rows = np.arange(len(batch.subjects), dtype=np.int64)
+        for slot, column in slots:
+            if isinstance(slot, int):
+                rows = rows[column[rows] == slot]
+        if live is not None:
+            rows = rows[live[view.events[rows]]]
+        return _named(view.events[rows], [(slot, column[rows]) for slot, column in slots])
+
+
+@dataclass(frozen=True, slots=True)
+class PathScan:
+    """One property path pattern."""
+
+    subject: Slot
+    path: CompiledPath
+    object: Slot
+
+    def slots(self) -> tuple[Slot, ...]:
+        """What stands at its ends."""
+        return (self.subject, self.object)
+
+    def evaluate(self, frames: Frames, live: Mask | None) -> Relation:
+        """Its solutions in the live events, by event."""
+        start = self._anchor(self.subject, frames, live)
+        end = self._anchor(self.object, frames, live)
+        events, subjects, objects = path_pairs(self.path, frames.view, live, start, end)
+        fits = np.ones(len(events), dtype=np.bool_)
+        for slot, column in ((self.subject, subjects), (self.object, objects)):
+            if isinstance(slot, int):
+                fits &= column == slot
+        return _named(events[fits], [(self.subject, subjects[fits]), (self.object, objects[fits])])
+
+    def _anchor(self, slot: Slot, frames: Frames, live: Mask | None) -> Anchor | None:
+        """The given ends of the path: a constant, in every live event, or what the frames substitute."""
+        if isinstance(slot, int):
+            events = np.arange(len(frames.view), dtype=np.int64) if live is None else np.flatnonzero(live)
+            return Anchor(events, np.full(len(events), slot, dtype=np.int64))
+        if slot in frames.bindings:
+            return Anchor(frames.graph_of(frames.all()), frames.bindings[slot])
+        return None
+
+
+TriplePattern = Scan | PathScan
+
+
+def _named(events: Ids, slots: Sequence[tuple[Slot, Ids]]) -> Relation:
+    """The columns under their variables; a variable that stands twice must have one value."""
+    columns: dict[str, Ids] = {}
+    same: Mask | None = None
+    for slot, column in slots:
+        if isinstance(slot, int):
+            continue
+        if slot in columns:
+            equal = columns[slot] == column
+            same = equal if same is None else same & equal
+        columns.setdefault(slot, column)
+    relation = Relation(len(events), events, columns)
+    return relation if same is None else relation.take(same)
+
+
+def match_triples(scans: Sequence[TriplePattern], frames: Frames) -> Relation:
+    """The solutions of all patterns together in every frame, without what the frames substitute."""
+    relations = scan_all(scans, frames)
+    if frames.graphs is None:
+        return join_all(relations, (), frames)
+    used = frames.substituted({slot for scan in scans for slot in scan.slots() if isinstance(slot, str)})
+    numbers = frames.all()
+    seed = Relation(len(numbers), frames.graphs, {_FRAME: numbers, **{v: frames.bindings[v] for v in used}})
+    joined = join_all([seed, *relations], (), frames)
+    return joined.rekey(joined.column(_FRAME)).without((_FRAME, *used))
+
+
+def scan_all(scans: Sequence[TriplePattern], frames: Frames) -> list[Relation]:
+    """The solutions of each pattern, keyed by event; it stops at the first that has none."""
+    live = frames.live_events()
+    relations = []
+    for scan in scans:
+        relations.append(scan.evaluate(frames, live))
+        if not len(relations[-1]):
+            break
+    return relations
+
+
+def keep_all(conditions: Sequence[Condition], relation: Relation, frames: Frames) -> Relation:
+    """The rows for which all conditions hold."""
+    for condition in conditions:
+        relation = condition.keep(relation, frames)
+    return relation
+
+
+def join_all(relations: Sequence[Relation], conditions: Sequence[Condition], frames: Frames) -> Relation:
+    """Join of all relations, filtered; each condition is applied as soon as what it needs is settled.
+
+    Starts with the smallest relation that belongs to frames and goes on with the smallest that shares a
+    variable with what is joined so far, so a large knowledge base is only ever looked up.
+    """
+    waiting = list(relations)
+    pending = list(conditions)
+    current = UNIT
+    while waiting:
+        if not all(len(relation) for relation in waiting):
+            return nothing()
+        following = min(waiting, key=lambda relation: _cost(relation, current))
+        waiting.remove(following)
+        ready = [c for c in pending if _settled(c, current, following, waiting)]
+        pending = [c for c in pending if c not in ready]
+        current = _join_step(current, following, ready, frames)
+        if not len(current):
+            return nothing()
+    return keep_all(pending, current, frames)
+
+
+def _join_step(current: Relation, following: Relation, ready: Sequence[Condition], frames: Frames) -> Relation:
+    if current is UNIT or not ready:
+        return keep_all(ready, join(current, following), frames)
+    return join(current, following, lambda block: keep_all(ready, block, frames))
+
+
+def _cost(relation: Relation, current: Relation) -> tuple[bool, bool, int]:
+    apart = current is not UNIT and not any(v in current.columns for v in relation.columns)
+    return apart, current is UNIT and relation.events is None, len(relation)
+
+
+def _settled(condition: Condition, left: Relation, right: Relation, waiting: Sequence[Relation]) -> bool:
+    """Whether no relation that still waits can bind what the condition needs, once left and right are joined."""
+    for variable in condition.variables:
+        if any(variable in relation.columns for relation in waiting):
+            sides = [side.columns[variable] for side in (left, right) if variable in side.columns]
+            if not any(column.all() for column in sides):
+                return False
+    return True

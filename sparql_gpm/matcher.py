@@ -1,0 +1,104 @@
+"""Graph patterns over batches of events: the solutions of one pattern in every event at once.
+
+    matcher = compile_pattern(parse_group(text, prefixes, base).pattern, dictionary, evaluator)
+    solutions = matcher.match(batch)            # a set of solution mappings per event, as columns of ids
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from sparql_gpm.background import Background
+from sparql_gpm.bgp_view import BatchView
+from sparql_gpm.columns import EventBatch, Ids, Mask, Solutions
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from sparql_gpm.matcher_analysis import counts, exists_in
+from sparql_gpm.matcher_compile import Compiler
+from sparql_gpm.matcher_expressions import ExistsTest, Operator
+from sparql_gpm.matcher_frames import Frames
+from sparql_gpm.pattern import Exists, Expression, Pattern
+from sparql_gpm.relation import Relation
+from sparql_gpm.scope import in_scope
+
+
+def compile_pattern(
+    pattern: Pattern,
+    dictionary: Dictionary,
+    evaluator: Evaluator,
+    background: Background | None = None,
+    conditions: Iterable[Expression] = (),
+) -> Matcher:
+    """The matcher of a pattern; knowledge bases that it asks are solved now, or BackgroundError is raised.
+
+    conditions  expressions whose EXISTS will be asked through `Matcher.exists`
+    """
+    compiler = Compiler(dictionary, evaluator, background)
+    asked = {exists: compiler.exists(exists) for condition in conditions for exists in exists_in(condition)}
+    sensitive = counts(pattern) or any(counts(exists.pattern) for exists in asked)
+    return Matcher(tuple(sorted(in_scope(pattern))), compiler, compiler.compile(pattern), asked, sensitive)
+
+
+class Matcher:
+    """A compiled pattern. It holds no data of events, so one serves any number of batches.
+
+    variables   the variables in scope, sorted
+    """
+
+    def __init__(
+        self,
+        variables: tuple[str, ...],
+        compiler: Compiler,
+        operator: Operator,
+        asked: dict[Exists, ExistsTest],
+        counts_solutions: bool,
+    ) -> None:
+        self.variables = variables
+        self._compiler = compiler
+        self._operator = operator
+        self._asked = asked
+        self._counts_solutions = counts_solutions
+
+    def match(self, batch: EventBatch | BatchView, events: Mask | None = None) -> Solutions:
+        """The set of solutions in each event, or in each event of the mask; a view is shared between matchers."""
+        view = self._view(batch)
+        frames = Frames(view, live=None if events is None or events.all() else events)
+        relation = self._operator.evaluate(frames).project(self.variables)
+        return self._solutions(relation.distinct().spread(frames.all()))
+
+    def solve(
+        self, batch: EventBatch | BatchView, graphs: Ids | None = None, given: Mapping[str, Ids] | None = None
+    ) -> Solutions:
+        """The multiset of solutions in each event of the batch.
+
+        graphs, given   instead: in event graphs[i], with given[v][i] substituted for ?v, for each i; `events` of the
+                        answer is then i. No value is UNBOUND, and no substituted variable is a column of the answer.
+        """
+        frames = Frames(self._view(batch), graphs=graphs, bindings=given or {})
+        relation = self._operator.evaluate(frames).project(self.variables)
+        return self._solutions(relation.spread(frames.all()))
+
+    def exists(
+        self, batch: EventBatch | BatchView, event_of_row: Ids, exists: Exists, columns: Mapping[str, Ids], rows: int
+    ) -> Mask:
+        """For each row of bindings: whether `exists` has a solution in its event of the batch, negation left aside.
+
+        For conditions that are decided when the bindings of other events are known.
+        """
+        assert rows == len(event_of_row), (rows, len(event_of_row))
+        if exists not in self._asked:
+            self._asked[exists] = self._compiler.exists(exists)
+        return self._asked[exists].holds(self._view(batch), event_of_row, columns)
+
+    def _view(self, batch: EventBatch | BatchView) -> BatchView:
+        view = batch if isinstance(batch, BatchView) else BatchView(batch)
+        return view.distinct() if self._counts_solutions else view
+
+    def _solutions(self, relation: Relation) -> Solutions:
+        events = relation.events if relation.events is not None else np.zeros(0, dtype=np.int64)
+        if len(events) > 1 and not np.all(events[1:] >= events[:-1]):
+            relation = relation.take(np.argsort(events, kind="stable"))
+            events = relation.events if relation.events is not None else events
+        return Solutions(events, {v: relation.column(v) for v in self.variables})

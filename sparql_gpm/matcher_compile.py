@@ -1,0 +1,232 @@
+"""Patterns → operators: constants to ids, adjacent joins to one, background knowledge solved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from sparql_gpm.background import Background, BackgroundError
+from sparql_gpm.background_operators import GraphOperator, OnceOperator, ServiceOperator
+from sparql_gpm.bgp import PathScan, Scan, Slot, TriplePattern
+from sparql_gpm.columns import UNBOUND
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from sparql_gpm.matcher_analysis import all_variables, exists_in, is_ordered, is_static, is_volatile
+from sparql_gpm.matcher_expressions import CompiledExpression, ExistsTest, Operator
+from sparql_gpm.matcher_operators import (
+    ConstantOperator,
+    DistinctOperator,
+    ExtendOperator,
+    FilterOperator,
+    GroupOperator,
+    JoinOperator,
+    LeftJoinOperator,
+    MinusOperator,
+    OrderOperator,
+    ProjectOperator,
+    SliceOperator,
+    UnionOperator,
+)
+from sparql_gpm.matcher_rewrite import conjuncts, push_filters
+from sparql_gpm.paths import CompiledPath
+from sparql_gpm.pattern import (
+    BGP,
+    Distinct,
+    Exists,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Inverse,
+    Join,
+    LeftJoin,
+    Link,
+    Minus,
+    NegatedSet,
+    Node,
+    OrderBy,
+    Path,
+    PathAlternative,
+    PathSequence,
+    PathTriple,
+    Pattern,
+    Project,
+    Repeat,
+    Service,
+    Slice,
+    Triple,
+    Union,
+    Values,
+    Variable,
+)
+from sparql_gpm.relation import constant
+from sparql_gpm.scope import certain, expression_variables, in_scope
+from sparql_gpm.terms import IRI
+
+
+@dataclass(slots=True)
+class _Inputs:
+    """What an n-ary join is made of, while it is collected."""
+
+    scans: list[TriplePattern] = field(default_factory=list)
+    others: list[Operator] = field(default_factory=list)
+    conditions: list[CompiledExpression] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """Turns patterns into operators; `background` None: there is no background knowledge."""
+
+    dictionary: Dictionary
+    evaluator: Evaluator
+    background: Background | None
+
+    def compile(self, pattern: Pattern) -> Operator:
+        """The operator of a pattern as it was written; raises BackgroundError."""
+        return self._operator(push_filters(pattern))
+
+    def exists(self, exists: Exists) -> ExistsTest:
+        """The test of an EXISTS."""
+        return ExistsTest(all_variables(exists.pattern), self.compile(exists.pattern))
+
+    def _operator(self, pattern: Pattern) -> Operator:
+        made = self._made(pattern)
+        if is_static(pattern) and not isinstance(pattern, BGP | Values | Graph | Service):
+            return OnceOperator(made, all_variables(pattern), self.dictionary)
+        return made
+
+    def _made(self, pattern: Pattern) -> Operator:
+        match pattern:
+            case BGP() | Join() | Filter():
+                return self._join(pattern)
+            case LeftJoin(left, right, condition):
+                compiled = None if condition is None else self._expression(condition)
+                return LeftJoinOperator(self._operator(left), self._operator(right), compiled)
+            case Union():
+                return UnionOperator(tuple(self._operator(side) for side in _sides(pattern)))
+            case Minus(left, right):
+                return MinusOperator(self._operator(left), self._operator(right))
+            case Extend(inner, variable, expression):
+                return ExtendOperator(self._operator(inner), variable, self._expression(expression))
+            case Values(variables, rows):
+                ids = [[UNBOUND if term is None else self.dictionary.pin(term) for term in row] for row in rows]
+                return ConstantOperator(constant(variables, ids))
+            case Graph():
+                return self._graph(pattern)
+            case Service():
+                return ServiceOperator.of(pattern, self._background(), self.dictionary)
+            case Group() | OrderBy() | Project() | Distinct() | Slice():
+                return self._modifier(pattern)
+            case _:
+                assert_never(pattern)
+
+    def _modifier(self, pattern: Group | OrderBy | Project | Distinct | Slice) -> Operator:
+        match pattern:
+            case Group():
+                return self._group(pattern)
+            case OrderBy(inner, keys):
+                compiled = tuple((self._expression(key), descending) for key, descending in keys)
+                return OrderOperator(self._operator(inner), compiled, tuple(sorted(in_scope(inner))), self.dictionary)
+            case Project(inner, variables):
+                return ProjectOperator(self._operator(inner), variables)
+            case Distinct(inner):
+                return DistinctOperator(self._operator(inner))
+            case Slice(inner, offset, limit):
+                ordered = inner if is_ordered(inner) else OrderBy(inner, ())
+                return SliceOperator(self._operator(ordered), offset, limit)
+            case _:
+                assert_never(pattern)
+
+    def _join(self, pattern: BGP | Join | Filter) -> Operator:
+        inputs = _Inputs()
+        if isinstance(pattern, Filter) and not isinstance(pattern.inner, BGP | Join | Filter):
+            conditions = tuple(self._expression(c) for c in conjuncts(pattern.condition))
+            return FilterOperator(self._operator(pattern.inner), conditions)
+        self._collect(pattern, pattern, inputs)
+        return JoinOperator(tuple(inputs.scans), tuple(inputs.others), tuple(inputs.conditions))
+
+    def _collect(self, pattern: Pattern, whole: Pattern, inputs: _Inputs) -> None:
+        """Flattens joins; a filter below one joins in if the others cannot change what it sees."""
+        match pattern:
+            case BGP(triples):
+                inputs.scans.extend(self._scan(triple) for triple in triples)
+            case Join(left, right):
+                self._collect(left, whole, inputs)
+                self._collect(right, whole, inputs)
+            case Filter(condition, inner) if self._may_float(condition, pattern, whole):
+                inputs.conditions.extend(self._expression(c) for c in conjuncts(condition))
+                self._collect(inner, whole, inputs)
+            case _:
+                inputs.others.append(self._operator(pattern))
+
+    def _may_float(self, condition: Expression, at: Filter, whole: Pattern) -> bool:
+        if at is whole:
+            return True
+        used = frozenset(expression_variables(condition))
+        return not is_static(at) and not (used & in_scope(whole)) - certain(at.inner)
+
+    def _scan(self, triple: Triple | PathTriple) -> TriplePattern:
+        subject, object_ = self._slot(triple.subject), self._slot(triple.object)
+        if isinstance(triple, Triple):
+            return Scan(subject, self._slot(triple.predicate), object_)
+        ids = {iri: self.dictionary.pin(iri) for iri in _iris(triple.path)}
+        return PathScan(subject, CompiledPath(triple.path, ids), object_)
+
+    def _slot(self, node: Node) -> Slot:
+        return node.name if isinstance(node, Variable) else self.dictionary.pin(node)
+
+    def _expression(self, expression: Expression) -> CompiledExpression:
+        tests = {exists: self.exists(exists) for exists in exists_in(expression)}
+        variables = frozenset(expression_variables(expression))
+        return CompiledExpression(expression, variables, tests, is_volatile(expression), self.evaluator)
+
+    def _graph(self, pattern: Graph) -> Operator:
+        background = self._background()
+        if isinstance(pattern.name, IRI):
+            graphs, variable = {pattern.name.value: self.dictionary.pin(pattern.name)}, None
+        else:
+            graphs = {name: self.dictionary.pin(IRI(name)) for name in background.names()}
+            variable = pattern.name.name
+        return GraphOperator.of(graphs, variable, pattern.inner, background, self.dictionary)
+
+    def _background(self) -> Background:
+        if self.background is None:
+            raise BackgroundError("the pattern uses GRAPH or SERVICE, but no knowledge base was supplied")
+        return self.background
+
+    def _group(self, pattern: Group) -> Operator:
+        arguments = [aggregate.argument for _, aggregate in pattern.aggregates]
+        return GroupOperator(
+            self._operator(pattern.inner),
+            tuple(name for name, _ in pattern.keys),
+            tuple(self._expression(key) for _, key in pattern.keys),
+            pattern.aggregates,
+            tuple(None if argument is None else self._expression(argument) for argument in arguments),
+            is_ordered(pattern.inner),
+            self.dictionary,
+        )
+
+
+def _sides(pattern: Pattern) -> Iterator[Pattern]:
+    if isinstance(pattern, Union):
+        yield from _sides(pattern.left)
+        yield from _sides(pattern.right)
+    else:
+        yield pattern
+
+
+def _iris(path: Path) -> Iterator[IRI]:
+    match path:
+        case Link(iri):
+            yield iri
+        case Inverse(inner) | Repeat(inner):
+            yield from _iris(inner)
+        case PathSequence(left, right) | PathAlternative(left, right):
+            yield from _iris(left)
+            yield from _iris(right)
+        case NegatedSet(forward, backward):
+            yield from (*forward, *backward)
+        case _:
+            assert_never(path)

@@ -1,0 +1,146 @@
+"""Several id columns as one int64 key per row: what grouping, duplicate removal and joins compare.
+
+Columns are put together as digits of a mixed radix. When the next digit would overflow, the key so
+far is first replaced by its rank, so any number of columns of any size fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sparql_gpm.columns import Ids, Mask
+
+_KEY_MAX = 2**62
+_ABSENT = -1
+"""The key of a probing row that no indexed row can equal."""
+
+
+def row_keys(columns: Sequence[Ids]) -> Ids:
+    """One key per row, equal iff the rows are equal in all columns; at least one column, ids not negative."""
+    return columns[0] if len(columns) == 1 else _Encoding.of(columns)[1]
+
+
+class Groups(NamedTuple):
+    """The classes of equal rows.
+
+    first       the first row of each class, ascending
+    of_row      the class of each row, as an index in `first`
+    """
+
+    first: Ids
+    of_row: Ids
+
+
+def groups(columns: Sequence[Ids]) -> Groups:
+    """Rows that are equal in all columns, together; classes in order of their first row."""
+    _, first, of_row = np.unique(row_keys(columns), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order), dtype=np.int64)
+    return Groups(first[order], rank[of_row])
+
+
+def first_rows(columns: Sequence[Ids]) -> Ids:
+    """The first row of every class of equal rows, ascending."""
+    keys = row_keys(columns)
+    if len(keys) < 2 or np.all(keys[1:] > keys[:-1]):
+        return np.arange(len(keys), dtype=np.int64)
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Digit:
+    """How one more column enters a key.
+
+    ranks       sorted values that the key so far is replaced by the rank of, or None to keep it
+    high_max    largest value of the key so far, before the digit
+    radix       one more than the column's largest value
+    """
+
+    ranks: Ids | None
+    high_max: int
+    radix: int
+
+    def append(self, high: Ids, low: Ids) -> Ids:
+        """The keys with this digit; rows with values never indexed get a key that none has."""
+        present: Mask | None = None
+        if self.ranks is not None:
+            position = np.minimum(np.searchsorted(self.ranks, high), len(self.ranks) - 1)
+            present = self.ranks[position] == high
+            high = position
+        if len(high) and (high.max() > self.high_max or low.max() >= self.radix or high.min() < 0):
+            fits = (high <= self.high_max) & (low < self.radix) & (high >= 0)
+            present = fits if present is None else present & fits
+        if present is None:
+            return high * self.radix + low
+        return np.where(present, np.where(present, high, 0) * self.radix + low, _ABSENT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoding:
+    """The digits fitted to the columns of one side of a join."""
+
+    digits: tuple[_Digit, ...]
+
+    @staticmethod
+    def of(columns: Sequence[Ids]) -> tuple[_Encoding, Ids]:
+        """The encoding fitted to the columns, and their keys."""
+        keys, digits = columns[0], []
+        for column in columns[1:]:
+            if len(keys) == 0:
+                digits.append(_Digit(None, 0, 1))
+                continue
+            radix, high_max, ranks = int(column.max()) + 1, int(keys.max()), None
+            if (high_max + 1) * radix > _KEY_MAX:
+                ranks = np.unique(keys)
+                high_max = len(ranks) - 1
+                assert (high_max + 1) * radix <= _KEY_MAX, (high_max, radix)
+            digits.append(_Digit(ranks, high_max, radix))
+            keys = digits[-1].append(keys, column)
+        return _Encoding(tuple(digits)), keys
+
+    def keys(self, columns: Sequence[Ids]) -> Ids:
+        """The keys of other rows under the same encoding."""
+        keys = columns[0]
+        for digit, column in zip(self.digits, columns[1:], strict=True):
+            keys = digit.append(keys, column)
+        return keys
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The rows of a relation sorted by a key.
+
+    order       the rows in order of their keys, or None when they are sorted already
+    unique      no two rows have one key
+    """
+
+    encoding: _Encoding
+    keys: Ids
+    order: Ids | None
+    unique: bool
+
+    @staticmethod
+    def of(columns: Sequence[Ids]) -> Index:
+        """The index over rows given by at least one column; O(n log n) unless they are sorted."""
+        encoding, keys = _Encoding.of(columns)
+        order: Ids | None = None
+        if len(keys) > 1 and not np.all(keys[1:] >= keys[:-1]):
+            order = np.argsort(keys, kind="stable")
+            keys = keys[order]
+        return Index(encoding, keys, order, bool(np.all(keys[1:] > keys[:-1])))
+
+    def find(self, columns: Sequence[Ids]) -> tuple[Ids, Ids]:
+        """For each probing row the first place in key order of the rows that equal it, and their number."""
+        probes = self.encoding.keys(columns)
+        starts = np.searchsorted(self.keys, probes)
+        if len(self.keys) == 0:
+            return starts, np.zeros(len(probes), dtype=np.int64)
+        if self.unique:
+            found = self.keys[np.minimum(starts, len(self.keys) - 1)] == probes
+            return starts, found.astype(np.int64)
+        return starts, np.searchsorted(self.keys, probes, side="right") - starts

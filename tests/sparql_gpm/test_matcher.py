@@ -1,0 +1,147 @@
+"""The matcher against nested loops, and against itself under batching and sharing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kb.base import KnowledgeBases
+from sparql_gpm.background import BackgroundError
+from sparql_gpm.bgp_view import BatchView
+from sparql_gpm.columns import Solutions
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from sparql_gpm.matcher import Matcher, compile_pattern
+from sparql_gpm.pattern import BGP, Exists, Graph, Join, Pattern, Triple, Variable
+from sparql_gpm.scope import in_scope
+from sparql_gpm.terms import IRI, Term
+from tests.sparql_gpm.matcher_oracle import Mu, Triples, World
+from tests.sparql_gpm.matcher_strategies import KBS, NODES, OUTSIDE, batch_of, bgps, graphs, patterns
+
+Row = tuple[int, frozenset[tuple[str, Term]]]
+worlds = st.tuples(st.lists(graphs, min_size=1, max_size=3), graphs, graphs)
+
+
+class Engine:
+    """A dictionary with everything that hangs on it."""
+
+    def __init__(self, kbs: Mapping[str, Triples]) -> None:
+        self.dictionary = Dictionary()
+        self.evaluator = Evaluator(self.dictionary)
+        batches = {iri: batch_of([graph], self.dictionary) for iri, graph in kbs.items()}
+        self.background = KnowledgeBases(batches, self.dictionary, self.evaluator)
+        for term in OUTSIDE:
+            self.dictionary.pin(term)
+
+    def compile(self, pattern: Pattern) -> Matcher:
+        return compile_pattern(pattern, self.dictionary, self.evaluator, self.background)
+
+    def rows(self, solutions: Solutions) -> list[Row]:
+        return [
+            (event, frozenset((v, self.dictionary.term(int(column[i]))) for v, column in solutions.columns.items() if column[i]))
+            for i, event in enumerate(solutions.events.tolist())
+        ]
+
+
+def expected(pattern: Pattern, events: Sequence[Triples], kbs: Mapping[str, Triples]) -> list[Row]:
+    return [(i, frozenset(m.items())) for i, graph in enumerate(events) for m in World(graph, kbs).solve(pattern)]
+
+
+@settings(max_examples=1500)
+@given(patterns(), worlds)
+def test_matches_are_those_of_nested_loops(pattern: Pattern, world: tuple[list[Triples], Triples, Triples]) -> None:
+    events, first, second = world
+    kbs = dict(zip(KBS, (first, second), strict=True))
+    engine = Engine(kbs)
+    matcher = engine.compile(pattern)
+    assert matcher.variables == tuple(sorted(in_scope(pattern)))
+    batch = batch_of(events, engine.dictionary)
+    wanted = expected(pattern, events, kbs)
+    assert Counter(engine.rows(matcher.solve(batch))) == Counter(wanted)
+    found = engine.rows(matcher.match(batch))
+    assert Counter(found) == Counter(set(wanted))
+    assert [event for event, _ in found] == sorted(event for event, _ in found)
+
+
+@settings(max_examples=300)
+@given(patterns(), worlds, st.data())
+def test_batching_does_not_change_matches(
+    pattern: Pattern, world: tuple[list[Triples], Triples, Triples], data: st.DataObject
+) -> None:
+    events, first, second = world
+    engine = Engine(dict(zip(KBS, (first, second), strict=True)))
+    matcher = engine.compile(pattern)
+    batch = batch_of(events, engine.dictionary)
+    whole = engine.rows(matcher.match(batch))
+    single = []
+    for i in range(len(events)):
+        alone = matcher.match(batch.take(np.array([i])))
+        single += [(i, row) for _, row in engine.rows(alone)]
+    assert Counter(whole) == Counter(single)
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(events), max_size=len(events))))
+    masked = engine.rows(matcher.match(BatchView(batch), mask))
+    assert Counter(masked) == Counter(row for row in whole if mask[row[0]])
+
+
+@settings(max_examples=300)
+@given(patterns(), worlds, st.lists(st.dictionaries(st.sampled_from("xyzw"), st.sampled_from(OUTSIDE)), max_size=4), st.data())
+def test_exists_of_a_later_condition_substitutes_the_bindings_of_its_row(
+    pattern: Pattern, world: tuple[list[Triples], Triples, Triples], rows: list[Mu], data: st.DataObject
+) -> None:
+    events, first, second = world
+    kbs = dict(zip(KBS, (first, second), strict=True))
+    engine = Engine(kbs)
+    matcher = engine.compile(BGP(()))
+    places = [data.draw(st.integers(0, len(events) - 1)) for _ in rows]
+    columns = {v: np.array([engine.dictionary.intern(m[v]) if v in m else 0 for m in rows], dtype=np.int64) for v in "xyzw"}
+    batch = batch_of(events, engine.dictionary)
+    found = matcher.exists(batch, np.array(places, dtype=np.int64), Exists(pattern, False), columns, len(rows))
+    wanted = [bool(World(events[i], kbs, m).solve(pattern)) for i, m in zip(places, rows, strict=True)]
+    assert found.tolist() == wanted
+
+
+@settings(max_examples=300)
+@given(bgps, bgps, graphs, graphs)
+def test_a_knowledge_base_joins_as_if_its_triples_stood_in_the_event(
+    left: BGP, right: BGP, event: Triples, kb: Triples
+) -> None:
+    def rename(triples: Triples) -> Triples:
+        return frozenset((s, IRI(p.value + "-kb") if isinstance(p, IRI) else p, o) for s, p, o in triples)
+
+    def renamed(bgp: BGP) -> BGP:
+        plain = [t for t in bgp.triples if isinstance(t, Triple) and isinstance(t.predicate, IRI)]
+        return BGP(tuple(Triple(t.subject, IRI(t.predicate.value + "-kb"), t.object) for t in plain))
+
+    simple = BGP(tuple(t for t in left.triples if isinstance(t, Triple) and isinstance(t.predicate, IRI)))
+    other = renamed(BGP(tuple(t for t in right.triples if Variable("_:n") not in (t.subject, t.object))))
+    engine = Engine({KBS[0]: rename(kb)})
+    split = engine.compile(Join(simple, Graph(IRI(KBS[0]), other)))
+    inlined = engine.compile(BGP(simple.triples + other.triples))
+    apart = split.match(batch_of([event], engine.dictionary))
+    together = inlined.match(batch_of([event | rename(kb)], engine.dictionary))
+    assert Counter(engine.rows(apart)) == Counter(engine.rows(together))
+
+
+def test_a_constant_unknown_when_compiled_matches_once_it_occurs() -> None:
+    engine = Engine({})
+    name = IRI("http://x/later")
+    matcher = engine.compile(BGP((Triple(name, Variable("p"), Variable("o")),)))
+    batch = batch_of([frozenset({(name, name, NODES[0])}), frozenset()], engine.dictionary)
+    assert engine.rows(matcher.match(batch)) == [(0, frozenset({("p", name), ("o", NODES[0])}))]
+
+
+def test_the_empty_pattern_has_one_solution_in_every_event() -> None:
+    engine = Engine({})
+    batch = batch_of([frozenset(), frozenset()], engine.dictionary)
+    assert engine.compile(BGP(())).match(batch).events.tolist() == [0, 1]
+
+
+def test_a_pattern_that_asks_knowledge_bases_cannot_be_compiled_without_any() -> None:
+    dictionary = Dictionary()
+    with pytest.raises(BackgroundError, match="no knowledge base"):
+        compile_pattern(Graph(IRI(KBS[0]), BGP(())), dictionary, Evaluator(dictionary))

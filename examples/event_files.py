@@ -141,4 +141,6 @@ def main(example: Example) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the files")
     parser.add_argument("--format", choices=sorted(SUFFIXES), default="nquads", help="[nquads]")
     arguments = parser.parse_args()
+    if arguments.events < 0:
+        parser.error("--events must not be negative")
     write_example(example, arguments.events, arguments.seed, arguments.out, arguments.format)

@@ -1,0 +1,136 @@
+"""The command line: `spaseq run`, `spaseq explain`, `spaseq validate`.
+
+Only click is imported here; each command imports what it needs when it runs, so that `--help` is
+quick. What a command raises is turned into lines on stderr and an exit code by `spaseq.cli.reporting`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from spaseq.cli.options import debug_option, duration, version_option
+from spaseq.cli.reporting import BAD_USAGE, ReportingGroup
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_QUERY = click.Path(path_type=Path)
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group("spaseq", cls=ReportingGroup, context_settings=_SETTINGS, invoke_without_command=True)
+@version_option
+@debug_option
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Find temporal patterns in streams of RDF graphs."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(BAD_USAGE)
+
+
+@main.command("run", short_help="Run queries over streams.")
+@click.argument("queries", metavar="QUERY…", nargs=-1, required=True, type=_QUERY)
+@click.option(
+    "--stream",
+    "streams",
+    metavar="NAME=PATH",
+    multiple=True,
+    help="A stream, by its name in the query or by its IRI. PATH is a file, a folder, a glob, or - for standard input.",
+)
+@click.option(
+    "--kb",
+    "knowledge",
+    metavar="IRI=PATH_OR_URL",
+    multiple=True,
+    help="A knowledge base: an RDF file, or the URL of a SPARQL endpoint.",
+)
+@click.option(
+    "--format",
+    type=click.Choice(["table", "ndjson", "csv", "trig"]),
+    default="table",
+    show_default=True,
+    help="How rows are written.",
+)
+@click.option("--output", metavar="PATH", type=_FILE, help="Write rows to this file.  [default: standard output]")
+@click.option(
+    "--evaluator",
+    type=click.Choice(["auto", "nfa", "cea", "lazy", "tree"]),
+    default="auto",
+    show_default=True,
+    help="How sequences are evaluated; every evaluator gives the same rows.",
+)
+@click.option(
+    "--max-delay",
+    "max_delay_ns",
+    metavar="DURATION",
+    callback=duration,
+    default="0s",
+    help="How late an event may come, in event time: 500ms, 10s, 5m, 1h, 2d.  [default: 0s]",
+)
+@click.option(
+    "--dead-letter", metavar="PATH", type=_FILE, help="Write late events and malformed input to this file, as NDJSON."
+)
+@click.option("--strict", is_flag=True, help="Stop at the first late event or malformed input.")
+@click.option(
+    "--runtime", type=click.Choice(["embedded", "spark"]), default="embedded", show_default=True, help="Where it runs."
+)
+@click.option(
+    "--time-predicate",
+    "time_predicates",
+    metavar="IRI",
+    multiple=True,
+    help="The property that gives an event's time, in place of prov:generatedAtTime. Repeat it to accept several.",
+)
+@click.option("--arrival-time", is_flag=True, help="Stamp events as they arrive; they need no timestamp.")
+@click.option("--batch-size", metavar="N", type=click.IntRange(min=1), help="Events handled at a time; changes no row.")
+@debug_option
+def run_command(queries: tuple[Path, ...], **options: Any) -> None:
+    """Run one or more queries over streams and print a row for each match.
+
+    \b
+    spaseq run query.rq --stream S1=events.nq --stream S2=other.trig.gz
+    cat events.nq | spaseq run query.rq --stream S1=- --format ndjson
+    """
+    from spaseq.cli.run import RunArguments, execute
+
+    execute(RunArguments(queries=queries, **options))
+
+
+@main.command("explain", short_help="Say what a query means and how it is run.")
+@click.argument("query", metavar="QUERY", type=_QUERY)
+@click.option(
+    "--format",
+    type=click.Choice(["text", "json", "dot", "mermaid"]),
+    default="text",
+    show_default=True,
+    help="dot and mermaid draw the automaton.",
+)
+@click.option(
+    "--evaluator",
+    type=click.Choice(["auto", "nfa", "cea", "lazy", "tree"]),
+    default="auto",
+    show_default=True,
+    help="Explain the run with this evaluator.",
+)
+@debug_option
+def explain_command(query: Path, format: Any, evaluator: str) -> None:
+    """Say what a query means: its streams, the plans of its patterns, its automaton, the evaluator and why."""
+    from spaseq.cli.queries import read_queries
+    from spaseq.engine import describe
+    from spaseq.explain import render
+
+    (parsed,) = read_queries([query])
+    click.echo(render(describe(parsed, evaluator), format), nl=False)
+
+
+@main.command("validate", short_help="Check queries without running them.")
+@click.argument("queries", metavar="QUERY…", nargs=-1, required=True, type=_QUERY)
+@debug_option
+def validate_command(queries: tuple[Path, ...]) -> None:
+    """Check queries: exit with 0, or print every problem with line, column and a hint and exit with 2."""
+    from spaseq.cli.queries import report_problems
+
+    if not report_problems(queries):
+        raise click.exceptions.Exit(BAD_USAGE)

@@ -1,0 +1,63 @@
+"""The options that are not plain strings or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+DEBUG_KEY = "spaseq.debug"
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def duration(context: click.Context, parameter: click.Parameter, value: str) -> int:
+    """The nanoseconds of `500ms`, `10s`, `5m`, `1h`, `2d`, `PT10S` or a number of seconds."""
+    from sparql_gpm.times import parse_duration
+
+    try:
+        return parse_duration(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx=context, param=parameter) from error
+
+
+def _set_debug(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        context.meta[DEBUG_KEY] = True
+
+
+def _show_version(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if not value or context.resilient_parsing:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        number = version("spaseq")
+    except PackageNotFoundError:
+        number = "(not installed)"
+    click.echo(f"spaseq {number}")
+    context.exit()
+
+
+def debug_option(command: _Command) -> _Command:
+    """`--debug`, accepted by the group and by every command."""
+    return click.option(
+        "--debug",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_set_debug,
+        help="Show the traceback of an internal error.",
+    )(command)
+
+
+def version_option(command: _Command) -> _Command:
+    """`--version`."""
+    return click.option(
+        "--version",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_show_version,
+        help="Print the version and exit.",
+    )(command)

@@ -1,0 +1,51 @@
+"""The query files named on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from spaseq.cli.reporting import report, say
+from spaseq.errors import InputError, Problem, QueryError, render_problem
+from spaseq.lang.ast import Query
+from spaseq.lang.parse import check, read_query, read_text
+
+
+def read_queries(paths: Sequence[Path]) -> list[Query]:
+    """The queries; warnings are said at once, and so are the problems of every query before the first is raised."""
+    queries: list[Query] = []
+    failures: list[QueryError | InputError] = []
+    for path in paths:
+        try:
+            query = read_query(path)
+        except (QueryError, InputError) as error:
+            failures.append(error)
+        else:
+            _say_all([problem for problem in query.warnings if isinstance(problem, Problem)], query.text, path)
+            queries.append(query)
+    for failure in failures[:-1]:
+        report(failure)
+    if failures:
+        raise failures[-1]
+    return queries
+
+
+def report_problems(paths: Sequence[Path]) -> bool:
+    """Say every problem of every query; whether all of them can be run."""
+    usable = True
+    for path in paths:
+        try:
+            text = read_text(path)
+        except InputError as error:
+            report(error)
+            usable = False
+            continue
+        query, problems = check(text, path.stem)
+        _say_all(problems, text, path)
+        usable = usable and query is not None
+    return usable
+
+
+def _say_all(problems: Sequence[Problem], text: str, path: Path) -> None:
+    for problem in problems:
+        say(render_problem(problem, text, str(path)))

@@ -1,0 +1,135 @@
+"""`spaseq run`: from the arguments to rows."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from spaseq.cli.bindings import bind_knowledge, bind_streams
+from spaseq.cli.queries import read_queries
+from spaseq.cli.reporting import say_warning
+from spaseq.engine import Job, RunOptions
+from spaseq.errors import InputError
+from spaseq.runtime.progress import Progress
+from spaseq.runtime.sinks import OutputClosed, Sink, open_sink
+
+
+@dataclass(frozen=True, slots=True)
+class RunArguments:
+    """What the user asked for; paths and names not yet checked.
+
+    streams, knowledge  as written: NAME=PATH, IRI=PATH_OR_URL
+    batch_size          None: the engine's own
+    """
+
+    queries: tuple[Path, ...]
+    streams: tuple[str, ...]
+    knowledge: tuple[str, ...]
+    format: str
+    output: Path | None
+    evaluator: str
+    max_delay_ns: int
+    dead_letter: Path | None
+    strict: bool
+    runtime: str
+    time_predicates: tuple[str, ...]
+    arrival_time: bool
+    batch_size: int | None
+
+
+def execute(arguments: RunArguments) -> None:
+    """Run to the end of the input; everything that can be wrong beforehand is found before the output is opened."""
+    queries = read_queries(arguments.queries)
+    streams = bind_streams(queries, arguments.streams)
+    knowledge, unused = bind_knowledge(queries, arguments.knowledge)
+    for iri in unused:
+        say_warning(f"no query uses the knowledge base <{iri}>", f"a query uses it with GRAPH <{iri}> {{ … }}")
+    _check_outputs(arguments, [*arguments.queries, *_files(streams.values()), *_files(knowledge.values())])
+    with ExitStack() as stack:
+        job = Job(queries, streams, knowledge, run_options(arguments))
+        stack.callback(job.close)
+        stack.callback(_report_dead_letters, job.statistics.dead_letters, arguments.dead_letter)
+        sink = open_sink(arguments.format, arguments.output, queries)
+        progress = Progress(Console(stderr=True))
+        stack.callback(progress.finish, job.statistics)
+        stack.callback(sink.close)
+        _pump(job, sink, progress)
+
+
+def run_options(arguments: RunArguments) -> RunOptions:
+    """The engine's options; what the user left open stays the engine's default."""
+    options = RunOptions(
+        evaluator=arguments.evaluator,
+        runtime=arguments.runtime,
+        max_delay_ns=arguments.max_delay_ns,
+        dead_letter=arguments.dead_letter,
+        strict=arguments.strict,
+        arrival_time=arguments.arrival_time,
+    )
+    if arguments.time_predicates:
+        if arguments.arrival_time:
+            raise InputError("--time-predicate and --arrival-time exclude each other", hint="leave one of them out")
+        options = replace(options, time_predicates=tuple(map(_predicate, arguments.time_predicates)))
+    if arguments.batch_size is not None:
+        options = replace(options, batch_events=arguments.batch_size)
+    return options
+
+
+def _pump(job: Job, sink: Sink, progress: Progress) -> None:
+    try:
+        for rows in job.rows():
+            if rows:
+                progress.clear()
+                sink.write(rows)
+            progress.update(job.statistics)
+    except OutputClosed:
+        return
+
+
+def _predicate(text: str) -> str:
+    iri = text.removeprefix("<").removesuffix(">")
+    scheme, colon, rest = iri.partition(":")
+    if not (scheme and colon and rest) or set(iri) & set(' <>"{}|^`\\'):
+        raise InputError(
+            f"--time-predicate '{text}' is not an IRI", hint="write it in full: http://www.w3.org/ns/sosa/resultTime"
+        )
+    return iri
+
+
+def _report_dead_letters(counts: Mapping[str, int], path: Path | None) -> None:
+    """Say how many events did not take part, and why; nothing when all did."""
+    total = sum(counts.values())
+    if not total:
+        return
+    reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()) if count)
+    letters = "dead letter" if total == 1 else "dead letters"
+    hint = f"they are in {path}" if path is not None else "--dead-letter PATH keeps them"
+    say_warning(f"{total} {letters}: {reasons}", hint)
+
+
+def _files(paths: Iterable[str]) -> list[Path]:
+    """The files that exist under these paths, folders and globs; URLs and standard input give none."""
+    found: list[Path] = []
+    for text in paths:
+        path = Path(text)
+        matched = [path] if path.exists() else [Path(name) for name in glob.glob(text)]
+        for match in matched:
+            found += [entry for entry in match.iterdir() if entry.is_file()] if match.is_dir() else [match]
+    return found
+
+
+def _check_outputs(arguments: RunArguments, inputs: list[Path]) -> None:
+    """Refuse to write over what is read, or twice to one file."""
+    outputs = [("--output", arguments.output), ("--dead-letter", arguments.dead_letter)]
+    given = [(option, path) for option, path in outputs if path is not None]
+    for option, path in given:
+        if path.is_file() and any(source.exists() and os.path.samefile(path, source) for source in inputs):
+            raise InputError(f"{option} {path} is an input of this run", hint="write to another file")
+    if len({path.absolute() for _, path in given}) < len(given):
+        raise InputError(f"--output and --dead-letter are both {arguments.output}", hint="give two files")

@@ -1,0 +1,242 @@
+"""What can be said of an automaton before any event: which variables are bound where, and which
+conditions may still be waiting at which position (LANGUAGE 3.1, "a condition waits").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from automata.nfa import START, Automaton, Crossing, Edge
+from automata.program import FoldValue, IterationValue, Program
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition to look at when a position is taken.
+
+    condition   its number
+    home        the position whose step the condition belongs to
+    waiting     variables that, while unbound, can still be bound after the position just taken
+    at_home     the position just taken is `home`, and the instance the one that begins there
+    marker      which marker column tells whether `home` was taken; -1: none is needed
+    iterated    `home` lies in a repetition that may have moved on: each instance is looked up in its own iteration
+    """
+
+    condition: int
+    home: int
+    waiting: frozenset[int]
+    at_home: bool
+    marker: int
+    iterated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Facts about one program and its automaton.
+
+    scope       position → variables its step may bind
+    certain     position → variables bound in every run that is there
+    locals      repetition → variables that its iterations may bind afresh
+    checks      position → conditions to look at on arrival
+    final       position → conditions still to be decided when a match ends there
+    markers     (condition, home) pairs with a marker column
+    tracked     variable → the repetitions whose iterations PREV, FIRST, LAST and aggregates range over
+    """
+
+    scope: tuple[frozenset[int], ...]
+    certain: tuple[frozenset[int], ...]
+    locals: tuple[frozenset[int], ...]
+    checks: tuple[tuple[Check, ...], ...]
+    final: tuple[tuple[Check, ...], ...]
+    markers: tuple[tuple[int, int], ...]
+    tracked: dict[int, frozenset[int]]
+
+
+def analyse(program: Program, automaton: Automaton, given: frozenset[int] = frozenset()) -> Analysis:
+    """All facts; `given` are variables that the run at START has already bound."""
+    scope = tuple(
+        frozenset().union(*(program.symbols[symbol].scope for symbol in position.symbols))
+        for position in automaton.positions
+    )
+    fixed = frozenset(program.partition) | given
+    local = tuple(
+        frozenset().union(*(scope[position] for position in repetition.positions)) - fixed
+        for repetition in automaton.repetitions
+    )
+    certain, before = _certain(program, automaton, local, given)
+    waits = _Waits(program, automaton, scope)
+    return Analysis(
+        scope,
+        certain,
+        local,
+        waits.checks(),
+        waits.final(),
+        waits.markers,
+        _tracked(program, automaton, scope, before),
+    )
+
+
+def after_actions(
+    variables: frozenset[int], edge: Edge, entry: list[frozenset[int]], local: tuple[frozenset[int], ...]
+) -> frozenset[int]:
+    """The variables still bound once an edge has reset what its loops bind afresh."""
+    for action in edge.actions:
+        if action.crossing is Crossing.LOOP:
+            variables -= local[action.repetition] - entry[action.repetition]
+    return variables
+
+
+def _certain(
+    program: Program, automaton: Automaton, local: tuple[frozenset[int], ...], given: frozenset[int]
+) -> tuple[tuple[frozenset[int], ...], tuple[frozenset[int], ...]]:
+    """For each position, what is bound in every run that has taken it, and in every run about to."""
+    everything = frozenset(range(program.variables))
+    certain = [everything] * len(automaton.positions)
+    before = [everything] * len(automaton.positions)
+    certain[START] = given
+    entry = [everything] * len(automaton.repetitions)
+    arrivals = _arrivals(automaton)
+    changed = True
+    while changed:
+        changed = False
+        for edge, targets in arrivals:
+            bound = certain[edge.source]
+            for action in edge.actions:
+                if action.crossing is Crossing.ENTER:
+                    entry[action.repetition] &= bound
+            bound = after_actions(bound, edge, entry, local)
+            for target in targets:
+                own = frozenset().union(*(program.symbols[s].certain for s in automaton.positions[target].symbols))
+                partition = frozenset(program.partition) if automaton.positions[target].symbols else frozenset()
+                reached = bound | own | partition
+                changed |= not certain[target] <= reached or not before[target] <= bound
+                certain[target] &= reached
+                before[target] &= bound
+    return tuple(certain), tuple(before)
+
+
+def _arrivals(automaton: Automaton) -> list[tuple[Edge, tuple[int, ...]]]:
+    """Every edge with the positions it leads to: that of an ALL, and the starts of its members, together."""
+    result = []
+    for edge in automaton.edges:
+        number = automaton.positions[edge.target].any_order
+        starts = tuple(member.start for member in automaton.unordered[number].members) if number >= 0 else ()
+        result.append((edge, (edge.target, *starts)))
+    return result
+
+
+def _tracked(
+    program: Program, automaton: Automaton, scope: tuple[frozenset[int], ...], before: tuple[frozenset[int], ...]
+) -> dict[int, frozenset[int]]:
+    """The innermost repetitions around the steps that first bind each variable that is iterated over."""
+    read = [reference for condition in program.conditions for reference in condition.references]
+    wanted = {r.variable for r in (*read, *program.outputs) if isinstance(r, IterationValue | FoldValue)}
+    tracked = {}
+    for variable in wanted:
+        inside = [
+            number
+            for number, position in enumerate(automaton.positions)
+            if variable in scope[number] and position.repetitions
+        ]
+        first = [number for number in inside if variable not in before[number]]
+        tracked[variable] = frozenset(automaton.positions[number].repetitions[-1] for number in first or inside)
+    return tracked
+
+
+class _Waits:
+    """Which conditions can be waiting where."""
+
+    def __init__(self, program: Program, automaton: Automaton, scope: tuple[frozenset[int], ...]) -> None:
+        self.program = program
+        self.automaton = automaton
+        self.scope = scope
+        self.homes = [
+            (condition, home)
+            for condition, spec in enumerate(program.conditions)
+            for home, position in enumerate(automaton.positions)
+            if spec.symbol in position.symbols
+        ]
+        self.arcs = _arcs(automaton)
+        self.markers = tuple(pair for pair in self.homes if self._may_wait(*pair))
+
+    def checks(self) -> tuple[tuple[Check, ...], ...]:
+        return tuple(
+            tuple(check for pair in self.homes for check in self._at(*pair, position))
+            for position in range(len(self.automaton.positions))
+        )
+
+    def final(self) -> tuple[tuple[Check, ...], ...]:
+        return tuple(
+            tuple(self._check(*pair, position) for pair in self.markers if self._waiting(*pair, position))
+            for position in range(len(self.automaton.positions))
+        )
+
+    def _may_wait(self, condition: int, home: int) -> bool:
+        return bool(self._waiting(condition, home, home)) or self._rebound_later(condition, home)
+
+    def _rebound_later(self, condition: int, home: int) -> bool:
+        wanted = self.program.conditions[condition].variables() - self._own(condition)
+        return any(self.scope[position] & wanted for position in self._following(home, home))
+
+    def _own(self, condition: int) -> frozenset[int]:
+        return self.program.symbols[self.program.conditions[condition].symbol].scope
+
+    def _at(self, condition: int, home: int, position: int) -> list[Check]:
+        if position == home:
+            return [self._check(condition, home, position, at_home=True)]
+        if (condition, home) not in self.markers or position not in self._following(home, home, loops=True):
+            return []
+        wanted = self.program.conditions[condition].variables() - self._own(condition)
+        sources = [edge.source for edge in self.automaton.edges if edge.target == position]
+        now = self._waiting(condition, home, position)
+        settles = any(self._waiting(condition, home, source) - now for source in sources)
+        unordered = self.automaton.positions[position].any_order >= 0
+        if settles or unordered or self.scope[position] & wanted:
+            return [self._check(condition, home, position)]
+        return []
+
+    def _check(self, condition: int, home: int, position: int, at_home: bool = False) -> Check:
+        pair = (condition, home)
+        return Check(
+            condition,
+            home,
+            self._waiting(condition, home, position),
+            at_home,
+            self.markers.index(pair) if pair in self.markers else -1,
+            bool(self.automaton.positions[home].repetitions) and not at_home,
+        )
+
+    def _waiting(self, condition: int, home: int, position: int) -> frozenset[int]:
+        wanted = self.program.conditions[condition].variables() - self._own(condition)
+        if not wanted:
+            return frozenset()
+        return wanted & frozenset().union(*(self.scope[p] for p in self._following(position, home)))
+
+    def _following(self, position: int, home: int, loops: bool = False) -> frozenset[int]:
+        """Positions that can still be taken after `position`, in the iterations that `home` stands in."""
+        around = frozenset() if loops else frozenset(self.automaton.positions[home].repetitions)
+        seen: set[int] = set()
+        front = [position]
+        while front:
+            source = front.pop()
+            for target, looped in self.arcs[source]:
+                if target not in seen and not looped & around:
+                    seen.add(target)
+                    front.append(target)
+        return frozenset(seen)
+
+
+def _arcs(automaton: Automaton) -> list[list[tuple[int, frozenset[int]]]]:
+    """position → (position that may be taken after it, repetitions that begin a new iteration on the way)."""
+    arcs: list[list[tuple[int, frozenset[int]]]] = [[] for _ in automaton.positions]
+    for edge, targets in _arrivals(automaton):
+        looped = frozenset(action.repetition for action in edge.actions if action.crossing is Crossing.LOOP)
+        joined = automaton.positions[edge.target].any_order >= 0
+        arcs[edge.source] += [(target, looped) for target in (targets[1:] if joined else targets)]
+    for unordered in automaton.unordered:
+        for member in unordered.members:
+            others = [other.start for other in unordered.members if other is not member]
+            for position in member.positions:
+                arcs[position] += [(start, frozenset()) for start in others]
+                arcs[position].append((unordered.position, frozenset()))
+    return arcs

@@ -1,0 +1,122 @@
+"""Which complex events are reported, and in which order (LANGUAGE 3.4; B Section 4; C Section 5).
+
+Matches arrive in groups that share partition and last position; a complex event is the set of its
+positions in the partition's substream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from automata.program import Match, Selector, Skip
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A match that no negation has removed.
+
+    match       the match
+    positions   of its events
+    gapless     they are an interval of the partition's substream
+    moment      when it is reported: (time or rank, 0 before or 1 after the events of that time, …); matches
+                are reported in the order of their moments
+    """
+
+    match: Match
+    positions: frozenset[int]
+    gapless: bool
+    moment: tuple[int, ...]
+
+
+def select(selector: Selector, group: Sequence[Candidate]) -> list[Candidate]:
+    """Those of the matches with one last position and partition that the selector keeps."""
+    events = {candidate.positions for candidate in group}
+    match selector:
+        case Selector.ALL:
+            return list(group)
+        case Selector.STRICT:
+            return [candidate for candidate in group if candidate.gapless]
+        case Selector.NEXT:
+            kept = {_best(events, min)}
+        case Selector.LAST:
+            kept = {_best(events, max)}
+        case Selector.MAX:
+            kept = {event for event in events if not any(event < other for other in events)}
+    return [candidate for candidate in group if candidate.positions in kept]
+
+
+def _best(events: set[frozenset[int]], decisive: Callable[[frozenset[int]], int]) -> frozenset[int]:
+    """The complex event that, against every other, has the decisive position of those in which they differ."""
+    best, *others = events
+    for event in others:
+        if decisive(best ^ event) in event:
+            best = event
+    return best
+
+
+def report_order(candidate: Candidate) -> tuple[object, ...]:
+    """Moment, then last position, first position, positions, then step by step."""
+    match = candidate.match
+    positions = tuple(sorted(candidate.positions))
+    by_symbol: dict[int, list[int]] = {}
+    for symbol, position, _ in match.entries:
+        by_symbol.setdefault(symbol, []).append(position)
+    steps = tuple(sorted((symbol, tuple(places)) for symbol, places in by_symbol.items()))
+    return (candidate.moment, match.last, match.first, positions, steps)
+
+
+class AfterMatch:
+    """AFTER MATCH: remembers what earlier matches of each partition forbid.
+
+    A partition's memory is one set or one position; `forget` drops what can no longer matter.
+    """
+
+    def __init__(self, skip: Skip) -> None:
+        self._skip = skip
+        self._firsts: dict[int, set[int]] = {}
+        self._lasts: dict[int, int] = {}
+        self._triggers: dict[int, tuple[int, int]] = {}
+
+    def admit(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """The candidates, in report order, that no earlier one forbids."""
+        return [candidate for candidate in candidates if self._admit(candidate.match)]
+
+    def forget(self, before: int) -> None:
+        """No match will come whose first position is before this."""
+        for partition in list(self._firsts):
+            kept = {first for first in self._firsts[partition] if first >= before}
+            if kept:
+                self._firsts[partition] = kept
+            else:
+                del self._firsts[partition]
+        self._lasts = {partition: last for partition, last in self._lasts.items() if last >= before}
+        self._triggers = {p: pair for p, pair in self._triggers.items() if pair[1] >= before}
+
+    def _admit(self, match: Match) -> bool:
+        match self._skip:
+            case Skip.NO_SKIP:
+                return True
+            case Skip.TO_NEXT:
+                firsts = self._firsts.setdefault(match.partition, set())
+                if match.first in firsts:
+                    return False
+                firsts.add(match.first)
+                return True
+            case Skip.PAST_LAST:
+                if match.first <= self._lasts.get(match.partition, -1):
+                    return False
+                self._lasts[match.partition] = max(match.last, self._lasts.get(match.partition, -1))
+                return True
+            case Skip.CONSUME_ALL:
+                return self._consume(match)
+
+    def _consume(self, match: Match) -> bool:
+        """No earlier triggering event lies at or after its first event and before its last."""
+        before, latest = self._triggers.get(match.partition, (-1, -1))
+        earlier = latest if latest < match.last else before
+        if earlier >= match.first:
+            return False
+        if latest < match.last:
+            self._triggers[match.partition] = (latest, match.last)
+        return True

@@ -1,0 +1,126 @@
+"""Step tables: every way in which a stretch of events lets one step be taken.
+
+A row is a set of events at one time (a single one unless the step is a conjunction) with the merged
+values of their solutions. Rows are sorted by `low`, the first position of the set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from automata.program import UNBOUND, Ids, Mask
+
+SEVERAL = -2
+"""The stream of a set whose events are on different streams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One member of the set: for each row its position and the serial number of its solution."""
+
+    symbol: int
+    positions: Ids
+    serials: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class StepTable:
+    """n rows.
+
+    low, high               first and last position of the set
+    times, streams          of the set; SEVERAL where it spans streams
+    slots, seq_low, seq_high, tails, rank_low, rank_high, windows, partitions   see automata.timeline
+    values                  int64[n, variables], UNBOUND where the solutions leave it so
+    """
+
+    low: Ids
+    high: Ids
+    times: Ids
+    streams: Ids
+    slots: Ids
+    seq_low: Ids
+    seq_high: Ids
+    tails: Mask
+    rank_low: Ids
+    rank_high: Ids
+    windows: Ids
+    partitions: Ids
+    values: Ids
+    parts: tuple[Part, ...]
+    cache: dict[tuple[int, ...], object] = field(default_factory=dict, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def take(self, rows: Ids | Mask) -> StepTable:
+        """These rows, in this order."""
+        columns = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name not in ("parts", "cache")}
+        parts = tuple(Part(p.symbol, p.positions[rows], p.serials[rows]) for p in self.parts)
+        return StepTable(parts=parts, **columns)
+
+    @staticmethod
+    def concatenate(tables: Sequence[StepTable]) -> StepTable:
+        """The rows of tables of the same step, one table after the other; at least one table."""
+        if len(tables) == 1:
+            return tables[0]
+        names = [f.name for f in fields(StepTable) if f.name not in ("parts", "cache")]
+        columns = {name: np.concatenate([getattr(table, name) for table in tables]) for name in names}
+        parts = tuple(
+            Part(
+                part.symbol,
+                np.concatenate([table.parts[number].positions for table in tables]),
+                np.concatenate([table.parts[number].serials for table in tables]),
+            )
+            for number, part in enumerate(tables[0].parts)
+        )
+        return StepTable(parts=parts, **columns)
+
+
+def conjunction(tables: Sequence[StepTable]) -> StepTable:
+    """All combinations of rows at one time, in one partition and window, with compatible values (G Definition 8)."""
+    result = tables[0]
+    for table in tables[1:]:
+        result = _pair(result, table)
+    return result.take(np.argsort(result.low, kind="stable")) if len(tables) > 1 else result
+
+
+def _pair(left: StepTable, right: StepTable) -> StepTable:
+    order = np.argsort(right.times, kind="stable")
+    times = right.times[order]
+    lows, highs = np.searchsorted(times, left.times, "left"), np.searchsorted(times, left.times, "right")
+    which_left, within = expand(highs - lows)
+    which_right = order[lows[which_left] + within]
+    a, b = left.values[which_left], right.values[which_right]
+    keep = ((a == b) | (a == UNBOUND) | (b == UNBOUND)).all(axis=1)
+    keep &= left.partitions[which_left] == right.partitions[which_right]
+    keep &= left.windows[which_left] == right.windows[which_right]
+    x, y = left.take(which_left[keep]), right.take(which_right[keep])
+    same = (x.streams == y.streams) & (x.streams != SEVERAL)
+    return StepTable(
+        np.minimum(x.low, y.low),
+        np.maximum(x.high, y.high),
+        x.times,
+        np.where(same, x.streams, SEVERAL),
+        x.slots,
+        np.minimum(x.seq_low, y.seq_low),
+        np.maximum(x.seq_high, y.seq_high),
+        np.where(x.seq_high >= y.seq_high, x.tails, y.tails),
+        np.minimum(x.rank_low, y.rank_low),
+        np.maximum(x.rank_high, y.rank_high),
+        x.windows,
+        x.partitions,
+        np.where(x.values != UNBOUND, x.values, y.values),
+        x.parts + y.parts,
+    )
+
+
+def expand(counts: Ids) -> tuple[Ids, Ids]:
+    """For each i, counts[i] times: (i, 0), (i, 1), … as two columns."""
+    counts = counts.astype(np.int64)
+    which = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+    ends = np.cumsum(counts)
+    within = np.arange(len(which), dtype=np.int64) - (ends - counts)[which]
+    return which, within

@@ -177,12 +177,14 @@ class Absences:
         if window.in_events:
             ranks = self._ranks(int(match[PARTITION]), table, rows)
             if window.sliding:
-                return (ranks > match[RANK] - window.size) & (ranks < match[FIRST_RANK] + window.size)
+                result: Mask = (ranks > match[RANK] - window.size) & (ranks < match[FIRST_RANK] + window.size)
+                return result
             end = window_end(window, int(match[WINDOW]))
             return (ranks >= end - window.size) & (ranks < end)
         times = table.times[rows]
         if window.sliding:
-            return (times >= match[HIGH_TIME] - window.size) & (times <= match[FIRST_TIME] + window.size)
+            result: Mask = (times >= match[HIGH_TIME] - window.size) & (times <= match[FIRST_TIME] + window.size)
+            return result
         end = window_end(window, int(match[WINDOW]))
         return (times >= end - window.size) & (times < end)
 
@@ -242,11 +244,13 @@ def _after(row: NDArray[np.int64], table: StepTable, rows: Ids) -> Mask:
     """Events that every event of the row's set precedes."""
     times, streams = table.times[rows], table.streams[rows]
     same = (times == row[HIGH_TIME]) & (streams == row[HIGH_STREAM]) & (table.low[rows] > row[HIGH])
-    return (times > row[HIGH_TIME]) | same
+    result: Mask = (times > row[HIGH_TIME]) | same
+    return result
 
 
 def _before(row: NDArray[np.int64], table: StepTable, rows: Ids) -> Mask:
     """Events that precede every event of the row's set."""
     times, streams = table.times[rows], table.streams[rows]
     same = (times == row[LOW_TIME]) & (streams == row[LOW_STREAM]) & (table.high[rows] < row[LOW])
-    return (times < row[LOW_TIME]) | same
+    result: Mask = (times < row[LOW_TIME]) | same
+    return result

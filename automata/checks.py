@@ -6,6 +6,7 @@ step is one condition per iteration, and sees the values of that iteration.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -54,9 +55,8 @@ class Checks:
         view = self._tracks.arriving(runs, self._layout, rows, edge, registers)
         for check in self._analysis.checks[edge.target]:
             which = np.flatnonzero(passed & self._taken(runs, check, rows))
-            passed[which] = self._look(
-                runs, check, rows[which], view.take(which), number, lambda s, w=which: event_of(s)[w], True
-            )
+            at = functools.partial(_at, event_of, which)
+            passed[which] = self._look(runs, check, rows[which], view.take(which), number, at, True)
         return passed
 
     def standing(self, runs: Runs, rows: Ids, checks: Sequence[Check], patient: bool) -> Mask:
@@ -73,7 +73,8 @@ class Checks:
         """Runs that have an instance of the condition: always so at its home."""
         if check.at_home:
             return np.ones(len(rows), dtype=np.bool_)
-        return runs.column(rows, self._layout.marker(check.marker)) == 1
+        result: Mask = runs.column(rows, self._layout.marker(check.marker)) == 1
+        return result
 
     def _look(
         self,
@@ -142,6 +143,10 @@ class Checks:
                 return int(runs.table[row, POSITION])
             row = int(runs.table[row, PARENT])
         raise AssertionError(f"symbol {symbol} was not taken by the step")
+
+
+def _at(event_of: EventOf, which: Ids, symbol: int) -> Ids:
+    return event_of(symbol)[which]
 
 
 def standing_references(

@@ -226,7 +226,8 @@ class Core:
         fits = (self.runs.column(rows, FIRST_TIME) >= oldest_time) & (self.runs.column(rows, WINDOW) >= window)
         if ranks is not None:
             fits &= self._rank_fits(rows, ranks)
-        return (first == NONE) | fits
+        result: Mask = (first == NONE) | fits
+        return result
 
     def _rank_fits(self, rows: Ids, ranks: Timeline) -> Mask:
         window = self.program.window
@@ -251,4 +252,5 @@ class Core:
         partitions, inverse = np.unique(self.runs.column(rows, PARTITION), return_inverse=True)
         slots = np.array([timeline.slot(int(partition)) for partition in partitions], dtype=np.int64)
         possible = self.runs.column(rows, SLOT) >= slots[inverse]
-        return possible | (self.runs.column(rows, FIRST) == NONE) | (self.runs.column(rows, INSTANCE) != NONE)
+        result: Mask = possible | (self.runs.column(rows, FIRST) == NONE) | (self.runs.column(rows, INSTANCE) != NONE)
+        return result

@@ -174,7 +174,8 @@ class Extender:
         rows, steps = candidates.rows, candidates.steps
         window = self._program.window
         if not in_context:
-            return table.windows[steps] != NONE
+            result: Mask = table.windows[steps] != NONE
+            return result
         time, high_time = table.times[steps], runs.column(rows, HIGH_TIME)
         stream = runs.column(rows, HIGH_STREAM)
         same_stream = (stream == table.streams[steps]) & (stream >= 0)
@@ -187,7 +188,8 @@ class Extender:
             valid &= time - runs.column(rows, FIRST_TIME) <= window.size
         if self._facts[number].edge.operator is Contiguity.STRICT:
             valid &= self._adjacent(runs, rows, table, steps, same_stream)
-        return valid
+        result: Mask = valid
+        return result
 
     @staticmethod
     def _adjacent(runs: Runs, rows: Ids, table: StepTable, steps: Ids, same_stream: Mask) -> Mask:
@@ -196,7 +198,8 @@ class Extender:
         opens = (table.seq_low[steps] == 0) | (table.streams[steps] == SEVERAL)
         over = (next_slot == slot + 1) & opens & (several | (runs.column(rows, TAIL) != 0))
         within = (next_slot == slot) & same_stream & (table.seq_low[steps] == runs.column(rows, SEQ) + 1)
-        return over | within
+        result: Mask = over | within
+        return result
 
     def merge(
         self, number: int, base: NDArray[np.int64], table: StepTable, steps: Ids

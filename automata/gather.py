@@ -98,8 +98,10 @@ class Gather:
             return keep
         rows = runs.table[combined]
         if window.in_events:
-            return rows[:, :, RANK].max(axis=1) - rows[:, :, FIRST_RANK].min(axis=1) < window.size
-        return rows[:, :, HIGH_TIME].max(axis=1) - rows[:, :, FIRST_TIME].min(axis=1) <= window.size
+            result: Mask = rows[:, :, RANK].max(axis=1) - rows[:, :, FIRST_RANK].min(axis=1) < window.size
+            return result
+        result: Mask = rows[:, :, HIGH_TIME].max(axis=1) - rows[:, :, FIRST_TIME].min(axis=1) <= window.size
+        return result
 
     def _distinct(self, runs: Runs, combined: NDArray[np.int64]) -> Mask:
         keep = np.ones(len(combined), dtype=np.bool_)

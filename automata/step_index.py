@@ -55,7 +55,7 @@ class StepIndex:
 
 
 def step_index(table: StepTable, variables: tuple[int, ...], in_context: bool) -> StepIndex:
-    """The index of a non-empty table by these variables and, `in_context`, by partition and window; kept in its cache."""
+    """The index of a non-empty table by these variables and, `in_context`, by partition and window; made once."""
     name = (int(in_context), *variables)
     index = table.cache.get(name)
     if not isinstance(index, StepIndex):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,9 @@ class StepTable:
 
     def take(self, rows: Ids | Mask) -> StepTable:
         """These rows, in this order."""
-        columns = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name not in ("parts", "cache")}
+        columns: dict[str, Any] = {
+            f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name not in ("parts", "cache")
+        }
         parts = tuple(Part(p.symbol, p.positions[rows], p.serials[rows]) for p in self.parts)
         return StepTable(parts=parts, **columns)
 
@@ -67,7 +70,7 @@ class StepTable:
         if len(tables) == 1:
             return tables[0]
         names = [f.name for f in fields(StepTable) if f.name not in ("parts", "cache")]
-        columns = {name: np.concatenate([getattr(table, name) for table in tables]) for name in names}
+        columns: dict[str, Any] = {name: np.concatenate([getattr(table, name) for table in tables]) for name in names}
         parts = tuple(
             Part(
                 part.symbol,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 from sparql_gpm.terms import IRI, XSD_STRING, BlankNode, Literal, Term, to_ntriples
 from sparql_gpm.times import format_time
 
 RowTriple = tuple[Term, Term, Term]
-_encode = json.JSONEncoder(ensure_ascii=False).encode
+_quoted: Callable[[str], str] = json.encoder.encode_basestring  # C, and without escapes beyond ASCII
+
+time_text = lru_cache(maxsize=1024)(format_time)
+"""`format_time`; the matches of one event share its time, and many of them their start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,34 +39,37 @@ class Row:
 
 
 def to_json(row: Row) -> str:
-    """The row as one line of JSON without the line end; characters beyond ASCII stay readable."""
-    document: dict[str, Any] = {
-        "query": row.query,
-        "time": format_time(row.time),
-        "start": format_time(row.start),
-    }
+    """The row as one line of JSON without the line end; characters beyond ASCII stay readable.
+
+    Written piece by piece: rows are many, and this takes little more than half the time of `json.dumps`.
+    """
     if row.graph is None:
-        document["bindings"] = {variable: term_to_json(term) for variable, term in row.bindings}
+        bindings = ", ".join([f"{_quoted(variable)}: {_term_json(term)}" for variable, term in row.bindings])
+        result = f'"bindings": {{{bindings}}}'
     else:
-        document["graph"] = row.graph
-        document["triples"] = ntriples_lines(row.triples)
-    document["events"] = dict(row.events)
-    return _encode(document)
+        triples = ", ".join(map(_quoted, ntriples_lines(row.triples)))
+        result = f'"graph": {_quoted(row.graph)}, "triples": [{triples}]'
+    events = ", ".join([f"{_quoted(step)}: [{', '.join(map(_quoted, names))}]" for step, names in row.events])
+    return (
+        f'{{"query": {_quoted(row.query)}, "time": "{time_text(row.time)}", "start": "{time_text(row.start)}", '
+        f'{result}, "events": {{{events}}}}}'
+    )
 
 
-def term_to_json(term: Term) -> dict[str, str]:
+def _term_json(term: Term) -> str:
     """A term as in SPARQL 1.1 Query Results JSON; the datatype of plain and language strings is left out."""
     match term:
         case IRI(value):
-            return {"type": "uri", "value": value}
+            return f'{{"type": "uri", "value": {_quoted(value)}}}'
         case BlankNode(label):
-            return {"type": "bnode", "value": label}
+            return f'{{"type": "bnode", "value": {_quoted(label)}}}'
         case Literal(lexical, datatype, language):
+            tail = ""
             if language:
-                return {"type": "literal", "value": lexical, "xml:lang": language}
-            if datatype == XSD_STRING:
-                return {"type": "literal", "value": lexical}
-            return {"type": "literal", "value": lexical, "datatype": datatype}
+                tail = f', "xml:lang": {_quoted(language)}'
+            elif datatype != XSD_STRING:
+                tail = f', "datatype": {_quoted(datatype)}'
+            return f'{{"type": "literal", "value": {_quoted(lexical)}{tail}}}'
 
 
 def ntriples_lines(triples: Iterable[RowTriple]) -> list[str]:

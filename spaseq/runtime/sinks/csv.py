@@ -7,8 +7,7 @@ import io
 from collections.abc import Sequence
 
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term
-from sparql_gpm.times import format_time
-from spaseq.runtime.rows import Row, ntriples_lines
+from spaseq.runtime.rows import Row, ntriples_lines, time_text
 from spaseq.runtime.sinks.output import Output
 from spaseq.runtime.sinks.shape import ResultShape, union_of
 
@@ -48,7 +47,7 @@ class CsvSink:
         return [*fixed, *variables, *(f"events.{step}" for step in self._steps)]
 
     def _record(self, row: Row) -> list[str]:
-        record = [row.query, format_time(row.time), format_time(row.start)]
+        record = [row.query, time_text(row.time), time_text(row.start)]
         if self._constructs:
             record += [row.graph or "", "\n".join(ntriples_lines(row.triples))]
         bindings, events = dict(row.bindings), dict(row.events)

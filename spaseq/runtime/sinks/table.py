@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 
 from sparql_gpm.terms import IRI, Term
-from sparql_gpm.times import format_time
-from spaseq.runtime.rows import Row
+from spaseq.runtime.rows import Row, time_text
 from spaseq.runtime.sinks.csv import bare
 from spaseq.runtime.sinks.output import Output
 from spaseq.runtime.sinks.shape import ResultShape, union_of
@@ -63,7 +62,7 @@ class TableSink:
 
     def _cells(self, row: Row) -> list[str]:
         cells = [row.query] if self._several else []
-        cells += [format_time(row.time), format_time(row.start)]
+        cells += [time_text(row.time), time_text(row.start)]
         if self._constructs:
             triples = sorted({" ".join(map(self._short, triple)) for triple in row.triples})
             cells += [self._short(IRI(row.graph)) if row.graph is not None else "", " . ".join(triples)]

@@ -23,8 +23,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
-from sparql_gpm.times import format_time
-from spaseq.runtime.rows import Row, ntriples_lines
+from spaseq.runtime.rows import Row, ntriples_lines, time_text
 from spaseq.runtime.sinks.output import Output
 
 PROV = "http://www.w3.org/ns/prov#"
@@ -82,4 +81,4 @@ def _properties(row: Row) -> Iterator[str]:
 
 
 def _date_time(time: int) -> str:
-    return to_ntriples(Literal(format_time(time), XSD + "dateTime"))
+    return to_ntriples(Literal(time_text(time), XSD + "dateTime"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -54,12 +55,12 @@ def execute(arguments: RunArguments) -> None:
     with ExitStack() as stack:
         job = Job(queries, streams, knowledge, run_options(arguments))
         stack.callback(job.close)
-        stack.callback(_report_dead_letters, job.statistics.dead_letters, arguments.dead_letter)
+        stack.callback(lambda: _report_dead_letters(job.statistics.dead_letters, arguments.dead_letter))
         sink = open_sink(arguments.format, arguments.output, queries)
         progress = Progress(Console(stderr=True))
-        stack.callback(progress.finish, job.statistics)
+        stack.callback(lambda: progress.finish(job.statistics))
         stack.callback(sink.close)
-        _pump(job, sink, progress)
+        _pump(job, sink, progress, rows_on_terminal=arguments.output is None and sys.stdout.isatty())
 
 
 def run_options(arguments: RunArguments) -> RunOptions:
@@ -81,11 +82,13 @@ def run_options(arguments: RunArguments) -> RunOptions:
     return options
 
 
-def _pump(job: Job, sink: Sink, progress: Progress) -> None:
+def _pump(job: Job, sink: Sink, progress: Progress, rows_on_terminal: bool) -> None:
+    """Hand the rows on until the input ends or nobody reads them any more."""
     try:
         for rows in job.rows():
-            if rows:
+            if rows and rows_on_terminal:
                 progress.clear()
+            if rows:
                 sink.write(rows)
             progress.update(job.statistics)
     except OutputClosed:

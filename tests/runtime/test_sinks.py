@@ -197,6 +197,7 @@ def test_table_passes_no_control_character_on(tmp_path: Path) -> None:
 
 def test_table_on_a_terminal_cuts_lines_at_its_width(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
     master, slave = pty.openpty()
     with os.fdopen(slave, "wb", buffering=0) as terminal:
         sink = TableSink(Output(terminal), [result_shape(query())])

@@ -22,6 +22,7 @@ class Output:
     """A destination of UTF-8 text.
 
     width       columns of the terminal, or None when the output is not one
+    styled      whether the terminal understands bold
     """
 
     def __init__(self, stream: BinaryIO, name: str = _STANDARD_OUTPUT, *, owned: bool = False) -> None:
@@ -30,11 +31,12 @@ class Output:
         self._owned = owned
         self._closed = False
         self.width: int | None = shutil.get_terminal_size().columns if stream.isatty() else None
+        self.styled = self.width is not None and os.environ.get("TERM", "dumb") != "dumb"
 
     @staticmethod
     def open(path: Path | None) -> Output:
-        """The file, emptied, or standard output; InputError names the path and the reason."""
-        if path is None:
+        """The file, emptied, or standard output for None and `-`; InputError names the path and the reason."""
+        if path is None or str(path) == "-":
             return Output(sys.stdout.buffer)
         try:
             return Output(path.open("wb"), str(path), owned=True)

@@ -93,7 +93,7 @@ class TableSink:
         return line + "\n"
 
     def _emphasised(self, line: str) -> str:
-        return f"{_BOLD}{line.rstrip()}{_PLAIN}\n" if self._output.width is not None else line
+        return f"{_BOLD}{line.rstrip()}{_PLAIN}\n" if self._output.styled else line
 
 
 _VISIBLE = {code: " " if chr(code) in "\n\r\t" else "�" for code in (*range(32), *range(127, 160))}

@@ -238,18 +238,16 @@ def _unary(name: str, value: Number) -> Literal:
     rank, x = value
     if rank > DECIMAL and name not in ("NEG", "POS", "ABS") and not math.isfinite(x):
         return literal(rank, x)
-    match name:
-        case "NEG":
-            x = -x
-        case "ABS":
-            x = abs(x)
-        case "CEIL":
-            x = math.ceil(x)
-        case "FLOOR":
-            x = math.floor(x)
-        case "ROUND":
-            x = math.floor(x + Fraction(1, 2)) if rank <= DECIMAL else math.floor(x + 0.5)
-    return literal(rank, Fraction(x) if rank <= DECIMAL else float(x))
+    rounded: dict[str, Callable[[], Fraction | float]] = {
+        "POS": lambda: x,
+        "NEG": lambda: -x,
+        "ABS": lambda: x if x >= 0 else -x,
+        "CEIL": lambda: Fraction(math.ceil(x)),
+        "FLOOR": lambda: Fraction(math.floor(x)),
+        "ROUND": lambda: Fraction(math.floor(Fraction(x) + Fraction(1, 2))),
+    }
+    result = rounded[name]()
+    return literal(rank, Fraction(result) if rank <= DECIMAL else float(result))
 
 
 def _term_function(name: str, values: Sequence[Term]) -> Term:

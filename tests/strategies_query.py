@@ -1,0 +1,207 @@
+"""Random query texts over a small vocabulary: every construct of the language, valid by construction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from tests.strategies_sequence import Dice, SequenceText, Use
+
+TYPES = ("A", "B", "C")
+WINDOWS = (
+    ("WITHIN 100 SECONDS", 6),
+    ("WITHIN 10 SECONDS", 2),
+    ("WITHIN 4 SECONDS SLIDING", 2),
+    ("WITHIN 8 SECONDS SLIDING", 2),
+    ('WITHIN 6 SECONDS STARTING AT "2026-01-01T00:00:02Z"', 1),
+    ("WITHIN 6 EVENTS", 1),
+    ("WITHIN 5 EVENTS SLIDING", 2),
+    ("WITHIN 5 EVENTS STARTING AT 1", 1),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StepText:
+    """A step and the variables that its GPM binds."""
+
+    name: str
+    uses: tuple[Use, ...]
+    binds_key: bool
+    value: str | None
+    optional: str | None
+
+    @property
+    def negated(self) -> bool:
+        """Whether it stands inside `!`."""
+        return self.uses[0].negation is not None
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables in scope in the GPM."""
+        return [v for v in ("?k" if self.binds_key else None, self.value, self.optional) if v is not None]
+
+
+@dataclass(slots=True)
+class QueryText:
+    """Draws one query."""
+
+    dice: Dice
+    steps: list[StepText] = field(default_factory=list)
+    streams: int = 1
+
+    def whole(self) -> str:
+        """The text of the query."""
+        drawn = SequenceText(self.dice)
+        sequence = drawn.whole()
+        self.streams = 2 if self.dice.chance(30) else 1
+        keyed = self.dice.chance(60)
+        for name in dict.fromkeys(use.name for use in drawn.uses):
+            uses = tuple(use for use in drawn.uses if use.name == name)
+            self.steps.append(self.step(name, uses, keyed))
+        defines = "\n".join(f"  {self.define(step)}" for step in self.steps)
+        froms = "\n".join(f"FROM STREAM S{n} <http://ex.org/s{n}>" for n in range(1, self.streams + 1))
+        clauses = f"{self.form()}\n{self.dice.weighted(WINDOWS)}\n{self.partition()}{froms}"
+        return f"PREFIX : <http://ex.org/>\n{clauses}\nWHERE {{\n  SEQ({sequence})\n{defines}\n}}\n{self.modifiers()}"
+
+    def step(self, name: str, uses: tuple[Use, ...], keyed: bool) -> StepText:
+        """What a step's GPM binds: a key that all may share, a value of its own or a shared one, an optional."""
+        key = self.dice.chance(90 if keyed else 15)
+        value = self.dice.weighted([(f"?v{name}", 8), ("?v", 1), ("", 2)]) or None
+        return StepText(name, uses, key, value, f"?n{name}" if self.dice.chance(12) else None)
+
+    # --- GPMs -------------------------------------------------------------------------------------
+
+    def define(self, step: StepText) -> str:
+        """DEFINE GPM … ON … { … } with a filter or a condition at times."""
+        kind = self.dice.weighted([(f"a :{self.dice.pick(*TYPES)}", 8), (":q 1", 1)])
+        triples = f"?s{step.name} {kind}"
+        triples += " ; :k ?k" if step.binds_key else ""
+        triples += f" ; :v {step.value}" if step.value else ""
+        body = f"{triples} ." + (f" OPTIONAL {{ ?s{step.name} :n {step.optional} }}" if step.optional else "")
+        for _ in range(self.dice.weighted([("0", 4), ("1", 5), ("2", 1)]).count("1")):
+            condition = self.condition(step)
+            body += f" FILTER({condition})" if condition else ""
+        on = self.dice.weighted([("S1", 3), ("S2", 2), ("S1, S2", 2)]) if self.streams == 2 else "S1"
+        return f"DEFINE GPM {step.name} ON {on} {{ {body} }}"
+
+    def condition(self, step: StepText) -> str | None:
+        """A filter of a step's GPM: over its own variables, across steps, or over iterations."""
+        seen = [other for other in self.positive() if other.value]
+        if step.negated:
+            mine = {use.negation for use in step.uses}
+            seen += [other for other in self.steps if other.value and {use.negation for use in other.uses} == mine]
+        others = [other.value for other in seen if other.value and other.name != step.name]
+        own = step.value
+        repeated = [value for value in self.repeated() if value]
+        kind = self.dice.weighted([("own", 2), ("across", 4), ("previous", 2), ("aggregate", 2), ("exists", 1)])
+        if kind == "previous" and own in repeated:
+            return self.over_iterations(own or "")
+        if kind == "aggregate" and repeated:
+            return self.aggregate(self.dice.pick(*repeated))
+        if kind == "exists" and others:
+            return f"{self.dice.pick('EXISTS', 'NOT EXISTS')} {{ ?z :v {self.dice.pick(*others)} }}"
+        if kind != "own" and others:
+            return self.across(own or str(self.dice.number(0, 3)), self.dice.pick(*others))
+        return f"{own} {self.dice.pick('<=', '>=', '!=')} {self.dice.number(0, 3)}" if own else None
+
+    def across(self, own: str, other: str) -> str:
+        """A comparison with another step's variable, with SPARQL's treatment of errors at times."""
+        compared = f"{own} {self.dice.pick('<=', '>=', '!=', '<')} {other}"
+        match self.dice.pick("plain", "plain", "bound", "coalesce", "or", "in"):
+            case "bound":
+                return f"!BOUND({other}) || {compared}"
+            case "coalesce":
+                return f"COALESCE({compared}, true)"
+            case "or":
+                return f"{compared} || {own} = 1"
+            case "in":
+                return f"{own} IN ({other}, 1, 2)"
+        return compared
+
+    def over_iterations(self, own: str) -> str:
+        """PREV, FIRST and LAST in the step's own filter."""
+        return self.dice.pick(
+            f"COALESCE({own} >= PREV({own}), true)",
+            f"!BOUND(PREV({own})) || {own} != PREV({own})",
+            f"{own} >= FIRST({own})",
+            f"LAST({own}) <= 2",
+        )
+
+    def aggregate(self, value: str) -> str:
+        """An aggregate over the iterations so far."""
+        return self.dice.pick(
+            f"COUNT({value}) <= 2",
+            f"SUM({value}) < 5",
+            f"AVG({value}) <= 2",
+            f"MAX({value}) >= 1",
+            f"COALESCE(MIN({value}), 0) < 2",
+            f"COUNT(DISTINCT {value}) = 1",
+        )
+
+    # --- everything around ------------------------------------------------------------------------
+
+    def positive(self) -> list[StepText]:
+        """The steps outside `!`."""
+        return [step for step in self.steps if not step.negated]
+
+    def repeated(self) -> list[str]:
+        """The values with iterations: of one step, written once, in a repetition and outside `!`."""
+        return [
+            step.value
+            for step in self.positive()
+            if step.value and step.value != "?v" and len(step.uses) == 1 and step.uses[0].loops
+        ]
+
+    def form(self) -> str:
+        """SELECT or CONSTRUCT, with a selector at times."""
+        selector = self.dice.weighted([("", 14), ("ALL ", 1), ("STRICT ", 1), ("NEXT ", 1), ("LAST ", 1), ("MAX ", 1)])
+        variables = sorted({variable for step in self.positive() for variable in step.variables})
+        if self.dice.chance(12) and variables:
+            return f"CONSTRUCT {selector}{{ {self.template(variables)} }}"
+        distinct = "DISTINCT " if self.dice.chance(10) else ""
+        if not variables or self.dice.chance(40):
+            return f"SELECT {selector}{distinct}*"
+        chosen = list(dict.fromkeys(self.dice.pick(*variables) for _ in range(self.dice.number(1, 3))))
+        return f"SELECT {selector}{distinct}{' '.join([*chosen, *self.expressions(variables)])}"
+
+    def expressions(self, variables: Sequence[str]) -> list[str]:
+        """Projected expressions."""
+        columns = []
+        if self.repeated() and self.dice.chance(50):
+            value = self.dice.pick(*self.repeated())
+            function = self.dice.pick("COUNT", "SUM", "MIN", "MAX", "SAMPLE", "FIRST", "LAST", "PREV", "GROUP_CONCAT")
+            columns.append(f"({function}({value}) AS ?x1)")
+        values = [variable for variable in variables if variable.startswith("?v")]
+        if values and self.dice.chance(25):
+            columns.append(f"({self.dice.pick(*values)} + {self.dice.pick(*values)} AS ?x2)")
+        return columns
+
+    def template(self, variables: Sequence[str]) -> str:
+        """A template with a blank node and an aggregate at times."""
+        subject = self.dice.pick(":m", "_:m")
+        parts = [f"{subject} :has {self.dice.pick(*variables)} ."]
+        if self.repeated():
+            parts.append(
+                f"{subject} :count {self.dice.pick('COUNT', 'SUM', 'LAST')}({self.dice.pick(*self.repeated())}) ."
+            )
+        return " ".join(parts)
+
+    def partition(self) -> str:
+        """PARTITION BY the key where every positive step binds it."""
+        possible = all(step.binds_key for step in self.positive())
+        return "PARTITION BY ?k\n" if possible and self.dice.chance(35) else ""
+
+    def modifiers(self) -> str:
+        """AFTER MATCH and LIMIT."""
+        skips = ("SKIP TO NEXT EVENT", "SKIP PAST LAST EVENT", "CONSUME ALL", "NO SKIP")
+        text = f"AFTER MATCH {self.dice.pick(*skips)}\n" if self.dice.chance(20) else ""
+        return text + (f"LIMIT {self.dice.number(1, 2)}\n" if self.dice.chance(8) else "")
+
+
+@st.composite
+def queries(draw: DrawFn) -> str:
+    """A random query text over streams S1 and, at times, S2."""
+    return QueryText(Dice(draw)).whole()

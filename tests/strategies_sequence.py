@@ -1,0 +1,203 @@
+"""Random SEQ( ) texts, valid by construction, and what each step is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+STEPS_MAX = 5
+"""Positive steps in one SEQ; the reference is exponential in them."""
+
+
+@dataclass(slots=True)
+class Dice:
+    """Small choices drawn from Hypothesis; every choice shrinks to the first, every chance to no."""
+
+    draw: DrawFn
+
+    def chance(self, percent: int) -> bool:
+        """Yes in so many of a hundred cases."""
+        return self.draw(st.integers(0, 99)) >= 100 - percent
+
+    def pick(self, *options: str) -> str:
+        """One of the options."""
+        return self.draw(st.sampled_from(options))
+
+    def number(self, low: int, high: int) -> int:
+        """An integer of the closed range."""
+        return self.draw(st.integers(low, high))
+
+    def weighted(self, options: Sequence[tuple[str, int]]) -> str:
+        """One of the options by weight."""
+        return self.pick(*(option for option, weight in options for _ in range(weight)))
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One occurrence of a step: its repetitions from the outside in, and the negation it is in, if any."""
+
+    name: str
+    loops: tuple[int, ...]
+    negation: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A piece of text and whether an `ALL( )` stands at one of its ends."""
+
+    text: str
+    has_all: bool = False
+
+
+Context = tuple[tuple[int, ...], int | None]
+"""(loops, negation) around the place."""
+
+
+@dataclass(slots=True)
+class SequenceText:
+    """Draws one SEQ; `uses` lists the steps in the order written."""
+
+    dice: Dice
+    uses: list[Use] = field(default_factory=list)
+    unbounded: int = 0
+    numbered: int = 0
+
+    def whole(self) -> str:
+        """The text between the parentheses of SEQ( )."""
+        return self.sequence(self.dice.number(1, 4), ((), None), depth=0).text
+
+    def sequence(self, size: int, context: Context, depth: int, ends: bool = True) -> Item:
+        """Items and operators; one item at least cannot be left out, without `ends` the outer ones neither."""
+        anchor = self.dice.number(0, size - 1)
+        items: list[Item] = []
+        text = ""
+        for index in range(size):
+            fixed = index == anchor or (not ends and index in (0, size - 1))
+            item = self.mandatory(context, depth) if fixed or self.full() else self.anything(context, depth)
+            if items:
+                loose = item.has_all or items[-1].has_all
+                operator = ":" if loose else self.dice.weighted([(";", 4), (":", 4), (",", 2)])
+                text += f" {operator} "
+            text += item.text
+            items.append(item)
+        return Item(text, items[0].has_all or items[-1].has_all)
+
+    def full(self) -> bool:
+        """Whether there are steps enough."""
+        return len(self.uses) >= STEPS_MAX - 1
+
+    # --- items ------------------------------------------------------------------------------------
+
+    def anything(self, context: Context, depth: int) -> Item:
+        """An item that may be negated or optional."""
+        match self.dice.weighted([("fixed", 5), ("never", 2), ("maybe", 2)]):
+            case "never":
+                return self.never(context)
+            case "maybe":
+                return self.maybe(context, depth)
+        return self.mandatory(context, depth)
+
+    def never(self, context: Context) -> Item:
+        """`N!`, or a negated group or conjunction."""
+        inside = (context[0], self.number())
+        if self.dice.chance(75):
+            return Item(f"{self.step(inside, negated=True)}!")
+        kind = self.dice.pick("sequence", "conjunction", "loop")
+        first, second = self.step(inside, negated=True), self.step(inside, negated=True)
+        if kind == "loop":
+            first = f"{first};{{2}}"
+        joint = "&" if kind == "conjunction" else self.dice.pick(";", ":", ",")
+        return Item(f"({first} {joint} {second})!")
+
+    def maybe(self, context: Context, depth: int) -> Item:
+        """`A?`, `A*`, `A{0,2}`, or an optional group."""
+        match self.dice.pick("step", "step", "star", "group"):
+            case "star":
+                return Item(f"{self.step(self.within(context))}{self.contiguity()}{self.dice.pick('{0,2}', '*')}")
+            case "group" if depth == 0:
+                return Item(f"({self.sequence(2, context, depth + 1, ends=False).text})?")
+        return Item(f"{self.step(context)}?")
+
+    def mandatory(self, context: Context, depth: int) -> Item:
+        """An item that takes at least one event."""
+        kinds = [("step", 10), ("loop", 3)]
+        if depth == 0:
+            kinds += [("choice", 2), ("conjunction", 1), ("group", 2), ("all", 1)]
+        elif depth == 1:
+            kinds += [("choice", 1), ("conjunction", 1)]
+        match self.dice.weighted(kinds):
+            case "loop":
+                return Item(f"{self.step(self.within(context))}{self.quantifier()}")
+            case "choice":
+                return self.choice(context, depth)
+            case "conjunction":
+                return self.conjunction(context)
+            case "group":
+                inside = self.within(context)
+                return Item(f"({self.sequence(2, inside, depth + 1).text}){self.quantifier()}")
+            case "all":
+                return self.any_order(context)
+        return Item(self.step(context))
+
+    def choice(self, context: Context, depth: int) -> Item:
+        """`(A | B)`, with a branch of two steps or a quantifier at times."""
+        repeated = self.dice.chance(25)
+        inside = self.within(context) if repeated else context
+        long = self.dice.chance(25) and depth == 0
+        left = f"({self.sequence(2, inside, 2, ends=False).text})" if long else self.step(inside)
+        return Item(f"({left} | {self.step(inside)}){self.quantifier() if repeated else ''}")
+
+    def conjunction(self, context: Context) -> Item:
+        """`A & B`, `(A | B) & C`."""
+        if self.dice.chance(25):
+            return Item(f"(({self.step(context)} | {self.step(context)}) & {self.step(context)})")
+        return Item(f"{self.step(context)} & {self.step(context)}")
+
+    def any_order(self, context: Context) -> Item:
+        """`ALL(A, B)` with a SEQ or a repetition as a member at times."""
+        repeated = self.dice.chance(15)
+        inside = self.within(context) if repeated else context
+        first = self.step(inside)
+        second = self.step(inside)
+        if self.dice.chance(30):
+            second = f"SEQ({second} {self.dice.pick(';', ':', ',')} {self.step(inside)})"
+        elif self.dice.chance(20):
+            first = f"{self.step(self.within(inside))};{{1,2}}"
+        return Item(f"ALL({first}, {second}){':{1,2}' if repeated else ''}", has_all=True)
+
+    # --- parts ------------------------------------------------------------------------------------
+
+    def step(self, context: Context, negated: bool = False) -> str:
+        """A step's name; now and then one that was used before."""
+        earlier = [use.name for use in self.uses if use.negation is None]
+        if earlier and not negated and self.dice.chance(8):
+            name = self.dice.pick(*earlier)
+        else:
+            name = f"{'N' if negated else 'P'}{len({use.name for use in self.uses})}"
+        self.uses.append(Use(name, *context))
+        return name
+
+    def within(self, context: Context) -> Context:
+        """The inside of one more repetition."""
+        return (*context[0], self.number()), context[1]
+
+    def number(self) -> int:
+        """A fresh number for a repetition or a negation."""
+        self.numbered += 1
+        return self.numbered
+
+    def contiguity(self) -> str:
+        """What may be written before a quantifier."""
+        return self.dice.weighted([("", 3), (";", 3), (":", 2), (",", 1)])
+
+    def quantifier(self) -> str:
+        """A repetition of at least one; a second one without bound is not drawn."""
+        bounds = ["{1,2}", "{2}", "{2,3}"]
+        if self.unbounded == 0:
+            bounds = ["+", "+", "+", "{2,}", *bounds]
+        bound = self.dice.pick(*bounds)
+        self.unbounded += bound in ("+", "{2,}")
+        return f"{self.contiguity()}{bound}"

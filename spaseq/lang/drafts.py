@@ -149,7 +149,14 @@ class PlainClause:
     """WHERE or a brace."""
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadClause:
+    """A clause with a syntax error, and the Names in it: whatever they stand for is not to be missed elsewhere."""
+
+    names: frozenset[str]
+
+
 Clause = (
     BaseClause | PrefixClause | RegisterClause | SelectClause | ConstructClause | WithinClause | PartitionClause
-    | StreamClause | KnowledgeClause | SequenceClause | DefineClause | AfterClause | LimitClause | PlainClause
+    | StreamClause | KnowledgeClause | SequenceClause | DefineClause | AfterClause | LimitClause | PlainClause | UnreadClause
 )  # fmt: skip

@@ -69,7 +69,7 @@ class Namespace:
             return
         self._undeclared.add(prefix)
         write = f"declare it: PREFIX {prefix}: <…>"
-        hint = choices_hint(f"{prefix}:", [f"{known}:" for known in self.prefixes], f"{write}; declared are {{}}")
+        hint = choices_hint(f"{prefix}:", [f"{known}:" for known in self.prefixes], f"{write}; declared here: {{}}")
         self._report.error(word.span, f"undeclared prefix '{prefix}:'", hint or write)
 
     def with_undeclared(self) -> dict[str, str]:

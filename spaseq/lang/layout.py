@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from itertools import pairwise
 
 from spaseq.lang.ast import Span
-from spaseq.lang.drafts import Clause
+from spaseq.lang.drafts import Clause, UnreadClause
 from spaseq.lang.lexemes import CLAUSES, Lexeme
 from spaseq.lang.report import Report
 from spaseq.lang.syntax import parse_clause
@@ -54,18 +55,18 @@ _TITLES = {
 
 
 def read_clauses(lexemes: Sequence[Lexeme], end: int, report: Report) -> Iterator[Clause]:
-    """Every clause that could be read; mistakes in a clause or in their order are reported."""
+    """Every clause, in order; mistakes in a clause or in their order are reported."""
     starts = [index for index, lexeme in enumerate(lexemes) if lexeme.kind in CLAUSES]
     stray = lexemes[: starts[0] if starts else len(lexemes)]
     if stray and not report.error_within(stray[0].span):
         report.error(stray[0].span, f"expected PREFIX, SELECT or CONSTRUCT, found '{stray[0].text}'")
     layout = _Layout(report)
-    for start, stop in zip(starts, [*starts[1:], len(lexemes)], strict=True):
+    for start, stop in pairwise([*starts, len(lexemes)]):
         following = lexemes[stop] if stop < len(lexemes) else None
         layout.enter(lexemes[start], lexemes[start + 1] if start + 1 < stop else None)
         clause = parse_clause(lexemes[start:stop], following, end, report)
-        if clause is not None:
-            yield clause
+        names = frozenset(lexeme.text for lexeme in lexemes[start:stop] if lexeme.kind == "NAME")
+        yield UnreadClause(names) if clause is None else clause
     layout.finish(Span(end, end + 1))
 
 

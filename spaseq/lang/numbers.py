@@ -43,7 +43,7 @@ def read_count(word: Word, what: str, report: Report) -> int | None:
         return None
     significant = digits.lstrip("0")
     if not significant:
-        report.error(word.span, f"{what} of 0 holds nothing", "write a number from 1 on")
+        report.error(word.span, f"{what} cannot be 0", "write a number from 1 on")
         return None
     if len(significant) > _DIGITS_MAX or int(significant) > NUMBER_MAX:
         report.error(word.span, "this number is too large", f"the largest is {NUMBER_MAX}")

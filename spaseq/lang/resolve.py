@@ -18,6 +18,7 @@ from spaseq.lang.drafts import (
     SelectClause,
     SequenceClause,
     StreamClause,
+    UnreadClause,
     WithinClause,
     Word,
 )
@@ -126,10 +127,11 @@ class Resolver:
     def _gpms(self) -> dict[str, Gpm | None]:
         """The definitions by Name; None for one whose body could not be read."""
         streams = {clause.name.text for clause in self._all(StreamClause)}
+        unread = self._unread()
         gpms: dict[str, Gpm | None] = {}
         for clause in self._all(DefineClause):
             for stream in clause.streams:
-                if stream.text not in streams:
+                if streams and stream.text not in streams | unread:
                     hint = choices_hint(stream.text, streams, "declared here: {}")
                     self._report.error(stream.span, f"no stream '{stream.text}' is declared", hint)
             gpm = self._embedded.gpm(clause)
@@ -158,14 +160,19 @@ class Resolver:
 
     def _check_names(self, steps: Sequence[ast.Step], gpms: Collection[str]) -> None:
         """Every step has its DEFINE, and every DEFINE its step."""
+        unread = self._unread()
         for step in steps:
-            if step.name not in gpms:
+            if step.name not in gpms and step.name not in unread:
                 hint = choices_hint(step.name, gpms, "defined here: {}")
                 self._report.error(step.span, f"no DEFINE for pattern '{step.name}'", hint)
         used = {step.name for step in steps}
         for clause in self._all(DefineClause):
             if clause.name.text not in used:
                 self._report.warning(clause.name.span, f"GPM '{clause.name.text}' is never used in SEQ( )")
+
+    def _unread(self) -> frozenset[str]:
+        """The Names in clauses that could not be read."""
+        return frozenset().union(*(clause.names for clause in self._all(UnreadClause)))
 
     def _partition(self) -> list[Word]:
         return [word for clause in self._all(PartitionClause) for word in clause.variables]

@@ -72,9 +72,10 @@ class _Scanner:
     def _word(self, text: str, span: Span) -> str:
         """The kind of a word: where a Name must stand it is one, unless it is reserved."""
         upper = text.upper()
-        if upper in RESERVED:
-            return upper
         listing = self._clause == "DEFINE" and self._previous in {"DEFINE", "GPM", "ON", "COMMA"}
+        if upper in RESERVED:
+            structural = (self._previous, upper) == ("DEFINE", "GPM") or DEFINITION.match(self._text, span.start)
+            return upper if structural or not listing else "RESERVED"
         if listing or (self._previous == "STREAM" and self._clause == "FROM"):
             return "NAME" if NAME.fullmatch(text) else "WORD"
         if upper in KEYWORDS:
@@ -135,8 +136,18 @@ def _sequence_lexeme(match: Match[str]) -> Lexeme | None:
         case "SPACE":
             return None
         case "WORD":
-            reserved = text.upper() in RESERVED
-            kind = text.upper() if reserved else "NAME" if NAME.fullmatch(text) else "WORD"
+            kind = _sequence_word(text)
         case "PUNCTUATION":
             kind = PUNCTUATION[text]
     return Lexeme(kind, text, Span(match.start(), match.end()))
+
+
+def _sequence_word(text: str) -> str:
+    match text.upper():
+        case "ALL":
+            return "ALL"
+        case "SEQ":
+            return "MEMBER_SEQ"
+        case upper if upper in RESERVED:
+            return "RESERVED"
+    return "NAME" if NAME.fullmatch(text) else "WORD"

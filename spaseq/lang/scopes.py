@@ -97,7 +97,7 @@ class Scopes:
         for word in variables:
             lacking = {step.step.name for step in known if word.text[1:] not in self._binds(step)}
             if lacking:
-                message = f"PARTITION BY {word.text}, but {listed(lacking)} does not bind it"
+                message = f"PARTITION BY {word.text} needs it in every step; it is not in {listed(lacking)}"
                 shared = listed(f"?{name}" for name in common)
                 hint = f"every step binds {shared}" if common else "no variable is in every step"
                 self._report.error(word.span, message, hint)

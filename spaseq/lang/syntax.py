@@ -12,7 +12,7 @@ from lark.exceptions import UnexpectedToken
 from spaseq.lang.ast import Span
 from spaseq.lang.build import Build
 from spaseq.lang.drafts import Clause
-from spaseq.lang.lexemes import KEYWORDS, RESERVED, UNITS, Lexeme
+from spaseq.lang.lexemes import CLAUSES, KEYWORDS, RESERVED, UNITS, Lexeme
 from spaseq.lang.report import Report, nearest
 
 RULES = {
@@ -28,14 +28,13 @@ _OPERATOR = "an operator (',', ';', ':', '|' or '&')"
 _PHRASES = {
     "VAR": "a variable", "IRI": "an IRI in < >", "PNAME": "a prefixed name", "NUMBER": "a whole number",
     "STRING": "a dateTime in quotation marks", "DATATYPE": "'^^'", "EXPRESSION": "an expression",
+    "MEMBER_SEQ": "SEQ( )",
     "BODY_OPEN": "'{'", "TEMPLATE_OPEN": "'{'", "LBRACE": "'{'", "RBRACE": "'}'", "STAR": "'*'",
     "REPEAT": "a quantifier ('+', '*', '{n,m}', '?' or '!')", "BANG": "", "QMARK": "", "RPAR": "')'",
     "LPAR": "'('", "COMMA": "','", "SEMICOLON": "';'", "COLON": "':'", **dict.fromkeys(UNITS, _UNIT),
 }  # fmt: skip
-_IN_SEQUENCE = {
-    **dict.fromkeys(("NAME", "ALL", "LPAR"), _STEP),
-    **dict.fromkeys(("COMMA", "SEMICOLON", "COLON", "VBAR", "AMPERSAND"), _OPERATOR),
-}
+_STEPS = dict.fromkeys(("NAME", "ALL", "LPAR"), _STEP)
+_OPERATORS = dict.fromkeys(("COMMA", "SEMICOLON", "COLON", "VBAR", "AMPERSAND"), _OPERATOR)
 _NAME_HINT = "a Name is letters A-Z, digits and _, not beginning with a digit, and none of SEQ, ALL, DEFINE, GPM, ON"
 _UNKNOWN_KINDS = frozenset({"UNKNOWN", "WORD", "BAD_STRING", "BAD_IRI", "BAD_REPEAT"})
 
@@ -76,17 +75,27 @@ def _report(
     span = found.span if found else Span(end, end + 1)
     if found and found.kind in _UNKNOWN_KINDS and report.error_within(span):
         return
+    if clause == "SEQ" and _cut_short(found, before, report):
+        return
     phrases = _phrases(clause, kinds)
     what = f"'{found.text}'" if found else "the end of the query"
     message = f"expected {_alternatives(phrases)}, found {what}" if phrases else f"{what} is not expected here"
     report.error(span, message, _hint(clause, kinds, found, before))
 
 
+def _cut_short(found: Lexeme | None, before: Sequence[Lexeme], report: Report) -> bool:
+    """Whether the clause only lacks its end because of a parenthesis that has been reported as never closed."""
+    ended = found is None or found.kind in CLAUSES
+    return ended and report.error_within(Span(before[0].span.start, before[-1].span.end))
+
+
 def _phrases(clause: str, kinds: set[str]) -> list[str]:
     """What may stand here, each thing once, keywords last."""
-    words = {**_PHRASES, **(_IN_SEQUENCE if clause == "SEQ" else {})}
-    if clause in {"FROM", "DEFINE"}:
-        words["NAME"] = "the stream's Name" if clause == "FROM" else "a Name"
+    words = _PHRASES
+    if clause == "SEQ":
+        words = words | (_STEPS if "NAME" in kinds else {}) | (_OPERATORS if "SEMICOLON" in kinds else {})
+    else:
+        words = words | {"NAME": "a Name"}
     named = {words.get(kind, kind) for kind in kinds - {"$END"}}
     return sorted(named - {""}, key=lambda phrase: (phrase.isupper(), phrase))
 
@@ -98,7 +107,7 @@ def _alternatives(phrases: Sequence[str]) -> str:
 def _hint(clause: str, kinds: set[str], found: Lexeme | None, before: Sequence[Lexeme]) -> str:
     """The way out, where the mistake is one we know."""
     if found is None:
-        return ""
+        return "name the expression: (… AS ?name)" if kinds == {"AS"} else ""
     reserved = found.text.upper() in RESERVED
     match found.kind:
         case "REPEAT" | "BAD_REPEAT" if before and before[-1].kind in {"COMMA", "SEMICOLON", "COLON"}:
@@ -114,6 +123,8 @@ def _hint(clause: str, kinds: set[str], found: Lexeme | None, before: Sequence[L
         case "WORD":
             guess = nearest(found.text, kinds & KEYWORDS)
             return f"did you mean '{guess}'?" if guess else ""
-        case "VBAR" | "AMPERSAND" if clause == "SEQ" and "COMMA" in kinds:
-            return "inside of ALL( ), put a choice or conjunction in parentheses"
-    return ""
+        case "VBAR" | "AMPERSAND" | "SEMICOLON" | "COLON" if clause == "SEQ" and "COMMA" in kinds:
+            return "inside of ALL( ), write SEQ( ) around a sequence, ( ) around a choice or conjunction"
+        case "RPAR" if clause == "SEQ" and "COMMA" in kinds:
+            return "ALL( ) has two members or more"
+    return "name the expression: (… AS ?name)" if kinds == {"AS"} else ""

@@ -1,0 +1,29 @@
+"""Writes a sequence expression without spans, so that a test reads as one line."""
+
+from __future__ import annotations
+
+from spaseq.lang.ast import AnyOrder, Choice, Conjunction, Expr, Negation, Optional, Repeat, Sequence, Step
+
+
+def notation(expression: Expr) -> str:
+    """Every node in brackets: `seq(A ; repeat(B, 1..*, default))`."""
+    match expression:
+        case Step(name):
+            return name
+        case Sequence(items, operators):
+            shown = [notation(item) for item in items]
+            rest = "".join(f" {o.value} {item}" for o, item in zip(operators, shown[1:], strict=True))
+            return f"seq({shown[0]}{rest})"
+        case Choice(branches):
+            return f"choice({', '.join(map(notation, branches))})"
+        case Conjunction(members):
+            return f"both({', '.join(map(notation, members))})"
+        case AnyOrder(members):
+            return f"all({', '.join(map(notation, members))})"
+        case Repeat(inner, at_least, at_most, contiguity):
+            bounds = f"{at_least}..{'*' if at_most is None else at_most}"
+            return f"repeat({notation(inner)}, {bounds}, {contiguity.value if contiguity else 'default'})"
+        case Optional(inner):
+            return f"optional({notation(inner)})"
+        case Negation(inner):
+            return f"not({notation(inner)})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from functools import lru_cache
 
 from sparql_gpm.dictionary import INTEGER_TYPES
 from sparql_gpm.terms import XSD, Literal
@@ -91,7 +92,8 @@ def parse_duration(text: str) -> int:
 
 def _scaled(whole: str, fraction: str, unit_ns: int) -> int:
     """whole.fraction units, cut off at the nanosecond."""
-    return int(whole + fraction) * unit_ns // 10 ** len(fraction)
+    ten_power: int = 10 ** len(fraction)
+    return int(whole + fraction) * unit_ns // ten_power
 
 
 def _duration_in_range(duration_ns: int, text: str) -> int:
@@ -144,9 +146,14 @@ def _day(year: str, month: str, day: str, lexical: str) -> int:
     if year == "0000":
         raise _out_of_range(lexical)
     try:
-        return date(int(year), int(month), int(day)).toordinal() - _EPOCH_DAY
+        return _calendar_day(year, month, day)
     except ValueError:
         raise ValueError(f"{lexical!r}: there is no such day") from None
+
+
+@lru_cache(maxsize=1024)
+def _calendar_day(year: str, month: str, day: str) -> int:
+    return date(int(year), int(month), int(day)).toordinal() - _EPOCH_DAY
 
 
 def _zone_ns(zone: str | None, lexical: str) -> int:

@@ -158,5 +158,6 @@ class UnreadClause:
 
 Clause = (
     BaseClause | PrefixClause | RegisterClause | SelectClause | ConstructClause | WithinClause | PartitionClause
-    | StreamClause | KnowledgeClause | SequenceClause | DefineClause | AfterClause | LimitClause | PlainClause | UnreadClause
+    | StreamClause | KnowledgeClause | SequenceClause | DefineClause | AfterClause | LimitClause | PlainClause
+    | UnreadClause
 )  # fmt: skip

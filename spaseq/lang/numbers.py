@@ -14,7 +14,7 @@ NUMBER_MAX = 2**63 - 1
 _DIGITS_MAX = 19
 
 
-def read_window(clause: WithinClause, source: str, namespace: Namespace, report: Report) -> Window | None:
+def read_window(clause: WithinClause, namespace: Namespace, report: Report) -> Window | None:
     """WITHIN, its size in nanoseconds or events; None after reporting."""
     unit = Unit[clause.unit.text.upper().removesuffix("S")]
     in_events = unit is Unit.EVENT
@@ -31,7 +31,7 @@ def read_window(clause: WithinClause, source: str, namespace: Namespace, report:
         start = _start(clause.starting.literal, in_events, namespace, report)
     if count is None:
         return None
-    return Window(count * max(unit.value, 1), in_events, sliding, start, " ".join(source.split()), clause.size.span)
+    return Window(count * max(unit.value, 1), in_events, sliding, start, _written(clause), clause.size.span)
 
 
 def read_count(word: Word, what: str, report: Report) -> int | None:
@@ -49,6 +49,15 @@ def read_count(word: Word, what: str, report: Report) -> int | None:
         report.error(word.span, "this number is too large", f"the largest is {NUMBER_MAX}")
         return None
     return int(significant)
+
+
+def _written(clause: WithinClause) -> str:
+    """The window as it was written, with single blanks."""
+    words = [clause.size.text, clause.unit.text.upper(), clause.mode.text.upper() if clause.mode else ""]
+    if clause.starting is not None:
+        literal = clause.starting.literal
+        words += ["STARTING AT", literal.value.text + (f"^^{literal.datatype.text}" if literal.datatype else "")]
+    return " ".join(filter(None, words))
 
 
 def _start(literal: LiteralDraft, in_events: bool, namespace: Namespace, report: Report) -> int | None:

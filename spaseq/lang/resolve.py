@@ -107,7 +107,7 @@ class Resolver:
 
     def _window(self) -> ast.Window | None:
         clause = self._first(WithinClause)
-        return read_window(clause, self._text, self._namespace, self._report) if clause else None
+        return read_window(clause, self._namespace, self._report) if clause else None
 
     def _streams(self) -> Iterator[ast.Stream]:
         names: set[str] = set()

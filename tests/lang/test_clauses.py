@@ -4,11 +4,11 @@ from itertools import permutations
 
 import pytest
 
+from sparql_gpm.pattern import Aggregate, Call, Iteration, Triple, Variable
+from sparql_gpm.terms import IRI
 from spaseq.errors import QueryError
 from spaseq.lang.ast import Selector, Skip, Unit
 from spaseq.lang.parse import check, parse
-from sparql_gpm.pattern import Aggregate, Call, Iteration, Triple, Variable
-from sparql_gpm.terms import IRI
 from tests.lang.texts import define_of, query_of, text_of
 
 HEADER = (
@@ -19,7 +19,7 @@ HEADER = (
 )
 
 
-@pytest.mark.parametrize("clauses", permutations(HEADER))
+@pytest.mark.parametrize("clauses", list(permutations(HEADER)))
 def test_clauses_before_the_brace_come_in_any_order(clauses: tuple[str, ...]) -> None:
     query = parse("SELECT *\n" + "\n".join(clauses) + "\n{ SEQ(A) DEFINE GPM A ON S1 { ?s ?p ?o } }")
     assert query.window.size == 30 * Unit.MINUTE.value
@@ -75,9 +75,7 @@ WINDOWS = {
 
 
 @pytest.mark.parametrize(("written", "expected"), WINDOWS.items())
-def test_windows_are_read_in_nanoseconds_or_events(
-    written: str, expected: tuple[int, bool, bool, int | None]
-) -> None:
+def test_windows_are_read_in_nanoseconds_or_events(written: str, expected: tuple[int, bool, bool, int | None]) -> None:
     prefix = "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
     window = parse(prefix + text_of("A", header=f"WITHIN {written}")).window
     assert (window.size, window.in_events, window.sliding, window.start) == expected
@@ -134,7 +132,7 @@ def test_columns_are_variables_and_named_expressions() -> None:
 
 
 def test_brackets_in_strings_and_comments_end_nothing() -> None:
-    body = '?s :p ?a # } DEFINE GPM (\n FILTER(?a != "}" && STR(<http://x/#}>) != \'\'\')}\'\'\')'
+    body = "?s :p ?a # } DEFINE GPM (\n FILTER(?a != \"}\" && STR(<http://x/#a>) != ''')}''')"
     query = query_of("A ; B", form='SELECT (CONCAT(?a, ") AS ?x", "#") AS ?y)', bodies={"A": body})
     define = define_of(query, "A")
     assert len(define.filters) == 1

@@ -35,7 +35,9 @@ def test_the_queries_of_the_paper_parse_as_printed(path: Path) -> None:
 
 
 def test_all_problems_are_reported_in_order_of_position() -> None:
-    text = text_of("A ; Zed{2,1}", form="SELECT ?a ?a", header="WITHIN 0 DAYS", bodies={"Zed": "?s ex:p ?z"}) + "LIMIT 0"
+    text = (
+        text_of("A ; Zed{2,1}", form="SELECT ?a ?a", header="WITHIN 0 DAYS", bodies={"Zed": "?s ex:p ?z"}) + "LIMIT 0"
+    )
     _, problems = check(text)
     places = [(problem.line, problem.column) for problem in problems]
     assert places == sorted(places) == [(2, 11), (5, 8), (7, 14), (9, 29), (11, 7)]
@@ -89,7 +91,14 @@ def test_what_only_resembles_a_mistake_is_accepted(sequence: str, bodies: dict[s
     assert check(text_of(sequence, bodies=bodies))[1] == ()
 
 
-PARTITIONS = [("A ; B", True), ("A ; B?", True), ("A ; N! ; B", True), ("A ; T", False), ("A | T", False), ("A ; T*", False)]
+PARTITIONS = [
+    ("A ; B", True),
+    ("A ; B?", True),
+    ("A ; N! ; B", True),
+    ("A ; T", False),
+    ("A | T", False),
+    ("A ; T*", False),
+]
 
 
 @pytest.mark.parametrize(("sequence", "accepted"), PARTITIONS)
@@ -115,7 +124,8 @@ def test_an_error_in_a_file_names_its_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"), [(None, "No such file"), (b"", None), (b"SELECT \xff", "byte 7 is not UTF-8"), ("d", "directory")]
+    ("content", "reason"),
+    [(None, "No such file"), (b"", None), (b"SELECT \xff", "byte 7 is not UTF-8"), ("d", "directory")],
 )
 def test_a_file_that_is_no_query_is_refused_with_its_reason(
     tmp_path: Path, content: bytes | str | None, reason: str | None

@@ -13,7 +13,9 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def text_of(sequence: str, *, form: str = "SELECT *", header: str = "", bodies: dict[str, str] | None = None) -> str:
     """A query with this sequence; a Name without a body in `bodies` gets `{ ?s :p ?name }`."""
-    names = [name for name in dict.fromkeys(_WORD.findall(_COMMENT.sub("", sequence))) if name.upper() not in {"SEQ", "ALL"}]
+    names = [
+        name for name in dict.fromkeys(_WORD.findall(_COMMENT.sub("", sequence))) if name.upper() not in {"SEQ", "ALL"}
+    ]
     given = bodies or {}
     defines = "\n".join(
         f"  DEFINE GPM {name} ON S1 {{ {given.get(name, f'?s :p ?{name.lower()}')} }}" for name in names

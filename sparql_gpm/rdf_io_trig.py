@@ -9,7 +9,7 @@ import pyoxigraph as ox
 
 from sparql_gpm.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.rdf_io_blocks import Blocks, ByteStream, complaint
-from sparql_gpm.rdf_io_terms import TermIds, UnsupportedTerm, to_term
+from sparql_gpm.rdf_io_terms import ParsedTerm, TermIds, UnsupportedTerm, to_term
 from sparql_gpm.rdf_io_trig_units import Unit, Units
 from sparql_gpm.terms import Literal
 
@@ -68,16 +68,14 @@ class TriGReader:
             return
         header = self._context.header(unit.text)
         try:
-            quads = self._parse(header, unit.text)
-            for quad in quads:
-                to_term(quad.object)
-        except (SyntaxError, UnsupportedTerm) as error:
+            self._take(unit, self._parse(header, unit.text))
+        except UnsupportedTerm as error:
+            self._lost(unit, unit.line, unit.column, str(error), "triple term")
+        except SyntaxError as error:
             found = complaint(error)
-            row = found.line - header.count(b"\n") if isinstance(error, SyntaxError) else 1
+            row = found.line - header.count(b"\n")
             column = found.column + unit.column - 1 if row == 1 else found.column
             self._lost(unit, unit.line + row - 1, column, found.reason, found.kind)
-            return
-        self._take(unit, quads)
 
     def _parse(self, header: bytes, text: bytes) -> list[ox.Quad]:
         parser = ox.parse(header + text, ox.RdfFormat.TRIG)
@@ -88,21 +86,21 @@ class TriGReader:
                 self._context.declare(parser.prefixes, parser.base_iri)
 
     def _take(self, unit: Unit, quads: list[ox.Quad]) -> None:
-        foreign = 0
-        graph, in_default = None, False
-        for quad in quads:
-            if quad.graph_name != graph:
-                graph = quad.graph_name
-                in_default = isinstance(graph, ox.DefaultGraph)
-            states_time = quad.predicate in self._time_predicates and (in_default or quad.subject == graph)
+        current: object = None
+        in_default, foreign = False, 0
+        for subject, predicate, object_, graph in quads:
+            if graph != current:
+                current, in_default = graph, isinstance(graph, ox.DefaultGraph)
+                if not in_default:
+                    self._enter(_key(graph), unit)
+            states_time = predicate in self._time_predicates and (in_default or subject == graph)
             if in_default and not states_time:
                 foreign += 1
-                continue
-            self._enter(_key(quad.subject if in_default else graph), unit)
-            if states_time:
-                self._timestamp(quad, unit)
+            elif states_time:
+                self._enter(_key(subject), unit)
+                self._timestamp(object_, unit)
             if not in_default:
-                self._row(quad)
+                self._row(subject, predicate, object_)
         if foreign:
             what = "a triple" if foreign == 1 else f"{foreign} triples"
             reason = f"{what} in the default graph that state no timestamp"
@@ -118,16 +116,17 @@ class TriGReader:
         if not raw or raw[-1] is not unit.text:
             raw.append(unit.text)
 
-    def _timestamp(self, quad: ox.Quad, unit: Unit) -> None:
-        term = to_term(quad.object)
+    def _timestamp(self, stated: ParsedTerm, unit: Unit) -> None:
+        term = to_term(stated)
         if fault := self._builder.timestamp(term if isinstance(term, Literal) else None):
             self._builder.blame(unit.line, unit.column, fault.reason, fault.kind)
 
-    def _row(self, quad: ox.Quad) -> None:
-        builder, terms = self._builder, self._terms
-        builder.subjects.append(terms.parsed_id(quad.subject))
-        builder.predicates.append(terms.parsed_id(quad.predicate))
-        builder.objects.append(terms.parsed_id(quad.object))
+    def _row(self, subject: ParsedTerm, predicate: ParsedTerm, object_: ParsedTerm) -> None:
+        builder, identifier = self._builder, self._terms.parsed_id
+        s, p, o = identifier(subject), identifier(predicate), identifier(object_)
+        builder.subjects.append(s)
+        builder.predicates.append(p)
+        builder.objects.append(o)
 
     def _lost(self, unit: Unit, line: int, column: int, reason: str, kind: str) -> None:
         """The unit is malformed; so is the event of its graph, if the graph can be recognised."""

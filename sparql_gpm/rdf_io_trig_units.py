@@ -14,22 +14,21 @@ from dataclasses import dataclass
 from sparql_gpm.rdf_io_blocks import UNIT_BYTES_MAX, Blocks
 
 _MARK = re.compile(
-    rb"""
-      "{3} (?: [^"\\] | \\. | "{1,2}(?!") )* "{3}
-    | '{3} (?: [^'\\] | \\. | '{1,2}(?!') )* '{3}
-    | (?P<endless> "{3} | '{3} )
-    | " (?: [^"\\\r\n] | \\. )* "
-    | ' (?: [^'\\\r\n] | \\. )* '
-    | < (?: [^<>"{}|^`\\\x00-\x20] | \\[uU] )* >
+    rb'''
+      """ (?: [^"\\] | \\. | "{1,2}(?!") )* """
+    | \'\'\' (?: [^'\\] | \\. | '{1,2}(?!') )* \'\'\'
+    | """ | \'\'\'
+    | " [^"\\\r\n]* (?: \\. [^"\\\r\n]* )* "
+    | ' [^'\\\r\n]* (?: \\. [^'\\\r\n]* )* '
+    | < [^<>"{}|^`\\\x00-\x20]* (?: \\[uU] [^<>"{}|^`\\\x00-\x20]* )* >
     | \#[^\r\n]*
     | \\.
-    | \{\| | \|\}
-    | (?P<open> \{ )
-    | (?P<close> \} )
-    | (?P<dot> \.(?=[\s#]|\Z) )
-    """,
+    | \{\|? | \|\} | \}
+    | \.(?=[\s#]|\Z)
+    ''',
     re.VERBOSE | re.DOTALL,
 )
+"""What must be looked at; every alternative begins with a literal, so that `re` skips quickly to the next."""
 _NOTHING = re.compile(rb"(?:\s+|#[^\r\n]*)*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
@@ -79,13 +78,15 @@ class Units:
             self._advance(text[begin:])
 
     def _advance(self, text: bytes) -> None:
-        last = 0
-        if b"\n" in text or b"\r" in text:
-            for line_end in _LINE_END.finditer(text):
-                last = line_end.end()
-                self.line += 1
-            self._column = 1
-        self._column += len(text[last:].decode(errors="replace"))
+        last = text
+        if b"\r" in text:
+            lines = _LINE_END.split(text)
+            self.line += len(lines) - 1
+            self._column, last = (1 if len(lines) > 1 else self._column), lines[-1]
+        elif newlines := text.count(b"\n"):
+            self.line += newlines
+            self._column, last = 1, text[text.rfind(b"\n") + 1 :]
+        self._column += len(last.decode(errors="replace"))
 
 
 def _ends(text: bytes) -> Iterator[int]:
@@ -96,17 +97,20 @@ def _ends(text: bytes) -> Iterator[int]:
     """
     begin, inside = 0, False
     for mark in _MARK.finditer(text):
-        match mark.lastgroup:
-            case "open":
+        match mark[0]:
+            case b"{":
                 line_start = text.rfind(b"\n", 0, mark.start()) + 1
                 if inside and line_start > begin:
                     yield line_start
                     begin = line_start
                 inside = True
-            case "close" | "dot":
-                if mark.lastgroup == "close" or not inside:
-                    inside = False
+            case b"}":
+                inside = False
+                begin = mark.end()
+                yield begin
+            case b".":
+                if not inside:
                     begin = mark.end()
                     yield begin
-            case "endless":
+            case b'"""' | b"'''":
                 return

@@ -80,7 +80,7 @@ class _Scanner:
             return "NAME" if NAME.fullmatch(text) else "WORD"
         if upper in KEYWORDS:
             return upper
-        guess = nearest(text, CLAUSES) if len(text) >= _MISSPELT_MIN else None
+        guess = nearest(text, CLAUSES & KEYWORDS) if len(text) >= _MISSPELT_MIN else None
         if guess is None:
             return "WORD"
         self._report.error(span, f"unknown word '{text}'", f"did you mean '{guess}'?")

@@ -1,0 +1,140 @@
+"""SPARQL text → the algebra: patterns, expressions and templates, with PREV, FIRST and LAST among the expressions.
+
+The syntax is that of rdflib's SPARQL 1.1 parser; errors are `PatternSyntaxError`s with the place of the token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.grammar import check_brackets, closing, deep_stack, parse_tree
+from sparql_gpm.masked import AGGREGATE_WORDS, ITERATION_WORDS, Names, mask
+from sparql_gpm.pattern import Aggregate, Expression, Iteration, Pattern, Triple, Variable
+from sparql_gpm.terms import IRI
+from sparql_gpm.tokens import Token, tokens
+from sparql_gpm.translate import GroupReader
+from sparql_gpm.translate_expressions import ExpressionReader
+from sparql_gpm.translate_terms import Source
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFilter:
+    """A top-level FILTER; [start, end) are code points of the text, from the keyword to the last bracket."""
+
+    expression: Expression
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedGroup:
+    """A group, its top-level FILTERs apart."""
+
+    pattern: Pattern
+    filters: tuple[ParsedFilter, ...]
+
+
+def parse_group(text: str, prefixes: Mapping[str, str], base: str | None) -> ParsedGroup:
+    """What stands between the braces of a GPM: a GroupGraphPatternSub or a SubSelect.
+
+    Aggregates, PREV, FIRST and LAST may stand in its top-level FILTERs; aggregates also in subqueries.
+    """
+    read = _tokens(text)
+    braced = [Token("punctuation", "{", 0, 0), *read, Token("punctuation", "}", len(text), len(text))]
+    with _deep(braced, len(text)):
+        masked = mask(braced, Names(prefixes, base), len(text), {})
+        tree = parse_tree("GroupGraphPattern", masked)
+        source = Source(masked, tree)
+        pattern, filters = GroupReader(source, base).top(tree[0])
+        return ParsedGroup(pattern, tuple(_filter(source.token(f), expression, read) for f, expression in filters))
+
+
+def parse_expression(text: str, prefixes: Mapping[str, str], base: str | None) -> Expression:
+    """An expression, in which aggregates, PREV, FIRST and LAST may stand."""
+    read = _tokens(text)
+    with _deep(read, len(text)):
+        return _expression(read, Names(prefixes, base), len(text))
+
+
+def parse_template(
+    text: str, prefixes: Mapping[str, str], base: str | None
+) -> tuple[tuple[Triple, Expression | None], ...]:
+    """What stands between the braces of CONSTRUCT: triples whose object may be an aggregate, PREV, FIRST or LAST.
+
+    Such a value comes beside its triple, whose object is then a `_:` variable used nowhere else.
+    """
+    read = _tokens(text)
+    names = Names(prefixes, base)
+    with _deep(read, len(text)):
+        folded, given = _fold_values(read, names)
+        braced = [Token("punctuation", "{", 0, 0), *folded, Token("punctuation", "}", len(text), len(text))]
+        masked = mask(braced, names, len(text), given)
+        trees = parse_tree("ConstructTemplate", masked)
+        source = Source(masked, trees)
+        return tuple(
+            _template_triple(nodes, source)
+            for parameter in trees
+            for nodes in zip(*[iter(parameter.tokenList)] * 3, strict=True)
+        )
+
+
+def _tokens(text: str) -> list[Token]:
+    read = list(tokens(text))
+    check_brackets(read, len(text))
+    return read
+
+
+@contextmanager
+def _deep(read: Sequence[Token], end: int) -> Iterator[None]:
+    try:
+        with deep_stack(len(read)):
+            yield
+    except RecursionError:
+        raise PatternSyntaxError("too long or too deeply nested", read[0].start if read else end) from None
+
+
+def _filter(keyword: Token, expression: Expression, read: Sequence[Token]) -> ParsedFilter:
+    """The expression of a FILTER reaches to the bracket that closes the first one behind the keyword."""
+    start = next(index for index, token in enumerate(read) if token.start == keyword.start)
+    return ParsedFilter(expression, keyword.start, read[closing(read, start)].end)
+
+
+def _expression(read: Sequence[Token], names: Names, end: int) -> Expression:
+    masked = mask(read, names, end, {})
+    tree = parse_tree("Expression", masked)
+    source = Source(masked, tree)
+    groups = GroupReader(source, names.base)
+    return ExpressionReader(source, groups.pattern, names.base, aggregates=True, iterations=True).read(tree[0])
+
+
+def _fold_values(read: Sequence[Token], names: Names) -> tuple[list[Token], dict[int, Expression]]:
+    """The tokens with each aggregate, PREV, FIRST and LAST put together into one, and what these mean."""
+    folded: list[Token] = []
+    given: dict[int, Expression] = {}
+    index = 0
+    while index < len(read):
+        token = read[index]
+        called = index + 1 < len(read) and read[index + 1].text == "("
+        if called and token.is_word(*AGGREGATE_WORDS, *ITERATION_WORDS):
+            last = closing(read, index)
+            given[token.start] = _expression(read[index : last + 1], names, read[last].end)
+            token = Token("expression", token.text, token.start, read[last].end)
+            index = last
+        folded.append(token)
+        index += 1
+    return folded, given
+
+
+def _template_triple(nodes: tuple[Any, Any, Any], source: Source) -> tuple[Triple, Expression | None]:
+    subject, predicate, object_ = nodes
+    leaf = source.leaf(object_)
+    start = source.node(subject)
+    verb = source.node(predicate)
+    assert isinstance(verb, IRI | Variable), verb
+    if leaf is not None and isinstance(leaf.value, Aggregate | Iteration):
+        return Triple(start, verb, source.fresh()), leaf.value
+    return Triple(start, verb, source.node(object_)), None

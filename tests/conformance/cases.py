@@ -1,7 +1,7 @@
 """Case folders: a query, its streams and KBs, and the rows that must come out.
 
 A folder holds `query.rq` (further `*.rq` are queries whose REGISTERed stream it reads), the streams
-`S1.trig`, `S2.nq`, … by their names in the query, `kb*.ttl` whose first line is `# KB <iri>`,
+`S1.trig`, `S2.nq`, … by their names in the query, `kb*.ttl` whose first line is `# KB iri`,
 `expected.ndjson` and `about.txt`. Rows compare as multisets of time, start, bindings (or triples)
 and events; blank nodes only as "bnode", derived graphs only as "derived".
 """
@@ -51,7 +51,7 @@ class Case:
         found = {}
         for path in sorted(self.folder.glob("kb*.ttl")):
             first = path.read_text(encoding="utf-8").splitlines()[0]
-            found[first[first.index("<") + 1 : first.index(">")]] = path
+            found[first.removeprefix("# KB ").strip(" <>")] = path
         return found
 
     @property

@@ -1,0 +1,31 @@
+"""`spaseq run … --format ndjson`, as a user calls it, in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+CONFIGURATIONS = (("auto", "embedded"), ("nfa", "embedded"))
+"""(evaluator, runtime) pairs that every case runs with."""
+
+
+def run(
+    queries: Sequence[Path], streams: Mapping[str, Path], kbs: Mapping[str, Path], configuration: tuple[str, str]
+) -> list[dict[str, Any]]:
+    """The rows of the first query, as JSON objects."""
+    from click.testing import CliRunner
+
+    from spaseq.cli import main
+
+    evaluator, runtime = configuration
+    arguments = ["run", *map(str, queries), "--format", "ndjson", "--evaluator", evaluator, "--runtime", runtime]
+    for name, path in streams.items():
+        arguments += ["--stream", f"{name}={path}"]
+    for iri, path in kbs.items():
+        arguments += ["--kb", f"{iri}={path}"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    return [row for row in rows if row["query"] == queries[0].stem]

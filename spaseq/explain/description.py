@@ -58,7 +58,7 @@ class State:
 class Edge:
     """A move of the automaton.
 
-    label       the step taken, or the members of a conjunction
+    label       the step taken, or the members of a conjunction; "" when no event is taken
     operator    the contiguity that holds: `,` `;` `:`, or "" where nothing can stand before
     notes       in words: next iteration, negation checked, optional step left out, reported when …
     """
@@ -72,7 +72,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """The contiguity in force between the iterations; `written` is False when it is the default."""
+    """The contiguity in force between the iterations, in words; `written` is False when it is the default."""
 
     text: str
     contiguity: str
@@ -118,3 +118,8 @@ class Description:
     partition: tuple[str, ...] = ()
     knowledge: tuple[str, ...] = ()
     repetitions: tuple[Repetition, ...] = ()
+
+
+def move_text(edge: Edge) -> str:
+    """`; B`: how an edge is moved along; `ε` when no event is taken."""
+    return f"{edge.operator} {edge.label}".strip() or "ε"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from spaseq.explain.description import Description, Edge, State
+from spaseq.explain.description import Description, Edge, State, move_text
 
 _MERMAID_SPECIAL = re.compile(r"[^\w \-+.,:=?!*/()…→]")
 """Characters that a Mermaid label holds as numbers; letters of any script stand as they are."""
@@ -46,7 +46,7 @@ def _evaluator(description: Description) -> str:
 
 def _edge_lines(edge: Edge) -> list[str]:
     """`; B`, then each note on a line of its own."""
-    return [f"{edge.operator} {edge.label}".strip(), *edge.notes]
+    return [move_text(edge), *edge.notes]
 
 
 def _dot_shape(state: State) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from spaseq.explain.description import Condition, Description, Edge, PatternPlan, Repetition, State, Stream
+from spaseq.explain.description import Condition, Description, Edge, PatternPlan, Repetition, State, Stream, move_text
 
 _WIDTH = 88
 _INDENT = "  "
@@ -71,19 +71,15 @@ def _condition(condition: Condition) -> Iterator[str]:
 def _automaton(states: Sequence[State], edges: Sequence[Edge]) -> Iterator[str]:
     """Each state with the moves that leave it below."""
     digits = max((len(str(state.id)) for state in states), default=1)
-    width = max((len(_move(edge)) for edge in edges), default=0)
+    width = max((len(move_text(edge)) for edge in edges), default=0)
     for state in states:
         kind = _KINDS[state.kind]
         shown = f" ({kind})" if kind and kind != state.label else ""
         yield f"{_INDENT}{state.id:>{digits}}  {' '.join(state.label.split())}{shown}"
         for edge in edges:
             if edge.source == state.id:
-                head = f"{_INDENT}{'':{digits}}  └─ {_move(edge):<{width}} → {edge.target}"
+                head = f"{_INDENT}{'':{digits}}  └─ {move_text(edge):<{width}} → {edge.target}"
                 yield from _with_notes(head, "; ".join(edge.notes), digits)
-
-
-def _move(edge: Edge) -> str:
-    return f"{edge.operator} {edge.label}".strip()
 
 
 def _with_notes(head: str, notes: str, digits: int) -> Iterator[str]:
@@ -98,11 +94,10 @@ def _with_notes(head: str, notes: str, digits: int) -> Iterator[str]:
 
 def _repetitions(repetitions: Sequence[Repetition]) -> Iterator[str]:
     width = max((len(repetition.text) for repetition in repetitions), default=0)
-    words = {",": "strict contiguity", ";": "skip till next", ":": "skip till any"}
     for repetition in repetitions:
-        source = "written" if repetition.written else "by default"
-        symbol = repetition.contiguity
-        yield f"{_INDENT}{repetition.text:<{width}}  {symbol}  {words.get(symbol, symbol)}, {source}"
+        source = "as written" if repetition.written else "by default"
+        line = f"{repetition.text:<{width}}  {repetition.contiguity} ({source})"
+        yield from _wrapped([line], hanging=" " * (width + 2))
 
 
 def _evaluator(description: Description) -> Iterator[str]:

@@ -58,7 +58,8 @@ SMART_GRID = Description(
         State(0, "start", "start"),
         State(1, "A", "step"),
         State(2, "B+", "step"),
-        State(3, "C", "accept"),
+        State(3, "C", "step"),
+        State(4, "match", "accept"),
     ),
     edges=(
         Edge(0, 1, "A"),
@@ -70,7 +71,8 @@ SMART_GRID = Description(
             ",",
             ("next iteration: ?w is bound afresh", "the condition ?fare2 > PREV(?fare2) is decided here"),
         ),
-        Edge(2, 3, "C", ",", ("the match is complete",)),
+        Edge(2, 3, "C", ","),
+        Edge(3, 4, "", "", ("reported when the window has passed",)),
     ),
     evaluator=Evaluator(
         "nfa",
@@ -80,7 +82,10 @@ SMART_GRID = Description(
             Alternative("lazy", "';' and ',' need every event in order"),
         ),
     ),
-    repetitions=(Repetition("B+", ",", False), Repetition("(A ; B){2,3}", ":", True)),
+    repetitions=(
+        Repetition("B+", "strict: nothing on any stream between two iterations", False),
+        Repetition("(A ; B){2,3}", "skip-till-any: any later one may be the next iteration", True),
+    ),
 )
 """Every section filled."""
 

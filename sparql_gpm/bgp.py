@@ -47,12 +47,12 @@ class Scan:
         """Its solutions in the live events, by event, in the order of the triples."""
         view = frames.view
         batch = view.batch
-        slots = ((self.subject, batch.subjects), (self.object, batch.objects), (self.predicate, batch.predicates))
+        slots = [(self.subject, batch.subjects), (self.object, batch.objects)]
         if isinstance(self.predicate, int):
             rows = view.rows(self.predicate)
-            slots = slots[:2]
         else:
             rows = np.arange(len(batch.subjects), dtype=np.int64)
+            slots.append((self.predicate, batch.predicates))
         for slot, column in slots:
             if isinstance(slot, int):
                 rows = rows[column[rows] == slot]

@@ -22,7 +22,8 @@ _ORDER_MATTERS = frozenset({"SUM", "AVG", "SAMPLE", "GROUP_CONCAT"})
 def ranks(ids: Ids, dictionary: Dictionary, key: Callable[[Term], Any]) -> Ids:
     """For each id the place of its key among all keys; equal keys share it, UNBOUND comes first."""
     distinct, of_row = np.unique(ids, return_inverse=True)
-    keyed = sorted(((key(dictionary.term(int(i))), place) for place, i in enumerate(distinct) if i != UNBOUND), key=_key)
+    keys = ((key(dictionary.term(i)), place) for place, i in enumerate(distinct.tolist()) if i != UNBOUND)
+    keyed = sorted(keys, key=lambda pair: pair[0])
     rank_of = np.zeros(len(distinct), dtype=np.int64)
     rank = 0
     for position, (value, place) in enumerate(keyed):
@@ -32,11 +33,9 @@ def ranks(ids: Ids, dictionary: Dictionary, key: Callable[[Term], Any]) -> Ids:
     return rank_of[of_row]
 
 
-def _key(pair: tuple[Any, int]) -> Any:
-    return pair[0]
-
-
-def order_rows(relation: Relation, keys: Sequence[tuple[Ids, bool]], ties: Sequence[str], dictionary: Dictionary) -> Relation:
+def order_rows(
+    relation: Relation, keys: Sequence[tuple[Ids, bool]], ties: Sequence[str], dictionary: Dictionary
+) -> Relation:
     """Rows by frame, then by the (ids, descending) keys, then by the N-Triples text of the `ties` variables.
 
     The last makes a slice independent of how the rows were found.
@@ -61,7 +60,13 @@ def slice_rows(relation: Relation, offset: int, limit: int | None) -> Relation:
 
 
 def aggregate_column(
-    aggregate: Aggregate, argument: Ids | None, rows: Relation, of_row: Ids, size: int, ordered: bool, dictionary: Dictionary
+    aggregate: Aggregate,
+    argument: Ids | None,
+    rows: Relation,
+    of_row: Ids,
+    size: int,
+    ordered: bool,
+    dictionary: Dictionary,
 ) -> Ids:
     """The aggregate's value in each of `size` groups.
 

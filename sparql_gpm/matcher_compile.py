@@ -145,7 +145,8 @@ class Compiler:
             conditions = tuple(self._expression(c) for c in conjuncts(pattern.condition))
             return FilterOperator(self._operator(pattern.inner), conditions)
         self._collect(pattern, pattern, inputs)
-        return JoinOperator(tuple(inputs.scans), tuple(inputs.others), tuple(inputs.conditions))
+        dearest_last = sorted(inputs.conditions, key=lambda condition: len(condition.tests))
+        return JoinOperator(tuple(inputs.scans), tuple(inputs.others), tuple(dearest_last))
 
     def _collect(self, pattern: Pattern, whole: Pattern, inputs: _Inputs) -> None:
         """Flattens joins; a filter below one joins in if the others cannot change what it sees."""

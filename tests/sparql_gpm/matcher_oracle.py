@@ -226,10 +226,10 @@ class World:
                 return self.logic(name == "||", self.optional(left, m), self.optional(right, m))
             case Call("!", (inner,)):
                 return boolean(self.value(inner, m) != TRUE)
-            case Call("sameTerm" | "SAMETERM", (left, right)):
+            case Call("SAMETERM", (left, right)):
                 return boolean(self.value(left, m) == self.value(right, m))
             case Call("<", (left, right)):
-                return boolean(number(self.value(left, m)) < number(self.value(right, m)))
+                return boolean(less(self.value(left, m), self.value(right, m)))
         raise AssertionError(expression)
 
     def logic(self, decisive: bool, left: Term | None, right: Term | None) -> Term:
@@ -248,10 +248,11 @@ def integer(value: int) -> Literal:
     return Literal(str(value), XSD + "integer")
 
 
-def number(term: Term) -> int:
-    if not isinstance(term, Literal):
+def less(left: Term, right: Term) -> bool:
+    if not isinstance(left, Literal) or not isinstance(right, Literal) or left.datatype != right.datatype:
         raise ExpressionError
-    return int(term.lexical)
+    read = int if left.datatype == XSD + "integer" else ["false", "true"].index
+    return read(left.lexical) < read(right.lexical)
 
 
 def compatible(left: Mu, right: Mu) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,18 +14,37 @@ from hypothesis import strategies as st
 from kb.base import KnowledgeBases
 from sparql_gpm.background import BackgroundError
 from sparql_gpm.bgp_view import BatchView
-from sparql_gpm.columns import Solutions
+from sparql_gpm.columns import EventBatch, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
-from sparql_gpm.pattern import BGP, Exists, Graph, Join, Pattern, Triple, Variable
+from sparql_gpm.pattern import (
+    BGP,
+    Aggregate,
+    Call,
+    Exists,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    OrderBy,
+    Pattern,
+    Project,
+    Slice,
+    Triple,
+    Values,
+    Variable,
+)
 from sparql_gpm.scope import in_scope
 from sparql_gpm.terms import IRI, Term
-from tests.sparql_gpm.matcher_oracle import Mu, Triples, World
-from tests.sparql_gpm.matcher_strategies import KBS, NODES, OUTSIDE, batch_of, bgps, graphs, patterns
+from tests.sparql_gpm.matcher_oracle import Mu, Triples, World, integer
+from tests.sparql_gpm.matcher_strategies import KBS, NODES, OUTSIDE, PREDICATES, batch_of, bgps, graphs, patterns
 
 Row = tuple[int, frozenset[tuple[str, Term]]]
 worlds = st.tuples(st.lists(graphs, min_size=1, max_size=3), graphs, graphs)
+A, B = NODES[:2]
+P, Q = PREDICATES
 
 
 class Engine:
@@ -145,3 +165,59 @@ def test_a_pattern_that_asks_knowledge_bases_cannot_be_compiled_without_any() ->
     dictionary = Dictionary()
     with pytest.raises(BackgroundError, match="no knowledge base"):
         compile_pattern(Graph(IRI(KBS[0]), BGP(())), dictionary, Evaluator(dictionary))
+
+
+def test_a_variable_that_a_subquery_does_not_select_is_another_one() -> None:
+    engine = Engine({})
+    hidden = Project(BGP((Triple(Variable("x"), P, Variable("y")),)), ("y",))
+    matcher = engine.compile(Filter(Exists(hidden, negated=False), BGP((Triple(Variable("x"), Q, Variable("z")),))))
+    batch = batch_of([frozenset({(A, Q, A), (B, P, B)})], engine.dictionary)
+    assert len(matcher.match(batch)) == 1
+
+
+def test_a_filter_inside_graph_does_not_see_the_event_but_one_inside_exists_does() -> None:
+    kb = frozenset({(A, P, integer(1)), (A, P, integer(5))})
+    smaller = Filter(Call("<", (Variable("k"), Variable("x"))), BGP((Triple(A, P, Variable("k")),)))
+    known = Graph(IRI(KBS[0]), smaller)
+    event = BGP((Triple(A, Q, Variable("x")),))
+    engine = Engine({KBS[0]: kb})
+    batch = batch_of([frozenset({(A, Q, integer(3))}), frozenset({(A, Q, integer(1))})], engine.dictionary)
+    assert len(engine.compile(Join(event, known)).match(batch)) == 0
+    tested = Filter(Exists(known, negated=False), event)
+    assert engine.rows(engine.compile(tested).match(batch)) == [(0, frozenset({("x", integer(3))}))]
+    outside = Filter(smaller.condition, Join(event, Graph(IRI(KBS[0]), smaller.inner)))
+    wanted = [(0, frozenset({("x", integer(3)), ("k", integer(1))}))]
+    assert engine.rows(engine.compile(outside).match(batch)) == wanted
+
+
+def test_the_same_triple_twice_in_an_event_counts_once() -> None:
+    engine = Engine({})
+    count = Group(BGP((Triple(Variable("x"), P, Variable("y")),)), (), (("agg", Aggregate("COUNT", None)),))
+    matcher = engine.compile(Project(Extend(count, "n", Variable("agg")), ("n",)))
+    batch = batch_of([frozenset({(A, P, B)}), frozenset()], engine.dictionary)
+    twice = EventBatch.concatenate([batch, batch])
+    doubled = replace(twice, offsets=np.array([0, 2, 2, 2, 2]))
+    found = engine.rows(matcher.match(doubled))
+    assert found == [(0, frozenset({("n", integer(1))})), *((i, frozenset({("n", integer(0))})) for i in (1, 2, 3))]
+
+
+def test_a_slice_is_taken_in_every_event_and_ties_do_not_depend_on_the_batch() -> None:
+    engine = Engine({})
+    triples = BGP((Triple(Variable("x"), P, Variable("y")),))
+    matcher = engine.compile(Slice(OrderBy(triples, ((Variable("y"), True),)), 0, 1))
+    events = [frozenset({(A, P, integer(1)), (B, P, integer(2)), (A, P, integer(2))}), frozenset({(B, P, integer(1))})]
+    found = engine.rows(matcher.match(batch_of(events, engine.dictionary)))
+    assert found == [
+        (0, frozenset({("x", A), ("y", integer(2))})),
+        (1, frozenset({("x", B), ("y", integer(1))})),
+    ]
+
+
+def test_terms_computed_in_a_static_part_outlive_a_release() -> None:
+    engine = Engine({})
+    static = Extend(Values(("x",), ((A,),)), "y", Call("BOUND", (Variable("x"),)))
+    matcher = engine.compile(Join(static, BGP((Triple(Variable("x"), P, Variable("z")),))))
+    event = frozenset({(A, P, B)})
+    before = engine.rows(matcher.match(batch_of([event], engine.dictionary)))
+    engine.dictionary.retain([])
+    assert engine.rows(matcher.match(batch_of([event], engine.dictionary))) == before

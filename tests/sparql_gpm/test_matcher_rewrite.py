@@ -1,0 +1,88 @@
+"""Moving filters never changes solutions, and moves those that it may."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparql_gpm.matcher_describe import describe
+from sparql_gpm.matcher_rewrite import push_filters
+from sparql_gpm.pattern import (
+    BGP,
+    Call,
+    Constant,
+    Exists,
+    Extend,
+    Filter,
+    Graph,
+    Join,
+    LeftJoin,
+    Link,
+    Pattern,
+    PathTriple,
+    Repeat,
+    Triple,
+    Union,
+    Values,
+    Variable,
+)
+from sparql_gpm.terms import IRI
+from tests.sparql_gpm.matcher_oracle import Triples, World, integer
+from tests.sparql_gpm.matcher_strategies import KBS, conditions, graphs, patterns
+
+P = IRI("http://x/p")
+X, Y = Variable("x"), Variable("y")
+X_P_Y = BGP((Triple(X, P, Y),))
+SMALL_Y = Call("<", (Y, Constant(integer(5))))
+
+joins = st.builds(LeftJoin, patterns(1), patterns(1), st.none()) | st.builds(Join, patterns(1), patterns(1))
+filters = st.builds(Filter, conditions(1), joins | patterns(2))
+
+
+def solutions(pattern: Pattern, graph: Triples) -> Counter[frozenset[object]]:
+    world = World(graph, dict.fromkeys(KBS, graph))
+    return Counter(frozenset(m.items()) for m in world.solve(pattern))
+
+
+@settings(max_examples=1500)
+@given(filters, graphs)
+def test_moving_filters_keeps_the_solutions(pattern: Filter, graph: Triples) -> None:
+    assert solutions(push_filters(pattern), graph) == solutions(pattern, graph)
+
+
+def test_a_filter_stays_above_an_optional_part_that_may_bind_its_variable() -> None:
+    optional = LeftJoin(BGP((Triple(X, P, X),)), X_P_Y, None)
+    assert push_filters(Filter(SMALL_Y, optional)) == Filter(SMALL_Y, optional)
+
+
+def test_a_filter_goes_below_an_optional_part_that_cannot_change_its_variable() -> None:
+    other = BGP((Triple(X, P, Variable("z")),))
+    assert push_filters(Filter(SMALL_Y, LeftJoin(X_P_Y, other, None))) == LeftJoin(Filter(SMALL_Y, X_P_Y), other, None)
+
+
+def test_a_conjunction_is_split_and_each_part_moved_by_itself() -> None:
+    bound = Call("BOUND", (Variable("z"),))
+    pattern = Filter(Call("&&", (SMALL_Y, bound)), Extend(X_P_Y, "z", Constant(integer(1))))
+    assert push_filters(pattern) == Filter(bound, Extend(Filter(SMALL_Y, X_P_Y), "z", Constant(integer(1))))
+
+
+def test_a_filter_enters_both_sides_of_a_union() -> None:
+    assert push_filters(Filter(SMALL_Y, Union(X_P_Y, X_P_Y))) == Union(Filter(SMALL_Y, X_P_Y), Filter(SMALL_Y, X_P_Y))
+
+
+def test_a_plan_shows_scans_joins_filters_and_knowledge_bases() -> None:
+    kb = Graph(IRI("http://kb/1"), BGP((PathTriple(Y, Repeat(Link(P), True, True), X),)))
+    absent = Exists(BGP((Triple(Y, P, integer(1)),)), negated=True)
+    pattern = Filter(absent, LeftJoin(Join(Filter(SMALL_Y, X_P_Y), kb), Values(("z",), ((None,),)), None))
+    assert describe(pattern).splitlines() == [
+        "optional",
+        "  join, smallest first, on event and shared variables",
+        "    scan ?x <http://x/p> ?y",
+        '    filter NOT EXISTS { scan ?y <http://x/p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> }',
+        '    filter (?y < "5"^^<http://www.w3.org/2001/XMLSchema#integer>)',
+        "    knowledge base <http://kb/1>, solved once and looked up",
+        "      path ?y (<http://x/p>)+ ?x",
+        "  values ?z, 1 rows",
+    ]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Sequence
 
-from sparql_gpm.pattern import Graph
-from sparql_gpm.terms import IRI
+from spaseq.algebra.build import build
 from spaseq.errors import InputError
 from spaseq.lang.ast import Query
 
@@ -38,7 +36,7 @@ def bind_knowledge(queries: Sequence[Query], assignments: Iterable[str]) -> tupl
     Raises InputError for an assignment that is malformed or given twice, and for a knowledge base
     that a query names and nobody supplies.
     """
-    named = {iri: query.name for query in queries for iri in (*query.knowledge, *_graphs(query.defines))}
+    named = {iri: query.name for query in queries for iri in build(query).knowledge}
     sources: dict[str, str] = {}
     for assignment in assignments:
         iri, source = _split("--kb", "IRI=PATH_OR_URL", assignment, named)
@@ -97,15 +95,3 @@ def _check_origins(queries: Sequence[Query], paths: dict[str, str]) -> None:
             if stream.iri not in paths and stream.iri not in derived:
                 hint = f"add --stream {stream.name}=PATH, or a query that says REGISTER STREAM <{stream.iri}>"
                 raise InputError(f"stream {stream.name} <{stream.iri}> of query '{query.name}' has no input", hint=hint)
-
-
-def _graphs(value: object) -> Iterator[str]:
-    """The IRIs of all `GRAPH <iri>` below a value of the syntax tree."""
-    if isinstance(value, Graph) and isinstance(value.name, IRI):
-        yield value.name.value
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _graphs(item)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _graphs(getattr(value, field.name))

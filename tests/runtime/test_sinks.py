@@ -15,10 +15,10 @@ from pathlib import Path
 import pyoxigraph
 import pytest
 
-from sparql_gpm.pattern import BGP, EMPTY, Graph, Join, Pattern, Triple, Variable
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal
 from spaseq.errors import InputError, RunError
-from spaseq.lang import ast
+from spaseq.lang.ast import Query
+from spaseq.lang.parse import parse
 from spaseq.runtime.rows import Row, to_json
 from spaseq.runtime.sinks import OutputClosed, open_sink
 from spaseq.runtime.sinks.output import Output
@@ -28,46 +28,19 @@ from spaseq.runtime.sinks.table import TableSink
 SECOND = 1_000_000_000
 T10 = 1_767_225_610 * SECOND  # 2026-01-01T00:00:10Z
 EX = "http://ex.org/"
-NOWHERE = ast.Span(0, 0)
 
 
-def triples(*rows: tuple[str, str, str]) -> Pattern:
-    return BGP(tuple(Triple(Variable(s), IRI(EX + p), Variable(o)) for s, p, o in rows))
+def query(select: str = "SELECT ?house ?fare", name: str = "Q1", sequence: str = "A ; B") -> Query:
+    text = f"""PREFIX : <{EX}> PREFIX deep: <{EX}a/>
+        {select} WITHIN 5 SECONDS FROM STREAM S <urn:s>
+        {{ SEQ({sequence})
+          DEFINE GPM A ON S {{ ?house :fare ?fare ; :time ?time ; :graph ?graph GRAPH <urn:kb> {{ ?house :owner ?x }} }}
+          DEFINE GPM B ON S {{ [] :wind ?w . ?s :of ?house }}
+          DEFINE GPM N ON S {{ ?n :of ?house }} }}"""
+    return parse(text, name)
 
 
-def query(
-    name: str = "Q1",
-    columns: Sequence[str] | None = ("house", "fare"),
-    template: tuple[ast.TemplateTriple, ...] | None = None,
-    sequence: ast.Expr | None = None,
-    patterns: dict[str, Pattern] | None = None,
-) -> ast.Query:
-    projections = None if columns is None else tuple(ast.Projection(v, None, NOWHERE) for v in columns)
-    steps = ast.Sequence((ast.Step("A", NOWHERE), ast.Step("B", NOWHERE)), (ast.Contiguity.NEXT,), NOWHERE)
-    defines = patterns or {"A": EMPTY, "B": EMPTY}
-    return ast.Query(
-        name=name,
-        text="",
-        selector=ast.Selector.ALL,
-        distinct=False,
-        columns=projections,
-        template=template,
-        register=None,
-        window=ast.Window(SECOND, False, False, None, "", NOWHERE),
-        partition=(),
-        streams=(ast.Stream("S", "urn:s", NOWHERE),),
-        knowledge=(),
-        sequence=sequence or steps,
-        defines=tuple(ast.Define(n, ("S",), p, (), NOWHERE, NOWHERE) for n, p in defines.items()),
-        skip=ast.Skip.NO_SKIP,
-        limit=None,
-        prefixes=(("", EX), ("deep", EX + "a/")),
-        base=None,
-        warnings=(),
-    )
-
-
-CONSTRUCT = query(name="C", columns=(), template=())
+CONSTRUCT = query("CONSTRUCT { :m :p ?house }", "C")
 ROW = Row(
     query="Q1",
     time=T10 + 10 * SECOND,
@@ -85,9 +58,7 @@ GRAPH_ROW = Row(
 )
 
 
-def written(
-    format: str, path: Path, rows: Sequence[Row], queries: Sequence[ast.Query] = (query(),), batch: int = 1
-) -> str:
+def written(format: str, path: Path, rows: Sequence[Row], queries: Sequence[Query] = (query(),), batch: int = 1) -> str:
     sink = open_sink(format, path, queries)
     for start in range(0, len(rows), batch):
         sink.write(rows[start : start + batch])
@@ -121,9 +92,7 @@ def test_csv_quotes_as_rfc_4180_says(tmp_path: Path) -> None:
 
 
 def test_csv_columns_are_the_union_over_the_queries(tmp_path: Path) -> None:
-    text = written(
-        "csv", tmp_path / "o", [ROW, GRAPH_ROW], [query(), query(name="Q2", columns=["x", "fare"]), CONSTRUCT]
-    )
+    text = written("csv", tmp_path / "o", [ROW, GRAPH_ROW], [query(), query("SELECT ?x ?fare", "Q2"), CONSTRUCT])
     first, second = csv.DictReader(io.StringIO(text, newline=""))
     assert list(first) == ["query", "time", "start", "graph", "triples", "house", "fare", "x", "events.A", "events.B"]
     assert (first["graph"], first["triples"], first["x"]) == ("", "", "")
@@ -135,26 +104,14 @@ def test_csv_columns_are_the_union_over_the_queries(tmp_path: Path) -> None:
 
 
 def test_csv_variable_with_the_name_of_a_fixed_column_keeps_its_question_mark(tmp_path: Path) -> None:
-    text = written("csv", tmp_path / "o", [], [query(columns=["time", "graph"])])
+    text = written("csv", tmp_path / "o", [], [query("SELECT ?time ?graph")])
     assert text == "query,time,start,?time,graph,events.A,events.B\r\n"
 
 
 def test_select_star_lists_variables_of_positive_steps_as_they_are_written(tmp_path: Path) -> None:
-    negated = ast.Negation(ast.Step("N", NOWHERE), NOWHERE)
-    again = ast.Repeat(ast.Step("B", NOWHERE), 1, None, None, NOWHERE)
-    sequence = ast.Sequence(
-        (ast.Step("A", NOWHERE), negated, ast.Optional(again, NOWHERE), ast.Step("A", NOWHERE)),
-        (ast.Contiguity.ANY,) * 3,
-        NOWHERE,
-    )
-    kb = Graph(IRI("urn:kb"), triples(("z", "owner", "b")))
-    patterns = {
-        "B": triples(("w", "p", "z"), ("_:x", "p", "z")),
-        "A": Join(triples(("z", "p", "a")), kb),
-        "N": triples(("n", "p", "n")),
-    }
-    star = query(columns=None, sequence=sequence, patterns=patterns)
-    assert written("csv", tmp_path / "o", [], [star]) == "query,time,start,z,a,b,w,events.A,events.B\r\n"
+    star = query("SELECT *", sequence="B : N! : A+ : B?")
+    header = written("csv", tmp_path / "o", [], [star])
+    assert header == "query,time,start,w,s,house,fare,?time,graph,x,events.B,events.A\r\n"
 
 
 def test_table_in_a_file_is_aligned_and_never_cut(tmp_path: Path) -> None:

@@ -71,18 +71,22 @@ class EventReader:
             "ntriples": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.N_TRIPLES),
         }
 
-    def read(self, stream: ByteStream, rdf_format: str) -> Iterator[LocatedBatch]:
+    def read(self, stream: ByteStream, rdf_format: str, live: bool = False) -> Iterator[LocatedBatch]:
         """The events of one document; `rdf_format` is one of FORMATS.
 
+        A live stream's `read` gives what there is without waiting for more; then what is complete is given out
+        at once, and not only in full batches.
         Ids of a batch hold until the next one is asked for: then the dictionary may have released them.
         """
         if rdf_format not in self._readers:
             raise ValueError(f"unknown RDF format {rdf_format!r}: expected one of {', '.join(FORMATS)}")
-        return self._read(self._readers[rdf_format], stream)
+        return self._read(self._readers[rdf_format], stream, live)
 
-    def _read(self, reader: NQuadsReader | TriGReader | DocumentReader, stream: ByteStream) -> Iterator[LocatedBatch]:
+    def _read(
+        self, reader: NQuadsReader | TriGReader | DocumentReader, stream: ByteStream, live: bool
+    ) -> Iterator[LocatedBatch]:
         self._terms.refresh()
-        yield from reader.read(stream)
+        yield from reader.read(stream, live)
 
 
 def read_events(
@@ -91,7 +95,8 @@ def read_events(
     dictionary: Dictionary,
     options: ReadOptions,
     on_malformed: Callable[[Malformed], None],
+    live: bool = False,
 ) -> Iterator[EventBatch]:
     """The events of one document, without their places in it; see EventReader. All have stream number 0."""
-    for batch in EventReader(dictionary, options, on_malformed).read(stream, rdf_format):
+    for batch in EventReader(dictionary, options, on_malformed).read(stream, rdf_format, live):
         yield batch.events

@@ -50,12 +50,12 @@ def complaint(error: SyntaxError | ValueError) -> Complaint:
 class Blocks:
     """The stream cut after a newline into blocks; the last may lack one.
 
-    pausing     the stream has no more bytes just now, so that what is complete should be given out
+    pausing     the stream is live and has no more bytes just now: what is complete should be given out
     broken_off  why the stream ended before its time, or ""
     """
 
-    def __init__(self, stream: ByteStream) -> None:
-        self._stream = stream
+    def __init__(self, stream: ByteStream, live: bool) -> None:
+        self._stream, self._live = stream, live
         self.pausing = False
         self.broken_off = ""
 
@@ -71,7 +71,7 @@ class Blocks:
             waiting.append(block[:end])
             yield b"".join(waiting)
             waiting, length = [block[end:]], len(block) - end
-        self.pausing = True
+        self.pausing = False
         if last := b"".join(waiting):
             yield last
 
@@ -79,7 +79,7 @@ class Blocks:
         first = True
         try:
             while block := self._stream.read(BLOCK_BYTES):
-                self.pausing = len(block) < BLOCK_BYTES
+                self.pausing = self._live and len(block) < BLOCK_BYTES
                 yield block.removeprefix(_BYTE_ORDER_MARK) if first else block
                 first = False
         except RDFSyntaxError as error:

@@ -29,8 +29,8 @@ class DocumentReader:
         self._terms, self._builder, self._format = terms, builder, rdf_format
         self._time_predicates = frozenset(ox.NamedNode(iri) for iri in time_predicates)
 
-    def read(self, stream: ByteStream) -> Iterator[LocatedBatch]:
-        """The event of one document."""
+    def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
+        """The event of one document; live or not, it is complete only at its end."""
         builder = self._builder
         builder.start_input()
         text, broken_off = _all_of(stream)

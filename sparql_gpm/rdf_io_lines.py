@@ -28,9 +28,9 @@ class NQuadsReader:
         self._terms, self._builder = terms, builder
         self._time_predicates = frozenset(f"<{iri}>".encode() for iri in time_predicates)
 
-    def read(self, stream: ByteStream) -> Iterator[LocatedBatch]:
+    def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The events of one document."""
-        builder, blocks, line = self._builder, Blocks(stream), 0
+        builder, blocks, line = self._builder, Blocks(stream, live), 0
         builder.start_input()
         for block in blocks:
             lines = block.replace(b"\r\n", b"\n").removesuffix(b"\n").split(b"\n")

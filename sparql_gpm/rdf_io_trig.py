@@ -43,11 +43,11 @@ class TriGReader:
         self._time_predicates = frozenset(ox.NamedNode(iri) for iri in time_predicates)
         self._context = Context()
 
-    def read(self, stream: ByteStream) -> Iterator[LocatedBatch]:
+    def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The events of one document."""
         self._context = Context()
         self._builder.start_input()
-        blocks = Blocks(stream)
+        blocks = Blocks(stream, live)
         units = Units(blocks)
         for unit in units:
             if unit is not None:

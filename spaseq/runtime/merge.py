@@ -1,0 +1,76 @@
+"""Several streams in the merged order of LANGUAGE.md Section 1: by time, then stream, then arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sparql_gpm.columns import EventBatch, Ids
+from spaseq.runtime.reorder import AFTER_ALL, ReorderBuffer
+
+
+class Merger:
+    """Takes events stream by stream and gives them out in merged order.
+
+    streams     how many; they are numbered by their position in the query's FROM clauses
+    delay_ns    by how much the events of a stream may be late: one number for all, or one for each
+
+    An event is given out as soon as nothing before it in merged order can come: with one stream, up to its
+    watermark; with several, below the smallest watermark of those still open, so that all events of one time come
+    together.
+    """
+
+    def __init__(self, streams: int, delay_ns: int | Sequence[int] = 0) -> None:
+        delays = [delay_ns] * streams if isinstance(delay_ns, int) else list(delay_ns)
+        assert streams > 0 and len(delays) == streams, (streams, delays)
+        self._buffers = [ReorderBuffer(delay) for delay in delays]
+        self._open = [True] * streams
+
+    def __len__(self) -> int:
+        """The number of events that wait."""
+        return sum(len(buffer) for buffer in self._buffers)
+
+    @property
+    def watermark(self) -> int:
+        """No event with a smaller time is to come on any stream; AFTER_ALL when all are closed."""
+        return min(self.watermark_of(stream) for stream in range(len(self._buffers)))
+
+    def watermark_of(self, stream: int) -> int:
+        """No event with a smaller time is to come on this stream; AFTER_ALL when it is closed."""
+        return self._buffers[stream].watermark if self._open[stream] else AFTER_ALL
+
+    def push(self, stream: int, batch: EventBatch) -> Ids:
+        """Take events as they arrived on a stream; gives the indices of the late ones, which go nowhere."""
+        assert self._open[stream], f"stream {stream} is closed"
+        return self._buffers[stream].push(replace(batch, streams=np.full(len(batch), stream, dtype=np.int64)))
+
+    def advance(self, stream: int, time_ns: int) -> None:
+        """Nothing before this time is to come on the stream any more: for streams that another query derives."""
+        self._buffers[stream].advance(time_ns)
+
+    def close(self, stream: int) -> None:
+        """Nothing is to come on the stream any more."""
+        self._open[stream] = False
+
+    def close_all(self) -> None:
+        """Nothing is to come at all."""
+        self._open = [False] * len(self._open)
+
+    def ready(self) -> EventBatch:
+        """Take out, in merged order, all events that nothing can precede any more; it may be none."""
+        bound = self.watermark
+        inclusive = len(self._buffers) == 1 or bound == AFTER_ALL
+        parts = [part for buffer in self._buffers if len(part := buffer.release(bound, inclusive))]
+        if not parts:
+            return EventBatch.empty()
+        merged = EventBatch.concatenate(parts)
+        if len(parts) == 1:
+            return merged
+        order = np.argsort(merged.times, kind="stable")
+        return merged if bool((order[1:] > order[:-1]).all()) else merged.take(order)
+
+    def live(self) -> list[Ids]:
+        """The columns of ids that wait here, for Dictionary.retain."""
+        return [column for buffer in self._buffers for column in buffer.live()]

@@ -1,0 +1,103 @@
+"""Input streams: files, directories, globs and standard input as batches of events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+import numpy as np
+
+from sparql_gpm.columns import EventBatch, Ids
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.event_builder import Malformed
+from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
+from spaseq.runtime.dead_letter import DeadLetters, event_as_nquads
+from spaseq.runtime.sources_files import STANDARD_INPUT, InputFile, input_files, opened
+
+
+@dataclass(frozen=True, slots=True)
+class SourceBatch:
+    """Events, and where they come from.
+
+    sources     paths of files
+    source_of   int64[n]: for each event, which of them
+    lines       int64[n]: the line on which each event begins
+    """
+
+    events: EventBatch
+    sources: tuple[str, ...]
+    source_of: Ids
+    lines: Ids
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+
+def open_stream(
+    path: str,
+    name: str,
+    dictionary: Dictionary,
+    dead_letters: DeadLetters,
+    options: ReadOptions | None = None,
+    *,
+    rdf_format: str | None = None,
+    standard_input: BinaryIO | None = None,
+) -> Iterator[SourceBatch]:
+    """The events of the stream `name`, from a file, a directory, a glob, or "-" (standard input).
+
+    Several files are one concatenated input, in name order. InputError now if there is nothing to
+    read; from then on whatever cannot be used becomes a dead letter. Ids hold until the next batch is
+    asked for.
+    """
+    files = input_files(path, rdf_format)
+    return _read_all(files, name, dictionary, dead_letters, options or ReadOptions(), standard_input)
+
+
+def report_late(stream: str, batch: SourceBatch, late: Ids, dictionary: Dictionary, dead_letters: DeadLetters) -> None:
+    """Make dead letters of the events at these indices of the batch."""
+    for index in late.tolist():
+        source = batch.sources[int(batch.source_of[index])]
+        raw = event_as_nquads(batch.events, index, dictionary)
+        dead_letters.late(stream, source, int(batch.lines[index]), raw)
+
+
+def _read_all(
+    files: tuple[InputFile, ...],
+    name: str,
+    dictionary: Dictionary,
+    dead_letters: DeadLetters,
+    options: ReadOptions,
+    standard_input: BinaryIO | None,
+) -> Iterator[SourceBatch]:
+    """Small batches of several files are put together, since a Turtle file has a single event."""
+    source = ""
+
+    def on_malformed(letter: Malformed) -> None:
+        dead_letters.malformed(name, source, letter)
+
+    reader = EventReader(dictionary, replace(options, stream=name), on_malformed)
+    waiting: list[tuple[str, LocatedBatch]] = []
+    events = 0
+    for file in files:
+        source = "standard input" if file.path == STANDARD_INPUT else file.path
+        with opened(file, standard_input) as unpacked:
+            for batch in reader.read(unpacked.stream, unpacked.format, unpacked.live):
+                waiting.append((source, batch))
+                events += len(batch.events)
+                if events >= options.batch_events or unpacked.live:
+                    yield _together(waiting)
+                    waiting, events = [], 0
+    if waiting:
+        yield _together(waiting)
+
+
+def _together(parts: list[tuple[str, LocatedBatch]]) -> SourceBatch:
+    batches = [batch for _, batch in parts]
+    counts = [len(batch.events) for batch in batches]
+    return SourceBatch(
+        EventBatch.concatenate([batch.events for batch in batches]),
+        tuple(source for source, _ in parts),
+        np.repeat(np.arange(len(parts), dtype=np.int64), counts),
+        np.concatenate([batch.lines for batch in batches]),
+    )

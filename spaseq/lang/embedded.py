@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -19,6 +20,11 @@ from spaseq.lang.report import Report
 
 FOLDS = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
 ITERATIONS = frozenset({"PREV", "FIRST", "LAST"})
+
+_END = "the end"
+"""How a parser of a piece calls what the piece is followed by in the query."""
+
+_WORD_OR_SIGN = re.compile(r"\w+|.", re.DOTALL)
 
 Parsed = TypeVar("Parsed")
 Parser = Callable[[str, Mapping[str, str], str | None], Parsed]
@@ -111,8 +117,16 @@ class Embedded:
         except PatternSyntaxError as error:
             offset = piece.span.start + error.offset
             end = next((token.end for token in read if token.start == offset), offset + 1)
-            self._report.error(Span(offset, end), error.message, error.hint)
+            message = error.message
+            if message.endswith(_END) and offset >= piece.span.end:
+                message = message.removesuffix(_END) + f"'{self._after(piece.span)}'"
+            self._report.error(Span(offset, end), message, error.hint)
             return None
+
+    def _after(self, span: Span) -> str:
+        """The word or bracket that ends a piece."""
+        found = _WORD_OR_SIGN.match(self._text, span.end)
+        return found.group() if found else ""
 
     def _filter_uses(self, define: Define, binds: frozenset[str]) -> Uses:
         """What the filters of a GPM use that its pattern does not bind."""

@@ -12,6 +12,11 @@ from spaseq.lang.report import Report, nearest
 
 _DEPTH_MAX = 100
 _MISSPELT_MIN = 4
+_NO_KEYWORDS = frozenset({"FILTER"})
+"""Words that resemble a keyword by accident."""
+
+_BEFORE_NAME = {"FROM": frozenset({"STREAM"}), "DEFINE": frozenset({"DEFINE", "GPM", "ON", "COMMA"})}
+"""In each clause: after which lexemes a Name stands."""
 
 
 def scan(text: str, report: Report) -> tuple[Lexeme, ...]:
@@ -72,15 +77,16 @@ class _Scanner:
     def _word(self, text: str, span: Span) -> str:
         """The kind of a word: where a Name must stand it is one, unless it is reserved."""
         upper = text.upper()
-        listing = self._clause == "DEFINE" and self._previous in {"DEFINE", "GPM", "ON", "COMMA"}
+        named = self._previous in _BEFORE_NAME.get(self._clause, frozenset())
         if upper in RESERVED:
             structural = (self._previous, upper) == ("DEFINE", "GPM") or DEFINITION.match(self._text, span.start)
-            return upper if structural or not listing else "RESERVED"
-        if listing or (self._previous == "STREAM" and self._clause == "FROM"):
+            return upper if structural or not named else "RESERVED"
+        if named:
             return "NAME" if NAME.fullmatch(text) else "WORD"
         if upper in KEYWORDS:
             return upper
-        guess = nearest(text, CLAUSES & KEYWORDS) if len(text) >= _MISSPELT_MIN else None
+        misspelt = len(text) >= _MISSPELT_MIN and upper not in _NO_KEYWORDS
+        guess = nearest(text, CLAUSES & KEYWORDS) if misspelt else None
         if guess is None:
             return "WORD"
         self._report.error(span, f"unknown word '{text}'", f"did you mean '{guess}'?")

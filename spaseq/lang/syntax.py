@@ -75,7 +75,7 @@ def _report(
     span = found.span if found else Span(end, end + 1)
     if found and found.kind in _UNKNOWN_KINDS and report.error_within(span):
         return
-    if clause == "SEQ" and _cut_short(found, before, report):
+    if clause in {"SEQ", "SELECT"} and _cut_short(found, before, report):
         return
     phrases = _phrases(clause, kinds)
     what = f"'{found.text}'" if found else "the end of the query"

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sparql_gpm.parse import parse_expression, parse_group, parse_template
-
 from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.parse import parse_expression, parse_group, parse_template
 from sparql_gpm.scope import expression_variables, in_scope
 from sparql_gpm.tokens import Token
 from spaseq.lang.ast import Condition, Define, Projection, Span, TemplateTriple

@@ -183,7 +183,7 @@ class Absences:
             return (ranks >= end - window.size) & (ranks < end)
         times = table.times[rows]
         if window.sliding:
-            result: Mask = (times >= match[HIGH_TIME] - window.size) & (times <= match[FIRST_TIME] + window.size)
+            result = (times >= match[HIGH_TIME] - window.size) & (times <= match[FIRST_TIME] + window.size)
             return result
         end = window_end(window, int(match[WINDOW]))
         return (times >= end - window.size) & (times < end)

@@ -174,12 +174,14 @@ class Extender:
         rows, steps = candidates.rows, candidates.steps
         window = self._program.window
         if not in_context:
-            result: Mask = table.windows[steps] != NONE
-            return result
+            inside: Mask = table.windows[steps] != NONE
+            return inside
         time, high_time = table.times[steps], runs.column(rows, HIGH_TIME)
         stream = runs.column(rows, HIGH_STREAM)
         same_stream = (stream == table.streams[steps]) & (stream >= 0)
-        valid = (time > high_time) | ((time == high_time) & same_stream & (table.low[steps] > runs.column(rows, HIGH)))
+        valid: Mask = (time > high_time) | (
+            (time == high_time) & same_stream & (table.low[steps] > runs.column(rows, HIGH))
+        )
         valid &= table.partitions[steps] == runs.column(rows, PARTITION)
         valid &= table.windows[steps] == runs.column(rows, WINDOW)
         if window.sliding and window.in_events:
@@ -188,8 +190,7 @@ class Extender:
             valid &= time - runs.column(rows, FIRST_TIME) <= window.size
         if self._facts[number].edge.operator is Contiguity.STRICT:
             valid &= self._adjacent(runs, rows, table, steps, same_stream)
-        result: Mask = valid
-        return result
+        return valid
 
     @staticmethod
     def _adjacent(runs: Runs, rows: Ids, table: StepTable, steps: Ids, same_stream: Mask) -> Mask:

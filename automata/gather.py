@@ -100,7 +100,7 @@ class Gather:
         if window.in_events:
             result: Mask = rows[:, :, RANK].max(axis=1) - rows[:, :, FIRST_RANK].min(axis=1) < window.size
             return result
-        result: Mask = rows[:, :, HIGH_TIME].max(axis=1) - rows[:, :, FIRST_TIME].min(axis=1) <= window.size
+        result = rows[:, :, HIGH_TIME].max(axis=1) - rows[:, :, FIRST_TIME].min(axis=1) <= window.size
         return result
 
     def _distinct(self, runs: Runs, combined: NDArray[np.int64]) -> Mask:

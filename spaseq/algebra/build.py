@@ -1,0 +1,104 @@
+"""From a parsed query to its meaning: which filters are conditions, what is projected, what joins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from automata.program import Selector, Skip, Window
+from sparql_gpm.pattern import Aggregate, Call, Cast, Exists, Expression, Filter, Iteration, Pattern, Variable
+from sparql_gpm.scope import aggregates, background_names, certain, expression_variables, in_scope, iterations
+from sparql_gpm.terms import IRI
+from sparql_gpm.tokens import tokens
+from spaseq.algebra.nodes import Column, GraphPattern, TemporalQuery
+from spaseq.algebra.sequence import positive_names, step_names, temporal_expression
+from spaseq.lang.ast import Define, Query
+
+
+def build(query: Query) -> TemporalQuery:
+    """The meaning of a query that the language has accepted."""
+    names = step_names(query.sequence)
+    defines = {define.name: define for define in query.defines}
+    bound = frozenset().union(*(in_scope(defines[name].pattern) for name in names))
+    streams = tuple((stream.name, stream.iri) for stream in query.streams)
+    positions = {name: position for position, (name, _) in enumerate(streams)}
+    patterns = tuple(_graph_pattern(query, defines[name], positions, bound) for name in names)
+    return TemporalQuery(
+        query.name,
+        streams,
+        patterns,
+        temporal_expression(query.sequence, {name: number for number, name in enumerate(names)}),
+        tuple(dict.fromkeys(variable for pattern in patterns for variable in pattern.variables)),
+        _window(query),
+        query.partition,
+        Selector[query.selector.name],
+        Skip[query.skip.name],
+        query.distinct,
+        query.limit,
+        _columns(query, patterns),
+        query.template,
+        query.register,
+        _knowledge(query, patterns),
+    )
+
+
+def _graph_pattern(query: Query, define: Define, positions: dict[str, int], bound: frozenset[str]) -> GraphPattern:
+    scope = in_scope(define.pattern)
+    pattern, conditions = define.pattern, []
+    for condition in define.filters:
+        if is_condition(condition.expression, scope, bound):
+            conditions.append(condition.expression)
+        else:
+            pattern = Filter(condition.expression, pattern)
+    body = query.text[define.body.start : define.body.end]
+    written = (token.text[1:] for token in tokens(body) if token.text[:1] in "?$")
+    variables = tuple(dict.fromkeys(name for name in written if name in scope))
+    streams = tuple(dict.fromkeys(positions[name] for name in define.streams))
+    return GraphPattern(define.name, streams, pattern, variables, certain(define.pattern), tuple(conditions))
+
+
+def is_condition(expression: Expression, scope: frozenset[str], bound: frozenset[str]) -> bool:
+    """Whether a top-level FILTER is a condition of its step rather than part of the pattern (LANGUAGE 3.1).
+
+    scope   the variables in scope in its GPM
+    bound   the variables that any step binds: inside EXISTS only these count
+    """
+    if aggregates(expression) or iterations(expression):
+        return True
+    outside = {node.name for node in plain_nodes(expression) if isinstance(node, Variable)}
+    inside = expression_variables(expression) - outside
+    return not outside | (inside & bound) <= scope
+
+
+def plain_nodes(expression: Expression) -> Iterator[Expression]:
+    """Every node of an expression, without entering the patterns of EXISTS."""
+    yield expression
+    match expression:
+        case Call(_, arguments) | Cast(_, arguments):
+            for argument in arguments:
+                yield from plain_nodes(argument)
+        case Aggregate(_, inner) if inner is not None:
+            yield from plain_nodes(inner)
+        case Exists() | Iteration():
+            return
+
+
+def _window(query: Query) -> Window:
+    window = query.window
+    return Window(window.size, window.in_events, window.sliding, window.start or 0, window.start is not None)
+
+
+def _columns(query: Query, patterns: tuple[GraphPattern, ...]) -> tuple[Column, ...]:
+    if query.columns is not None:
+        return tuple(Column(c.variable, c.expression or Variable(c.variable)) for c in query.columns)
+    positive = set(positive_names(query.sequence))
+    names = dict.fromkeys(v for pattern in patterns if pattern.name in positive for v in pattern.variables)
+    return tuple(Column(name, Variable(name)) for name in names)
+
+
+def _knowledge(query: Query, patterns: tuple[GraphPattern, ...]) -> tuple[str, ...]:
+    named: list[str] = list(query.knowledge)
+    for pattern in patterns:
+        asked: list[Pattern] = [pattern.pattern]
+        asked += [node.pattern for e in pattern.conditions for node in plain_nodes(e) if isinstance(node, Exists)]
+        named += [name.value for part in asked for name in background_names(part) if isinstance(name, IRI)]
+    return tuple(dict.fromkeys(named))

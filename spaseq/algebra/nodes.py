@@ -1,0 +1,67 @@
+"""The meaning of a query, as immutable values: no text, no defaults left open, no choice of evaluator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from automata.expression import Expression as Temporal
+from automata.program import Selector, Skip, Window
+from sparql_gpm.pattern import Expression, Pattern
+from spaseq.lang.ast import TemplateTriple
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPattern:
+    """A GPM that the sequence uses.
+
+    streams     positions of its streams in the query's FROM clauses
+    pattern     with the top-level FILTERs that belong to it (LANGUAGE 3.1)
+    variables   in scope, in the order of the text
+    certain     those that every solution binds
+    conditions  the other top-level FILTERs: conditions of the step
+    """
+
+    name: str
+    streams: tuple[int, ...]
+    pattern: Pattern
+    variables: tuple[str, ...]
+    certain: frozenset[str]
+    conditions: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A projected column; `expression` is a bare variable or a computed value."""
+
+    name: str
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalQuery:
+    """A query.
+
+    streams     (name, IRI) in FROM order
+    patterns    the GPMs in the order of their first appearance in SEQ; symbols of `sequence` are indices here
+    variables   all variables of GPMs in SEQ, in order of appearance
+    partition   of PARTITION BY
+    columns     SELECT's, `*` spelt out; empty for CONSTRUCT
+    template    CONSTRUCT's, else None
+    knowledge   IRIs of the KBs that `GRAPH ?g` ranges over and that GPMs name
+    """
+
+    name: str
+    streams: tuple[tuple[str, str], ...]
+    patterns: tuple[GraphPattern, ...]
+    sequence: Temporal
+    variables: tuple[str, ...]
+    window: Window
+    partition: tuple[str, ...]
+    selector: Selector
+    skip: Skip
+    distinct: bool
+    limit: int | None
+    columns: tuple[Column, ...]
+    template: tuple[TemplateTriple, ...] | None
+    register: str | None
+    knowledge: tuple[str, ...]

@@ -1,0 +1,107 @@
+"""What a query means, in English sentences (the head of `spaseq explain`)."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+from automata.program import Selector, Skip, Window
+from spaseq.algebra.nodes import TemporalQuery
+
+_THEN = {
+    Contiguity.STRICT: "directly followed by",
+    Contiguity.NEXT: "then the next",
+    Contiguity.ANY: "then any later",
+}
+BETWEEN = {
+    Contiguity.STRICT: "strict: nothing on any stream between two iterations",
+    Contiguity.NEXT: "skip-till-next: each iteration is the next that fits",
+    Contiguity.ANY: "skip-till-any: any later one may be the next iteration",
+}
+_SELECTORS = {
+    Selector.STRICT: "Only matches without a gap are kept.",
+    Selector.NEXT: "Of the matches that end at one event, the one that takes the earliest events is kept.",
+    Selector.LAST: "Of the matches that end at one event, the one that takes the latest events is kept.",
+    Selector.MAX: "Of the matches that end at one event, those not contained in another are kept.",
+}
+_SKIPS = {
+    Skip.TO_NEXT: "After a match, no other with the same first event is reported.",
+    Skip.PAST_LAST: "After a match, none that begins at or before its last event is reported.",
+    Skip.CONSUME_ALL: "Once the matches of an event are reported, every partial match is dropped.",
+}
+_UNITS = (
+    (86_400_000_000_000, "day"),
+    (3_600_000_000_000, "hour"),
+    (60_000_000_000, "minute"),
+    (1_000_000_000, "second"),
+    (1_000_000, "millisecond"),
+)
+
+
+def sentences(query: TemporalQuery) -> tuple[str, ...]:
+    """The query in words, one sentence each."""
+    names = tuple(pattern.name for pattern in query.patterns)
+    said = [f"Find {_phrase(query.sequence, names)}, {window_in_words(query.window)}."]
+    if query.partition:
+        variables = ", ".join(f"?{name}" for name in query.partition)
+        said.append(f"This is done apart for each value of {variables}.")
+    said += [text for text in (_SELECTORS.get(query.selector), _SKIPS.get(query.skip)) if text]
+    if query.template is not None:
+        target = f" on stream <{query.register}>" if query.register else ""
+        said.append(f"Each match gives one graph{target}.")
+    else:
+        columns = ", ".join(f"?{column.name}" for column in query.columns) or "no variable"
+        said.append(f"Each match gives one row of {columns}{', without repeats' if query.distinct else ''}.")
+    if query.limit is not None:
+        said.append(f"At most {query.limit} rows are reported for each last event.")
+    return tuple(said)
+
+
+def window_in_words(window: Window) -> str:
+    """Such as "within a tumbling window of 30 minutes"."""
+    kind = "sliding" if window.sliding else "tumbling"
+    size = _counted(window.size, "event") if window.in_events else duration_in_words(window.size)
+    start = f" that starts at {window.start}" if window.anchored else ""
+    return f"within a {kind} window of {size}{start}"
+
+
+def duration_in_words(nanoseconds: int) -> str:
+    """Such as "30 minutes": the largest unit that divides it."""
+    for size, name in _UNITS:
+        if nanoseconds % size == 0:
+            return _counted(nanoseconds // size, name)
+    return _counted(nanoseconds, "nanosecond")
+
+
+def _phrase(node: Expression, names: tuple[str, ...]) -> str:
+    match node:
+        case Take(symbols):
+            return " and at the same time ".join(names[symbol] for symbol in symbols)
+        case Chain(items, operators):
+            first, *rest = (_phrase(item, names) for item in items)
+            joined = (
+                f", with {part}," if isinstance(item, Absent) else f" {_THEN[operator]} {part}"
+                for item, operator, part in zip(items[1:], operators, rest, strict=True)
+            )
+            return f"{first}{''.join(joined)}".rstrip(",")
+        case Either(branches):
+            return f"either {' or '.join(_phrase(branch, names) for branch in branches)}"
+        case AnyOrder(members):
+            return f"all of [{'; '.join(_phrase(member, names) for member in members)}] in any order"
+        case Iterate(inner, at_least, at_most, _):
+            return f"{_times(at_least, at_most)} ({_phrase(inner, names)})"
+        case Maybe(inner):
+            return f"optionally ({_phrase(inner, names)})"
+        case Absent(inner):
+            return f"no ({_phrase(inner, names)}) there"
+    assert_never(node)
+
+
+def _times(at_least: int, at_most: int | None) -> str:
+    if at_most is None:
+        return "one or more times" if at_least == 1 else f"{at_least} or more times"
+    return f"exactly {_counted(at_least, 'time')}" if at_least == at_most else f"{at_least} to {at_most} times"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

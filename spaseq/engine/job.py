@@ -1,0 +1,116 @@
+"""Queries over files, to the end of the files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.rdf_io import ReadOptions
+from spaseq.engine.options import RunOptions, Statistics
+from spaseq.engine.setup import PathLike, Setup, named_knowledge, resolve_streams
+from spaseq.lang.ast import Query
+from spaseq.runtime.dead_letter import DeadLetters
+from spaseq.runtime.embedded import Network
+from spaseq.runtime.reorder import BEFORE_ALL
+from spaseq.runtime.rows import Row
+from spaseq.runtime.sources import SourceBatch, open_stream, report_late
+
+
+class Job:
+    """Queries over files, to their end.
+
+    streams     the path of each stream, by IRI or by name in the query
+    kb          the path of each knowledge base, by IRI
+    """
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        streams: Mapping[str, PathLike],
+        kb: Mapping[str, PathLike] | None = None,
+        options: RunOptions | None = None,
+    ) -> None:
+        self._options = options or RunOptions()
+        self._dictionary = Dictionary()
+        self._ready: list[Row] = []
+        paths = resolve_streams(queries, streams)
+        setup = Setup(named_knowledge(queries, kb or {}), self._options, self._dictionary)
+        self._network = Network(self._dictionary, self._options.max_delay_ns)
+        for operator in [setup.operator(query) for query in queries]:
+            self._network.add(operator, self._collect)
+        self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
+        self.statistics = Statistics(dead_letters=self._dead_letters.counts)
+        self._sources = {iri: self._open(iri, name, path) for iri, (name, path) in paths.items()}
+        self._newest = dict.fromkeys(paths, BEFORE_ALL)
+
+    def rows(self) -> Iterator[list[Row]]:
+        """Rows in output order, in pieces; some pieces are empty, so that progress can be shown."""
+        while self._sources:
+            iri = min(self._sources, key=self._network.watermark)
+            batch = next(self._sources[iri], None)
+            if batch is None:
+                del self._sources[iri]
+                self._network.close(iri)
+            else:
+                self._take(iri, batch)
+            yield self._handed()
+            self._network.release_terms()
+        self._network.finish()
+        yield self._handed()
+
+    def close(self) -> None:
+        """Finish the dead-letter output."""
+        self._dead_letters.close()
+
+    def _open(self, iri: str, name: str, path: str) -> Iterator[SourceBatch]:
+        clock = time.time_ns if self._options.arrival_time else None
+        options = ReadOptions(self._options.time_predicates, clock, self._options.batch_events)
+        return open_stream(path, name, self._dictionary, self._dead_letters, options)
+
+    def _take(self, iri: str, batch: SourceBatch) -> None:
+        late = self._network.push(iri, batch.events)
+        if len(late):
+            report_late(iri, batch, late, self._dictionary, self._dead_letters)
+        self.statistics.events += len(batch)
+        if len(batch):
+            self._newest[iri] = max(self._newest[iri], int(batch.events.times.max()))
+        known = [newest for newest in self._newest.values() if newest > BEFORE_ALL]
+        self.statistics.lag_ns = max(known) - min(known) if known else 0
+
+    def _collect(self, rows: list[Row]) -> None:
+        self._ready += rows
+        self.statistics.matches += len(rows)
+
+    def _handed(self) -> list[Row]:
+        ready, self._ready = self._ready, []
+        return ready
+
+
+def run(
+    query: Query | Sequence[Query],
+    streams: Mapping[str, PathLike],
+    kb: Mapping[str, PathLike] | None = None,
+    **options: Any,
+) -> Iterator[Row]:
+    """The rows of one or several queries over files.
+
+    streams     path, folder, glob or "-" of each stream, by its name in the query or its IRI
+    kb          path of each knowledge base, by IRI
+    options     the fields of `RunOptions`
+
+    Raises InputError now for inputs that cannot be used, RunError while rows are drawn.
+    """
+    queries = [query] if isinstance(query, Query) else list(query)
+    job = Job(queries, streams, kb, replace(RunOptions(), **options))
+    return _rows_of(job)
+
+
+def _rows_of(job: Job) -> Iterator[Row]:
+    try:
+        for rows in job.rows():
+            yield from rows
+    finally:
+        job.close()

@@ -1,0 +1,47 @@
+"""How queries are run, and what is counted while they run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How queries are run; no option changes a row but those about time and lateness.
+
+    evaluator           auto, or one by name
+    runtime             embedded
+    max_delay_ns        by how much an event may be late
+    dead_letter         where to write what cannot be used; None: it is only counted
+    strict              stop at the first thing that cannot be used
+    time_predicates     the properties that state an event's time
+    arrival_time        events get the time at which they are read
+    batch_events        events handled at a time
+    """
+
+    evaluator: str = "auto"
+    runtime: str = "embedded"
+    max_delay_ns: int = 0
+    dead_letter: Path | None = None
+    strict: bool = False
+    time_predicates: tuple[str, ...] = (PROV_TIME,)
+    arrival_time: bool = False
+    batch_events: int = BATCH_EVENTS
+
+
+@dataclass(slots=True)
+class Statistics:
+    """Counters of a run, live while it goes on.
+
+    lag_ns          how far the slowest stream is behind the newest, in event time
+    dead_letters    letters by sort
+    """
+
+    events: int = 0
+    matches: int = 0
+    lag_ns: int = 0
+    dead_letters: Mapping[str, int] = field(default_factory=dict)

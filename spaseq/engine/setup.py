@@ -1,0 +1,84 @@
+"""Before anything runs: queries compiled, inputs found, everything named supplied."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from kb.base import KnowledgeBases
+from kb.errors import KnowledgeBaseError
+from sparql_gpm.background import BackgroundError
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from spaseq.algebra.build import build
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.engine.options import RunOptions
+from spaseq.errors import InputError
+from spaseq.lang.ast import Query
+from spaseq.physical.planner import choose_evaluator
+from spaseq.runtime.operator import QueryOperator
+
+PathLike = str | os.PathLike[str]
+
+
+class Setup:
+    """Compiles queries against one dictionary and some knowledge bases.
+
+    Raises InputError for a knowledge base or an option that cannot be used.
+    """
+
+    def __init__(self, kb: Mapping[str, PathLike], options: RunOptions, dictionary: Dictionary) -> None:
+        if options.runtime != "embedded":
+            raise InputError(
+                f"this version has no runtime '{options.runtime}'",
+                hint="leave --runtime out: queries run in this process",
+            )
+        self._options = options
+        self._dictionary = dictionary
+        self._evaluator = Evaluator(dictionary)
+        try:
+            self._bases = KnowledgeBases.load(kb, dictionary, self._evaluator)
+        except KnowledgeBaseError as error:
+            raise InputError(str(error), hint=error.hint) from error
+
+    def operator(self, query: Query) -> QueryOperator:
+        """The query, compiled; raises InputError for a knowledge base that it names and nobody supplies."""
+        meaning = build(query)
+        choose_evaluator(meaning, self._options.evaluator)
+        try:
+            background = self._bases.named(meaning.knowledge)
+            return QueryOperator(meaning, self._dictionary, self._evaluator, background)
+        except KnowledgeBaseError as error:
+            raise InputError(str(error), hint=error.hint) from error
+        except BackgroundError as error:
+            raise InputError(str(error)) from error
+
+
+def named_knowledge(queries: Sequence[Query], kb: Mapping[str, PathLike]) -> dict[str, PathLike]:
+    """Those of the knowledge bases that some query names: no other is read."""
+    named = {iri for query in queries for iri in build(query).knowledge}
+    return {iri: path for iri, path in kb.items() if iri in named}
+
+
+def resolve_streams(queries: Sequence[Query], streams: Mapping[str, PathLike]) -> dict[str, tuple[str, str]]:
+    """IRI → (name, path) of every stream given; raises InputError if one is unknown, ambiguous or missing."""
+    declared = {stream.iri: stream.name for query in queries for stream in query.streams}
+    derived = {query.register for query in queries if query.register}
+    found: dict[str, tuple[str, str]] = {}
+    for key, path in streams.items():
+        iris = [key] if key in declared else [iri for iri, name in declared.items() if name == key]
+        by_name = {s.iri for query in queries for s in query.streams if s.name == key} | set(iris)
+        if len(by_name) != 1:
+            known = ", ".join(sorted(declared.values()))
+            reason = "stands for several streams" if by_name else "is declared by no query"
+            raise InputError(f"stream '{key}' {reason}", hint=f"declared: {known}; or give the stream's IRI")
+        (iri,) = by_name
+        found[iri] = (declared[iri], os.fspath(path))
+    for iri in derived & found.keys():
+        raise InputError(
+            f"stream <{iri}> is given an input, but a query REGISTERs it", hint="leave out the one or the other"
+        )
+    for iri, name in declared.items():
+        if iri not in found and iri not in derived:
+            raise InputError(f"stream {name} <{iri}> has no input", hint=f"give a path for {name}")
+    return found

@@ -1,0 +1,158 @@
+"""What `spaseq explain` says about a query, read off its meaning and its automaton."""
+
+from __future__ import annotations
+
+from automata.absence import symbols_of
+from automata.analysis import Analysis, analyse
+from automata.nfa import START, Accept, Action, Automaton, Crossing, Passed, build_automaton
+from sparql_gpm.matcher_describe import describe as describe_pattern
+from sparql_gpm.matcher_describe import expression_text
+from spaseq.algebra.build import build
+from spaseq.algebra.nodes import GraphPattern, TemporalQuery
+from spaseq.algebra.sequence import repetitions
+from spaseq.algebra.words import BETWEEN, sentences, window_in_words
+from spaseq.explain.description import (
+    Alternative,
+    Condition,
+    Description,
+    Edge,
+    Evaluator,
+    PatternPlan,
+    Repetition,
+    State,
+    Stream,
+)
+from spaseq.lang.ast import Query
+from spaseq.physical.planner import EVALUATORS, choose_evaluator
+from spaseq.physical.program import Compiled, compile_program
+
+
+def describe(query: Query, evaluator: str = "auto") -> Description:
+    """Everything worth saying; raises InputError for an evaluator that this version does not have."""
+    meaning = build(query)
+    choice = choose_evaluator(meaning, evaluator)
+    compiled = compile_program(meaning)
+    automaton = build_automaton(meaning.sequence)
+    analysis = analyse(compiled.program, automaton)
+    drawn = _Drawing(meaning, automaton)
+    return Description(
+        meaning.name,
+        sentences(meaning),
+        tuple(Stream(name, iri) for name, iri in meaning.streams),
+        window_in_words(meaning.window),
+        tuple(_plan(meaning, compiled, analysis, number) for number in range(len(meaning.patterns))),
+        drawn.states(),
+        drawn.edges(),
+        Evaluator(EVALUATORS[choice.name], choice.reason, tuple(Alternative(*other) for other in choice.others)),
+        meaning.partition,
+        meaning.knowledge,
+        _repetitions(query),
+    )
+
+
+def _plan(query: TemporalQuery, compiled: Compiled, analysis: Analysis, symbol: int) -> PatternPlan:
+    pattern: GraphPattern = query.patterns[symbol]
+    conditions = tuple(
+        Condition(expression_text(expression), _decided(query, compiled, analysis, number))
+        for number, expression in enumerate(compiled.conditions)
+        if compiled.program.conditions[number].symbol == symbol
+    )
+    streams = tuple(query.streams[stream][0] for stream in pattern.streams)
+    lines = tuple(describe_pattern(pattern.pattern).splitlines())
+    return PatternPlan(pattern.name, streams, pattern.variables, lines, conditions)
+
+
+def _decided(query: TemporalQuery, compiled: Compiled, analysis: Analysis, condition: int) -> str:
+    """When a condition is decided: at its own step, or when what it waits for is there."""
+    waiting: set[int] = set()
+    for checks in analysis.checks:
+        for check in checks:
+            if check.condition == condition and check.at_home:
+                waiting |= check.waiting
+    own = query.patterns[compiled.program.conditions[condition].symbol].name
+    if not waiting:
+        return f"when {own} is taken"
+    names = ", ".join(f"?{query.variables[number]}" for number in sorted(waiting))
+    return f"when {own} is taken if {names} is bound by then, else as soon as it is or no longer can be"
+
+
+def _repetitions(query: Query) -> tuple[Repetition, ...]:
+    found = []
+    for node, contiguity in repetitions(query.sequence):
+        begin = min(_start(node.inner), node.span.start)
+        text = " ".join(query.text[begin : node.span.end].split())
+        found.append(Repetition(text, BETWEEN[contiguity], node.contiguity is not None))
+    return tuple(found)
+
+
+def _start(node: object) -> int:
+    """Where the text of a sequence node begins."""
+    inner = getattr(node, "inner", None)
+    span: int = node.span.start if hasattr(node, "span") else 0
+    return _start(inner) if inner is not None else span
+
+
+class _Drawing:
+    """The automaton as states and edges, with one more state where matches end."""
+
+    def __init__(self, query: TemporalQuery, automaton: Automaton) -> None:
+        self._query = query
+        self._automaton = automaton
+        self._accept = len(automaton.positions)
+        self._starts = {
+            member.start: f"member {number} of ALL"
+            for unordered in automaton.unordered
+            for number, member in enumerate(unordered.members, 1)
+        }
+
+    def states(self) -> tuple[State, ...]:
+        found = [State(START, "start", "start")]
+        for number, position in enumerate(self._automaton.positions[1:], 1):
+            if position.any_order >= 0:
+                found.append(State(number, "ALL members there", "any-order"))
+            else:
+                found.append(State(number, self._starts.get(number) or self._label(number), "step"))
+        return (*found, State(self._accept, "match", "accept"))
+
+    def edges(self) -> tuple[Edge, ...]:
+        found = []
+        for edge in self._automaton.edges:
+            joined = self._automaton.positions[edge.target].any_order
+            notes = self._notes(edge.passed, edge.actions)
+            if joined >= 0:
+                for member in self._automaton.unordered[joined].members:
+                    found.append(Edge(edge.source, member.start, "", "", ("opens ALL", *notes)))
+                continue
+            begins = edge.source == START or edge.source in self._starts
+            operator = "" if begins else edge.operator.value
+            rivals = tuple(f"unless {self._label(self._automaton.edges[r].target)} comes first" for r in edge.rivals)
+            found.append(Edge(edge.source, edge.target, self._label(edge.target), operator, notes + rivals))
+        for unordered in self._automaton.unordered:
+            for member in unordered.members:
+                found += [self._ending(accept, unordered.position, "member is there") for accept in member.accepts]
+        return (*found, *(self._ending(accept, self._accept, "") for accept in self._automaton.accepts))
+
+    def _ending(self, accept: Accept, target: int, note: str) -> Edge:
+        notes = self._notes(accept.passed, accept.actions)
+        if accept.passed:
+            notes = (*notes, "reported when the window has passed")
+        return Edge(accept.position, target, "", "", (note, *notes) if note else notes)
+
+    def _label(self, position: int) -> str:
+        symbols = self._automaton.positions[position].symbols
+        return " & ".join(self._query.patterns[symbol].name for symbol in symbols)
+
+    def _notes(self, passed: tuple[Passed, ...], actions: tuple[Action, ...]) -> tuple[str, ...]:
+        notes = []
+        for action in actions:
+            repetition = self._automaton.repetitions[action.repetition]
+            if action.crossing is Crossing.LOOP:
+                limit = "" if repetition.at_most is None else f", at most {repetition.at_most}"
+                notes.append(f"next iteration{limit}")
+            elif action.crossing is Crossing.LEAVE and repetition.at_least > 1:
+                notes.append(f"after {repetition.at_least} or more iterations")
+        return (*notes, *(f"no {self._absent(p.absence)} in between" for p in passed))
+
+    def _absent(self, absence: int) -> str:
+        symbols = sorted(symbols_of(self._automaton.absences[absence].expression))
+        return " ".join(self._query.patterns[symbol].name for symbol in symbols)

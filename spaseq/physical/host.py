@@ -1,0 +1,97 @@
+"""The evaluator's window to RDF: conditions and aggregates over columns of term ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from automata.program import EVENT, FoldValue, Ids, Mask, Reference
+from sparql_gpm.aggregates import fold
+from sparql_gpm.columns import EventBatch
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator, column_name
+from sparql_gpm.matcher import Matcher
+from sparql_gpm.pattern import Exists, Variable
+from spaseq.physical.program import Compiled
+
+_FOLDS_MAX = 1 << 16
+"""Aggregates remembered by their values."""
+
+
+class KeptGraphs:
+    """The graphs of events that conditions with EXISTS may still look at, by position in the merged order."""
+
+    def __init__(self) -> None:
+        self._batches: list[tuple[int, EventBatch]] = []
+
+    def add(self, position: int, batch: EventBatch) -> None:
+        """The next stretch, whose first event has this position."""
+        self._batches.append((position, batch))
+
+    def forget(self, before: int) -> None:
+        """Drop stretches that end before this position."""
+        self._batches = [(first, batch) for first, batch in self._batches if first + len(batch) > before]
+
+    def take(self, positions: Ids) -> tuple[EventBatch, Ids]:
+        """The events at these positions, each once, and for each position the event's index among them."""
+        distinct, inverse = np.unique(positions, return_inverse=True)
+        parts = []
+        for first, batch in self._batches:
+            begin, end = np.searchsorted(distinct, (first, first + len(batch)))
+            if begin < end:
+                parts.append(batch.take(distinct[begin:end] - first))
+        return EventBatch.concatenate(parts or [EventBatch.empty()]), inverse.astype(np.int64).ravel()
+
+    def live_ids(self) -> list[Ids]:
+        """Columns of all ids in the graphs."""
+        return [ids for _, b in self._batches for ids in (b.subjects, b.predicates, b.objects)]
+
+
+class ConditionHost:
+    """Answers an evaluator's questions about one query; see `automata.program.Host`."""
+
+    def __init__(
+        self, compiled: Compiled, dictionary: Dictionary, evaluator: Evaluator, matchers: Mapping[int, Matcher]
+    ) -> None:
+        self._compiled = compiled
+        self._dictionary = dictionary
+        self._evaluator = evaluator
+        self._matchers = matchers
+        self._folded: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._generation = dictionary.generation
+        self.graphs = KeptGraphs()
+
+    def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
+        """See `automata.program.Host`."""
+        named = {self._name(reference): column for reference, column in columns.items() if reference != EVENT}
+        expression = self._compiled.conditions[condition]
+        if EVENT not in columns:
+            held: Mask = self._evaluator.holds(expression, named, rows)
+            return held
+        batch, event_of_row = self.graphs.take(columns[EVENT])
+        matcher = self._matchers[self._compiled.program.conditions[condition].symbol]
+
+        def exists(node: Exists, bindings: Mapping[str, Ids], count: int) -> Mask:
+            return matcher.exists(batch, event_of_row, node, bindings, count)
+
+        seen: Mask = self._evaluator.holds(expression, named, rows, exists)
+        return seen
+
+    def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
+        """See `automata.program.Host`."""
+        if self._generation != self._dictionary.generation or len(self._folded) > _FOLDS_MAX:
+            self._folded.clear()
+            self._generation = self._dictionary.generation
+        result = np.empty(len(offsets) - 1, dtype=np.int64)
+        borders, values = offsets.tolist(), ids.tolist()
+        for row in range(len(result)):
+            key = (value.fold, tuple(values[borders[row] : borders[row + 1]]))
+            if key not in self._folded:
+                self._folded[key] = fold(self._compiled.folds[value.fold], key[1], self._dictionary)
+            result[row] = self._folded[key]
+        return result
+
+    def _name(self, reference: Reference) -> str:
+        node = self._compiled.nodes[reference]
+        return node.name if isinstance(node, Variable) else column_name(node)

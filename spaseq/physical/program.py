@@ -1,0 +1,111 @@
+"""From a query's meaning to a program for an evaluator: names become numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from automata.program import Condition, FoldValue, IterationValue, Program, Reference, Symbol
+from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Variable
+from sparql_gpm.scope import expression_variables, has_exists
+from spaseq.algebra.build import plain_nodes
+from spaseq.algebra.nodes import TemporalQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A program with what its numbers stand for.
+
+    conditions  the expression of each condition
+    folds       the aggregate of each `FoldValue.fold`
+    outputs     the expression nodes whose values the matches carry, in the order of `Program.outputs`
+    nodes       reference → the variable, iteration or aggregate it stands for
+    """
+
+    program: Program
+    conditions: tuple[Expression, ...]
+    folds: tuple[Aggregate, ...]
+    outputs: tuple[Iteration | Aggregate, ...]
+    nodes: dict[Reference, Variable | Iteration | Aggregate]
+
+
+def compile_program(query: TemporalQuery) -> Compiled:
+    """The program of a query, the same for every evaluator."""
+    numbering = _Numbering(query.variables)
+    symbols = tuple(
+        Symbol(
+            pattern.name,
+            frozenset(numbering.variables[name] for name in pattern.variables),
+            frozenset(numbering.variables[name] for name in pattern.certain),
+            frozenset(pattern.streams),
+        )
+        for pattern in query.patterns
+    )
+    expressions = [(symbol, e) for symbol, pattern in enumerate(query.patterns) for e in pattern.conditions]
+    conditions = tuple(
+        Condition(symbol, numbering.references(expression), has_exists(expression))
+        for symbol, expression in expressions
+    )
+    outputs = tuple(dict.fromkeys(node for e in _projected(query) for node in _iterated(e)))
+    program = Program(
+        query.sequence,
+        symbols,
+        len(numbering.variables),
+        conditions,
+        query.window,
+        tuple(numbering.variables[name] for name in query.partition),
+        query.selector,
+        query.skip,
+        tuple(numbering.iterated(node) for node in outputs),
+        len(query.streams),
+    )
+    folds = tuple(numbering.folds)
+    return Compiled(program, tuple(e for _, e in expressions), folds, outputs, numbering.nodes)
+
+
+class _Numbering:
+    """Gives numbers to variables and aggregates."""
+
+    def __init__(self, variables: tuple[str, ...]) -> None:
+        self.variables = {name: number for number, name in enumerate(variables)}
+        self.folds: dict[Aggregate, int] = {}
+        self.nodes: dict[Reference, Variable | Iteration | Aggregate] = {}
+
+    def references(self, expression: Expression) -> tuple[Reference, ...]:
+        """What an expression reads, each once; variables that no step binds are left out: they stay unbound."""
+        found: dict[Reference, None] = {}
+        for node in plain_nodes(expression):
+            match node:
+                case Variable(name) if name in self.variables:
+                    found[self._plain(name)] = None
+                case Iteration() | Aggregate():
+                    found[self.iterated(node)] = None
+                case Exists():
+                    found |= {self._plain(n): None for n in sorted(expression_variables(node)) if n in self.variables}
+        return tuple(found)
+
+    def iterated(self, node: Iteration | Aggregate) -> IterationValue | FoldValue:
+        """The reference for a value made of iterations."""
+        reference: IterationValue | FoldValue
+        if isinstance(node, Iteration):
+            reference = IterationValue(node.name, self.variables[node.variable])
+        else:
+            assert isinstance(node.argument, Variable), node
+            number = self.folds.setdefault(node, len(self.folds))
+            reference = FoldValue(number, self.variables[node.argument.name])
+        self.nodes[reference] = node
+        return reference
+
+    def _plain(self, name: str) -> int:
+        number = self.variables[name]
+        self.nodes[number] = Variable(name)
+        return number
+
+
+def _projected(query: TemporalQuery) -> Iterable[Expression]:
+    yield from (column.expression for column in query.columns)
+    yield from (triple.object for triple in query.template or () if triple.object is not None)
+
+
+def _iterated(expression: Expression) -> list[Iteration | Aggregate]:
+    return [node for node in plain_nodes(expression) if isinstance(node, Iteration | Aggregate)]

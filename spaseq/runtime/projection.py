@@ -1,0 +1,152 @@
+"""From matches to rows: values of columns, the constructed graph, the names of events, DISTINCT and LIMIT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from automata.program import UNBOUND, Ids, Match
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator, column_name
+from sparql_gpm.pattern import Expression, Node, Variable
+from sparql_gpm.terms import IRI, BlankNode, Literal, Term, to_ntriples
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.lang.ast import TemplateTriple
+from spaseq.physical.program import Compiled
+from spaseq.runtime.rows import Row, RowTriple
+
+
+class Projector:
+    """Rows of one query, in report order."""
+
+    def __init__(self, query: TemporalQuery, compiled: Compiled, dictionary: Dictionary, evaluator: Evaluator) -> None:
+        self._query = query
+        self._compiled = compiled
+        self._dictionary = dictionary
+        self._evaluator = evaluator
+        self._graphs = 0
+        self._reported: dict[tuple[int, int], int] = {}
+        self._projected: dict[tuple[int, int], set[tuple[str, ...]]] = {}
+
+    def rows(self, matches: Sequence[Match], names: Mapping[int, str]) -> list[Row]:
+        """The rows of matches that come in report order; `names` are the graph names of events by position."""
+        if not matches:
+            return []
+        values = self._values(matches)
+        table = np.column_stack(list(values.values())).tolist() if values else [[] for _ in matches]
+        ordered = self._tie_break(matches, [tuple(map(self._text, row)) for row in table])
+        rows = []
+        for number in ordered:
+            match = matches[number]
+            if self._admit(match, tuple(map(self._text, table[number]))):
+                rows.append(self._row(match, dict(zip(values, table[number], strict=True)), names))
+        return rows
+
+    def forget(self, before: int) -> None:
+        """No match to come has its last event before this position."""
+        for memory in (self._reported, self._projected):
+            for key in [key for key in memory if key[1] < before]:
+                del memory[key]
+
+    def _values(self, matches: Sequence[Match]) -> dict[str, Ids]:
+        """The id of each column, or of each value that the template needs, in each match."""
+        columns: dict[str, Ids] = {
+            name: np.array([match.registers[number] for match in matches], dtype=np.int64)
+            for number, name in enumerate(self._query.variables)
+        }
+        for number, node in enumerate(self._compiled.outputs):
+            columns[column_name(node)] = np.array([match.outputs[number] for match in matches], dtype=np.int64)
+        return {
+            name: self._evaluator.evaluate(expression, columns, len(matches))
+            for name, expression in self._expressions()
+        }
+
+    def _expressions(self) -> list[tuple[str, Expression]]:
+        if self._query.template is None:
+            return [(column.name, column.expression) for column in self._query.columns]
+        found: dict[str, Expression] = {}
+        for triple in self._query.template:
+            nodes = (triple.pattern.subject, triple.pattern.predicate, triple.pattern.object)
+            found |= {n.name: n for n in nodes if isinstance(n, Variable) and not n.name.startswith("_:")}
+            if triple.object is not None:
+                found[_object_key(triple)] = triple.object
+        return list(found.items())
+
+    def _tie_break(self, matches: Sequence[Match], texts: Sequence[tuple[str, ...]]) -> list[int]:
+        """The order of the matches, with equal ones put in the order of their projected values."""
+        ordered = list(range(len(matches)))
+        begin = 0
+        while begin < len(ordered):
+            end = begin + 1
+            while end < len(ordered) and _same_events(matches[begin], matches[end]):
+                end += 1
+            if end - begin > 1:
+                ordered[begin:end] = sorted(ordered[begin:end], key=texts.__getitem__)
+            begin = end
+        return ordered
+
+    def _admit(self, match: Match, texts: tuple[str, ...]) -> bool:
+        """DISTINCT and LIMIT, per triggering event and partition (LANGUAGE 3.4)."""
+        trigger = match.partition, match.last
+        if self._query.distinct:
+            seen = self._projected.setdefault(trigger, set())
+            if texts in seen:
+                return False
+            seen.add(texts)
+        if self._query.limit is not None:
+            count = self._reported.get(trigger, 0)
+            self._reported[trigger] = count + 1
+            return count < self._query.limit
+        return True
+
+    def _row(self, match: Match, values: Mapping[str, int], names: Mapping[int, str]) -> Row:
+        events = self._events(match, names)
+        if self._query.template is None:
+            bound = tuple((name, self._dictionary.term(i)) for name, i in values.items() if i != UNBOUND)
+            return Row(self._query.name, match.time, match.start, bound, events)
+        graph = f"urn:derived:{self._query.name}:{self._graphs}"
+        self._graphs += 1
+        triples = self._triples(self._query.template, values, graph)
+        return Row(self._query.name, match.time, match.start, (), events, graph, triples)
+
+    def _events(self, match: Match, names: Mapping[int, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        by_step: dict[int, list[str]] = {}
+        for symbol, position, _ in match.entries:
+            by_step.setdefault(symbol, []).append(names[position])
+        return tuple((self._query.patterns[symbol].name, tuple(by_step[symbol])) for symbol in sorted(by_step))
+
+    def _triples(
+        self, template: tuple[TemplateTriple, ...], values: Mapping[str, int], graph: str
+    ) -> tuple[RowTriple, ...]:
+        """The template's triples that are RDF once the values are in; blank nodes are fresh in every graph."""
+        found: dict[RowTriple, None] = {}
+        for triple in template:
+            subject = self._node(triple.pattern.subject, values, graph)
+            predicate = self._node(triple.pattern.predicate, values, graph)
+            computed = None if triple.object is None else Variable(_object_key(triple))
+            target = self._node(computed or triple.pattern.object, values, graph)
+            if isinstance(subject, IRI | BlankNode) and isinstance(predicate, IRI) and target is not None:
+                found[(subject, predicate, target)] = None
+        return tuple(found)
+
+    def _node(self, node: Node, values: Mapping[str, int], graph: str) -> Term | None:
+        match node:
+            case Variable(name) if name.startswith("_:"):
+                return BlankNode(f"{graph.replace(':', '-')}-{name[2:]}")
+            case Variable(name):
+                return self._dictionary.term(values[name]) if values[name] != UNBOUND else None
+            case IRI() | BlankNode() | Literal():
+                return node
+
+    def _text(self, identifier: int) -> str:
+        return "" if identifier == UNBOUND else to_ntriples(self._dictionary.term(identifier))
+
+
+def _object_key(triple: TemplateTriple) -> str:
+    """A name for a computed object that no variable has."""
+    return f" {triple.object}"
+
+
+def _same_events(one: Match, other: Match) -> bool:
+    return one.last == other.last and [e[:2] for e in one.entries] == [e[:2] for e in other.entries]

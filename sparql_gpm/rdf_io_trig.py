@@ -103,7 +103,7 @@ class TriGReader:
                 self._row(subject, predicate, object_)
         if foreign:
             what = "a triple" if foreign == 1 else f"{foreign} triples"
-            reason = f"{what} in the default graph that state no timestamp"
+            reason = f"{what} in the default graph that {'is' if foreign == 1 else 'are'} no timestamp"
             self._builder.report(unit.line, unit.column, reason, unit.text, "default graph")
         elif not quads and (key := self._label(unit)):
             self._enter(key, unit)

@@ -229,7 +229,7 @@ class Dripping:
 @pytest.mark.parametrize("batch_events", [1, 2, 100])
 def test_terms_released_between_batches_are_interned_again(rdf_format: str, step: int, batch_events: int) -> None:
     def block(i: int) -> str:
-        lines = [f'_:b <urn:p1> "{i % 3}"', f"<urn:s> <urn:q1> _:b"]
+        lines = [f'_:b <urn:p1> "{i % 3}"', "<urn:s> <urn:q1> _:b"]
         if rdf_format == "nquads":
             return "".join(f"{line} <urn:e{i}> .\n" for line in lines) + stamp(f"<urn:e{i}>", i)
         return f"<urn:e{i}> {{ {' . '.join(lines)} . }}\n" + stamp(f"<urn:e{i}>", i)

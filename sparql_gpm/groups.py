@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -82,9 +83,8 @@ def aggregate_column(
     else:
         order = np.argsort(of_row, kind="stable")
     values = argument[order].tolist()
-    ends = np.cumsum(np.bincount(of_row, minlength=size)).tolist()
-    begins = [0, *ends[:-1]]
-    results = [fold(aggregate, values[begin:end], dictionary) for begin, end in zip(begins, ends, strict=True)]
+    bounds = [0, *np.cumsum(np.bincount(of_row, minlength=size)).tolist()]
+    results = [fold(aggregate, values[begin:end], dictionary) for begin, end in itertools.pairwise(bounds)]
     return np.array(results, dtype=np.int64)
 
 

@@ -85,6 +85,12 @@ def exists_in(expression: Expression) -> tuple[Exists, ...]:
     return tuple(part for part in parts_of(expression) if isinstance(part, Exists))
 
 
+def needed_variables(expression: Expression) -> frozenset[str]:
+    """Every variable whose value it needs, the hidden ones included that stand for aggregates."""
+    hidden = (part.name for part in parts_of(expression) if isinstance(part, Variable))
+    return frozenset(expression_variables(expression)).union(hidden)
+
+
 def is_volatile(expression: Expression) -> bool:
     """Whether equal bindings may give different values."""
     return any(isinstance(part, Call) and part.name in VOLATILE for part in parts_of(expression))

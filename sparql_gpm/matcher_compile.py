@@ -12,7 +12,14 @@ from sparql_gpm.bgp import PathScan, Scan, Slot, TriplePattern
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator
-from sparql_gpm.matcher_analysis import all_variables, exists_in, is_ordered, is_static, is_volatile
+from sparql_gpm.matcher_analysis import (
+    all_variables,
+    exists_in,
+    is_ordered,
+    is_static,
+    is_volatile,
+    needed_variables,
+)
 from sparql_gpm.matcher_expressions import CompiledExpression, ExistsTest, Operator
 from sparql_gpm.matcher_operators import (
     ConstantOperator,
@@ -140,13 +147,18 @@ class Compiler:
                 assert_never(pattern)
 
     def _join(self, pattern: BGP | Join | Filter) -> Operator:
-        inputs = _Inputs()
-        if isinstance(pattern, Filter) and not isinstance(pattern.inner, BGP | Join | Filter):
-            conditions = tuple(self._expression(c) for c in conjuncts(pattern.condition))
-            return FilterOperator(self._operator(pattern.inner), conditions)
-        self._collect(pattern, pattern, inputs)
-        dearest_last = sorted(inputs.conditions, key=lambda condition: len(condition.tests))
-        return JoinOperator(tuple(inputs.scans), tuple(inputs.others), tuple(dearest_last))
+        conditions: list[CompiledExpression] = []
+        core: Pattern = pattern
+        while isinstance(core, Filter):
+            conditions.extend(self._expression(c) for c in conjuncts(core.condition))
+            core = core.inner
+        inputs = _Inputs(conditions=conditions)
+        if isinstance(core, BGP | Join):
+            self._collect(core, core, inputs)
+        dearest_last = tuple(sorted(inputs.conditions, key=lambda condition: len(condition.tests)))
+        if not isinstance(core, BGP | Join):
+            return FilterOperator(self._operator(core), dearest_last)
+        return JoinOperator(tuple(inputs.scans), tuple(inputs.others), dearest_last)
 
     def _collect(self, pattern: Pattern, whole: Pattern, inputs: _Inputs) -> None:
         """Flattens joins; a filter below one joins in if the others cannot change what it sees."""
@@ -163,8 +175,6 @@ class Compiler:
                 inputs.others.append(self._operator(pattern))
 
     def _may_float(self, condition: Expression, at: Filter, whole: Pattern) -> bool:
-        if at is whole:
-            return True
         used = frozenset(expression_variables(condition))
         return not is_static(at) and not (used & in_scope(whole)) - certain(at.inner)
 
@@ -180,7 +190,7 @@ class Compiler:
 
     def _expression(self, expression: Expression) -> CompiledExpression:
         tests = {exists: self.exists(exists) for exists in exists_in(expression)}
-        variables = frozenset(expression_variables(expression))
+        variables = needed_variables(expression)
         return CompiledExpression(expression, variables, tests, is_volatile(expression), self.evaluator)
 
     def _graph(self, pattern: Graph) -> Operator:

@@ -169,8 +169,9 @@ def test_a_pattern_that_asks_knowledge_bases_cannot_be_compiled_without_any() ->
 
 def test_a_variable_that_a_subquery_does_not_select_is_another_one() -> None:
     engine = Engine({})
+    outer = BGP((Triple(Variable("x"), Q, Variable("z")),))
     hidden = Project(BGP((Triple(Variable("x"), P, Variable("y")),)), ("y",))
-    matcher = engine.compile(Filter(Exists(hidden, negated=False), BGP((Triple(Variable("x"), Q, Variable("z")),))))
+    matcher = engine.compile(Filter(Exists(Join(outer, hidden), negated=False), outer))
     batch = batch_of([frozenset({(A, Q, A), (B, P, B)})], engine.dictionary)
     assert len(matcher.match(batch)) == 1
 

@@ -10,15 +10,15 @@ from hypothesis.strategies import DrawFn
 
 from tests.strategies_sequence import Dice, SequenceText, Use
 
-TYPES = ("A", "B", "C")
+TYPES = (("A", 3), ("B", 2), ("C", 1))
 WINDOWS = (
-    ("WITHIN 100 SECONDS", 6),
+    ("WITHIN 100 SECONDS", 7),
     ("WITHIN 10 SECONDS", 2),
-    ("WITHIN 4 SECONDS SLIDING", 2),
-    ("WITHIN 8 SECONDS SLIDING", 2),
-    ('WITHIN 6 SECONDS STARTING AT "2026-01-01T00:00:02Z"', 1),
+    ("WITHIN 5 SECONDS SLIDING", 2),
+    ("WITHIN 8 SECONDS SLIDING", 3),
+    ('WITHIN 8 SECONDS STARTING AT "2026-01-01T00:00:01Z"', 1),
     ("WITHIN 6 EVENTS", 1),
-    ("WITHIN 5 EVENTS SLIDING", 2),
+    ("WITHIN 6 EVENTS SLIDING", 2),
     ("WITHIN 5 EVENTS STARTING AT 1", 1),
 )
 
@@ -76,15 +76,15 @@ class QueryText:
 
     def define(self, step: StepText) -> str:
         """DEFINE GPM … ON … { … } with a filter or a condition at times."""
-        kind = self.dice.weighted([(f"a :{self.dice.pick(*TYPES)}", 8), (":q 1", 1)])
+        kind = ":q 1" if self.dice.chance(12) else f"a :{self.dice.weighted(TYPES)}"
         triples = f"?s{step.name} {kind}"
         triples += " ; :k ?k" if step.binds_key else ""
         triples += f" ; :v {step.value}" if step.value else ""
         body = f"{triples} ." + (f" OPTIONAL {{ ?s{step.name} :n {step.optional} }}" if step.optional else "")
-        for _ in range(self.dice.weighted([("0", 4), ("1", 5), ("2", 1)]).count("1")):
+        for _ in range(self.dice.weighted([("0", 5), ("1", 4), ("11", 1)]).count("1")):
             condition = self.condition(step)
             body += f" FILTER({condition})" if condition else ""
-        on = self.dice.weighted([("S1", 3), ("S2", 2), ("S1, S2", 2)]) if self.streams == 2 else "S1"
+        on = self.dice.weighted([("S1, S2", 5), ("S1", 4), ("S2", 1)]) if self.streams == 2 else "S1"
         return f"DEFINE GPM {step.name} ON {on} {{ {body} }}"
 
     def condition(self, step: StepText) -> str | None:
@@ -102,10 +102,10 @@ class QueryText:
         if kind == "aggregate" and repeated:
             return self.aggregate(self.dice.pick(*repeated))
         if kind == "exists" and others:
-            return f"{self.dice.pick('EXISTS', 'NOT EXISTS')} {{ ?z :v {self.dice.pick(*others)} }}"
+            return f"{self.dice.pick('NOT EXISTS', 'NOT EXISTS', 'EXISTS')} {{ ?z :v {self.dice.pick(*others)} }}"
         if kind != "own" and others:
             return self.across(own or str(self.dice.number(0, 3)), self.dice.pick(*others))
-        return f"{own} {self.dice.pick('<=', '>=', '!=')} {self.dice.number(0, 3)}" if own else None
+        return f"{own} {self.dice.pick('<=', '!=')} {self.dice.number(1, 3)}" if own else None
 
     def across(self, own: str, other: str) -> str:
         """A comparison with another step's variable, with SPARQL's treatment of errors at times."""

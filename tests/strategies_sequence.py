@@ -67,22 +67,27 @@ class SequenceText:
 
     def whole(self) -> str:
         """The text between the parentheses of SEQ( )."""
-        return self.sequence(self.dice.number(1, 4), ((), None), depth=0).text
+        size = int(self.dice.weighted([("2", 5), ("1", 2), ("3", 4), ("4", 1)]))
+        return self.sequence(size, ((), None), depth=0).text
 
     def sequence(self, size: int, context: Context, depth: int, ends: bool = True) -> Item:
         """Items and operators; one item at least cannot be left out, without `ends` the outer ones neither."""
         anchor = self.dice.number(0, size - 1)
         items: list[Item] = []
-        text = ""
+        text, loose = "", False
         for index in range(size):
             fixed = index == anchor or (not ends and index in (0, size - 1))
             item = self.mandatory(context, depth) if fixed or self.full() else self.anything(context, depth)
             if items:
-                loose = item.has_all or items[-1].has_all
-                operator = ":" if loose else self.dice.weighted([(";", 4), (":", 4), (",", 2)])
+                loose = loose or item.has_all
+                operator = ":" if loose else self.dice.weighted([(";", 4), (":", 5), (",", 1)])
                 text += f" {operator} "
             text += item.text
+            # an ALL( ) is also next to what follows items that may be left out
+            loose = item.has_all or (loose and not fixed)
             items.append(item)
+            if item.has_all and index >= anchor and self.dice.chance(60):
+                break
         return Item(text, items[0].has_all or items[-1].has_all)
 
     def full(self) -> bool:
@@ -116,7 +121,9 @@ class SequenceText:
         """`A?`, `A*`, `A{0,2}`, or an optional group."""
         match self.dice.pick("step", "step", "star", "group"):
             case "star":
-                return Item(f"{self.step(self.within(context))}{self.contiguity()}{self.dice.pick('{0,2}', '*')}")
+                bound = self.dice.pick("{0,2}", "*") if self.unbounded == 0 else "{0,2}"
+                self.unbounded += bound == "*"
+                return Item(f"{self.step(self.within(context))}{self.contiguity()}{bound}")
             case "group" if depth == 0:
                 return Item(f"({self.sequence(2, context, depth + 1, ends=False).text})?")
         return Item(f"{self.step(context)}?")
@@ -160,12 +167,11 @@ class SequenceText:
         """`ALL(A, B)` with a SEQ or a repetition as a member at times."""
         repeated = self.dice.chance(15)
         inside = self.within(context) if repeated else context
-        first = self.step(inside)
+        longer, looping = self.dice.chance(30), self.dice.chance(20)
+        first = f"{self.step(self.within(inside))};{{1,2}}" if looping else self.step(inside)
         second = self.step(inside)
-        if self.dice.chance(30):
+        if longer:
             second = f"SEQ({second} {self.dice.pick(';', ':', ',')} {self.step(inside)})"
-        elif self.dice.chance(20):
-            first = f"{self.step(self.within(inside))};{{1,2}}"
         return Item(f"ALL({first}, {second}){':{1,2}' if repeated else ''}", has_all=True)
 
     # --- parts ------------------------------------------------------------------------------------

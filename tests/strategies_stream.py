@@ -25,9 +25,9 @@ def streams(draw: DrawFn, least: int = 4, most: int = 12) -> dict[str, Arrivals]
     dice = Dice(draw)
     second: dict[str, list[tuple[int, str, Triples]]] = {"S1": [], "S2": []}
     time = ORIGIN
-    for number in range(dice.number(least, most)):
-        time += int(dice.weighted([("1", 6), ("0", 2), ("2", 1), ("4", 1)])) * SECOND
-        stream = "S2" if dice.chance(25) else "S1"
+    for number in range(max(dice.number(least, most), dice.number(least, most))):
+        time += int(dice.weighted([("1", 8), ("0", 3), ("2", 1), ("4", 1)])) * SECOND
+        stream = "S2" if dice.chance(30) else "S1"
         second[stream].append((time, f"urn:e{number}", _graph(dice, number)))
     return {name: tuple(events) for name, events in second.items()}
 
@@ -44,7 +44,7 @@ def _graph(dice: Dice, number: int) -> Triples:
 
 def _thing(dice: Dice, number: int, which: int) -> list[tuple[Term, Term, Term]]:
     subject: Term = BlankNode(f"b{number}.{which}") if dice.chance(30) else IRI(f"{EX}s{dice.number(0, 2)}")
-    triples: list[tuple[Term, Term, Term]] = [(subject, IRI(RDF + "type"), IRI(EX + dice.pick(*TYPES)))]
+    triples: list[tuple[Term, Term, Term]] = [(subject, IRI(RDF + "type"), IRI(EX + dice.weighted(TYPES)))]
     if not dice.chance(5):
         triples.append((subject, IRI(EX + "k"), IRI(EX + dice.weighted([("x", 3), ("y", 1)]))))
     if not dice.chance(5):

@@ -8,7 +8,7 @@ from sparql_gpm.terms import BlankNode, Term
 from spaseq.lang import ast
 from tests.reference.output import Row, rows
 from tests.reference.stream import Arrivals, Triples, merge, punctual
-from tests.reference.whole import matches, select, skip
+from tests.reference.whole import matches, select
 from tests.reference.world import partitions, whole_world
 
 __all__ = ["Arrivals", "Row", "derive", "evaluate", "evaluate_all", "late_events"]
@@ -28,7 +28,7 @@ def evaluate(
     declared = {stream.name: streams.get(stream.name, ()) for stream in query.streams}
     named = {iri: frozenset(triples) for iri, triples in (kb or {}).items()}
     world = whole_world(query, merge(declared, max_delay_ns), named)
-    keyed = [keyed for part in partitions(world) for keyed in rows(part, skip(part, select(part, matches(part))))]
+    keyed = [keyed for part in partitions(world) for keyed in rows(part, select(part, matches(part)))]
     return [row for _, _, row in sorted(keyed, key=lambda found: found[0])]
 
 

@@ -11,7 +11,7 @@ from spaseq.lang import ast
 from tests.reference.expression import Scope, value_or_none
 from tests.reference.shape import names
 from tests.reference.view import scope_of
-from tests.reference.whole import Match
+from tests.reference.whole import Match, skip
 from tests.reference.world import World
 
 
@@ -39,13 +39,19 @@ Keyed = tuple[tuple[object, ...], Match, Row]
 """(output order, match, its row)."""
 
 
-def rows(world: World, kept: Sequence[Match]) -> list[Keyed]:
-    """The rows of one partition in output order: projection, then DISTINCT, then LIMIT."""
-    ordered = sorted((_keyed(world, match) for match in kept), key=lambda keyed: keyed[0])
+def rows(world: World, selected: Sequence[Match]) -> list[Keyed]:
+    """The rows of one partition in output order: AFTER MATCH, then projection, DISTINCT, LIMIT.
+
+    The projected values are part of the order in which AFTER MATCH walks the matches, so they come first here.
+    """
+    ordered = sorted((_keyed(world, match) for match in selected), key=lambda keyed: keyed[0])
+    kept = {id(match) for match in skip(world, [match for _, match, _ in ordered])}
     limit, distinct = world.query.limit, world.query.distinct
     reported: list[Keyed] = []
     for keyed in ordered:
         _, match, row = keyed
+        if id(match) not in kept:
+            continue
         same = [other for _, earlier, other in reported if earlier.positions[-1] == match.positions[-1]]
         if distinct and any(other.bindings == row.bindings for other in same):
             continue

@@ -21,7 +21,7 @@ Moment = tuple[float, int, int | Fraction]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match with its positions in the merged order, ascending; `order` is 3.5's order but for the projection."""
+    """A match with its positions in the merged order, ascending; `order` is 3.5's order up to the projected values."""
 
     entries: Entries
     positions: tuple[int, ...]
@@ -33,7 +33,7 @@ _Forbids = Callable[[Match, Match], bool]
 
 
 def matches(world: World) -> list[Match]:
-    """Every match of one partition, in output order; reached in two ways it is one."""
+    """Every match of one partition; reached in two ways it is one."""
     search = Search(world, world.frame.holds)
     found: dict[object, Match] = {}
     for run in search.matches(world.root, Run(()), ()):
@@ -42,7 +42,7 @@ def matches(world: World) -> list[Match]:
         other = found.get(identity)
         if other is None or (match.moment, _paths(match)) < (other.moment, _paths(other)):
             found[identity] = match
-    return sorted(found.values(), key=lambda match: match.order)
+    return list(found.values())
 
 
 def _paths(match: Match) -> tuple[object, ...]:

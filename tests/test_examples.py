@@ -41,7 +41,7 @@ def generate(example: str, folder: Path, *, events: int = EVENTS, file_format: s
 
 
 def run_query(query: str, streams: Mapping[str, Path], kb: Mapping[str, Path]) -> list[Expected]:
-    command = [sys.executable, "-c", "from spaseq.cli import main; main()", "run", str(EXAMPLES / query)]
+    command = [sys.executable, "-m", "spaseq.cli", "run", str(EXAMPLES / query)]
     command += [f"--stream={name}={path}" for name, path in streams.items()]
     command += [f"--kb={iri}={path}" for iri, path in kb.items()]
     done = subprocess.run([*command, "--format=ndjson"], capture_output=True, text=True, encoding="utf-8", check=False)

@@ -17,7 +17,6 @@ if __package__ in (None, ""):  # run as a script: the folder above examples/ hol
 from examples.event_files import Clock, Event, Example, integer, main
 
 NS = "http://smartgrid.org/ns#"
-EVENT = "http://smartgrid.org/event/"
 CITIES = ("Paris", "Lyon", "Saint-Étienne")
 LOCATIONS = 12
 HOUSES_PER_LOCATION = 8
@@ -62,7 +61,7 @@ def events(rng: random.Random) -> Iterator[Event]:
     def event(stream: str, time_ms: int, triples: tuple[str, ...]) -> Event:
         nonlocal number
         number += 1
-        return Event(stream, time_ms, f"{EVENT}{stream}/{number}", triples)
+        return Event(stream, time_ms, f"urn:{stream}:{number}", triples)
 
     def storage(time_ms: int, location: int) -> Event:
         fare = base_fare(clock.hour) + int(chance() * 14) - 4

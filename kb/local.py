@@ -116,7 +116,10 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _append(
-    quads: Iterator[pyoxigraph.Quad], path: Path, dictionary: Dictionary, columns: tuple[list[int], list[int], list[int]]
+    quads: Iterator[pyoxigraph.Quad],
+    path: Path,
+    dictionary: Dictionary,
+    columns: tuple[list[int], list[int], list[int]],
 ) -> None:
     """Adds the ids of every quad's triple; each distinct term is translated once."""
     scope = f"kb{next(_files_read)}"

@@ -17,7 +17,6 @@ from sparql_gpm.pattern import Pattern, Service, Variable
 from sparql_gpm.relation import UNIT, Relation, constant, union
 from sparql_gpm.relation_join import join
 
-
 _NO_FRAMES = np.zeros(0, dtype=np.int64)
 
 

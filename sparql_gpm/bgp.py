@@ -108,7 +108,7 @@ def _named(events: Ids, slots: Sequence[tuple[Slot, Ids]]) -> Relation:
             equal = columns[slot] == column
             same = equal if same is None else same & equal
         columns.setdefault(slot, column)
-    relation = Relation(len(events), events, columns)
+    relation = Relation(len(events), events, columns, frozenset(columns))
     return relation if same is None else relation.take(same)
 
 
@@ -177,9 +177,5 @@ def _cost(relation: Relation, current: Relation) -> tuple[bool, bool, int]:
 
 def _settled(condition: Condition, left: Relation, right: Relation, waiting: Sequence[Relation]) -> bool:
     """Whether no relation that still waits can bind what the condition needs, once left and right are joined."""
-    for variable in condition.variables:
-        if any(variable in relation.columns for relation in waiting):
-            sides = [side.columns[variable] for side in (left, right) if variable in side.columns]
-            if not any(column.all() for column in sides):
-                return False
-    return True
+    open_ones = [v for v in condition.variables if any(v in relation.columns for relation in waiting)]
+    return all(any(v in side.columns and side.binds(v) for side in (left, right)) for v in open_ones)

@@ -1,7 +1,7 @@
 """Graph patterns over batches of events: the solutions of one pattern in every event at once.
 
-    matcher = compile_pattern(parse_group(text, prefixes, base).pattern, dictionary, evaluator)
-    solutions = matcher.match(batch)            # a set of solution mappings per event, as columns of ids
+matcher = compile_pattern(parse_group(text, prefixes, base).pattern, dictionary, evaluator)
+solutions = matcher.match(batch)            # a set of solution mappings per event, as columns of ids
 """
 
 from __future__ import annotations

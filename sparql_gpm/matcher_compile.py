@@ -75,11 +75,15 @@ from sparql_gpm.terms import IRI
 
 @dataclass(slots=True)
 class _Inputs:
-    """What an n-ary join is made of, while it is collected."""
+    """What an n-ary join is made of, while it is collected.
+
+    labels      blank nodes of the scans: in another basic graph pattern the same label is another variable
+    """
 
     scans: list[TriplePattern] = field(default_factory=list)
     others: list[Operator] = field(default_factory=list)
     conditions: list[CompiledExpression] = field(default_factory=list)
+    labels: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +167,9 @@ class Compiler:
     def _collect(self, pattern: Pattern, whole: Pattern, inputs: _Inputs) -> None:
         """Flattens joins; a filter below one joins in if the others cannot change what it sees."""
         match pattern:
-            case BGP(triples):
+            case BGP(triples) if inputs.labels.isdisjoint(labels := _labels(pattern)):
                 inputs.scans.extend(self._scan(triple) for triple in triples)
+                inputs.labels |= labels
             case Join(left, right):
                 self._collect(left, whole, inputs)
                 self._collect(right, whole, inputs)
@@ -226,6 +231,11 @@ def _sides(pattern: Pattern) -> Iterator[Pattern]:
         yield from _sides(pattern.right)
     else:
         yield pattern
+
+
+def _labels(pattern: BGP) -> set[str]:
+    nodes = [node for triple in pattern.triples for node in (triple.subject, triple.object)]
+    return {node.name for node in nodes if isinstance(node, Variable) and node.name.startswith("_:")}
 
 
 def _iris(path: Path) -> Iterator[IRI]:

@@ -96,7 +96,9 @@ def _modifier_title(pattern: Group | OrderBy | Project | Distinct | Slice) -> st
             by = ", ".join(f"?{name} = {expression_text(key)}" for name, key in keys) or "nothing"
             return f"group by {by}: " + ", ".join(expression_text(aggregate) for _, aggregate in aggregates)
         case OrderBy(_, keys):
-            return "order by " + ", ".join(expression_text(key) + " descending" * descending for key, descending in keys)
+            return "order by " + ", ".join(
+                expression_text(key) + " descending" * descending for key, descending in keys
+            )
         case Project(_, variables):
             return "project " + " ".join("?" + variable for variable in variables)
         case Distinct():
@@ -163,7 +165,9 @@ def path_text(path: Path) -> str:
         case Repeat(inner, at_least_one, unbounded):
             return f"({path_text(inner)}){'?' if not unbounded else '+' if at_least_one else '*'}"
         case NegatedSet(forward, backward):
-            return f"!({'|'.join([to_ntriples(iri) for iri in forward] + ['^' + to_ntriples(iri) for iri in backward])})"
+            return (
+                f"!({'|'.join([to_ntriples(iri) for iri in forward] + ['^' + to_ntriples(iri) for iri in backward])})"
+            )
         case _:
             assert_never(path)
 

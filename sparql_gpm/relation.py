@@ -37,11 +37,14 @@ class Relation:
     events      int64[size], the frame (usually the event) that a row belongs to; None: the rows hold in
                 every frame alike, as those of VALUES and of a knowledge base do
     columns     variable → int64[size]; UNBOUND where a row leaves it so; a missing one is unbound in all
+    bound       columns known to hold no UNBOUND; others may or may not
     """
 
     size: int
     events: Ids | None
     columns: Mapping[str, Ids]
+    bound: frozenset[str] = frozenset()
+    _binds: dict[str, bool] = field(default_factory=dict, repr=False)
     _indexes: dict[tuple[str, ...], Index] = field(default_factory=dict, repr=False)
     _parts: dict[tuple[str, ...], list[Part]] = field(default_factory=dict, repr=False)
 
@@ -55,11 +58,13 @@ class Relation:
                 return self
             rows = np.flatnonzero(rows)
         events = None if self.events is None else self.events[rows]
-        return Relation(len(rows), events, {name: column[rows] for name, column in self.columns.items()})
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Relation(len(rows), events, columns, self.bound)
 
     def project(self, variables: Iterable[str]) -> Relation:
         """Only these columns, where they exist; rows are neither lost nor merged."""
-        return Relation(self.size, self.events, {v: self.columns[v] for v in variables if v in self.columns})
+        kept = {v: self.columns[v] for v in variables if v in self.columns}
+        return Relation(self.size, self.events, kept, self.bound & kept.keys())
 
     def without(self, variables: Iterable[str]) -> Relation:
         """All columns but these."""
@@ -68,11 +73,19 @@ class Relation:
 
     def extend(self, variable: str, values: Ids) -> Relation:
         """With one more column, or with that column replaced."""
-        return Relation(self.size, self.events, {**self.columns, variable: values})
+        return Relation(self.size, self.events, {**self.columns, variable: values}, self.bound - {variable})
 
     def rekey(self, events: Ids) -> Relation:
         """The same rows in other frames."""
-        return Relation(self.size, events, self.columns)
+        return Relation(self.size, events, self.columns, self.bound)
+
+    def binds(self, variable: str) -> bool:
+        """Whether every row binds the variable of a column; looked up once and kept."""
+        if variable in self.bound:
+            return True
+        if variable not in self._binds:
+            self._binds[variable] = bool(self.columns[variable].all())
+        return self._binds[variable]
 
     def column(self, variable: str) -> Ids:
         """The variable's column, all UNBOUND if the relation has none."""

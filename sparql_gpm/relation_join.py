@@ -78,7 +78,7 @@ def minus(left: Relation, right: Relation) -> Relation:
 
 def _spans(left: Relation, right: Relation) -> Iterator[_Span]:
     shared = tuple(v for v in left.columns if v in right.columns)
-    loose = tuple(v for v in shared if not (left.columns[v].all() and right.columns[v].all()))
+    loose = tuple(v for v in shared if not (left.binds(v) and right.binds(v)))
     firm = [v for v in shared if v not in loose]
     for left_part in left.parts(loose) if loose else [Part(frozenset(), None, left)]:
         for right_part in right.parts(loose) if loose else [Part(frozenset(), None, right)]:
@@ -134,4 +134,4 @@ def _merge(span: _Span, left_rows: Ids | None, right_rows: Ids) -> Relation:
     events = left.events
     if events is None and right.events is not None:
         events = right.events[right_rows]
-    return Relation(len(right_rows), events, columns)
+    return Relation(len(right_rows), events, columns, left.bound | right.bound)

@@ -59,25 +59,30 @@ class _Digit:
     ranks       sorted values that the key so far is replaced by the rank of, or None to keep it
     high_max    largest value of the key so far, before the digit
     radix       one more than the column's largest value
+    first       the key so far is a column, so no probe is absent yet
     """
 
     ranks: Ids | None
     high_max: int
     radix: int
+    first: bool
 
     def append(self, high: Ids, low: Ids) -> Ids:
-        """The keys with this digit; rows with values never indexed get a key that none has."""
+        """The keys of probes with this digit; those with values never indexed get a key that none has."""
         present: Mask | None = None
         if self.ranks is not None:
             position = np.minimum(np.searchsorted(self.ranks, high), len(self.ranks) - 1)
             present = self.ranks[position] == high
             high = position
-        if len(high) and (high.max() > self.high_max or low.max() >= self.radix or high.min() < 0):
+        if len(high) and (high.max() > self.high_max or low.max() >= self.radix or self._any_absent(high)):
             fits = (high <= self.high_max) & (low < self.radix) & (high >= 0)
             present = fits if present is None else present & fits
         if present is None:
             return high * self.radix + low
         return np.where(present, np.where(present, high, 0) * self.radix + low, _ABSENT)
+
+    def _any_absent(self, high: Ids) -> bool:
+        return not self.first and bool(high.min() < 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +97,15 @@ class _Encoding:
         keys, digits = columns[0], []
         for column in columns[1:]:
             if len(keys) == 0:
-                digits.append(_Digit(None, 0, 1))
+                digits.append(_Digit(None, 0, 1, not digits))
                 continue
             radix, high_max, ranks = int(column.max()) + 1, int(keys.max()), None
             if (high_max + 1) * radix > _KEY_MAX:
-                ranks = np.unique(keys)
+                ranks, keys = np.unique(keys, return_inverse=True)
                 high_max = len(ranks) - 1
                 assert (high_max + 1) * radix <= _KEY_MAX, (high_max, radix)
-            digits.append(_Digit(ranks, high_max, radix))
-            keys = digits[-1].append(keys, column)
+            digits.append(_Digit(ranks, high_max, radix, not digits))
+            keys = keys * radix + column
         return _Encoding(tuple(digits)), keys
 
     def keys(self, columns: Sequence[Ids]) -> Ids:
@@ -128,10 +133,12 @@ class Index:
     def of(columns: Sequence[Ids]) -> Index:
         """The index over rows given by at least one column; O(n log n) unless they are sorted."""
         encoding, keys = _Encoding.of(columns)
-        order: Ids | None = None
-        if len(keys) > 1 and not np.all(keys[1:] >= keys[:-1]):
-            order = np.argsort(keys, kind="stable")
-            keys = keys[order]
+        if len(keys) < 2 or np.all(keys[1:] > keys[:-1]):
+            return Index(encoding, keys, None, unique=True)
+        if np.all(keys[1:] >= keys[:-1]):
+            return Index(encoding, keys, None, unique=False)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
         return Index(encoding, keys, order, bool(np.all(keys[1:] > keys[:-1])))
 
     def find(self, columns: Sequence[Ids]) -> tuple[Ids, Ids]:

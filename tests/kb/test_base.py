@@ -45,7 +45,11 @@ class Setting:
 
     def texts(self, column: Ids) -> list[str]:
         terms = (self.dictionary.term(i) for i in column.tolist())
-        return [t.lexical if isinstance(t, Literal) else t.value.rsplit("/", 1)[1] for t in terms if isinstance(t, IRI | Literal)]
+        return [
+            t.lexical if isinstance(t, Literal) else t.value.rsplit("/", 1)[1]
+            for t in terms
+            if isinstance(t, IRI | Literal)
+        ]
 
 
 @pytest.fixture
@@ -79,8 +83,10 @@ def test_two_knowledge_bases_join_each_other_through_the_event(setting: Setting)
 
 
 def test_a_knowledge_base_that_was_not_supplied_is_named_before_anything_runs(setting: Setting) -> None:
-    with pytest.raises(KnowledgeBaseError, match="http://kb.example/none: .* was not supplied .*cities"):
-        compile_pattern(Graph(IRI("http://kb.example/none"), BGP(())), setting.dictionary, setting.evaluator, setting.kbs)
+    with pytest.raises(KnowledgeBaseError, match=r"http://kb\.example/none: .* was not supplied .*cities"):
+        compile_pattern(
+            Graph(IRI("http://kb.example/none"), BGP(())), setting.dictionary, setting.evaluator, setting.kbs
+        )
 
 
 def test_an_endpoint_is_refused_unless_the_query_says_silent(setting: Setting) -> None:

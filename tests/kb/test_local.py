@@ -113,7 +113,12 @@ def test_a_syntax_error_names_file_line_and_column(write: Callable[[str, str], P
 
 @pytest.mark.parametrize(
     ("name", "part"),
-    [("missing.ttl", "No such file"), ("none*.ttl", "no file matches"), ("kb.csv", "unknown suffix '.csv'"), (".", "no RDF file")],
+    [
+        ("missing.ttl", "No such file"),
+        ("none*.ttl", "no file matches"),
+        ("kb.csv", "unknown suffix '.csv'"),
+        (".", "no RDF file"),
+    ],
 )
 def test_what_cannot_be_found_is_named_with_a_way_out(tmp_path: Path, name: str, part: str) -> None:
     error = error_of(str(tmp_path / name))

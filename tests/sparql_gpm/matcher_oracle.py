@@ -67,7 +67,9 @@ class World:
                 return self.solve(left) + self.solve(right)
             case Minus(left, right):
                 others = self.solve(right)
-                return [m for m in self.solve(left) if not any(m.keys() & o.keys() and compatible(m, o) for o in others)]
+                return [
+                    m for m in self.solve(left) if not any(m.keys() & o.keys() and compatible(m, o) for o in others)
+                ]
             case Filter(condition, inner):
                 return [m for m in self.solve(inner) if self.holds(condition, m)]
             case Extend(inner, variable, expression):

@@ -49,7 +49,9 @@ OUTSIDE: tuple[Term, ...] = (*NODES, IRI("http://x/never"))
 PREDICATES = (IRI("http://x/p"), IRI("http://x/q"))
 VARIABLES = ("x", "y", "z", "w")
 
-graphs = st.frozensets(st.tuples(st.sampled_from(NODES), st.sampled_from(PREDICATES), st.sampled_from(NODES)), max_size=5)
+graphs = st.frozensets(
+    st.tuples(st.sampled_from(NODES), st.sampled_from(PREDICATES), st.sampled_from(NODES)), max_size=5
+)
 """Generalised RDF: a literal may be a subject, which makes more joins."""
 
 _variables = st.sampled_from(VARIABLES).map(Variable)

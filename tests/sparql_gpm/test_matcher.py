@@ -63,7 +63,12 @@ class Engine:
 
     def rows(self, solutions: Solutions) -> list[Row]:
         return [
-            (event, frozenset((v, self.dictionary.term(int(column[i]))) for v, column in solutions.columns.items() if column[i]))
+            (
+                event,
+                frozenset(
+                    (v, self.dictionary.term(int(column[i]))) for v, column in solutions.columns.items() if column[i]
+                ),
+            )
             for i, event in enumerate(solutions.events.tolist())
         ]
 
@@ -109,7 +114,12 @@ def test_batching_does_not_change_matches(
 
 
 @settings(max_examples=300)
-@given(patterns(), worlds, st.lists(st.dictionaries(st.sampled_from("xyzw"), st.sampled_from(OUTSIDE)), max_size=4), st.data())
+@given(
+    patterns(),
+    worlds,
+    st.lists(st.dictionaries(st.sampled_from("xyzw"), st.sampled_from(OUTSIDE)), max_size=4),
+    st.data(),
+)
 def test_exists_of_a_later_condition_substitutes_the_bindings_of_its_row(
     pattern: Pattern, world: tuple[list[Triples], Triples, Triples], rows: list[Mu], data: st.DataObject
 ) -> None:
@@ -118,7 +128,9 @@ def test_exists_of_a_later_condition_substitutes_the_bindings_of_its_row(
     engine = Engine(kbs)
     matcher = engine.compile(BGP(()))
     places = [data.draw(st.integers(0, len(events) - 1)) for _ in rows]
-    columns = {v: np.array([engine.dictionary.intern(m[v]) if v in m else 0 for m in rows], dtype=np.int64) for v in "xyzw"}
+    columns = {
+        v: np.array([engine.dictionary.intern(m[v]) if v in m else 0 for m in rows], dtype=np.int64) for v in "xyzw"
+    }
     batch = batch_of(events, engine.dictionary)
     found = matcher.exists(batch, np.array(places, dtype=np.int64), Exists(pattern, False), columns, len(rows))
     wanted = [bool(World(events[i], kbs, m).solve(pattern)) for i, m in zip(places, rows, strict=True)]

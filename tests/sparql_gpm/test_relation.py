@@ -21,7 +21,7 @@ LEFT, RIGHT = ("a", "b", "c"), ("b", "c", "d")
 
 
 def rows_over(names: Sequence[str]) -> st.SearchStrategy[list[Row]]:
-    return st.lists(st.tuples(st.integers(0, 2), st.fixed_dictionaries({name: ids for name in names})), max_size=6)
+    return st.lists(st.tuples(st.integers(0, 2), st.fixed_dictionaries(dict.fromkeys(names, ids))), max_size=6)
 
 
 def relation(rows: Sequence[Row], names: Sequence[str], timed: bool = True) -> Relation:

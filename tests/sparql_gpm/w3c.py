@@ -10,16 +10,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urljoin
 
 import numpy as np
-from sparql_gpm.expressions import Evaluator
 
 from kb.base import KnowledgeBases
 from kb.local import graph_of as batch_of_graph
 from kb.local import load_graph
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
 from sparql_gpm.iris import resolve_iri
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.parse import parse_group
@@ -28,7 +27,8 @@ from sparql_gpm.terms import IRI, Term
 from tests.sparql_gpm.w3c_results import RDF, Answer, Graph, expected, graph_of, same_rows, text_of
 
 FOLDERS_10 = """algebra ask basic bnode-coreference boolean-effective-value bound cast distinct expr-builtin expr-equals
-    expr-ops graph i18n open-world optional optional-filter reduced regex solution-seq sort triple-match type-promotion"""
+    expr-ops graph i18n open-world optional optional-filter reduced regex solution-seq sort triple-match
+    type-promotion"""
 FOLDERS_11 = """aggregates bind bindings cast exists functions grouping negation project-expression property-path
     subquery"""
 

@@ -135,7 +135,7 @@ def build_automaton(expression: Expression) -> Automaton:
     """The automaton of an expression; linear in its size but for optional steps that open `|` branches."""
     builder = _Builder()
     fragment = builder.fragment(expression, ())
-    builder.connect(_Last(START, (), ()), fragment.firsts, Contiguity.ANY)
+    builder.connect(_Last(START, (), ()), _unconstrained(fragment.firsts), Contiguity.ANY)
     accepts = tuple(Accept(last.position, last.passed, last.actions) for last in fragment.lasts)
     outgoing: list[list[int]] = [[] for _ in builder.positions]
     for number, edge in enumerate(builder.edges):
@@ -312,7 +312,7 @@ class _Builder:
         start = len(self.positions)
         self.positions.append(Position((), around))
         inner = self.fragment(node, around)
-        self.connect(_Last(start, (), ()), inner.firsts, Contiguity.ANY)
+        self.connect(_Last(start, (), ()), _unconstrained(inner.firsts), Contiguity.ANY)
         accepts = tuple(Accept(last.position, last.passed, last.actions) for last in inner.lasts)
         return Member(start, accepts, frozenset(range(start, len(self.positions))))
 
@@ -336,3 +336,8 @@ def _led(group: _Group, lead: tuple[int, ...], operator: Contiguity | None) -> _
 
 def _skip(last: _Last, skip: tuple[int, ...]) -> _Last:
     return replace(last, passed=last.passed + tuple(Passed(absence, at_source=True) for absence in skip))
+
+
+def _unconstrained(firsts: tuple[_Group, ...]) -> tuple[_Group, ...]:
+    """The ways in where no step comes before: an operator behind leading negations has nothing to hold between."""
+    return tuple(tuple(replace(first, operator=None, rivals=()) for first in group) for group in firsts)

@@ -104,9 +104,9 @@ class Network:
         marks = [reader.merger.watermark_of(reader.position_of[iri]) for reader in self._of(iri)]
         return min(marks, default=AFTER_ALL)
 
-    def release_terms(self) -> None:
-        """Forget the terms that nothing needs any more, once there are many. Call it between batches only."""
-        if len(self._dictionary) < 2 * self._kept:
+    def release_terms(self, always: bool = False) -> None:
+        """Forget the terms that nothing needs any more, once there are many (or `always`); only between batches."""
+        if len(self._dictionary) < 2 * self._kept and not always:
             return
         live = [ids for reader in self._readers for ids in (*reader.operator.live_ids(), *reader.merger.live())]
         self._dictionary.retain(live)

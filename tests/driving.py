@@ -1,0 +1,76 @@
+"""Driving the engine over events held in memory, for tests that compare it with the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from sparql_gpm.columns import EventBatch
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.terms import BlankNode, Term
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Setup
+from spaseq.lang.ast import Query
+from spaseq.runtime.embedded import Network
+from spaseq.runtime.rows import Row, ntriples_lines
+from tests.reference.api import Row as ReferenceRow
+from tests.strategies_stream import Arrived
+
+Comparable = tuple[object, ...]
+
+
+def run_engine(query: Query, pieces: Sequence[Sequence[Arrived]], delay_ns: int = 0) -> list[Row]:
+    """The rows of one query over events that arrive in pieces; a term no longer needed is released after each."""
+    dictionary = Dictionary()
+    network = Network(dictionary, delay_ns)
+    rows: list[Row] = []
+    network.add(Setup({}, RunOptions(), dictionary).operator(query), rows.extend)
+    iris = {stream.name: stream.iri for stream in query.streams}
+    for piece in pieces:
+        for name in dict.fromkeys(event[0] for event in piece):
+            if name in iris:
+                network.push(iris[name], as_batch([e for e in piece if e[0] == name], dictionary))
+        network.release_terms(always=True)
+    network.finish()
+    return rows
+
+
+def as_batch(events: Sequence[Arrived], dictionary: Dictionary) -> EventBatch:
+    """Events of one stream as a batch; their blank nodes are their own."""
+    triples = [
+        [[dictionary.intern(_own(term, name)) for term in triple] for triple in sorted(graph, key=repr)]
+        for _, _, name, graph in events
+    ]
+    flat = np.array([triple for graph in triples for triple in graph], dtype=np.int64).reshape(-1, 3)
+    return EventBatch(
+        np.array([time for _, time, _, _ in events], dtype=np.int64),
+        np.zeros(len(events), dtype=np.int64),
+        [name for _, _, name, _ in events],
+        np.concatenate(([0], np.cumsum([len(graph) for graph in triples]))).astype(np.int64),
+        *(np.ascontiguousarray(flat[:, column]) for column in range(3)),
+    )
+
+
+def _own(term: Term, event: str) -> Term:
+    return BlankNode(f"{event}.{term.label}") if isinstance(term, BlankNode) else term
+
+
+def comparable(row: Row | ReferenceRow, variables: Mapping[str, object] | None = None) -> Comparable:
+    """What two rows must agree in; a blank node only in being one."""
+    bindings = dict(row.bindings)
+    if isinstance(row, Row):
+        lines = tuple(_plain(line) for line in ntriples_lines(row.triples)) if row.graph is not None else None
+    else:
+        lines = None if row.triples is None else tuple(_plain(line) for line in row.lines())
+    bound = tuple(sorted((name, _shown(term)) for name, term in bindings.items()))
+    events = tuple(sorted((step, tuple(names)) for step, names in dict(row.events).items()))
+    return row.time, row.start, bound, lines if lines is None else tuple(sorted(lines)), events
+
+
+def _shown(term: Term) -> object:
+    return "bnode" if isinstance(term, BlankNode) else term
+
+
+def _plain(line: str) -> str:
+    return " ".join("_:" if word.startswith("_:") else word for word in line.split(" "))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import os
@@ -10,6 +11,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -274,6 +276,22 @@ def test_unusable_input_is_one_error_line_and_a_hint_with_exit_code_2(
     assert events.read_text() == before
 
 
+@pytest.mark.parametrize(
+    "option", [["--evaluator", "cea"], ["--evaluator", "lazy"], ["--evaluator", "tree"], ["--runtime", "spark"]]
+)
+def test_what_this_version_does_not_have_is_said_before_anything_runs(
+    tmp_path: Path, query: Path, events: Path, option: list[str]
+) -> None:
+    output = tmp_path / "rows"
+    result = spaseq("run", query, "--stream", f"S1={events}", "--output", output, *option)
+    assert (result.exit_code, result.stdout) == (2, "")
+    first, hint = result.stderr.splitlines()
+    assert first.startswith("error: ")
+    assert option[1] in first
+    assert hint.startswith("  hint: ")
+    assert not output.exists()
+
+
 def placed(text: str, places: dict[str, str]) -> str:
     for name, path in places.items():
         text = text.replace(name, path)
@@ -338,12 +356,23 @@ def test_an_interrupt_ends_the_run_quietly_with_exit_code_130(tmp_path: Path, qu
     fifo = tmp_path / "events.nq"
     os.mkfifo(fifo)
     arguments = command("run", query, "--stream", f"S1={fifo}")
-    process = subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with process, fifo.open("w"):  # opened when the run has opened the other end
+    with subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        writing = opened_for_reading(fifo, process)
         process.send_signal(signal.SIGINT)
-        assert process.stderr is not None
-        assert process.stderr.read() == b""
-        assert process.wait() == 130
+        _, stderr = process.communicate(timeout=60)
+        os.close(writing)
+    assert (process.returncode, stderr) == (130, b"")
+
+
+def opened_for_reading(fifo: Path, process: subprocess.Popen[bytes]) -> int:
+    """The writing end, once the process has opened the other one."""
+    while process.poll() is None:
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            assert error.errno == errno.ENXIO, error
+            time.sleep(0.02)
+    raise AssertionError(f"the run ended before it opened its input: {process.communicate()}")
 
 
 def test_progress_is_shown_when_stderr_is_a_terminal(query: Path, events: Path) -> None:

@@ -55,7 +55,8 @@ def execute(arguments: RunArguments) -> None:
     with ExitStack() as stack:
         job = Job(queries, streams, knowledge, run_options(arguments))
         stack.callback(job.close)
-        stack.callback(lambda: _report_dead_letters(job.statistics.dead_letters, arguments.dead_letter))
+        if not arguments.strict:  # there the first one is the error itself
+            stack.callback(lambda: _report_dead_letters(job.statistics.dead_letters, arguments.dead_letter))
         sink = open_sink(arguments.format, arguments.output, queries)
         progress = Progress(Console(stderr=True))
         stack.callback(lambda: progress.finish(job.statistics))

@@ -14,6 +14,7 @@ from sparql_gpm.values import (
     Number,
     boolean,
     number,
+    number_text,
     numeric_literal,
     parse_number,
     promoted,
@@ -79,14 +80,18 @@ def to_boolean(term: Term) -> Term:
 
 
 def to_string(term: Term) -> Term:
-    """xsd:string: the lexical form, or the text of an IRI."""
+    """xsd:string: the text of an IRI, numbers and booleans in canonical form, else the lexical form."""
     match term:
         case IRI(value):
             return Literal(value)
         case BlankNode():
             raise ExpressionError("a blank node has no text")
-        case Literal(lexical, _, _):
-            return Literal(lexical)
+    found = number(term)
+    if found is not None:
+        return Literal(number_text(found))
+    if term.datatype == XSD + "boolean" and term.lexical in _BOOLEANS:
+        return Literal(boolean(_BOOLEANS[term.lexical]).lexical)
+    return Literal(term.lexical)
 
 
 def to_date_time(term: Term) -> Term:

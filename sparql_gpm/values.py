@@ -11,7 +11,7 @@ from decimal import Context, Decimal
 from enum import IntEnum
 from typing import Any
 
-from sparql_gpm.datetimes import parse_date, parse_date_time
+from sparql_gpm.datetimes import DateTime, parse_date, parse_date_time
 from sparql_gpm.dictionary import INTEGER_TYPES
 from sparql_gpm.pattern import FALSE, TRUE
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, XSD_STRING, BlankNode, Literal, Term
@@ -47,6 +47,8 @@ _LEXICAL = {
 }
 _LEXICAL[Kind.DOUBLE] = _LEXICAL[Kind.FLOAT]
 _WHITE_SPACE = " \t\r\n"
+_MOMENTS = ("dateTime", "date")
+_ZONE_SECONDS_MAX = 14 * 3600
 _DIVISION_DIGITS = 28
 _INTEGER_BITS_MAX = 13_000
 _INTEGER_DIGITS_MAX = 4_000
@@ -179,6 +181,14 @@ def numeric_literal(value: Number) -> Literal:
     return Literal(_float_text(float(value.value), repr(float(value.value))), XSD + "double")
 
 
+def number_text(value: Number) -> str:
+    """A number cast to a string: without an exponent from a millionth up to a million (XPath Functions 3.0, 19.1.2)."""
+    if isinstance(value.value, float) and (value.value == 0 or 1e-6 <= abs(value.value) < 1e6):
+        shortest = numeric_literal(value).lexical
+        return _decimal_text(Decimal(shortest)) if value.value else shortest.partition(".")[0]
+    return numeric_literal(value).lexical
+
+
 def _decimal_text(value: Decimal) -> str:
     text = format(value, "f")
     text = text.rstrip("0").rstrip(".") if "." in text else text
@@ -219,20 +229,30 @@ def compare(name: str, left: Term, right: Term) -> bool:
         return _COMPARISONS[name](first, second)
     space, value = _comparable(left)
     other_space, other = _comparable(right)
-    if space == other_space and space in ("string", "boolean", "dateTime", "date"):
+    if space == other_space and space in _MOMENTS:
+        return _COMPARISONS[name](*_moments(value, other))
+    if space == other_space and space in ("string", "boolean"):
         return _COMPARISONS[name](value, other)
     if name in ("=", "!="):
         return _same_value(left, right, space, other_space) == (name == "=")
     raise ExpressionError("cannot be compared")
 
 
+def _moments(left: DateTime, right: DateTime) -> tuple[Decimal, Decimal]:
+    """Both as seconds; an error if one has no zone and some zone would reverse the order (XML Schema 1.1, D.2.1)."""
+    first, second = left.instant(), right.instant()
+    if bool(left.zone) != bool(right.zone) and abs(first - second) <= _ZONE_SECONDS_MAX:
+        raise ExpressionError("not known without a time zone")
+    return first, second
+
+
 def _same_value(left: Term, right: Term, space: str, other_space: str) -> bool:
-    """RDFterm-equal: different literals are known to differ only where both value spaces are of text."""
+    """RDFterm-equal: literals are different if their value spaces are, or one is language-tagged; else who knows."""
     if left == right:
         return True
     if isinstance(left, Literal) and isinstance(right, Literal):
-        texts = ("string", "tagged")
-        if not (space in texts and other_space in texts):
+        known = space != "" and other_space != "" and space != other_space
+        if not known and "tagged" not in (space, other_space):
             raise ExpressionError("not known to be different")
     return False
 
@@ -250,11 +270,11 @@ def _comparable(term: Term) -> tuple[str, Any]:
         return "boolean", lexical in ("true", "1")
     if term.datatype in (XSD + "dateTime", XSD + "dateTimeStamp"):
         moment = parse_date_time(lexical)
-        return ("dateTime", moment.instant()) if moment else ("", None)
+        return ("dateTime", moment) if moment else ("", None)
     if term.datatype == XSD + "date":
         day = parse_date(lexical)
-        return ("date", day.instant()) if day else ("", None)
-    return "", None
+        return ("date", day) if day else ("", None)
+    return ("number", None) if number(term) is not None else ("", None)
 
 
 _ORDER = {"boolean": 0, "dateTime": 2, "date": 3, "string": 4}
@@ -273,5 +293,5 @@ def order_key(term: Term) -> tuple[Any, ...]:
         return (2, 1, is_number, found.value if is_number else 0)
     space, comparable = _comparable(term)
     if space in _ORDER:
-        return (2, _ORDER[space], comparable)
+        return (2, _ORDER[space], comparable.instant() if space in _MOMENTS else comparable)
     return (2, 5, term.datatype, term.lexical, term.language)

@@ -236,8 +236,8 @@ class _Search:
         groups, begin, end = index.ranges(hashes, self._runs.column(self._rows, HIGH))
         if operator is Contiguity.STRICT and self._in_context:
             slot = self._runs.column(self._rows, SLOT)
-            begin = np.maximum(begin, index.from_slot(groups, slot))
-            end = np.minimum(end, np.maximum(begin, index.from_slot(groups, slot + 2)))
+            begin = np.minimum(np.maximum(begin, index.from_slot(groups, slot)), end)
+            end = np.clip(index.from_slot(groups, slot + 2), begin, end)
         if operator is Contiguity.NEXT:
             return self._gallop(index, groups, begin, end)
         return self._all(index, begin, end, np.arange(len(self._rows), dtype=np.int64))

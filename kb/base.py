@@ -16,6 +16,9 @@ from sparql_gpm.expressions import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.pattern import Pattern
 
+_MATCHERS_MAX = 256
+"""Compiled patterns kept for being asked again with other values."""
+
 
 class KnowledgeBases:
     """Loaded knowledge bases by their IRI; a `sparql_gpm.background.Background`."""
@@ -53,6 +56,8 @@ class KnowledgeBases:
         """The multiset of solutions over one knowledge base, once or for each row of given values."""
         view = self._view(name)
         if pattern not in self._matchers:
+            if len(self._matchers) >= _MATCHERS_MAX:
+                self._matchers.clear()
             self._matchers[pattern] = compile_pattern(pattern, self._dictionary, self._evaluator, self)
         matcher = self._matchers[pattern]
         return matcher.solve(view, np.zeros(rows, dtype=np.int64), given) if given else matcher.solve(view)

@@ -157,7 +157,7 @@ def path_text(path: Path) -> str:
         case Link(iri):
             return to_ntriples(iri)
         case Inverse(inner):
-            return f"^{path_text(inner)}"
+            return f"^({path_text(inner)})"
         case PathSequence(first, second):
             return f"({path_text(first)}/{path_text(second)})"
         case PathAlternative(left, right):

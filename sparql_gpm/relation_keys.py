@@ -94,7 +94,8 @@ class _Encoding:
     @staticmethod
     def of(columns: Sequence[Ids]) -> tuple[_Encoding, Ids]:
         """The encoding fitted to the columns, and their keys."""
-        keys, digits = columns[0], []
+        keys = columns[0]
+        digits: list[_Digit] = []
         for column in columns[1:]:
             if len(keys) == 0:
                 digits.append(_Digit(None, 0, 1, not digits))

@@ -14,7 +14,13 @@ from tests.sparql_gpm.w3c import cases, passes
 FOLDER = os.environ.get("SPASEQ_RDF_TESTS")
 CASES = {case.identifier: case for case in cases(Path(FOLDER))} if FOLDER else {}
 
-KNOWN_FAILURES: tuple[str, ...] = ()
+KNOWN_FAILURES: tuple[str, ...] = (
+    # A knowledge base that is named but not supplied is an error before anything runs, not an empty graph.
+    "sparql10/graph/graph-empty-not-exist: graph-not-exist",
+    # BNODE("a") twice in one solution gives two blank nodes here: each expression is
+    # evaluated by itself, for all solutions at once.
+    "sparql11/functions/bnode01: BNODE(str)",
+)
 """Tests that the matcher answers differently, each with its reason."""
 
 

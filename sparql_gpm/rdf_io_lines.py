@@ -54,14 +54,13 @@ class NQuadsReader:
         add_subject, add_predicate, add_object = (
             column.append for column in (builder.subjects, builder.predicates, builder.objects)
         )
-        graph, kept = builder.key, 0
+        kept = 0
+        ending = _ending(builder.key)
         for index, line in enumerate(lines):
-            pieces = line.split(b" ", 2)
-            if len(pieces) == 3:
-                subject, predicate, rest = pieces
-                written, _, last = rest.rpartition(b" ")
-                object_, _, written_graph = written.rpartition(b" ")
-                if written_graph == graph and last == b".":
+            if line.endswith(ending):
+                pieces = line[: -len(ending)].split(b" ", 2)
+                if len(pieces) == 3:
+                    subject, predicate, object_ = pieces
                     s = subjects.get(subject) or terms.subject_id(subject)
                     p = predicates.get(predicate) or terms.predicate_id(predicate)
                     o = objects.get(object_) or terms.object_id(object_)
@@ -72,7 +71,7 @@ class NQuadsReader:
                         continue
             builder.raw += lines[kept:index]
             self._line(line, before + index + 1)
-            graph, kept = builder.key, index + 1
+            ending, kept = _ending(builder.key), index + 1
             if builder.full:
                 yield from self._flush()
         builder.raw += lines[kept:]
@@ -145,6 +144,11 @@ class NQuadsReader:
             (_token(quad.subject), _token(quad.predicate), _token(quad.object), _graph_token(quad.graph_name))
             for quad in quads
         ]
+
+
+def _ending(key: bytes | None) -> bytes:
+    """How a usual line of this graph ends; no line ends like that when there is no graph."""
+    return b"\n" if key is None else b" %b ." % key
 
 
 def _is_plain_node(token: bytes) -> bool:

@@ -19,15 +19,14 @@ from sparql_gpm.terms import IRI, RDF, XSD_STRING, BlankNode, Literal, Term
 TERM_CACHE_MAX = 250_000
 """Terms that a reader remembers in each of its caches; beyond that the cache is emptied."""
 
-_WORD = rb"[A-Za-z0-9._~-]"
+_PATH = rb"[A-Za-z0-9._~/:@-]*"
 _PLAIN_IRI = (
-    rb"[A-Za-z][A-Za-z0-9+.-]*:(?://" + _WORD + rb"+(?:/(?:" + _WORD + rb"|[/:@])*)?|(?!//)(?:" + _WORD + rb"|[/:@])*)"
-    rb"(?:#(?:" + _WORD + rb"|[/:@])*)?"
+    rb"[A-Za-z][A-Za-z0-9+.-]*:(?://[A-Za-z0-9._~-]+(?:/" + _PATH + rb")?|(?!//)" + _PATH + rb")(?:\#" + _PATH + rb")?"
 )
 PLAIN_IRI = re.compile(rb"<(" + _PLAIN_IRI + rb")>")
 """IRIs that are certainly absolute, valid and written canonically; a subset of them."""
 _PLAIN_LITERAL = re.compile(rb'"([^"\\\r\n]*)"(?:\^\^<(' + _PLAIN_IRI + rb")>)?")
-_ONE_TERM = re.compile(rb'<[^<>" ]*>|_:[^<>" #]+|"(?:[^"\\]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>" ]*>)?')
+_ONE_TERM = re.compile(rb'<[^<>" ]*>|_:[^<>" #]*[^<>" #.]|"(?:[^"\\]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>" ]*>)?')
 """The outline of a single term: what lies outside is no term, or more than one."""
 _TAGGED_TYPES = tuple(RDF.encode() + name for name in (b"langString", b"dirLangString"))
 

@@ -162,7 +162,9 @@ def _wanted(options: Sequence[str]) -> list[str]:
     if "'BOUND'" in named:
         return ["'('", "a function call"]
     if {"a variable", "a literal", "an IRI"} <= named:
-        return ["a term"]
+        return ["a term", "a pattern such as FILTER or OPTIONAL"] if "'OPTIONAL'" in named else ["a term"]
+    if "'>'" in named:
+        named.discard("an IRI")  # both begin with `<`
     for family, name in ((_PATTERNS, "a pattern such as FILTER or OPTIONAL"), (_OPERATORS, "an operator")):
         members = {f"'{word}'" for word in family}
         if len(named & members) > 2:

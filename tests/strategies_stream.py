@@ -20,7 +20,7 @@ GENERATED = IRI("http://www.w3.org/ns/prov#generatedAtTime")
 
 
 @st.composite
-def streams(draw: DrawFn, least: int = 4, most: int = 12) -> dict[str, Arrivals]:
+def streams(draw: DrawFn, least: int = 4, most: int = 10) -> dict[str, Arrivals]:
     """Events on S1 and S2 in order of time: few types, keys and small integers, ties within and across streams."""
     dice = Dice(draw)
     second: dict[str, list[tuple[int, str, Triples]]] = {"S1": [], "S2": []}

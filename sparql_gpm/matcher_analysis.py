@@ -18,13 +18,19 @@ from sparql_gpm.pattern import (
     Filter,
     Graph,
     Group,
+    Inverse,
     Iteration,
     Join,
     LeftJoin,
     Minus,
     OrderBy,
+    Path,
+    PathAlternative,
+    PathSequence,
+    PathTriple,
     Pattern,
     Project,
+    Repeat,
     Service,
     Slice,
     Union,
@@ -146,10 +152,13 @@ def all_variables(pattern: Pattern) -> frozenset[str]:
 def substitution_is_a_join(pattern: Pattern, variables: frozenset[str]) -> bool:
     """Whether substituting values for these variables gives the solutions that have these values.
 
-    True of monotone patterns whose filters see only what their own group certainly binds.
+    True of monotone patterns whose filters see only what their own group certainly binds, and whose paths of
+    length zero do not end in one of the variables: a term written there counts as a node of any graph.
     """
     match pattern:
-        case BGP() | Values():
+        case BGP(triples):
+            return not any(_may_stay(t.path) and variables & _ends(t) for t in triples if isinstance(t, PathTriple))
+        case Values():
             return True
         case Join(left, right) | Union(left, right):
             return substitution_is_a_join(left, variables) and substitution_is_a_join(right, variables)
@@ -160,3 +169,20 @@ def substitution_is_a_join(pattern: Pattern, variables: frozenset[str]) -> bool:
             return substitution_is_a_join(inner, variables)
         case _:
             return not variables & all_variables(pattern)
+
+
+def _ends(triple: PathTriple) -> frozenset[str]:
+    return frozenset(node.name for node in (triple.subject, triple.object) if isinstance(node, Variable))
+
+
+def _may_stay(path: Path) -> bool:
+    """Whether some part of the path may have length zero."""
+    match path:
+        case Repeat(inner, at_least_one, _):
+            return not at_least_one or _may_stay(inner)
+        case Inverse(inner):
+            return _may_stay(inner)
+        case PathSequence(left, right) | PathAlternative(left, right):
+            return _may_stay(left) or _may_stay(right)
+        case _:
+            return False

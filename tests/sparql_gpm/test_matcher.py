@@ -28,9 +28,12 @@ from sparql_gpm.pattern import (
     Graph,
     Group,
     Join,
+    Link,
     OrderBy,
+    PathTriple,
     Pattern,
     Project,
+    Repeat,
     Slice,
     Triple,
     Values,
@@ -77,7 +80,7 @@ def expected(pattern: Pattern, events: Sequence[Triples], kbs: Mapping[str, Trip
     return [(i, frozenset(m.items())) for i, graph in enumerate(events) for m in World(graph, kbs).solve(pattern)]
 
 
-@settings(max_examples=1500)
+@settings(max_examples=600)
 @given(patterns(), worlds)
 def test_matches_are_those_of_nested_loops(pattern: Pattern, world: tuple[list[Triples], Triples, Triples]) -> None:
     events, first, second = world
@@ -234,3 +237,12 @@ def test_terms_computed_in_a_static_part_outlive_a_release() -> None:
     before = engine.rows(matcher.match(batch_of([event], engine.dictionary)))
     engine.dictionary.retain([])
     assert engine.rows(matcher.match(batch_of([event], engine.dictionary))) == before
+
+
+def test_a_value_substituted_into_a_path_of_length_zero_need_not_be_a_node_of_the_graph() -> None:
+    stay = BGP((PathTriple(Variable("y"), Repeat(Link(Q), False, True), Variable("x")),))
+    outer = BGP((Triple(Variable("x"), P, Variable("x")),))
+    batch_triples = frozenset({(A, P, A)})
+    engine = Engine({KBS[0]: frozenset()})
+    matcher = engine.compile(Filter(Exists(Graph(IRI(KBS[0]), stay), negated=False), outer))
+    assert len(matcher.match(batch_of([batch_triples], engine.dictionary))) == 1

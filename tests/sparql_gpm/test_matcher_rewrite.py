@@ -46,7 +46,7 @@ def solutions(pattern: Pattern, graph: Triples) -> Counter[frozenset[object]]:
     return Counter(frozenset(m.items()) for m in world.solve(pattern))
 
 
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(filters, graphs)
 def test_moving_filters_keeps_the_solutions(pattern: Filter, graph: Triples) -> None:
     assert solutions(push_filters(pattern), graph) == solutions(pattern, graph)

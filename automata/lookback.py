@@ -72,11 +72,13 @@ class Lookback:
         last    the registers at the end of the match so far
         edge    the edge by which a step is being taken that has no row yet; NONE if there is none
         """
+        if not repetitions:
+            return last, NONE
         around = repetitions[::-1]
         crossed = [self._crossed(int(runs.table[row, EDGE])) for row in chain[at + 1 :]] + [self._crossed(edge)]
         ends = [self._end(crossed, repetition) for repetition in around]
-        values = self._registers(runs, chain, at, ends[0] if ends else len(crossed), last, edge)
-        inner = chain[at + ends[0]] if ends and at + ends[0] < len(chain) else NONE
+        values = self._registers(runs, chain, at, ends[0], last, edge)
+        inner = chain[at + ends[0]] if at + ends[0] < len(chain) else NONE
         for repetition, begin, end in zip(around, ends, [*ends[1:], len(crossed)], strict=True):
             outer = self._registers(runs, chain, at, end, last, edge)
             bound = self._bound_between(runs, chain, at, begin, end, edge, repetition)

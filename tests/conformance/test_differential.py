@@ -1,0 +1,82 @@
+"""The engine against the reference, on random queries over random streams."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from spaseq.errors import QueryError
+from spaseq.lang.ast import Query
+from spaseq.lang.parse import parse
+from tests.driving import comparable, run_engine
+from tests.reference.api import evaluate
+from tests.reference.stream import Arrivals
+from tests.strategies import batches, cuts, interleaved, late, queries, streams, to_trig
+
+SECOND = 1_000_000_000
+# In the `ci` profile 2,000 pairs in each of the first two tests; else a tenth, so that `make test` stays quick.
+PAIRS = 2000 if settings().derandomize else 200
+
+
+def _query(text: str) -> Query:
+    try:
+        return parse(text, "q")
+    except QueryError as error:  # the strategy promises valid queries: a rejection is a bug of one of the two
+        pytest.fail(f"rejected: {error}\n{text}")
+
+
+def _declared(query: Query, arrivals: Mapping[str, Arrivals]) -> dict[str, Arrivals]:
+    names = {stream.name for stream in query.streams}
+    return {name: events for name, events in arrivals.items() if name in names}
+
+
+def _note(text: str, arrivals: Mapping[str, Arrivals]) -> None:
+    note(text)
+    for name, events in arrivals.items():
+        note(f"# {name}\n{to_trig(events)}")
+
+
+@given(st.data())
+@settings(max_examples=PAIRS)
+def test_the_engine_equals_the_reference_whatever_the_batches(data: st.DataObject) -> None:
+    text = data.draw(queries())
+    query = _query(text)
+    arrivals = _declared(query, data.draw(streams()))
+    _note(text, arrivals)
+    arrived = interleaved(arrivals)
+    expected = Counter(map(comparable, evaluate(query, arrivals)))
+    assert Counter(map(comparable, run_engine(query, [arrived]))) == expected
+    pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    assert Counter(map(comparable, run_engine(query, pieces))) == expected
+
+
+@given(st.data())
+@settings(max_examples=PAIRS)
+def test_disorder_within_the_delay_changes_no_row(data: st.DataObject) -> None:
+    text = data.draw(queries())
+    query = _query(text)
+    arrivals = _declared(query, data.draw(streams()))
+    delay = data.draw(st.sampled_from((1, 2, 5))) * SECOND
+    disordered = {name: data.draw(late(events, delay)) for name, events in arrivals.items()}
+    _note(text, disordered)
+    arrived = [(name, *event) for name, events in disordered.items() for event in events]
+    pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    expected = Counter(map(comparable, evaluate(query, arrivals)))
+    assert Counter(map(comparable, run_engine(query, pieces, delay))) == expected
+
+
+@given(st.data())
+@settings(max_examples=PAIRS // 4)
+def test_rows_come_in_the_order_of_the_language(data: st.DataObject) -> None:
+    """In one batch, rows come as the reference orders them."""
+    text = data.draw(queries())
+    query = _query(text)
+    arrivals = _declared(query, data.draw(streams()))
+    _note(text, arrivals)
+    expected = [comparable(row) for row in evaluate(query, arrivals)]
+    found = [comparable(row) for row in run_engine(query, [interleaved(arrivals)])]
+    assert found == expected

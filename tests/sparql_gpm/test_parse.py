@@ -205,7 +205,10 @@ def test_a_body_may_be_a_subquery() -> None:
 
 
 def test_top_level_filters_come_apart_with_their_places() -> None:
-    text = "?s ?p ?o . FILTER(?a > (1)) . OPTIONAL { ?a ?b ?c FILTER(?c) } FILTER NOT EXISTS { ?s ?p ?o } FILTER regex(?o, ')')"
+    text = (
+        "?s ?p ?o . FILTER(?a > (1)) . OPTIONAL { ?a ?b ?c FILTER(?c) }"
+        " FILTER NOT EXISTS { ?s ?p ?o } FILTER regex(?o, ')')"
+    )
     parsed = parse_group(text, PREFIXES, None)
     assert parsed.pattern == LeftJoin(SPO, bgp((A, B, C)), C)
     assert [text[found.start : found.end] for found in parsed.filters] == [
@@ -231,7 +234,7 @@ def test_top_level_filters_come_apart_with_their_places() -> None:
         ("xsd:integer(?a)", Cast(XSD + "integer", (A,))),
         ("BOUND(PREV(?v))", Call("BOUND", (Iteration("PREV", "v"),))),
         ("last(?v) - FIRST( ?v )", Call("-", (Iteration("LAST", "v"), Iteration("FIRST", "v")))),
-        ("AVG(?x) > SAMPLE(DISTINCT ?x)", Call(">", (Aggregate("AVG", Variable("x")), Aggregate("SAMPLE", Variable("x"), True)))),
+        ("AVG(?a) > SAMPLE(DISTINCT ?a)", Call(">", (Aggregate("AVG", A), Aggregate("SAMPLE", A, True)))),
         ("GROUP_CONCAT(?x ; SEPARATOR = ', ')", Aggregate("GROUP_CONCAT", Variable("x"), False, ", ")),
         ("COUNT(*)", Aggregate("COUNT", None)),
     ],

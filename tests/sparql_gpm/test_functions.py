@@ -1,0 +1,87 @@
+"""Every operator and function by example, and against rdflib's evaluator where that is right."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparql_gpm.columns import UNBOUND
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from sparql_gpm.functions_regex import category, compiled
+from sparql_gpm.parse import parse_expression
+from sparql_gpm.pattern import Constant
+from sparql_gpm.terms import RDF, XSD, Literal, Term
+from tests.sparql_gpm.expression_tables import TABLE
+
+PREFIXES = {"xsd": XSD, "rdf": RDF}
+
+
+def value(text: str, base: str | None = None) -> Term | None:
+    """The value of an expression where ?one is 1 and everything else is unbound."""
+    dictionary = Dictionary()
+    one = np.array([dictionary.intern(Literal("1", XSD + "integer"))], dtype=np.int64)
+    expression = parse_expression(text, PREFIXES, base)
+    (found,) = Evaluator(dictionary).evaluate(expression, {"one": one}, 1).tolist()
+    return None if found == UNBOUND else dictionary.term(found)
+
+
+@pytest.mark.parametrize(("text", "expected"), TABLE, ids=[text for text, _ in TABLE])
+def test_expressions_have_the_value_that_the_specification_gives(text: str, expected: str) -> None:
+    found = value(text)
+    if expected == "error":
+        assert found is None
+    else:
+        wanted = parse_expression(expected, PREFIXES, None)
+        assert isinstance(wanted, Constant)
+        assert found == wanted.term
+
+
+def test_relative_iris_are_resolved_against_the_base_of_the_query() -> None:
+    assert value('STR(IRI("../b"))', "http://e/x/y") == Literal("http://e/b")
+
+
+_RDFLIB_IS_RIGHT = st.sampled_from((
+    "STRLEN({a})", "UCASE({a})", "LCASE({a})", "CONTAINS({a}, {b})", "STRSTARTS({a}, {b})", "STRENDS({a}, {b})",
+    "STRBEFORE({a}, {b})", "STRAFTER({a}, {b})", "CONCAT({a}, {b})", "MD5({a})", "SHA256({a})",
+    "{a} < {b}", "{a} = {b}",
+    "SUBSTR({a}, {i})", "SUBSTR({a}, {i}, {j})", "{i} + {j}", "{i} - {j}", "{i} < {j}", "{i} >= {j}", "ABS({i})",
+    "{i} IN ({j}, 1, 2)", "IF({i} > {j}, {a}, {b})", "COALESCE(?unbound, {a})", "{i} > 0 && {a} = {b} || {j} < 0",
+))  # fmt: skip
+
+
+@given(
+    _RDFLIB_IS_RIGHT,
+    st.text(alphabet="aAbé ", min_size=1, max_size=4),
+    st.text(alphabet="aAbé ", min_size=1, max_size=2),
+    st.integers(1, 5),
+    st.integers(0, 9),
+)
+def test_rdflib_agrees_where_it_is_right(form: str, a: str, b: str, i: int, j: int) -> None:
+    import rdflib
+
+    text = form.format(a=f'"{a}"', b=f'"{b}"', i=i, j=j)
+    ((theirs,),) = rdflib.Graph().query(f"SELECT ({text} AS ?x) {{}}")  # type: ignore[misc]
+    ours = value(text)
+    assert isinstance(ours, Literal)
+    datatype = None if ours.datatype == XSD + "string" else rdflib.URIRef(ours.datatype)
+    assert theirs == rdflib.Literal(ours.lexical, datatype=datatype), text
+
+
+def test_an_ordinary_regex_does_not_hang_on_long_text() -> None:
+    dictionary = Dictionary()
+    text = dictionary.intern(Literal("ab " * 100_000))
+    expression = parse_expression('REGEX(?t, "(a|b)+c$") || REGEX(?t, "\\\\s+x")', PREFIXES, None)
+    start = time.perf_counter()
+    Evaluator(dictionary).holds(expression, {"t": np.array([text], dtype=np.int64)}, 1)
+    assert time.perf_counter() - start < 20
+
+
+def test_regular_expressions_are_compiled_once() -> None:
+    assert compiled("a+", "i") is compiled("a+", "i")
+    assert compiled(r"\p{Nd}", "").search("٣")
+    assert category("Nd", False) is category("Nd", False)

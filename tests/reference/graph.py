@@ -37,9 +37,10 @@ from sparql_gpm.pattern import (
 )
 from sparql_gpm.terms import IRI, Term, to_ntriples
 from tests.reference.aggregate import fold
-from tests.reference.expression import Scope, holds, order_key, value_or_none
+from tests.reference.expression import Scope, holds, value_or_none
 from tests.reference.paths import Triples, pairs
 from tests.reference.substitute import substitute
+from tests.reference.values import order_key
 
 Mu = dict[str, Term]
 """A solution mapping; blank nodes of the pattern are in it under their `_:` names until the end."""

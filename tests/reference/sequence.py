@@ -13,6 +13,7 @@ from tests.reference.expression import holds
 from tests.reference.gpm import Condition
 from tests.reference.graph import Dataset, Solution, compatible
 from tests.reference.graph import exists as pattern_exists
+from tests.reference.run import Gap, Run, events_of, rebinds
 from tests.reference.shape import (
     AnyOrder,
     Either,
@@ -32,38 +33,6 @@ from tests.reference.view import Entries, Entry, scope_of, seen_from
 from tests.reference.world import World
 
 Step = tuple[Take, Path]
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """A negation passed: nothing that matches lies strictly between the neighbouring positive steps.
-
-    before, after   their event sets; None where there is none: the window's bound
-    """
-
-    place: int
-    path: Path
-    before: Events | None
-    after: Events | None
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A partial match r.
-
-    start   how many entries there were when this sequence (a member of ALL( ), a negated group) began
-    last    e: the events of the last positive step, empty at the start
-    owed    (entry, condition) pairs that are still to be decided
-    gaps    negations passed, both neighbours known
-    open    negations passed since the last positive step
-    """
-
-    entries: Entries
-    start: int = 0
-    last: Events = ()
-    owed: frozenset[tuple[int, int]] = frozenset()
-    gaps: tuple[Gap, ...] = ()
-    open: tuple[Gap, ...] = ()
 
 
 Then = Callable[[Run], Iterator[Run]]
@@ -220,10 +189,11 @@ class Search:
         key = (run, take.place, path)
         if key not in self.extended:
             self.extended[key] = [
-                (events, longer)
+                (longer.last, longer)
                 for members in take.alternatives
                 for chosen in self.simultaneous(members, run)
-                if (events := _events(chosen)) and (longer := self.extend(run, take, members, chosen, path)) is not None
+                if (events := events_of(chosen))
+                and (longer := self.extend(run, take, members, chosen, path)) is not None
             ]
         return self.extended[key]
 
@@ -242,7 +212,7 @@ class Search:
     ) -> Run | None:
         """r with one more step: ν compatible, decidable conditions hold, the window holds."""
         own = [entry.event for entry in run.entries[self.base :]]
-        if not self.admits([*own, *_events(chosen)]):
+        if not self.admits([*own, *events_of(chosen)]):
             return None
         bindings = seen_from(run.entries, path, self.world.given)
         for _, solution in chosen:
@@ -257,9 +227,9 @@ class Search:
         longer = Run(
             entries=run.entries + added,
             start=run.start,
-            last=_events(chosen),
+            last=events_of(chosen),
             owed=run.owed | self.due(run, added),
-            gaps=run.gaps + tuple(replace(gap, after=_events(chosen)) for gap in run.open),
+            gaps=run.gaps + tuple(replace(gap, after=events_of(chosen)) for gap in run.open),
         )
         return self.decide(longer, take.place, path)
 
@@ -278,7 +248,7 @@ class Search:
             for i, entry in enumerate(run.entries)
             if i >= self.base
             for which, condition in enumerate(self.conditions(entry))
-            if any(_rebinds(new, entry, condition) for new in added)
+            if any(rebinds(new, entry, condition) for new in added)
         }
         return frozenset(fresh | again)
 
@@ -335,15 +305,3 @@ class Search:
         group = Search(self.world, lambda events: all(map(inside, events)), covers, gap.after, len(entries), gap.place)
         start = Run(entries, len(entries), gap.before or ())
         return any(True for _ in group.matches(self.world.negated[gap.place], start, gap.path))
-
-
-def _events(chosen: Sequence[tuple[Event, Solution]]) -> Events:
-    return tuple(sorted({event for event, _ in chosen}, key=lambda event: event.position))
-
-
-def _rebinds(new: Entry, old: Entry, condition: Condition) -> bool:
-    """Whether `new` is in a later iteration of a repeated step, in the old one's iterations or outside them."""
-    here = dict(old.path)
-    outside = any(loop not in here for loop, _ in new.path)
-    visible = all(here.get(loop, iteration) == iteration for loop, iteration in new.path)
-    return outside and visible and any(name in condition.watched for name, _ in new.solution)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from spaseq.lang.ast import Selector, Skip
-from tests.reference.sequence import Run, Search
+from tests.reference.run import Run
+from tests.reference.sequence import Search
 from tests.reference.shape import names
 from tests.reference.stream import Event
 from tests.reference.view import Entries

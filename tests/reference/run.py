@@ -1,0 +1,57 @@
+"""A partial match, and the negations that it has passed (LANGUAGE 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tests.reference.gpm import Condition
+from tests.reference.graph import Solution
+from tests.reference.shape import Path
+from tests.reference.stream import Event, Events
+from tests.reference.view import Entries, Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A negation passed: nothing that matches lies strictly between the neighbouring positive steps.
+
+    before, after   their event sets; None where there is none: the window's bound
+    """
+
+    place: int
+    path: Path
+    before: Events | None
+    after: Events | None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A partial match r.
+
+    start   how many entries there were when this sequence (a member of ALL( ), a negated group) began
+    last    e: the events of the last positive step, empty at the start
+    owed    (entry, condition) pairs that are still to be decided
+    gaps    negations passed, both neighbours known
+    open    negations passed since the last positive step
+    """
+
+    entries: Entries
+    start: int = 0
+    last: Events = ()
+    owed: frozenset[tuple[int, int]] = frozenset()
+    gaps: tuple[Gap, ...] = ()
+    open: tuple[Gap, ...] = ()
+
+
+def events_of(chosen: Sequence[tuple[Event, Solution]]) -> Events:
+    """The set of events chosen for the members of a step."""
+    return tuple(sorted({event for event, _ in chosen}, key=lambda event: event.position))
+
+
+def rebinds(new: Entry, old: Entry, condition: Condition) -> bool:
+    """Whether `new` is in a later iteration of a repeated step, in the old one's iterations or outside them."""
+    here = dict(old.path)
+    outside = any(loop not in here for loop, _ in new.path)
+    visible = all(here.get(loop, iteration) == iteration for loop, iteration in new.path)
+    return outside and visible and any(name in condition.watched for name, _ in new.solution)

@@ -192,8 +192,7 @@ class Search:
                 (longer.last, longer)
                 for members in take.alternatives
                 for chosen in self.simultaneous(members, run)
-                if (events := events_of(chosen))
-                and (longer := self.extend(run, take, members, chosen, path)) is not None
+                if (longer := self.extend(run, take, members, chosen, path)) is not None
             ]
         return self.extended[key]
 

@@ -54,7 +54,7 @@ class RunEvaluator:
         )
         self._groups: dict[int, Automaton] = {}
         self._reader = Reader(self._core, program, host)
-        self._reporter = Reporter(program, self._automaton, self._core, self._absences, self._reader)
+        self._reporter = Reporter(program, self._automaton, self._core, self._absences, self._reader, host)
         self._partitions: dict[tuple[int, ...], int] = {}
         self._partitions_seen = 0
         self._serial = 0

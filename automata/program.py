@@ -6,7 +6,7 @@ ever compared for equality; 0 is "unbound". Whatever needs to look behind an id 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -120,6 +120,9 @@ class Host(Protocol):
 
     def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
         """The aggregate of each row's ids[offsets[i]:offsets[i + 1]], all of them bound."""
+
+    def texts(self, matches: Sequence[Match]) -> Sequence[tuple[str, ...]]:
+        """What each match projects, as texts that put matches of the same events in order (LANGUAGE 3.5)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from automata.absence import Absences, Obligation
 from automata.core import Core, Ended
 from automata.matches import Reader
 from automata.nfa import Automaton
-from automata.program import Ids, Match, Program, Selector, Skip
+from automata.program import Host, Ids, Match, Program, Selector, Skip
 from automata.runs import FIRST, FIRST_RANK, HIGH, HIGH_TIME, PARTITION, RANK
 from automata.selection import AfterMatch, Candidate, report_order, select
 from automata.timeline import Timeline
@@ -36,12 +37,15 @@ class Pending:
 class Reporter:
     """Holds what cannot be reported yet."""
 
-    def __init__(self, program: Program, automaton: Automaton, core: Core, absences: Absences, reader: Reader) -> None:
+    def __init__(
+        self, program: Program, automaton: Automaton, core: Core, absences: Absences, reader: Reader, host: Host
+    ) -> None:
         self._program = program
         self._automaton = automaton
         self._core = core
         self._absences = absences
         self._reader = reader
+        self._host = host
         self._after = AfterMatch(program.skip)
         self._pending: list[Pending] = []
         self._held: list[Candidate] = []
@@ -192,11 +196,22 @@ class Reporter:
         self._held += ready
         groups = self._resolved_groups(final)
         chosen = [c for group in groups for c in select(self._program.selector, group)]
+        ordered = self._in_order(chosen)
         if self._program.skip is Skip.CONSUME_ALL:
-            chosen.sort(key=lambda candidate: (candidate.match.last, report_order(candidate)))
-        else:
-            chosen.sort(key=report_order)
-        return [candidate.match for candidate in self._after.admit(chosen)]
+            ordered.sort(key=lambda candidate: candidate.match.last)
+        return [candidate.match for candidate in self._after.admit(ordered)]
+
+    def _in_order(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Report order, to the last: matches of the same events by what they project."""
+        ordered = sorted(candidates, key=report_order)
+        for _, ties in groupby(range(len(ordered)), key=lambda number: report_order(ordered[number])):
+            numbers = list(ties)
+            if len(numbers) > 1:
+                tied = [ordered[number] for number in numbers]
+                texts = self._host.texts([candidate.match for candidate in tied])
+                chosen = sorted(range(len(tied)), key=texts.__getitem__)
+                ordered[numbers[0] : numbers[-1] + 1] = [tied[number] for number in chosen]
+        return ordered
 
     def _resolved_groups(self, final: bool) -> Iterable[list[Candidate]]:
         """Takes from the held candidates the groups that nothing unresolved can still change or precede."""

@@ -56,13 +56,12 @@ def _best(events: set[frozenset[int]], decisive: Callable[[frozenset[int]], int]
 
 
 def report_order(candidate: Candidate) -> tuple[object, ...]:
-    """Moment, then last position, first position, positions, then step by step."""
+    """Moment, then last position, first position, positions, then step by step; what is left are ties of values."""
     match = candidate.match
     positions = tuple(sorted(candidate.positions))
-    by_symbol: dict[int, list[int]] = {}
+    steps: list[list[int]] = [[] for _ in range(1 + max(symbol for symbol, _, _ in match.entries))]
     for symbol, position, _ in match.entries:
-        by_symbol.setdefault(symbol, []).append(position)
-    steps = tuple(sorted((symbol, tuple(places)) for symbol, places in by_symbol.items()))
+        steps[symbol].append(position)
     return (candidate.moment, match.last, match.first, positions, steps)
 
 

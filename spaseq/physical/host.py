@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from automata.program import EVENT, FoldValue, Ids, Mask, Reference
+from automata.program import EVENT, FoldValue, Ids, Mask, Match, Reference
 from sparql_gpm.aggregates import fold
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
@@ -61,6 +61,12 @@ class ConditionHost:
         self._folded: dict[tuple[int, tuple[int, ...]], int] = {}
         self._generation = dictionary.generation
         self.graphs = KeptGraphs()
+        self.project: Callable[[Sequence[Match]], Sequence[tuple[str, ...]]] | None = None
+
+    def texts(self, matches: Sequence[Match]) -> Sequence[tuple[str, ...]]:
+        """See `automata.program.Host`; `project` is set by whoever projects."""
+        assert self.project is not None
+        return self.project(matches)
 
     def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
         """See `automata.program.Host`."""

@@ -42,6 +42,7 @@ class QueryOperator:
         self._host = ConditionHost(self.compiled, dictionary, evaluator, dict(enumerate(self.matchers)))
         self._sequence: SequenceEvaluator = RunEvaluator(self.compiled.program, self._host)
         self._projector = Projector(query, self.compiled, dictionary, evaluator)
+        self._host.project = self._projector.texts
         self._variables = {name: number for number, name in enumerate(query.variables)}
         self._names = _Names()
         self._keeps_graphs = any(condition.needs_event for condition in self.compiled.program.conditions)

@@ -34,14 +34,23 @@ class Projector:
         if not matches:
             return []
         values = self._values(matches)
-        table = np.column_stack(list(values.values())).tolist() if values else [[] for _ in matches]
-        ordered = self._tie_break(matches, [tuple(map(self._text, row)) for row in table])
+        table = _rows_of(values, len(matches))
+        texts = _Texts(self, table)
         rows = []
-        for number in ordered:
+        for number in self._tie_break(matches, texts):
             match = matches[number]
-            if self._admit(match, tuple(map(self._text, table[number]))):
+            if self._admit(match, number, texts):
                 rows.append(self._row(match, dict(zip(values, table[number], strict=True)), names))
         return rows
+
+    def texts(self, matches: Sequence[Match]) -> list[tuple[str, ...]]:
+        """What each match projects, as N-Triples texts, unbound first."""
+        table = _rows_of(self._values(matches), len(matches))
+        return [self.text(row) for row in table]
+
+    def text(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """The N-Triples texts of some ids, "" for unbound."""
+        return tuple("" if i == UNBOUND else to_ntriples(self._dictionary.term(i)) for i in ids)
 
     def forget(self, before: int) -> None:
         """No match to come has its last event before this position."""
@@ -73,8 +82,8 @@ class Projector:
                 found[_object_key(triple)] = triple.object
         return list(found.items())
 
-    def _tie_break(self, matches: Sequence[Match], texts: Sequence[tuple[str, ...]]) -> list[int]:
-        """The order of the matches, with equal ones put in the order of their projected values."""
+    def _tie_break(self, matches: Sequence[Match], texts: _Texts) -> list[int]:
+        """The order of the matches, with those of the same events put in the order of their projected values."""
         ordered = list(range(len(matches)))
         begin = 0
         while begin < len(ordered):
@@ -86,14 +95,14 @@ class Projector:
             begin = end
         return ordered
 
-    def _admit(self, match: Match, texts: tuple[str, ...]) -> bool:
+    def _admit(self, match: Match, number: int, texts: _Texts) -> bool:
         """DISTINCT and LIMIT, per triggering event and partition (LANGUAGE 3.4)."""
         trigger = match.partition, match.last
         if self._query.distinct:
             seen = self._projected.setdefault(trigger, set())
-            if texts in seen:
+            if texts[number] in seen:
                 return False
-            seen.add(texts)
+            seen.add(texts[number])
         if self._query.limit is not None:
             count = self._reported.get(trigger, 0)
             self._reported[trigger] = count + 1
@@ -139,8 +148,27 @@ class Projector:
             case IRI() | BlankNode() | Literal():
                 return node
 
-    def _text(self, identifier: int) -> str:
-        return "" if identifier == UNBOUND else to_ntriples(self._dictionary.term(identifier))
+
+class _Texts:
+    """The projected values of each match as texts, made when they are asked for."""
+
+    def __init__(self, projector: Projector, table: Sequence[Sequence[int]]) -> None:
+        self._projector = projector
+        self._table = table
+        self._known: dict[int, tuple[str, ...]] = {}
+
+    def __getitem__(self, number: int) -> tuple[str, ...]:
+        if number not in self._known:
+            self._known[number] = self._projector.text(self._table[number])
+        return self._known[number]
+
+
+def _rows_of(values: Mapping[str, Ids], count: int) -> list[list[int]]:
+    """The columns as rows."""
+    if not values:
+        return [[] for _ in range(count)]
+    rows: list[list[int]] = np.column_stack(list(values.values())).tolist()
+    return rows
 
 
 def _object_key(triple: TemplateTriple) -> str:

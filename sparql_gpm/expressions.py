@@ -22,12 +22,13 @@ from sparql_gpm.expressions_vector import (
     ERROR,
     TRUE,
     UNKNOWN,
-    Floats,
+    Bounded,
     Truths,
     calculate_numbers,
     compare_numbers,
     conjunction,
     disjunction,
+    exactly,
     negation,
 )
 from sparql_gpm.pattern import FALSE as FALSE_TERM
@@ -44,7 +45,10 @@ ExistsResolver = Callable[[Exists, Mapping[str, Ids], int], Mask]
 _MEMO_MAX = 200_000
 _COMPILED_MAX = 4_000
 _FEW_ROWS = 16
-"""Below this a loop over the rows is faster than sorting them."""
+"""Up to here a loop over the rows is faster than looking for distinct ones."""
+_DENSE_FACTOR = 8
+_VERY_FEW_ROWS = 2
+"""Up to here the scalar path is faster than array operations."""
 
 
 class Evaluator:
@@ -86,7 +90,11 @@ class Evaluator:
     ) -> Mask:
         """bool[rows]: whether the effective boolean value is true; an error is not."""
         compiled, columns = self._prepare(expression, columns, rows, exists)
-        held: Mask = self._truths(compiled, columns, rows) == TRUE
+        held: Mask
+        if rows <= _VERY_FEW_ROWS:
+            held = self._slow_truths(compiled, columns, rows) == TRUE
+        else:
+            held = self._truths(compiled, columns, rows) == TRUE
         return held
 
     def _prepare(
@@ -221,13 +229,13 @@ class Evaluator:
             result[unknown] = self._slow(compiled, rest, len(unknown), compiled.truths, self._truth)
         return result
 
-    def _numbers(self, compiled: Compiled, columns: Mapping[str, Ids], rows: int) -> Floats | None:
-        """The values of a side as float64, NaN where that is not their exact value; None if it never is."""
+    def _numbers(self, compiled: Compiled, columns: Mapping[str, Ids], rows: int) -> Bounded | None:
+        """The numbers of a side; None if it is more than arithmetic."""
         match compiled.expression:
             case Variable(name):
-                return self._dictionary.numbers[_column(columns, name, rows)]
+                return exactly(self._dictionary.numbers[_column(columns, name, rows)])
             case Constant():
-                return np.full(rows, self._dictionary.numbers[compiled.constant])
+                return exactly(np.full(rows, self._dictionary.numbers[compiled.constant]))
             case Call(name, (_, _)) if name in ARITHMETIC:
                 left, right = (self._numbers(part, columns, rows) for part in compiled.parts)
                 return None if left is None or right is None else calculate_numbers(name, left, right)
@@ -236,11 +244,27 @@ class Evaluator:
 
 def distinct_rows(columns: Sequence[Ids]) -> tuple[Ids, Ids]:
     """The index of one row of each distinct kind, and for each row which of these it equals; at least one column."""
-    _, first, of_row = np.unique(columns[0], return_index=True, return_inverse=True)
+    of_row, size = _codes(columns[0])
     for column in columns[1:]:
-        values, codes = np.unique(column, return_inverse=True)
-        _, first, of_row = np.unique(of_row * len(values) + codes, return_index=True, return_inverse=True)
+        codes, more = _codes(column)
+        of_row, size = _codes(of_row * more + codes)
+    first = np.zeros(size, dtype=np.int64)
+    first[of_row] = np.arange(len(of_row), dtype=np.int64)
     return first, of_row
+
+
+def _codes(column: Ids) -> tuple[Ids, int]:
+    """The values numbered from 0, and how many there are; linear where the values are dense enough, else sorting."""
+    top = int(column.max(initial=0)) + 1
+    if top > _DENSE_FACTOR * len(column):
+        values, codes = np.unique(column, return_inverse=True)
+        return codes, len(values)
+    seen = np.zeros(top, dtype=np.bool_)
+    seen[column] = True
+    values = np.flatnonzero(seen)
+    numbered = np.zeros(top, dtype=np.int64)
+    numbered[values] = np.arange(len(values), dtype=np.int64)
+    return numbered[column], len(values)
 
 
 def _column(columns: Mapping[str, Ids], name: str, rows: int) -> Ids:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,15 @@ Floats = NDArray[np.float64]
 FALSE, TRUE, ERROR, UNKNOWN = 0, 1, 2, 3
 """Values of a Truths column; UNKNOWN asks for the scalar path."""
 
-_EXACT_MAX = 2.0**24
-"""Whole numbers up to here are themselves in every numeric type, single precision included."""
+_WHOLE_MAX = 2.0**24
+_FRACTION = 2.0**10
+"""Multiples of 1/_FRACTION up to _WHOLE_MAX that float32 holds are themselves in every numeric type."""
+
+_ROUNDING = 2.0**-22
+"""More than the relative error of one operation, single precision included."""
+
+_MAGNITUDE_MIN, _MAGNITUDE_MAX = 1e-12, 1e30
+"""Between these no numeric type overflows or loses digits."""
 
 _COMPARISONS: dict[str, Callable[[Floats, Floats], Any]] = {
     "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
@@ -26,38 +33,76 @@ COMPARISONS = frozenset(_COMPARISONS)
 ARITHMETIC = frozenset("+-*/")
 
 
-def compare_numbers(operator: str, left: Floats, right: Floats) -> Truths:
-    """The comparison of each row; UNKNOWN where a side is NaN, or single precision could tell otherwise."""
-    result: Truths = _COMPARISONS[operator](left, right).astype(np.int8)
-    unclear = np.isnan(left) | np.isnan(right)
-    different = left != right
-    if different.any():
-        with np.errstate(over="ignore"):
-            unclear |= different & (left.astype(np.float32) == right.astype(np.float32))
+class Bounded(NamedTuple):
+    """Numbers as float64, NaN where unknown, and how far their value by SPARQL's rules can be from that."""
+
+    values: Floats
+    errors: Floats
+
+
+def exactly(values: Floats) -> Bounded:
+    """The numbers of terms."""
+    return Bounded(values, np.zeros(len(values)))
+
+
+def compare_numbers(operator: str, left: Bounded, right: Bounded) -> Truths:
+    """The comparison of each row; UNKNOWN where a side is NaN or the type of the numbers could matter."""
+    a, b = left.values, right.values
+    result: Truths = _COMPARISONS[operator](a, b).astype(np.int8)
+    unclear = np.isnan(a) | np.isnan(b)
+    different = a != b
+    with np.errstate(all="ignore"):
+        if different.any():
+            unclear |= different & (a.astype(np.float32) == b.astype(np.float32))
+        errors = left.errors + right.errors
+        if errors.any():
+            unclear |= (errors > 0) & ~(np.abs(a - b) > errors)
     result[unclear] = UNKNOWN
     return result
 
 
-def calculate_numbers(operator: str, left: Floats, right: Floats) -> Floats:
-    """`+ - * /` where operands and result are small whole numbers, and so exact in every type; NaN elsewhere."""
+def calculate_numbers(operator: str, left: Bounded, right: Bounded) -> Bounded:
+    """`+ - * /` with a bound of the error: 0 where operands and result are the same in every numeric type."""
+    a, b = left.values, right.values
     with np.errstate(all="ignore"):
+        first, second = _inexact(left), _inexact(right)
         match operator:
-            case "+":
-                result = left + right
-            case "-":
-                result = left - right
+            case "+" | "-":
+                result = a + b if operator == "+" else a - b
+                errors = first + second
             case "*":
-                result = left * right
+                result = a * b
+                errors = np.abs(a) * second + np.abs(b) * first + first * second
             case _:
-                result = left / right
-        exact = _is_small(left) & _is_small(right) & _is_small(result)
-    return np.where(exact, result, np.nan)
+                result = a / b
+                errors = (first + np.abs(result) * second) / (np.abs(b) - second)
+        exact = _is_small(left) & _is_small(right) & _is_small(exactly(result))
+        if operator == "/":
+            exact &= result * b == a
+        errors = np.where(exact, 0.0, errors + np.abs(result) * _ROUNDING)
+        moderate = (_is_moderate(a) | (a == 0)) & (_is_moderate(b) | (b == 0)) & _is_moderate(result)
+        known = exact | (moderate & (errors >= 0))
+    return Bounded(np.where(known, result, np.nan), np.where(known, errors, 0.0))
 
 
-def _is_small(values: Floats) -> Mask:
-    small: Mask = np.abs(values) <= _EXACT_MAX
-    small &= values == np.trunc(values)
+def _inexact(numbers: Bounded) -> Floats:
+    """Their errors, with that of a conversion to single precision."""
+    return numbers.errors + np.abs(numbers.values) * _ROUNDING
+
+
+def _is_small(numbers: Bounded) -> Mask:
+    values = numbers.values
+    small: Mask = (np.abs(values) <= _WHOLE_MAX) & (numbers.errors == 0)
+    small &= values.astype(np.float32) == values
+    scaled = values * _FRACTION
+    small &= scaled == np.trunc(scaled)
     return small
+
+
+def _is_moderate(values: Floats) -> Mask:
+    magnitude = np.abs(values)
+    moderate: Mask = (magnitude >= _MAGNITUDE_MIN) & (magnitude <= _MAGNITUDE_MAX)
+    return moderate
 
 
 def negation(operand: Truths) -> Truths:

@@ -98,6 +98,39 @@ def test_numbers_of_all_types_compare_alike_on_both_paths(operator: str, pairs: 
     assert found.tolist() == [_is_true(_scalar(expression, row)) for row in rows]
 
 
+_SPREAD = st.builds(
+    Literal,
+    st.one_of(
+        st.decimals(-1000, 1000, places=2).map(str),
+        st.integers(-20_000_000, 20_000_000).map(str),
+        st.integers(-(2**24), 2**24).map(lambda n: repr(n / 1024)),
+        st.floats(1e-14, 1e14).map(lambda value: f"{value:.12f}"),
+        st.sampled_from(("0", "0.1", "0.3", "1e-20", "1e30", "1e38", "16777217", "3")),
+    ),
+    st.sampled_from([XSD + name for name in ("integer", "decimal", "double", "float")]),
+)
+
+
+@given(
+    st.sampled_from(("=", "<", "<=")),
+    st.tuples(*[st.sampled_from("+-*/")] * 2),
+    st.lists(st.tuples(_SPREAD, _SPREAD, _SPREAD), min_size=20, max_size=40),
+    st.booleans(),
+)
+def test_calculated_numbers_compare_alike_on_both_paths(
+    comparison: str, operators: tuple[str, str], rows: list[tuple[Term | None, ...]], twice: bool
+) -> None:
+    x, y, z = (Variable(name) for name in _NAMES)
+    side: Expression = Call(operators[0], (x, y))
+    if twice:
+        side = Call(operators[1], (side, y))
+    expression = Call(comparison, (side, z))
+    rows = [*rows, *((a, b, _scalar(side, (a, b, None))) for a, b, _ in rows)]  # where sides are equal, too
+    dictionary = Dictionary()
+    found = Evaluator(dictionary).holds(expression, _columns(dictionary, rows), len(rows))
+    assert found.tolist() == [_is_true(_scalar(expression, row)) for row in rows]
+
+
 def _ids(dictionary: Dictionary, *numbers: int) -> Ids:
     return np.array([dictionary.intern(Literal(str(n), XSD + "integer")) for n in numbers], dtype=np.int64)
 

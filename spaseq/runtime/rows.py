@@ -37,6 +37,14 @@ class Row:
     graph: str | None = None
     triples: tuple[RowTriple, ...] = ()
 
+    def __getitem__(self, variable: str) -> Term:
+        """The term a variable is bound to; KeyError where it is unbound or not projected."""
+        return dict(self.bindings)[variable]
+
+    def __str__(self) -> str:
+        """The row as its line of NDJSON."""
+        return to_json(self)
+
 
 def to_json(row: Row) -> str:
     """The row as one line of JSON without the line end; characters beyond ASCII stay readable.

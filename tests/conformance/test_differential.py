@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from automata import active, core, extend
 from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
@@ -51,6 +52,30 @@ def test_the_engine_equals_the_reference_whatever_the_batches(data: st.DataObjec
     expected = Counter(map(comparable, evaluate(query, arrivals)))
     assert Counter(map(comparable, run_engine(query, [arrived]))) == expected
     pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    assert Counter(map(comparable, run_engine(query, pieces))) == expected
+
+
+@pytest.fixture(scope="module")
+def smallest() -> Iterator[None]:
+    """Every index, block and compaction threshold as small as it can be: all paths on streams of ten events."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core, "_COMPACT_MIN", 1)
+        patch.setattr(active, "_UNSORTED_MAX", 0)
+        patch.setattr(active, "_SCAN_FACTOR", 0)
+        patch.setattr(extend, "_PAIRS_MAX", 2)
+        yield
+
+
+@pytest.mark.usefixtures("smallest")
+@given(st.data())
+@settings(max_examples=PAIRS // 2)
+def test_indexes_blocks_and_compaction_change_no_row(data: st.DataObject) -> None:
+    text = data.draw(queries())
+    query = _query(text)
+    arrivals = _declared(query, data.draw(streams()))
+    _note(text, arrivals)
+    pieces = batches(interleaved(arrivals), data.draw(cuts(sum(map(len, arrivals.values())))))
+    expected = Counter(map(comparable, evaluate(query, arrivals)))
     assert Counter(map(comparable, run_engine(query, pieces))) == expected
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -292,7 +293,7 @@ def _blocks(counts: Ids) -> list[slice]:
         return []
     cuts = np.searchsorted(total, np.arange(_PAIRS_MAX, total[-1], _PAIRS_MAX), "left") + 1
     borders = np.unique(np.concatenate(([0], cuts, [len(counts)])))
-    return [slice(int(a), int(b)) for a, b in zip(borders, borders[1:], strict=False)]
+    return [slice(int(a), int(b)) for a, b in pairwise(borders)]
 
 
 def _joined(parts: list[Pairs], variables: int) -> Pairs:

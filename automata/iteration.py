@@ -82,7 +82,7 @@ class Tracks:
         outside = np.zeros(len(rows), dtype=np.bool_)
         return View(
             runs.registers(rows),
-            {track: outside for track in range(len(self))},
+            dict.fromkeys(range(len(self)), outside),
             {track: runs.column(rows, layout.inside(track)) for track in range(len(self))},
         )
 

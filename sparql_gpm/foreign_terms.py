@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sparql_gpm.terms import RDF_LANG_STRING, XSD_STRING, IRI, BlankNode, Literal, Term
+from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, Term
 
 ForeignTriple = tuple[Any, Any, Any]
 

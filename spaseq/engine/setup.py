@@ -11,7 +11,6 @@ from sparql_gpm.background import BackgroundError
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator
 from spaseq.algebra.build import build
-from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError
 from spaseq.lang.ast import Query

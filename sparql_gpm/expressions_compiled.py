@@ -74,9 +74,7 @@ def compile_expression(expression: Expression, dictionary: Dictionary) -> Compil
     plain = _as_columns(expression, tests)
     compiled = _compile(plain, dictionary)
     named = tuple((name, test) for test, name in tests.items())
-    return Compiled(
-        plain, compiled.names, named, compiled.volatile, compiled.parts, compiled.constant
-    )
+    return Compiled(plain, compiled.names, named, compiled.volatile, compiled.parts, compiled.constant)
 
 
 def _as_columns(expression: Expression, tests: dict[Exists, str]) -> Expression:

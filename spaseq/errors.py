@@ -1,9 +1,9 @@
 """The errors that a user of SPAseq can see.
 
-    SPAseqError              everything below
-    ├── QueryError           the text of a query is wrong; carries every Problem found
-    ├── InputError           a stream, knowledge base or option cannot be used: what was tried, on what, the way out
-    └── RunError             the run failed: what was attempted, on what, what happens next
+SPAseqError              everything below
+├── QueryError           the text of a query is wrong; carries every Problem found
+├── InputError           a stream, knowledge base or option cannot be used: what was tried, on what, the way out
+└── RunError             the run failed: what was attempted, on what, what happens next
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from spaseq.lang.parse import parse
 
 from spaseq.cli.bindings import bind_knowledge, bind_streams
 from spaseq.errors import InputError
 from spaseq.lang.ast import Query
+from spaseq.lang.parse import parse
 
 S1, S2, KB = "http://ex.org/s1", "http://ex.org/s2?a=1", "http://ex.org/kb?v=2"
 

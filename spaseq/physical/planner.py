@@ -32,7 +32,7 @@ def choose_evaluator(query: TemporalQuery, requested: str = "auto") -> Choice:
         raise InputError(
             f"query '{query.name}' cannot be run with --evaluator {requested}: this version has no "
             f"{_NAMED_ELSEWHERE[requested]}",
-            hint=f"this version has: {', '.join(EVALUATORS)}; leave the option out, every evaluator gives the same rows",
+            hint=f"this version has: {', '.join(EVALUATORS)}; every evaluator gives the same rows",
         )
     if requested not in ("auto", *EVALUATORS):
         raise InputError(f"unknown evaluator '{requested}'", hint=f"one of: auto, {', '.join(EVALUATORS)}")

@@ -1,79 +1,154 @@
-"""The knowledge bases of a run: what `GRAPH` in a pattern is answered from."""
+"""The knowledge bases of a run: what `GRAPH` and `SERVICE` in a pattern are answered from."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 
-import numpy as np
-
+from kb.access import Access
+from kb.bind_join import Asked
+from kb.endpoint import Endpoint
 from kb.errors import KnowledgeBaseError
-from kb.local import load_graph
-from sparql_gpm.bgp_view import BatchView
+from kb.loaded import Loaded
+from kb.local import Progress
+from kb.loop import LoopThread
+from kb.prepared import SUFFIX, Prepared
+from kb.source import PathLike, Source
 from sparql_gpm.columns import EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator
-from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.pattern import Pattern
 
-_MATCHERS_MAX = 256
-"""Compiled patterns kept for being asked again with other values."""
+Base = Loaded | Prepared | Endpoint
 
 
 class KnowledgeBases:
-    """Loaded knowledge bases by their IRI; a `sparql_gpm.background.Background`."""
+    """Knowledge bases by their IRI; a `sparql_gpm.background.Background`.
 
-    def __init__(self, graphs: Mapping[str, EventBatch], dictionary: Dictionary, evaluator: Evaluator) -> None:
-        self._views = {iri: BatchView(graph) for iri, graph in graphs.items()}
+    bases       by IRI; or graphs that are in memory already, as batches of one event
+    services    those of them that SERVICE may ask; they are not among the names that `GRAPH ?g` ranges over
+    """
+
+    def __init__(
+        self,
+        bases: Mapping[str, Base | EventBatch],
+        dictionary: Dictionary,
+        evaluator: Evaluator,
+        services: Collection[str] = (),
+        loop: LoopThread | None = None,
+    ) -> None:
+        self._bases: dict[str, Base] = {
+            iri: Loaded(partial(_same, base), dictionary, evaluator) if isinstance(base, EventBatch) else base
+            for iri, base in bases.items()
+        }
         self._dictionary = dictionary
         self._evaluator = evaluator
-        self._matchers: dict[Pattern, Matcher] = {}
+        self._services = frozenset(services)
+        self._loop = loop or LoopThread()
+        self._version = [0]
 
     @staticmethod
     def load(
-        sources: Mapping[str, str | os.PathLike[str]], dictionary: Dictionary, evaluator: Evaluator
+        sources: Mapping[str, Source | PathLike],
+        dictionary: Dictionary,
+        evaluator: Evaluator,
+        *,
+        services: Iterable[str] = (),
+        access: Access | None = None,
+        usable: Callable[[str], Collection[Pattern] | None] = lambda iri: None,
+        progress: Progress | None = None,
     ) -> KnowledgeBases:
-        """Reads each knowledge base from a file, a directory or a glob; raises KnowledgeBaseError."""
-        graphs = {iri: load_graph(source, iri, dictionary) for iri, source in sources.items()}
-        return KnowledgeBases(graphs, dictionary, evaluator)
+        """Reads files, opens prepared ones, and makes endpoints ready to be asked; raises KnowledgeBaseError.
+
+        services    IRIs that queries name after SERVICE; one without a source is itself the URL
+        access      the hosts that may be asked; by default those that sources and services name
+        usable      the patterns that will be asked of a knowledge base, None: not known
+        progress    told while files are read
+        """
+        given = {iri: Source.of(source) for iri, source in sources.items()}
+        asked = {iri: given.get(iri, Source(iri)) for iri in services}
+        access, loop = access or Access.to(), LoopThread()
+
+        def base(iri: str, source: Source) -> Base:
+            if source.remote:
+                return Endpoint(source, access, dictionary, loop)
+            if source.location.endswith(SUFFIX):
+                return Prepared.opened(source, iri, dictionary)
+            return Loaded.of(source, iri, dictionary, evaluator, lambda: usable(iri), progress)
+
+        for iri in asked.keys() - given.keys():
+            if not asked[iri].remote:
+                raise KnowledgeBaseError("SERVICE asks over http or https only", iri, hint="or supply it with --kb")
+        bases = {iri: base(iri, source) for iri, source in (given | asked).items()}
+        return KnowledgeBases(bases, dictionary, evaluator, asked, loop)
 
     def __contains__(self, iri: object) -> bool:
-        return iri in self._views
+        return iri in self._bases
 
     def __len__(self) -> int:
-        return len(self._views)
+        return len(self._bases)
 
-    def named(self, iris: Iterable[str]) -> KnowledgeBases:
+    def named(self, iris: Iterable[str], services: Iterable[str] = ()) -> KnowledgeBases:
         """Only these, as those are that one query names; raises KnowledgeBaseError if one was not supplied."""
-        chosen = {iri: self._view(iri).batch for iri in iris}
-        return KnowledgeBases(chosen, self._dictionary, self._evaluator)
+        services = tuple(services)
+        bases = {iri: self._base(iri) for iri in (*iris, *services)}
+        hidden = frozenset(services) - frozenset(iris)
+        chosen = KnowledgeBases(bases, self._dictionary, self._evaluator, hidden, self._loop)
+        chosen._version = self._version
+        return chosen
 
     def names(self) -> Sequence[str]:
         """The IRIs, sorted: what `GRAPH ?g` ranges over."""
-        return sorted(self._views)
+        return sorted(self._bases.keys() - self._services)
+
+    def version(self) -> int:
+        """See `Background`."""
+        return self._version[0]
+
+    def asked(self, name: str, pattern: Pattern) -> bool:
+        """See `Background`."""
+        base = self._base(name)
+        if isinstance(base, Endpoint):
+            base.check(pattern, name in self._services)
+        elif isinstance(base, Prepared):
+            base.check(pattern)
+        return base.asked
 
     def solve(self, name: str, pattern: Pattern, given: Mapping[str, Ids] | None = None, rows: int = 1) -> Solutions:
-        """The multiset of solutions over one knowledge base, once or for each row of given values."""
-        view = self._view(name)
-        if pattern not in self._matchers:
-            if len(self._matchers) >= _MATCHERS_MAX:
-                self._matchers.clear()
-            self._matchers[pattern] = compile_pattern(pattern, self._dictionary, self._evaluator, self)
-        matcher = self._matchers[pattern]
-        return matcher.solve(view, np.zeros(rows, dtype=np.int64), given) if given else matcher.solve(view)
+        """See `Background`."""
+        base = self._base(name)
+        assert isinstance(base, Loaded), name
+        return base.solve(pattern, given, rows, self)
 
-    def service(self, endpoint: str, pattern: Pattern) -> Solutions:
-        """Refused: raises KnowledgeBaseError."""
-        raise KnowledgeBaseError(
-            "SERVICE: SPARQL endpoints are not asked by this version",
-            endpoint,
-            hint="download the data to a file, supply it as a knowledge base and use GRAPH",
-        )
+    def ask(self, name: str, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
+        """See `Background`."""
+        base = self._base(name)
+        assert not isinstance(base, Loaded), name
+        return base.ask(pattern, given)
 
-    def _view(self, iri: str) -> BatchView:
-        if iri not in self._views:
+    def refresh(self) -> None:
+        """Between batches: what has changed is read again, answers that are too old are forgotten."""
+        changed = [base.refresh() for base in self._bases.values()]
+        self._version[0] += any(changed)
+
+    def counts(self) -> Mapping[str, Asked]:
+        """What each endpoint was asked, and how much of that was skipped."""
+        return {iri: base.counts for iri, base in self._bases.items() if isinstance(base, Endpoint)}
+
+    def close(self) -> None:
+        """Closes connections and files."""
+        for base in self._bases.values():
+            base.close()
+        self._loop.close()
+
+    def _base(self, iri: str) -> Base:
+        if iri not in self._bases:
             supplied = ", ".join(self.names()) or "none"
             raise KnowledgeBaseError(
                 "the query asks this knowledge base, but it was not supplied", iri, hint=f"supplied: {supplied}"
             )
-        return self._views[iri]
+        return self._bases[iri]
+
+
+def _same(graph: EventBatch) -> EventBatch:
+    return graph

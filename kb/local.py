@@ -11,16 +11,20 @@ import gzip
 import itertools
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import IO, assert_never, cast
 
 import numpy as np
 import pyoxigraph
 
+from kb.entail import materialised
 from kb.errors import KnowledgeBaseError
+from kb.usable import Usable
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.pattern import Pattern
 from sparql_gpm.relation_keys import first_rows
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term
 
@@ -37,24 +41,41 @@ FORMATS: Mapping[str, pyoxigraph.RdfFormat] = {
 """The suffixes that are read, each also with `.gz`."""
 
 _SUFFIXES = " ".join(FORMATS) + ", each also with .gz"
-_REMOTE = ("http://", "https://")
 _files_read = itertools.count()
 
+Columns = tuple["array[int]", "array[int]", "array[int]"]
 _Parsed = pyoxigraph.NamedNode | pyoxigraph.BlankNode | pyoxigraph.Literal | pyoxigraph.Triple
 
 
-def load_graph(source: str | os.PathLike[str], iri: str, dictionary: Dictionary) -> EventBatch:
+Progress = Callable[[str, int, int], None]
+"""Told of a file how many of its bytes have been read, and how many there are."""
+
+
+def load_graph(
+    source: str | os.PathLike[str],
+    iri: str,
+    dictionary: Dictionary,
+    *,
+    entail: bool = False,
+    usable: Collection[Pattern] | None = None,
+    progress: Progress | None = None,
+) -> EventBatch:
     """The triples of a file, of the files of a directory, or of those a glob names, as a batch of one event.
 
     A knowledge base is one graph: the graph names of quads are ignored, and every triple is there once.
     Its terms are pinned in the dictionary. Relative IRIs are resolved against the knowledge base's own;
     blank nodes are local to their file. Raises KnowledgeBaseError.
+
+    entail  add what follows by RDFS
+    usable  keep only triples that these patterns can use; with `entail` everything is kept, as all may lead to such
     """
-    columns: tuple[list[int], list[int], list[int]] = ([], [], [])
+    wanted = None if usable is None or entail else Usable.of(usable)
+    columns: Columns = (array("q"), array("q"), array("q"))
     for path in files_of(os.fspath(source)):
-        _read_file(path, iri, dictionary, columns)
-    subjects, predicates, objects = (np.array(column, dtype=np.int64) for column in columns)
-    return graph_of(iri, subjects, predicates, objects)
+        _read_file(path, iri, dictionary, columns, wanted, progress)
+    subjects, predicates, objects = (np.frombuffer(column, dtype=np.int64) for column in columns)
+    triples = materialised((subjects, predicates, objects), dictionary) if entail else (subjects, predicates, objects)
+    return graph_of(iri, *triples)
 
 
 def graph_of(iri: str, subjects: Ids, predicates: Ids, objects: Ids) -> EventBatch:
@@ -67,12 +88,7 @@ def graph_of(iri: str, subjects: Ids, predicates: Ids, objects: Ids) -> EventBat
 
 def files_of(source: str) -> tuple[Path, ...]:
     """The files that a path, directory or glob stands for, in name order; at least one."""
-    if source.lower().startswith(_REMOTE):
-        raise KnowledgeBaseError(
-            "knowledge bases over the network are not read by this version",
-            source,
-            hint="download the data to a file, or dump the endpoint's graph to one, and name that file",
-        )
+    assert not source.lower().startswith(("http://", "https://")), source
     path = Path(source)
     if path.is_dir():
         found = sorted(child for child in path.iterdir() if child.is_file() and suffix_of(child) in FORMATS)
@@ -93,13 +109,21 @@ def suffix_of(path: Path) -> str:
     return Path(name.removesuffix(".gz")).suffix
 
 
-def _read_file(path: Path, iri: str, dictionary: Dictionary, columns: tuple[list[int], list[int], list[int]]) -> None:
+def _read_file(
+    path: Path,
+    iri: str,
+    dictionary: Dictionary,
+    columns: Columns,
+    wanted: Usable | None,
+    progress: Progress | None,
+) -> None:
     suffix = suffix_of(path)
     if suffix not in FORMATS:
         raise KnowledgeBaseError(f"unknown suffix {suffix!r}", str(path), hint=f"suffixes read: {_SUFFIXES}")
     try:
-        with _opened(path) as stream:
-            _append(pyoxigraph.parse(stream, format=FORMATS[suffix], base_iri=iri), path, dictionary, columns)
+        with _opened(path, progress) as stream:
+            quads = pyoxigraph.parse(stream, format=FORMATS[suffix], base_iri=iri)
+            _append(filter(wanted, quads) if wanted else quads, path, dictionary, columns)
     except SyntaxError as error:
         raise _syntax_error(error, path, suffix) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -111,15 +135,59 @@ def _read_file(path: Path, iri: str, dictionary: Dictionary, columns: tuple[list
         raise KnowledgeBaseError(str(error), str(path), hint=f"{iri!r} must be an absolute IRI") from error
 
 
-def _opened(path: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(path, "rb")) if path.name.lower().endswith(".gz") else open(path, "rb")
+def _opened(path: Path, progress: Progress | None) -> IO[bytes]:
+    raw: IO[bytes] = open(path, "rb")  # noqa: SIM115 -- whoever asked closes it, and gzip its own
+    if progress is not None:
+        raw = cast(IO[bytes], _Watched(raw, path, progress))
+    return cast(IO[bytes], _Unzipped(raw)) if path.name.lower().endswith(".gz") else raw
+
+
+class _Watched:
+    """A file that tells how far it has been read."""
+
+    def __init__(self, raw: IO[bytes], path: Path, progress: Progress) -> None:
+        self._raw = raw
+        self._name = path.name
+        self._progress = progress
+        self._size = path.stat().st_size
+        self._done = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """As of a file."""
+        piece = self._raw.read(size)
+        self._done += len(piece)
+        self._progress(self._name, self._done, self._size)
+        return piece
+
+    def close(self) -> None:
+        """As of a file."""
+        self._raw.close()
+
+    def __enter__(self) -> _Watched:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class _Unzipped(gzip.GzipFile):
+    """Closes what it reads from."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        super().__init__(fileobj=raw, mode="rb")
+        self._raw_file = raw
+
+    def close(self) -> None:
+        """As of a file."""
+        super().close()
+        self._raw_file.close()
 
 
 def _append(
     quads: Iterator[pyoxigraph.Quad],
     path: Path,
     dictionary: Dictionary,
-    columns: tuple[list[int], list[int], list[int]],
+    columns: Columns,
 ) -> None:
     """Adds the ids of every quad's triple; each distinct term is translated once."""
     scope = f"kb{next(_files_read)}"

@@ -14,13 +14,21 @@ class BackgroundError(Exception):
 
 
 class Background(Protocol):
-    """Named knowledge bases, and SPARQL endpoints.
+    """Named knowledge bases; the endpoint of a SERVICE is one too, by its IRI.
 
+    A knowledge base is either *solved*: each pattern once, its solutions kept and looked up; or *asked* for the
+    solutions that some values occur in, because it is far away, large, or both.
     Solutions are multisets here, and their ids must be pinned or computed anew for every call.
     """
 
     def names(self) -> Sequence[str]:
         """The IRIs that `GRAPH ?g` ranges over."""
+
+    def version(self) -> int:
+        """Counts the changes of solved knowledge bases so far; it never changes inside a batch."""
+
+    def asked(self, name: str, pattern: Pattern) -> bool:
+        """Whether the knowledge base is asked; raises BackgroundError if it cannot be, or was not supplied."""
 
     def solve(self, name: str, pattern: Pattern, given: Mapping[str, Ids] | None = None, rows: int = 1) -> Solutions:
         """The solutions of the pattern over a knowledge base; raises BackgroundError.
@@ -29,5 +37,8 @@ class Background(Protocol):
                 `events` of the answer says for which. Without them the one row is 0.
         """
 
-    def service(self, endpoint: str, pattern: Pattern) -> Solutions:
-        """The solutions of the pattern at a SPARQL endpoint, `events` all 0; raises BackgroundError."""
+    def ask(self, name: str, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
+        """At least the solutions that agree with some row of the given values, `events` all 0; raises BackgroundError.
+
+        given   columns of the same length, of variables in scope, without UNBOUND; none of them: every solution
+        """

@@ -1,87 +1,125 @@
-"""GRAPH, SERVICE and whatever else does not look at the event: solved once, as relations that hold everywhere."""
+"""GRAPH, SERVICE and whatever else does not look at the event: relations that hold everywhere, solved once or asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from sparql_gpm.background import Background, BackgroundError
-from sparql_gpm.columns import UNBOUND, Solutions
+from sparql_gpm.bgp_view import BatchView
+from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher_analysis import all_variables, computes, substitution_is_a_join
 from sparql_gpm.matcher_expressions import Operator
 from sparql_gpm.matcher_frames import Frames
-from sparql_gpm.pattern import Pattern, Service, Variable
-from sparql_gpm.relation import UNIT, Relation, constant, union
+from sparql_gpm.pattern import Pattern
+from sparql_gpm.relation import UNIT, Relation, constant
 from sparql_gpm.relation_join import join
 
-_NO_FRAMES = np.zeros(0, dtype=np.int64)
+
+class Kept:
+    """A relation that is computed when it is needed, and anew when the background has changed since."""
+
+    def __init__(self, compute: Callable[[], Relation], background: Background | None) -> None:
+        self._compute = compute
+        self._background = background
+        self._version = -1
+        self._relation = UNIT
+
+    def get(self) -> Relation:
+        """The relation of the background as it is now."""
+        version = 0 if self._background is None else self._background.version()
+        if version != self._version:
+            self._relation = self._compute()
+            self._version = version
+        return self._relation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphOperator:
-    """`GRAPH`.
+    """`GRAPH` over a knowledge base that is solved.
 
-    graphs      the IRI of each knowledge base it ranges over, with its id
-    variable    of the name, None if that is an IRI
+    variable    of the name, None if that is an IRI; `identifier` is the id of the name
     known       its solutions with nothing substituted
     """
 
-    graphs: tuple[tuple[str, int], ...]
+    name: str
+    identifier: int
     variable: str | None
     inner: Pattern
     background: Background
-    known: Relation
+    known: Kept
 
     @staticmethod
     def of(
-        graphs: Mapping[str, int], variable: str | None, inner: Pattern, background: Background, dictionary: Dictionary
+        name: str, identifier: int, variable: str | None, inner: Pattern, background: Background, dictionary: Dictionary
     ) -> GraphOperator:
-        """Solves the pattern over the knowledge bases, once and for all."""
-        parts = [_named(_everywhere(background.solve(name, inner)), variable, graphs[name]) for name in graphs]
-        known = union(parts, _NO_FRAMES)
-        if computes(inner):
-            _pinned(known, dictionary)
-        return GraphOperator(tuple(graphs.items()), variable, inner, background, known)
+        """Solves the pattern over the knowledge base, so that what is wrong is known before anything runs."""
+
+        def known() -> Relation:
+            solved = _named(_everywhere(background.solve(name, inner)), variable, identifier)
+            return _pinned(solved, dictionary) if computes(inner) else solved
+
+        kept = Kept(known, background)
+        kept.get()
+        return GraphOperator(name, identifier, variable, inner, background, kept)
 
     def evaluate(self, frames: Frames) -> Relation:
         """Its solutions; what is substituted is looked up, or solved for where a join would not say the same."""
         seen = frozenset(frames.substituted(all_variables(self.inner)))
         if substitution_is_a_join(self.inner, seen):
-            return frames.substitute(self.known)
+            return frames.substitute(self.known.get())
         given = {v: frames.bindings[v] for v in seen}
-        parts = []
-        for name, identifier in self.graphs:
-            solutions = self.background.solve(name, self.inner, given, len(frames.all()))
-            relation = Relation(len(solutions), solutions.events, solutions.columns)
-            parts.append(_named(relation, self.variable, identifier))
-        return frames.substitute(union(parts, frames.all()))
+        solutions = self.background.solve(self.name, self.inner, given, len(frames.all()))
+        relation = Relation(len(solutions), solutions.events, solutions.columns)
+        return frames.substitute(_named(relation, self.variable, self.identifier))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ServiceOperator:
-    """`SERVICE`, asked once."""
+class AskedOperator:
+    """`GRAPH` or `SERVICE` over what is asked: a bind-join with what the frames want.
 
-    known: Relation
+    variable    of the name, None if that is an IRI; `identifier` is the id of the name
+    scope       the variables in scope of `inner`
+    silent      a failure stands for the empty mapping
+    """
 
-    @staticmethod
-    def of(pattern: Service, background: Background, dictionary: Dictionary) -> ServiceOperator:
-        """Asks the endpoint; SILENT turns a failure into the empty mapping."""
-        if isinstance(pattern.endpoint, Variable):
-            raise BackgroundError(f"SERVICE ?{pattern.endpoint.name}: the endpoint must be written as an IRI")
-        try:
-            solutions = background.service(pattern.endpoint.value, pattern.inner)
-            return ServiceOperator(_pinned(_everywhere(solutions), dictionary))
-        except BackgroundError:
-            if not pattern.silent:
-                raise
-            return ServiceOperator(UNIT)
+    name: str
+    identifier: int
+    variable: str | None
+    inner: Pattern
+    scope: frozenset[str]
+    background: Background
+    silent: bool = False
 
     def evaluate(self, frames: Frames) -> Relation:
-        """What the endpoint said, as far as it agrees with what is substituted."""
-        return frames.substitute(self.known)
+        """At least the solutions that agree with what is substituted, or else with what is wanted."""
+        seen = frozenset(frames.substituted(all_variables(self.inner)))
+        if not substitution_is_a_join(self.inner, seen):
+            raise BackgroundError(
+                f"{self.name}: this pattern cannot be asked inside EXISTS, where ?{' ?'.join(sorted(seen))} "
+                "has the value of the row that is tested (bind it by a triple pattern inside GRAPH)"
+            )
+        substituted = {v: frames.bindings[v] for v in sorted(seen & self.scope)}
+        return frames.substitute(
+            _named(self._asked(substituted or self._wanted(frames)), self.variable, self.identifier)
+        )
+
+    def _asked(self, given: Mapping[str, Ids]) -> Relation:
+        try:
+            return _everywhere(self.background.ask(self.name, self.inner, given))
+        except BackgroundError:
+            if not self.silent:
+                raise
+            return UNIT
+
+    def _wanted(self, frames: Frames) -> Mapping[str, Ids]:
+        wanted = frames.wanted
+        if wanted is None:
+            return {}
+        return {v: wanted.columns[v] for v in sorted(self.scope) if v in wanted.columns and wanted.binds(v)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,15 +132,17 @@ class OnceOperator:
     inner: Operator
     variables: frozenset[str]
     dictionary: Dictionary
-    _known: list[Relation] = field(default_factory=list)
+    background: Background | None
+    _known: list[Kept] = field(default_factory=list)
 
     def evaluate(self, frames: Frames) -> Relation:
         """Its solutions, the same for all frames; the terms that it computed stay in the dictionary."""
         if frames.substituted(self.variables):
             return self.inner.evaluate(frames)
         if not self._known:
-            self._known.append(_pinned(self.inner.evaluate(frames), self.dictionary))
-        return self._known[0]
+            empty = Frames(BatchView(EventBatch.empty()))
+            self._known.append(Kept(lambda: _pinned(self.inner.evaluate(empty), self.dictionary), self.background))
+        return self._known[0].get()
 
 
 def _pinned(relation: Relation, dictionary: Dictionary) -> Relation:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from sparql_gpm.background import Background, BackgroundError
-from sparql_gpm.background_operators import GraphOperator, OnceOperator, ServiceOperator
+from sparql_gpm.background_operators import AskedOperator, GraphOperator, OnceOperator
 from sparql_gpm.bgp import PathScan, Scan, Slot, TriplePattern
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
@@ -19,6 +19,7 @@ from sparql_gpm.matcher_analysis import (
     is_static,
     is_volatile,
     needed_variables,
+    walk,
 )
 from sparql_gpm.matcher_expressions import CompiledExpression, ExistsTest, Operator
 from sparql_gpm.matcher_operators import (
@@ -82,6 +83,7 @@ class _Inputs:
 
     scans: list[TriplePattern] = field(default_factory=list)
     others: list[Operator] = field(default_factory=list)
+    asked: list[tuple[Operator, frozenset[str]]] = field(default_factory=list)
     conditions: list[CompiledExpression] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)
 
@@ -104,9 +106,21 @@ class Compiler:
 
     def _operator(self, pattern: Pattern) -> Operator:
         made = self._made(pattern)
-        if is_static(pattern) and not isinstance(pattern, BGP | Values | Graph | Service):
-            return OnceOperator(made, all_variables(pattern), self.dictionary)
+        if is_static(pattern) and not isinstance(pattern, BGP | Values | Graph | Service) and not self._asks(pattern):
+            return OnceOperator(made, all_variables(pattern), self.dictionary, self.background)
         return made
+
+    def _asks(self, pattern: Pattern) -> bool:
+        """Whether some part of it asks background knowledge for what is wanted."""
+        found = (self._asks_itself(node) for node in walk(pattern) if isinstance(node, Graph | Service))
+        return self.background is not None and any(found)
+
+    def _asks_itself(self, node: Graph | Service) -> bool:
+        background = self._background()
+        if isinstance(node, Service):
+            return True
+        names = [node.name.value] if isinstance(node.name, IRI) else background.names()
+        return any(background.asked(name, node.inner) for name in names)
 
     def _made(self, pattern: Pattern) -> Operator:
         match pattern:
@@ -127,7 +141,7 @@ class Compiler:
             case Graph():
                 return self._graph(pattern)
             case Service():
-                return ServiceOperator.of(pattern, self._background(), self.dictionary)
+                return self._service(pattern)
             case Group() | OrderBy() | Project() | Distinct() | Slice():
                 return self._modifier(pattern)
             case _:
@@ -162,7 +176,7 @@ class Compiler:
         dearest_last = tuple(sorted(inputs.conditions, key=lambda condition: len(condition.tests)))
         if not isinstance(core, BGP | Join):
             return FilterOperator(self._operator(core), dearest_last)
-        return JoinOperator(tuple(inputs.scans), tuple(inputs.others), dearest_last)
+        return JoinOperator(tuple(inputs.scans), tuple(inputs.others), dearest_last, tuple(inputs.asked))
 
     def _collect(self, pattern: Pattern, whole: Pattern, inputs: _Inputs) -> None:
         """Flattens joins; a filter below one joins in if the others cannot change what it sees."""
@@ -176,6 +190,8 @@ class Compiler:
             case Filter(condition, inner) if self._may_float(condition, pattern, whole):
                 inputs.conditions.extend(self._expression(c) for c in conjuncts(condition))
                 self._collect(inner, whole, inputs)
+            case _ if self._asks(pattern):
+                inputs.asked.append((self._operator(pattern), in_scope(pattern)))
             case _:
                 inputs.others.append(self._operator(pattern))
 
@@ -199,13 +215,23 @@ class Compiler:
         return CompiledExpression(expression, variables, tests, is_volatile(expression), self.evaluator)
 
     def _graph(self, pattern: Graph) -> Operator:
-        background = self._background()
         if isinstance(pattern.name, IRI):
-            graphs, variable = {pattern.name.value: self.dictionary.pin(pattern.name)}, None
-        else:
-            graphs = {name: self.dictionary.pin(IRI(name)) for name in background.names()}
-            variable = pattern.name.name
-        return GraphOperator.of(graphs, variable, pattern.inner, background, self.dictionary)
+            return self._knowledge(pattern.name.value, None, pattern.inner)
+        variable = pattern.name.name
+        sides = [self._knowledge(name, variable, pattern.inner) for name in self._background().names()]
+        return sides[0] if len(sides) == 1 else UnionOperator(tuple(sides))
+
+    def _knowledge(self, name: str, variable: str | None, inner: Pattern) -> Operator:
+        background, identifier = self._background(), self.dictionary.pin(IRI(name))
+        if background.asked(name, inner):
+            return AskedOperator(name, identifier, variable, inner, in_scope(inner), background)
+        return GraphOperator.of(name, identifier, variable, inner, background, self.dictionary)
+
+    def _service(self, pattern: Service) -> Operator:
+        if isinstance(pattern.endpoint, Variable):
+            raise BackgroundError(f"SERVICE ?{pattern.endpoint.name}: the endpoint must be written as an IRI")
+        made = self._knowledge(pattern.endpoint.value, None, pattern.inner)
+        return replace(made, silent=pattern.silent) if isinstance(made, AskedOperator) else made
 
     def _background(self) -> Background:
         if self.background is None:

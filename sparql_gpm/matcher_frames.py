@@ -8,7 +8,7 @@ variables (SPARQL 1.1, Section 18.6). Rows of a relation name the frame that the
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,12 +25,14 @@ class Frames:
     graphs      frame → event of the view; None: frame i is event i
     live        the events wanted, None for all; only without `graphs`
     bindings    substituted variable → its value in each frame, never UNBOUND; empty without `graphs`
+    wanted      rows that the answer will be joined with: solutions that agree with none of them may be left out
     """
 
     view: BatchView
     graphs: Ids | None = None
     live: Mask | None = None
     bindings: Mapping[str, Ids] = field(default_factory=dict)
+    wanted: Relation | None = None
 
     def all(self) -> Ids:
         """Every frame."""
@@ -51,11 +53,14 @@ class Frames:
         return frames if self.graphs is None else self.graphs[frames]
 
     def restricted(self, variables: Collection[str]) -> Frames:
-        """The same frames with only these variables substituted: a subquery sees no others."""
-        if not self.bindings:
-            return self
+        """The same frames with only these variables substituted or wanted: a subquery sees no others."""
+        wanted = None if self.wanted is None else self.wanted.project(variables)
         kept = {v: column for v, column in self.bindings.items() if v in variables}
-        return Frames(self.view, self.graphs, self.live, kept)
+        return Frames(self.view, self.graphs, self.live, kept, wanted)
+
+    def wanting(self, rows: Relation | None) -> Frames:
+        """The same frames for an answer that will be joined with these rows; None: that is needed whole."""
+        return self if rows is self.wanted else replace(self, wanted=rows)
 
     def substituted(self, variables: Collection[str]) -> tuple[str, ...]:
         """Those of the variables that have a value here."""

@@ -24,11 +24,16 @@ from sparql_gpm.relation_keys import groups
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JoinOperator:
-    """Joins, basic graph patterns and the filters over them, all as one n-ary join."""
+    """Joins, basic graph patterns and the filters over them, all as one n-ary join.
+
+    asked   parts that ask background knowledge, with the variables in their scope: they come last, so that they
+            are asked for nothing but what the rest can be joined with
+    """
 
     scans: tuple[TriplePattern, ...]
     others: tuple[Operator, ...]
     conditions: tuple[CompiledExpression, ...]
+    asked: tuple[tuple[Operator, frozenset[str]], ...] = ()
 
     def evaluate(self, frames: Frames) -> Relation:
         """Solutions of all inputs together; the blank nodes of the pattern are dropped."""
@@ -40,8 +45,23 @@ class JoinOperator:
             if relations and not len(relations[-1]):
                 return nothing()
             relations.append(other.evaluate(frames))
-        joined = join_all(relations, self.conditions, frames)
+        joined = self._ask(relations, frames) if self.asked else join_all(relations, self.conditions, frames)
         return joined.without([name for name in joined.columns if name.startswith("_:")])
+
+    def _ask(self, relations: list[Relation], frames: Frames) -> Relation:
+        """The join of the relations with what is asked for their rows; filters that need none of that come first."""
+        open_ones: frozenset[str] = frozenset().union(*(scope for _, scope in self.asked))
+        early = [c for c in self.conditions if open_ones.isdisjoint(c.variables)]
+        late = [c for c in self.conditions if c not in early]
+        current = join_all(relations, early, frames)
+        waiting = list(self.asked)
+        while waiting and len(current):
+            asked = max(waiting, key=lambda part: len(part[1] & current.columns.keys()))
+            waiting.remove(asked)
+            operator, scope = asked
+            wanted = current if scope & current.columns.keys() else frames.wanted
+            current = join_all([current, operator.evaluate(frames.wanting(wanted))], (), frames)
+        return keep_all(late, current, frames) if len(current) else nothing()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +77,7 @@ class LeftJoinOperator:
         left = self.left.evaluate(frames)
         if not len(left):
             return left
-        right = self.right.evaluate(frames)
+        right = self.right.evaluate(frames.wanting(left))
         if right.events is not None:
             left = left.spread(frames.all())
         condition = self.condition
@@ -89,7 +109,7 @@ class MinusOperator:
         left = self.left.evaluate(frames)
         if not len(left):
             return left
-        right = self.right.evaluate(frames)
+        right = self.right.evaluate(frames.wanting(left))
         return minus(left if right.events is None else left.spread(frames.all()), right)
 
 
@@ -149,7 +169,7 @@ class GroupOperator:
 
     def evaluate(self, frames: Frames) -> Relation:
         """One solution per group."""
-        rows = self.inner.evaluate(frames)
+        rows = self.inner.evaluate(frames.wanting(None))
         for expression in (*self.keys, *self.arguments):
             rows = rows if expression is None else expression.place(rows, frames)
         result, of_row = self._by_keys(rows, frames) if self.keys else self._whole(rows, frames)
@@ -229,4 +249,4 @@ class SliceOperator:
 
     def evaluate(self, frames: Frames) -> Relation:
         """The solutions at these places of each frame."""
-        return slice_rows(self.inner.evaluate(frames), self.offset, self.limit)
+        return slice_rows(self.inner.evaluate(frames.wanting(None)), self.offset, self.limit)

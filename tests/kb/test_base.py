@@ -89,12 +89,11 @@ def test_a_knowledge_base_that_was_not_supplied_is_named_before_anything_runs(se
         )
 
 
-def test_an_endpoint_is_refused_unless_the_query_says_silent(setting: Setting) -> None:
-    loud = Service(IRI("http://e.example/sparql"), bgp(X, NEAR, Y), silent=False)
-    with pytest.raises(KnowledgeBaseError, match="endpoints are not asked"):
-        setting.rows(loud, setting.event("a"))
-    silent = Join(bgp(X, HERE, X), Service(loud.endpoint, BGP(()), silent=True))
-    assert setting.rows(silent, setting.event("a")) == {("a",)}
+def test_a_service_that_a_file_is_supplied_for_is_answered_from_it(setting: Setting) -> None:
+    setting.kbs = setting.kbs.named([], services=[CITIES])
+    assert setting.kbs.names() == []
+    pattern = Join(bgp(X, HERE, X), Service(IRI(CITIES), bgp(X, NEAR, Y), silent=False))
+    assert setting.rows(pattern, setting.event("a", "d")) == {("a", "b"), ("a", "c")}
 
 
 def test_an_endpoint_that_is_a_variable_is_refused(setting: Setting) -> None:
@@ -119,7 +118,7 @@ def test_the_knowledge_base_is_solved_once_however_many_batches_follow(setting: 
             asked.append(name)
             return setting.kbs.solve(name, pattern, given, rows)
 
-    counting = Counting({}, setting.dictionary, setting.evaluator)
+    counting = Counting({CITIES: setting.event()}, setting.dictionary, setting.evaluator)
     pattern = Join(bgp(X, HERE, X), Graph(IRI(CITIES), bgp(X, NEAR, Y)))
     matcher = compile_pattern(pattern, setting.dictionary, setting.evaluator, counting)
     for _ in range(3):

@@ -135,13 +135,6 @@ def test_a_damaged_gzip_file_is_an_error(tmp_path: Path) -> None:
     assert "damaged gzip" in error_of(tmp_path / "plain.nt.gz").message
 
 
-@pytest.mark.parametrize("url", ["http://kb.example/data.ttl", "HTTPS://kb.example/sparql"])
-def test_an_endpoint_is_refused_with_what_to_do_instead(url: str) -> None:
-    error = error_of(url)
-    assert "not read by this version" in error.message
-    assert "download" in error.hint
-
-
 def test_nothing_opens_a_connection(write: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments: object) -> None:
         raise AssertionError(arguments)

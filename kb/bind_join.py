@@ -1,0 +1,211 @@
+"""Bind-joins: one pattern at one endpoint, asked for the keys that events bring.
+
+Only distinct keys are asked for, and only those that the cache does not know; they go out in VALUES
+blocks, several requests at a time. A pattern with few solutions is fetched once instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kb.access import shown
+from kb.cache import AnswerCache, Row
+from kb.errors import KnowledgeBaseError
+from kb.protocol import Client, Fault
+from kb.source import ANSWERS_KEPT_S, Source
+from kb.sparql_text import SparqlWriter, key_text, select_text, values_text
+from sparql_gpm.columns import UNBOUND, Ids, Solutions
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.matcher_analysis import substitution_is_a_join
+from sparql_gpm.pattern import Pattern
+from sparql_gpm.relation_keys import groups
+from sparql_gpm.scope import in_scope
+from sparql_gpm.terms import Term
+
+CACHED_ROWS_MAX = 500_000
+"""Solutions of one pattern that are kept."""
+
+Key = tuple[tuple[str, ...], tuple[Term, ...]]
+"""Variables, and their values."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What was asked, and what became of it.
+
+    keys            distinct keys that requests were made for
+    cached          distinct keys that the cache knew
+    skipped_rows    rows that were joined with nothing because the endpoint failed
+    """
+
+    keys: int = 0
+    cached: int = 0
+    skipped_rows: int = 0
+
+
+class BindJoin:
+    """One pattern at one endpoint.
+
+    now     seconds, the same during a whole batch: what was known when it began is known to its end
+    """
+
+    def __init__(
+        self, pattern: Pattern, source: Source, dictionary: Dictionary, now: Callable[[], float], asked: Asked
+    ) -> None:
+        self._pattern = pattern
+        self._source = source
+        self._dictionary = dictionary
+        self._asked = asked
+        self._now = now
+        self._age = ANSWERS_KEPT_S if source.refresh_s is None else source.refresh_s
+        self._cache: AnswerCache[Key] = AnswerCache(CACHED_ROWS_MAX, self._age, now)
+        self._whole: tuple[float, list[Row]] | None = None
+        self._is_large = source.whole_rows_max == 0
+        self.variables = tuple(sorted(in_scope(pattern)))
+
+    async def solutions(self, given: Mapping[str, Ids], client: Client) -> Solutions:
+        """At least the solutions that agree with a row of the given values; raises KnowledgeBaseError."""
+        known = self._known_whole()
+        if known is not None:
+            return self._as_ids(known)
+        if not given:
+            return self._as_ids(await self._all(client))
+        names = tuple(given)
+        classes = groups(list(given.values()))
+        counts = np.bincount(classes.of_row, minlength=len(classes.first)).tolist()
+        columns = [self._terms(column[classes.first]) for column in given.values()]
+        keys = list(zip(*columns, strict=True))
+        rows, missing = self._from_cache(names, dict(zip(keys, counts, strict=True)))
+        if len(missing) > self._source.batch_keys and await self._is_small(client):
+            whole = self._known_whole()
+            assert whole is not None
+            return self._as_ids(whole)
+        return self._as_ids(rows + await self._fetched(names, missing, client))
+
+    def _terms(self, ids: Ids) -> list[Term]:
+        term = self._dictionary.term
+        return [term(identifier) for identifier in ids.tolist()]
+
+    def _from_cache(
+        self, names: tuple[str, ...], keys: Mapping[tuple[Term, ...], int]
+    ) -> tuple[list[Row], dict[tuple[Term, ...], int]]:
+        rows: list[Row] = []
+        missing: dict[tuple[Term, ...], int] = {}
+        get = self._cache.get
+        for key, count in keys.items():
+            found = get((names, key))
+            if found is None:
+                missing[key] = count
+            elif found:
+                rows += found
+        self._asked.cached += len(keys) - len(missing)
+        return rows, missing
+
+    async def _fetched(self, names: tuple[str, ...], keys: Mapping[tuple[Term, ...], int], client: Client) -> list[Row]:
+        """The solutions for keys that the cache does not know; the first failure ends all requests."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._fetch(names, part, client)) for part in self._parts(keys)]
+        except* KnowledgeBaseError as failures:
+            raise failures.exceptions[0] from failures
+        return [row for task in tasks for row in task.result()]
+
+    def _parts(self, keys: Mapping[tuple[Term, ...], int]) -> Iterator[dict[tuple[Term, ...], int]]:
+        items = list(keys.items())
+        for begin in range(0, len(items), self._source.batch_keys):
+            yield dict(items[begin : begin + self._source.batch_keys])
+
+    async def _fetch(self, names: tuple[str, ...], keys: Mapping[tuple[Term, ...], int], client: Client) -> list[Row]:
+        """The solutions for some keys, kept in the cache; none if the endpoint fails and that is to be skipped."""
+        texts = [" ".join(parts) for key in keys if (parts := _key_texts(key)) is not None]
+        self._asked.keys += len(keys)
+        try:
+            rows = await client.select(self._query(names, texts), self.variables) if texts else []
+        except Fault as fault:
+            self._failed(fault, sum(keys.values()))
+            return []
+        answers: dict[tuple[Term | None, ...], list[Row]] = {key: [] for key in keys}
+        places = [self.variables.index(name) for name in names]
+        for row in rows:
+            wanted = answers.get(tuple([row[place] for place in places]))
+            if wanted is not None:
+                wanted.append(row)
+        for key in keys:
+            self._cache.put((names, key), answers[key])
+        return rows
+
+    def _query(self, names: tuple[str, ...], texts: Sequence[str]) -> str:
+        """The pattern joined with the keys; in one group with them where that says the same, for the planner's sake."""
+        writer = SparqlWriter()
+        body = writer.group(self._pattern)
+        if not substitution_is_a_join(self._pattern, frozenset(names)):
+            body = f"{{ {body} }}"
+        return select_text(self.variables, f"{values_text(names, texts)} {body}")
+
+    async def _all(self, client: Client) -> list[Row]:
+        """Every solution."""
+        rows = await self._select_whole(client, self._source.answer_rows_max + 1, counted=1)
+        if rows is None:
+            return []
+        if len(rows) > self._source.answer_rows_max:
+            raise KnowledgeBaseError(
+                f"the pattern has more than {self._source.answer_rows_max} solutions",
+                shown(self._source.location),
+                hint="join it with the event, or raise answer_rows_max",
+            )
+        self._whole = (self._now() + self._age, rows)
+        return rows
+
+    async def _is_small(self, client: Client) -> bool:
+        """Whether all solutions are known now, because they are few."""
+        if self._is_large:
+            return False
+        rows = await self._select_whole(client, self._source.whole_rows_max + 1, counted=0)
+        if rows is None:
+            return False
+        self._is_large = len(rows) > self._source.whole_rows_max
+        if not self._is_large:
+            self._whole = (self._now() + self._age, rows)
+        return not self._is_large
+
+    async def _select_whole(self, client: Client, limit: int, counted: int) -> list[Row] | None:
+        try:
+            return await client.select(
+                select_text(self.variables, SparqlWriter().group(self._pattern), limit), self.variables
+            )
+        except Fault as fault:
+            self._failed(fault, counted)
+            return None
+
+    def _known_whole(self) -> list[Row] | None:
+        if self._whole is not None and self._whole[0] <= self._now():
+            self._whole = None
+        return None if self._whole is None else self._whole[1]
+
+    def _failed(self, fault: Fault, rows: int) -> None:
+        if self._source.failure != "skip":
+            raise KnowledgeBaseError(str(fault), shown(self._source.location)) from fault
+        self._asked.skipped_rows += rows
+
+    def _as_ids(self, rows: Sequence[Row]) -> Solutions:
+        intern = self._dictionary.intern
+        columns = zip(*rows, strict=True) if rows else ((),) * len(self.variables)
+        ids = {
+            name: np.array([UNBOUND if term is None else intern(term) for term in column], dtype=np.int64)
+            for name, column in zip(self.variables, columns, strict=True)
+        }
+        return Solutions(np.zeros(len(rows), dtype=np.int64), ids)
+
+
+def _key_texts(key: Sequence[Term]) -> list[str] | None:
+    texts = []
+    for term in key:
+        text = key_text(term)
+        if text is None:
+            return None
+        texts.append(text)
+    return texts

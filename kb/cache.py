@@ -1,0 +1,57 @@
+"""Answers that are kept, bounded in size and age."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from sparql_gpm.terms import Term
+
+Row = tuple[Term | None, ...]
+"""A solution: the term of each variable of its query, None where it is unbound."""
+
+Key = TypeVar("Key")
+
+
+class AnswerCache(Generic[Key]):
+    """The solutions for each key, none of them included; the least recently used go first.
+
+    rows_max    solutions kept, a key without any counted as one
+    age_s_max   how long they are kept
+    clock       in seconds; it is the caller's, so that nothing expires inside a batch
+    """
+
+    def __init__(self, rows_max: int, age_s_max: float, clock: Callable[[], float]) -> None:
+        self._rows_max = rows_max
+        self._age_max = age_s_max
+        self._clock = clock
+        self._size = 0
+        self._kept: OrderedDict[Key, tuple[float, Sequence[Row]]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: Key) -> Sequence[Row] | None:
+        """What is known for the key; None: nothing, or it is too old."""
+        found = self._kept.get(key)
+        if found is None:
+            return None
+        if found[0] <= self._clock():
+            self._drop(key)
+            return None
+        self._kept.move_to_end(key)
+        return found[1]
+
+    def put(self, key: Key, rows: Sequence[Row]) -> None:
+        """Keep the solutions for the key."""
+        self._drop(key)
+        self._kept[key] = (self._clock() + self._age_max, rows)
+        self._size += max(1, len(rows))
+        while self._size > self._rows_max:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, key: Key) -> None:
+        found = self._kept.pop(key, None)
+        if found is not None:
+            self._size -= max(1, len(found[1]))

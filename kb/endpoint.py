@@ -1,0 +1,83 @@
+"""A SPARQL endpoint as a knowledge base."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from kb.access import Access, shown
+from kb.bind_join import Asked, BindJoin
+from kb.errors import KnowledgeBaseError
+from kb.loop import LoopThread
+from kb.protocol import Client, Traffic
+from kb.source import Source
+from sparql_gpm.columns import Ids, Solutions
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.matcher_analysis import walk
+from sparql_gpm.pattern import Graph, Pattern, Service
+
+_PATTERNS_MAX = 256
+"""Patterns whose answers are kept."""
+
+
+class Endpoint:
+    """Asked for the keys of a batch, within one batch in one state as far as its answers are known.
+
+    clock   in seconds; looked at between batches only
+    """
+
+    asked = True
+
+    def __init__(
+        self,
+        source: Source,
+        access: Access,
+        dictionary: Dictionary,
+        loop: LoopThread,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        access.admitted(source.location)
+        self._source = source
+        self._access = access
+        self._dictionary = dictionary
+        self._loop = loop
+        self._clock = clock
+        self._now = clock()
+        self._joins: dict[Pattern, BindJoin] = {}
+        self._client: Client | None = None
+        self.counts = Asked()
+        self.traffic = Traffic()
+
+    def check(self, pattern: Pattern, is_service: bool) -> None:
+        """Raises KnowledgeBaseError for a pattern that cannot be sent."""
+        if any(isinstance(node, Service) or (isinstance(node, Graph) and not is_service) for node in walk(pattern)):
+            raise KnowledgeBaseError(
+                "GRAPH or SERVICE inside a pattern for an endpoint would name another knowledge base",
+                shown(self._source.location),
+                hint="write the two one after the other, not one inside the other",
+            )
+
+    def ask(self, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
+        """At least the solutions that agree with a row of the given values; raises KnowledgeBaseError."""
+        return self._loop.run(self._ask(pattern, given))
+
+    def refresh(self) -> bool:
+        """Between batches: answers that are too old by now are forgotten. Nothing that was solved has changed."""
+        self._now = self._clock()
+        return False
+
+    def close(self) -> None:
+        """Closes the connections; they are opened again when needed."""
+        if self._client is not None:
+            self._loop.run(self._client.close())
+            self._client = None
+
+    async def _ask(self, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
+        if self._client is None:
+            self._client = Client(self._source, self._access)
+            self._client.traffic = self.traffic
+        if pattern not in self._joins:
+            if len(self._joins) >= _PATTERNS_MAX:
+                self._joins.clear()
+            self._joins[pattern] = BindJoin(pattern, self._source, self._dictionary, lambda: self._now, self.counts)
+        return await self._joins[pattern].solutions(given, self._client)

@@ -1,0 +1,121 @@
+"""A knowledge base read from RDF files, held in columns of the run's own ids."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from kb.errors import KnowledgeBaseError
+from kb.local import Progress, files_of, load_graph
+from kb.source import Source
+from sparql_gpm.background import Background
+from sparql_gpm.bgp_view import BatchView
+from sparql_gpm.columns import EventBatch, Ids, Solutions
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from sparql_gpm.matcher import Matcher, compile_pattern
+from sparql_gpm.pattern import Pattern
+
+_MATCHERS_MAX = 256
+"""Compiled patterns kept for being asked again with other values."""
+
+Reader = Callable[[], EventBatch]
+Fingerprint = tuple[tuple[Path, int, int, int], ...]
+
+
+class Loaded:
+    """Solved pattern by pattern; read again when its files have changed.
+
+    read            gives the graph as it is now
+    fingerprint     of what it is read from; another one says that it has changed
+    refresh_s       how often that is looked at; None: never
+    """
+
+    asked = False
+
+    def __init__(
+        self,
+        read: Reader,
+        dictionary: Dictionary,
+        evaluator: Evaluator,
+        fingerprint: Callable[[], Fingerprint] = tuple,
+        refresh_s: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._read = read
+        self._dictionary = dictionary
+        self._evaluator = evaluator
+        self._fingerprint = fingerprint
+        self._refresh_s = refresh_s
+        self._clock = clock
+        self._looked = clock()
+        self._seen = fingerprint()
+        self._matchers: dict[Pattern, Matcher] = {}
+        self.view = BatchView(read())
+
+    @staticmethod
+    def of(
+        source: Source,
+        iri: str,
+        dictionary: Dictionary,
+        evaluator: Evaluator,
+        usable: Callable[[], Collection[Pattern] | None],
+        progress: Progress | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> Loaded:
+        """From files; `usable` gives the patterns that will be asked for, None: not known, keep everything."""
+
+        def read() -> EventBatch:
+            return load_graph(
+                source.location, iri, dictionary, entail=source.entail, usable=usable(), progress=progress
+            )
+
+        def fingerprint() -> Fingerprint:
+            return fingerprint_of(source.location)
+
+        return Loaded(read, dictionary, evaluator, fingerprint, source.refresh_s, clock)
+
+    def solve(self, pattern: Pattern, given: Mapping[str, Ids] | None, rows: int, background: Background) -> Solutions:
+        """The multiset of solutions, once or for each row of given values."""
+        if pattern not in self._matchers:
+            if len(self._matchers) >= _MATCHERS_MAX:
+                self._matchers.clear()
+            self._matchers[pattern] = compile_pattern(pattern, self._dictionary, self._evaluator, background)
+        matcher = self._matchers[pattern]
+        return matcher.solve(self.view, np.zeros(rows, dtype=np.int64), given) if given else matcher.solve(self.view)
+
+    def refresh(self) -> bool:
+        """Between batches: reads the files again if it is time and they have changed; whether it did.
+
+        Files that cannot be read just now, as while they are being written, leave everything as it was until the
+        next look.
+        """
+        now = self._clock()
+        if self._refresh_s is None or now - self._looked < self._refresh_s:
+            return False
+        self._looked = now
+        try:
+            found = self._fingerprint()
+            if found == self._seen:
+                return False
+            self.view = BatchView(self._read())
+        except (KnowledgeBaseError, OSError):
+            return False
+        self._seen = found
+        return True
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def fingerprint_of(source: str) -> Fingerprint:
+    """What changes when the files of a path, directory or glob do."""
+    found = []
+    for path in files_of(source):
+        if path.exists():
+            status = path.stat()
+            found.append((path, status.st_mtime_ns, status.st_size, status.st_ino))
+    return tuple(found)

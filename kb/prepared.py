@@ -1,0 +1,177 @@
+"""A prepared knowledge base: memory-mapped, asked for the keys of a batch, whatever its size.
+
+Patterns are solved over the file's own ids; only keys and the solutions found for them change over to
+the ids of the run, so a term that no event meets is never made.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from kb.errors import KnowledgeBaseError
+from kb.prepared_file import SUFFIX, Arrays, opened
+from kb.prepared_terms import PreparedTerms
+from kb.source import Source
+from sparql_gpm.bgp_view import BatchView
+from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask, Solutions
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from sparql_gpm.matcher import compile_pattern
+from sparql_gpm.matcher_analysis import walk
+from sparql_gpm.pattern import Graph, Pattern, Service
+from sparql_gpm.relation import Relation
+from sparql_gpm.relation_join import join
+from sparql_gpm.relation_keys import groups
+from sparql_gpm.scope import in_scope
+
+__all__ = ["SUFFIX", "Prepared"]
+
+_SOLVED_MAX = 64
+"""Patterns whose solutions are kept."""
+_LOCAL_MAX = 1 << 20
+"""Ids of the run whose ids in the file are remembered."""
+
+
+class Prepared:
+    """Opened at once by any number of processes, which share its pages.
+
+    refresh_s   how often it is looked for whether the file has been replaced; None: never
+    """
+
+    asked = True
+
+    def __init__(
+        self,
+        path: Path,
+        iri: str,
+        dictionary: Dictionary,
+        refresh_s: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._path = path
+        self._iri = iri
+        self._dictionary = dictionary
+        self._refresh_s = refresh_s
+        self._clock = clock
+        self._looked = clock()
+        self._open()
+
+    @staticmethod
+    def opened(source: Source, iri: str, dictionary: Dictionary) -> Prepared:
+        """From a .kb file; raises KnowledgeBaseError, also where RDFS is wanted and was not applied."""
+        prepared = Prepared(Path(source.location), iri, dictionary, source.refresh_s)
+        if source.entail and not prepared.entailed:
+            hint = "prepare it with: spaseq kb build --entail rdfs"
+            raise KnowledgeBaseError("RDFS was not applied when this file was prepared", source.location, hint=hint)
+        return prepared
+
+    def check(self, pattern: Pattern) -> None:
+        """Raises KnowledgeBaseError for a pattern that is not about this knowledge base alone."""
+        if any(isinstance(node, Graph | Service) for node in walk(pattern)):
+            hint = "write the two one after the other, not one inside the other"
+            raise KnowledgeBaseError("GRAPH or SERVICE inside GRAPH over a prepared file", self._iri, hint=hint)
+
+    def ask(self, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
+        """The solutions that agree with a row of the given values."""
+        known = self._solved(pattern)
+        if not given:
+            return self._as_own(known, pattern)
+        classes = groups(list(given.values()))
+        keys = {name: self._stored(column[classes.first]) for name, column in given.items()}
+        there: Mask = np.logical_and.reduce([column != UNBOUND for column in keys.values()])
+        rows = np.flatnonzero(there)
+        probe = Relation(len(rows), None, {name: column[rows] for name, column in keys.items()}, frozenset(keys))
+        return self._as_own(join(probe, known), pattern)
+
+    def refresh(self) -> bool:
+        """Between batches: opens the file that has taken the place of the old one, if it is time to look."""
+        now = self._clock()
+        if self._refresh_s is not None and now - self._looked >= self._refresh_s:
+            self._looked = now
+            try:
+                if self._identity() != self._seen:
+                    self._open()
+            except (KnowledgeBaseError, OSError):
+                pass  # it is just being replaced: the old one serves until the next look
+        return False
+
+    def close(self) -> None:
+        """The mapping goes with the last array over it."""
+
+    def triples_with(self, predicate_ids: Ids) -> tuple[Ids, Ids, Ids]:
+        """The triples with these predicates, all in the ids of the run."""
+        wanted = np.array([self._terms.stored(self._dictionary.term(i)) for i in predicate_ids.tolist()])
+        rows = np.flatnonzero(np.isin(self._view.batch.predicates, wanted[wanted != UNBOUND]))
+        batch = self._view.batch
+        return self._own(batch.subjects[rows]), self._own(batch.predicates[rows]), self._own(batch.objects[rows])
+
+    def _open(self) -> None:
+        self._seen = self._identity()
+        arrays, self.entailed = opened(self._path)
+        self._terms = PreparedTerms(arrays)
+        self._evaluator = Evaluator(self._terms)
+        self._view = BatchView(_as_batch(self._iri, arrays))
+        self._known: dict[Pattern, Relation] = {}
+        self._generation = self._dictionary.generation
+        self._local: dict[int, int] = {}
+        self._own_ids = np.zeros(len(self._terms) + 1, dtype=np.int64)
+
+    def _identity(self) -> tuple[int, int, int]:
+        try:
+            status = self._path.stat()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise KnowledgeBaseError(reason, str(self._path), hint="it must exist and be readable") from error
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def _solved(self, pattern: Pattern) -> Relation:
+        if pattern not in self._known:
+            if len(self._known) >= _SOLVED_MAX:
+                self._known.clear()
+            solutions = compile_pattern(pattern, self._terms, self._evaluator).solve(self._view)
+            self._known[pattern] = Relation(len(solutions), None, solutions.columns)
+        return self._known[pattern]
+
+    def _forget_if_released(self) -> None:
+        if self._generation != self._dictionary.generation or len(self._local) > _LOCAL_MAX:
+            self._local.clear()
+            self._own_ids[:] = UNBOUND
+            self._generation = self._dictionary.generation
+
+    def _stored(self, ids: Ids) -> Ids:
+        """Ids of the run as ids of the file, UNBOUND for terms that it has not."""
+        self._forget_if_released()
+        known, result = self._local, np.empty(len(ids), dtype=np.int64)
+        for row, identifier in enumerate(ids.tolist()):
+            local = known.get(identifier)
+            if local is None:
+                local = known[identifier] = self._terms.find(self._dictionary.term(identifier))
+            result[row] = local
+        return result
+
+    def _own(self, ids: Ids) -> Ids:
+        """Ids of the file as ids of the run."""
+        self._forget_if_released()
+        if len(self._own_ids) <= len(self._terms):
+            grown = np.zeros(len(self._terms) + 1, dtype=np.int64)
+            grown[: len(self._own_ids)] = self._own_ids
+            self._own_ids = grown
+        for identifier in np.unique(ids[(self._own_ids[ids] == UNBOUND) & (ids != UNBOUND)]).tolist():
+            self._own_ids[identifier] = self._dictionary.intern(self._terms.term(identifier))
+        own: Ids = self._own_ids[ids]
+        return own
+
+    def _as_own(self, relation: Relation, pattern: Pattern) -> Solutions:
+        columns = {name: self._own(relation.column(name)) for name in sorted(in_scope(pattern))}
+        return Solutions(np.zeros(len(relation), dtype=np.int64), columns)
+
+
+def _as_batch(iri: str, arrays: Arrays) -> EventBatch:
+    """The triples as they lie in the file, which are distinct and sorted."""
+    zero = np.zeros(1, dtype=np.int64)
+    offsets = np.array([0, len(arrays["subjects"])], dtype=np.int64)
+    return EventBatch(zero, zero, [iri], offsets, arrays["subjects"], arrays["predicates"], arrays["objects"])

@@ -1,0 +1,111 @@
+"""The terms of a prepared file as a dictionary: made into objects only when somebody asks for one."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kb.prepared_file import Arrays, hash_of
+from sparql_gpm.columns import UNBOUND, Ids
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, Term, to_ntriples
+
+_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(.*)|\^\^<(.*)>)?', re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)")
+_MEANINGS = {"n": "\n", "r": "\r"}
+_opened = itertools.count()
+
+
+class PreparedTerms(Dictionary):
+    """The file's terms under the file's own ids, and above them terms that only patterns know.
+
+    Blank nodes of the file get labels that are unique in this process. Nothing is ever released.
+    """
+
+    def __init__(self, arrays: Arrays) -> None:
+        super().__init__()
+        self._texts, self._offsets, self._hashes = arrays["texts"], arrays["offsets"], arrays["hashes"]
+        self._stored = len(self._hashes)
+        self._file_numbers = arrays["numbers"]
+        self._all_numbers: NDArray[np.float64] = self._file_numbers
+        self._more = Dictionary()
+        self._scope = f"pre{next(_opened)}x"
+
+    def __len__(self) -> int:
+        return self._stored + len(self._more)
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """See `Dictionary`."""
+        if len(self._all_numbers) <= len(self):
+            more = self._more.numbers[1 : len(self._more) + 1]
+            self._all_numbers = np.concatenate((self._file_numbers, more))
+        return self._all_numbers
+
+    def intern(self, term: Term) -> int:
+        """See `Dictionary`."""
+        return self._place(term) or self._stored + self._more.intern(term)
+
+    def pin(self, term: Term) -> int:
+        """See `Dictionary`; everything here is pinned."""
+        return self.intern(term)
+
+    def find(self, term: Term) -> int:
+        """See `Dictionary`."""
+        place = self._place(term)
+        if place != UNBOUND:
+            return place
+        more = self._more.find(term)
+        return UNBOUND if more == UNBOUND else self._stored + more
+
+    def stored(self, term: Term) -> int:
+        """The id of a term of the file, UNBOUND if the file has it not."""
+        return self._place(term)
+
+    def term(self, identifier: int) -> Term:
+        """See `Dictionary`."""
+        if identifier > self._stored:
+            return self._more.term(identifier - self._stored)
+        return self._term(self._text(identifier - 1))
+
+    def retain(self, live: Iterable[Ids]) -> int:
+        """See `Dictionary`."""
+        return 0
+
+    def _place(self, term: Term) -> int:
+        if isinstance(term, BlankNode):
+            if not term.label.startswith(self._scope):
+                return UNBOUND
+            term = BlankNode(term.label.removeprefix(self._scope))
+        text = to_ntriples(term).encode("utf-8", errors="surrogatepass")
+        wanted = np.uint64(hash_of(text))
+        place = int(np.searchsorted(self._hashes, wanted))
+        while place < self._stored and self._hashes[place] == wanted:
+            if self._text(place) == text:
+                return place + 1
+            place += 1
+        return UNBOUND
+
+    def _text(self, place: int) -> bytes:
+        text: bytes = self._texts[int(self._offsets[place]) : int(self._offsets[place + 1])].tobytes()
+        return text
+
+    def _term(self, text: bytes) -> Term:
+        shown = text.decode()
+        match shown[0]:
+            case "<":
+                return IRI(shown[1:-1])
+            case "_":
+                return BlankNode(self._scope + shown[2:])
+        found = _LITERAL.fullmatch(shown)
+        assert found is not None, shown
+        lexical, language, datatype = found.groups()
+        if "\\" in lexical:
+            lexical = _ESCAPE.sub(lambda escape: _MEANINGS.get(escape[1], escape[1]), lexical)
+        if language is not None:
+            return Literal(lexical, RDF_LANG_STRING, language)
+        return Literal(lexical, datatype or XSD_STRING)

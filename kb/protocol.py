@@ -1,0 +1,151 @@
+"""The SPARQL 1.1 Protocol: one query to one endpoint, with limits, retries and a circuit breaker."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import httpx2
+import tenacity
+
+from kb.access import Access, shown
+from kb.breaker import Breaker
+from kb.cache import Row
+from kb.results import decode_rows
+from kb.source import Source
+
+ATTEMPTS_MAX = 4
+"""Attempts at a request, unless the source says `wait`."""
+BACKOFF_S_MIN, BACKOFF_S_MAX = 0.05, 2.0
+"""Before the n-th retry: a random time up to MIN * 2**n, at most MAX."""
+RETRY_AFTER_S_MAX = 30.0
+"""The longest that an endpoint is obeyed when it says when to come back."""
+_CONNECT_S_MAX = 5.0
+_JSON = ("application/sparql-results+json", "application/json")
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+_MESSAGE_MAX = 200
+_answers = itertools.count()
+
+
+class Fault(Exception):
+    """A request failed; the text names no credentials.
+
+    passing     it may go well another time
+    after_s     the endpoint's own word on when
+    """
+
+    def __init__(self, message: str, passing: bool = True, after_s: float = 0.0) -> None:
+        super().__init__(message)
+        self.passing = passing
+        self.after_s = after_s
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What went over the wire."""
+
+    requests: int = 0
+    retries: int = 0
+    rows: int = 0
+
+
+class Client:
+    """Asks one endpoint. It lives on one event loop."""
+
+    def __init__(self, source: Source, access: Access) -> None:
+        self._url = access.admitted(source.location)
+        self._source = source
+        self._breaker = Breaker()
+        self._places = asyncio.Semaphore(source.in_flight)
+        authorization = access.authorization(self._url)
+        self._http = httpx2.AsyncClient(
+            headers={"Accept": _JSON[0], **({"Authorization": authorization} if authorization else {})},
+            timeout=httpx2.Timeout(source.timeout_s, connect=min(source.timeout_s, _CONNECT_S_MAX)),
+            limits=httpx2.Limits(max_connections=source.in_flight),
+            follow_redirects=False,
+            trust_env=False,
+        )
+        self.traffic = Traffic()
+
+    async def select(self, query: str, variables: Sequence[str]) -> list[Row]:
+        """The solutions of a SELECT; raises Fault. Under `wait` it comes back when the endpoint does."""
+        waits = self._source.failure == "wait"
+        attempts = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception(lambda error: isinstance(error, Fault) and error.passing),
+            stop=tenacity.stop_never if waits else tenacity.stop_after_attempt(ATTEMPTS_MAX),
+            wait=_pause,
+            reraise=True,
+        )
+        async with self._places:
+            async for attempt in attempts:
+                with attempt:
+                    self.traffic.retries += attempt.retry_state.attempt_number > 1
+                    return await self._attempt(query, variables, waits)
+        raise AssertionError("tenacity gives an attempt or raises")
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._http.aclose()
+
+    async def _attempt(self, query: str, variables: Sequence[str], waits: bool) -> list[Row]:
+        while delay := self._breaker.delay():
+            if not waits:
+                raise Fault(f"{shown(self._url)} failed too often and is left alone for a while", passing=False)
+            await asyncio.sleep(delay)
+        try:
+            rows = decode_rows(await self._post(query), variables, f"ep{next(_answers)}")
+        except Fault as fault:
+            if fault.passing:
+                self._breaker.failed()
+            raise
+        except (httpx2.HTTPError, TimeoutError, ValueError) as error:
+            self._breaker.failed()
+            reason = str(error)[:_MESSAGE_MAX] or type(error).__name__
+            raise Fault(f"{shown(self._url)}: {reason}") from error
+        self._breaker.succeeded()
+        if len(rows) > self._source.answer_rows_max:
+            raise Fault(f"{shown(self._url)}: an answer of {len(rows)} rows, more than is allowed", passing=False)
+        self.traffic.rows += len(rows)
+        return rows
+
+    async def _post(self, query: str) -> bytes:
+        self.traffic.requests += 1
+        async with (
+            asyncio.timeout(self._source.timeout_s),
+            self._http.stream("POST", self._url, data={"query": query}) as response,
+        ):
+            self._check(response)
+            body = bytearray()
+            async for piece in response.aiter_bytes():
+                body += piece
+                if len(body) > self._source.answer_bytes_max:
+                    raise Fault(f"{shown(self._url)}: an answer larger than is allowed", passing=False)
+            return bytes(body)
+
+    def _check(self, response: httpx2.Response) -> None:
+        status, where = response.status_code, shown(self._url)
+        if status != 200:
+            passing = status in _PASSING
+            reason = " (redirects are not followed)" if 300 <= status < 400 else ""
+            raise Fault(
+                f"{where}: HTTP status {status}{reason}", passing, _seconds(response.headers.get("Retry-After"))
+            )
+        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind not in _JSON:
+            raise Fault(f"{where}: the answer is {kind or 'of no type'}, not SPARQL JSON results")
+
+
+_backoff = tenacity.wait_random_exponential(multiplier=BACKOFF_S_MIN, max=BACKOFF_S_MAX)
+
+
+def _pause(state: tenacity.RetryCallState) -> float:
+    """Seconds before the next attempt: what the endpoint asks for, else exponential with jitter."""
+    error = state.outcome.exception() if state.outcome else None
+    asked = error.after_s if isinstance(error, Fault) else 0.0
+    return max(asked, _backoff(state))
+
+
+def _seconds(header: str | None) -> float:
+    return min(RETRY_AFTER_S_MAX, float(header)) if header and header.isascii() and header.isdigit() else 0.0

@@ -1,0 +1,62 @@
+"""What a user says about one knowledge base: where it is, and how it is to be used."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+Failure = Literal["wait", "skip", "fail"]
+FAILURES: tuple[Failure, ...] = ("wait", "skip", "fail")
+PathLike = str | os.PathLike[str]
+_REMOTE = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A knowledge base as the user gives it.
+
+    location        the path of a file, a directory, a glob or a prepared .kb file; or the URL of a SPARQL endpoint
+    failure         when the endpoint fails: `wait` until it is back, so that nothing is lost; `skip` what it was asked
+                    for, as if it knew nothing, and count the rows concerned; or `fail`
+    refresh_s       how often files are looked at for changes, None: never; how long answers of an endpoint are
+                    believed, None: ANSWERS_KEPT_S. Never inside a batch
+    entail          materialise the RDFS entailments of the knowledge base, and let its classes and properties
+                    speak about events too
+    timeout_s       for one answer of the endpoint
+    batch_keys      keys in one request
+    in_flight       requests at a time
+    whole_rows_max  a pattern with at most this many solutions is fetched once and kept, 0: never
+    answer_rows_max, answer_bytes_max   a larger answer is an error
+    """
+
+    location: str
+    failure: Failure = "wait"
+    refresh_s: float | None = None
+    entail: bool = False
+    timeout_s: float = 30.0
+    batch_keys: int = 100
+    in_flight: int = 4
+    whole_rows_max: int = 5_000
+    answer_rows_max: int = 1_000_000
+    answer_bytes_max: int = 256 << 20
+
+    def __post_init__(self) -> None:
+        if self.failure not in FAILURES:
+            raise ValueError(f"failure {self.failure!r}: one of {', '.join(FAILURES)}")
+        if min(self.timeout_s, self.batch_keys, self.in_flight, self.answer_rows_max, self.answer_bytes_max) <= 0:
+            raise ValueError("time-outs, batches and limits are positive")
+
+    @staticmethod
+    def of(given: Source | PathLike) -> Source:
+        """The source itself, or a location with everything else left at its default."""
+        return given if isinstance(given, Source) else Source(os.fspath(given))
+
+    @property
+    def remote(self) -> bool:
+        """Whether it is a SPARQL endpoint."""
+        return self.location.lower().startswith(_REMOTE)
+
+
+ANSWERS_KEPT_S = 300.0
+"""How long answers of an endpoint are believed when the source does not say."""

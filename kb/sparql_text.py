@@ -1,0 +1,202 @@
+"""Patterns of our algebra as SPARQL 1.1 text, for endpoints.
+
+A pattern's blank nodes become variables with names of their own, and every part that is not a plain
+list of triples gets its braces, so that filters see what they saw in the algebra.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from sparql_gpm.matcher_describe import path_text
+from sparql_gpm.pattern import (
+    BGP,
+    Aggregate,
+    Call,
+    Cast,
+    Constant,
+    Distinct,
+    Exists,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Iteration,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    OrderBy,
+    Pattern,
+    Project,
+    Service,
+    Slice,
+    Triple,
+    Union,
+    Values,
+    Variable,
+)
+from sparql_gpm.scope import in_scope
+from sparql_gpm.terms import IRI, BlankNode, Literal, Term, to_ntriples
+
+_INFIX = frozenset({"=", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "&&", "||"})
+_PREFIX = {"!": "!", "NEG": "-", "POS": "+"}
+_LISTS = {"IN": "IN", "NOTIN": "NOT IN"}
+_NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+
+
+def select_text(variables: Sequence[str], body: str, limit: int | None = None) -> str:
+    """A SELECT of these variables over a group."""
+    named = " ".join(f"?{v}" for v in variables) or "*"
+    return f"SELECT {named} WHERE {{ {body} }}" + ("" if limit is None else f" LIMIT {limit}")
+
+
+def values_text(variables: Sequence[str], rows: Sequence[str]) -> str:
+    """A VALUES block of rows that are texts of terms, separated by blanks."""
+    named = " ".join(f"?{v}" for v in variables)
+    return f"VALUES ({named}) {{ ({') ('.join(rows)}) }}"
+
+
+def key_text(term: Term) -> str | None:
+    """The text of a term in a query, None if no endpoint can know it: a blank node, or a broken IRI."""
+    match term:
+        case IRI(value):
+            return None if _NO_IRI.search(value) else f"<{value}>"
+        case BlankNode():
+            return None
+        case _:
+            return to_ntriples(term)
+
+
+class SparqlWriter:
+    """Writes one query's patterns; the blank nodes of each basic graph pattern are its own."""
+
+    def __init__(self) -> None:
+        self._patterns = itertools.count()
+
+    def group(self, pattern: Pattern) -> str:
+        """The pattern as what stands between the braces of a group."""
+        return " ".join(self._parts(pattern))
+
+    def _braced(self, pattern: Pattern) -> str:
+        return f"{{ {self.group(pattern)} }}"
+
+    def _inside(self, pattern: Pattern) -> str:
+        """The pattern as one part of a group: triples as they are, all else in braces."""
+        return self.group(pattern) if isinstance(pattern, BGP | Values) else self._braced(pattern)
+
+    def _parts(self, pattern: Pattern) -> Iterator[str]:
+        match pattern:
+            case BGP():
+                yield from self._triples(pattern)
+            case Join(left, right):
+                yield from (self._inside(left), self._inside(right))
+            case LeftJoin(left, right, condition):
+                kept = "" if condition is None else f" FILTER ({self.expression(condition)})"
+                yield f"{self._inside(left)} OPTIONAL {{ {self._inside(right)}{kept} }}"
+            case Union(left, right):
+                yield f"{self._braced(left)} UNION {self._braced(right)}"
+            case Minus(left, right):
+                yield f"{self._inside(left)} MINUS {self._braced(right)}"
+            case Filter(condition, inner):
+                yield f"{self._inside(inner)} FILTER ({self.expression(condition)})"
+            case Extend(inner, variable, expression):
+                yield f"{self._inside(inner)} BIND ({self.expression(expression)} AS ?{variable})"
+            case Values(variables, rows):
+                texts = [" ".join("UNDEF" if term is None else to_ntriples(term) for term in row) for row in rows]
+                yield values_text(variables, texts) if rows else f"{values_text(variables, ())} FILTER (false)"
+            case Graph(name, inner):
+                yield f"GRAPH {_node(name, 0)} {self._braced(inner)}"
+            case Service(endpoint, inner, silent):
+                yield f"SERVICE {'SILENT ' if silent else ''}{_node(endpoint, 0)} {self._braced(inner)}"
+            case Group() | OrderBy() | Project() | Distinct() | Slice():
+                yield f"{{ {self._subquery(pattern)} }}"
+            case _:
+                assert_never(pattern)
+
+    def _subquery(self, pattern: Group | OrderBy | Project | Distinct | Slice) -> str:
+        body = self._braced(pattern.inner)
+        everything = " ".join(f"?{v}" for v in sorted(in_scope(pattern))) or "*"
+        match pattern:
+            case Group(_, keys, aggregates):
+                named = [f"?{name}" for name, _ in keys]
+                named += [f"({self.expression(aggregate)} AS ?{name})" for name, aggregate in aggregates]
+                by = " ".join(self._group_key(name, key) for name, key in keys)
+                return f"SELECT {' '.join(named)} WHERE {body}" + (f" GROUP BY {by}" if by else "")
+            case OrderBy():
+                return f"SELECT {everything} WHERE {body} {self._order(pattern)}"
+            case Project(_, variables):
+                return f"SELECT {' '.join(f'?{v}' for v in variables)} WHERE {body}"
+            case Distinct():
+                return f"SELECT DISTINCT {everything} WHERE {body}"
+            case Slice(inner, offset, limit):
+                order = ""
+                if isinstance(inner, OrderBy):
+                    order, body = " " + self._order(inner), self._braced(inner.inner)
+                end = "" if limit is None else f" LIMIT {limit}"
+                return f"SELECT {everything} WHERE {body}{order} OFFSET {offset}{end}"
+            case _:
+                assert_never(pattern)
+
+    def _group_key(self, name: str, key: Expression) -> str:
+        return f"?{name}" if key == Variable(name) else f"({self.expression(key)} AS ?{name})"
+
+    def _order(self, pattern: OrderBy) -> str:
+        keys = (f"{'DESC' if descending else 'ASC'}({self.expression(key)})" for key, descending in pattern.keys)
+        return "ORDER BY " + " ".join(keys) if pattern.keys else ""
+
+    def _triples(self, pattern: BGP) -> Iterator[str]:
+        number = next(self._patterns)
+        for triple in pattern.triples:
+            middle = _node(triple.predicate, number) if isinstance(triple, Triple) else path_text(triple.path)
+            yield f"{_node(triple.subject, number)} {middle} {_node(triple.object, number)} ."
+
+    def expression(self, expression: Expression) -> str:
+        """An expression, every operator in parentheses."""
+        write = self.expression
+        match expression:
+            case Variable(name):
+                return f"?{name}"
+            case Constant(term):
+                return to_ntriples(term)
+            case Call(name, (left, right)) if name in _INFIX:
+                return f"({write(left)} {name} {write(right)})"
+            case Call(name, (only,)) if name in _PREFIX:
+                return f"({_PREFIX[name]}{write(only)})"
+            case Call(name, (first, *others)) if name in _LISTS:
+                return f"({write(first)} {_LISTS[name]} ({', '.join(map(write, others))}))"
+            case Call(name, arguments):
+                return f"{name}({', '.join(map(write, arguments))})"
+            case Cast(iri, arguments):
+                return f"<{iri}>({', '.join(map(write, arguments))})"
+            case Exists(pattern, negated):
+                return f"{'NOT ' if negated else ''}EXISTS {self._braced(pattern)}"
+            case Aggregate():
+                return self._aggregate(expression)
+            case Iteration():
+                raise AssertionError(f"{expression} belongs to a sequence, not to a graph pattern")
+            case _:
+                assert_never(expression)
+
+    def _aggregate(self, aggregate: Aggregate) -> str:
+        argument = "*" if aggregate.argument is None else self.expression(aggregate.argument)
+        separator = f"; SEPARATOR = {_quoted(aggregate.separator)}" if aggregate.name == "GROUP_CONCAT" else ""
+        return f"{aggregate.name}({'DISTINCT ' if aggregate.distinct else ''}{argument}{separator})"
+
+
+def _node(node: Node, pattern: int) -> str:
+    match node:
+        case Variable(name) if name.startswith("_:"):
+            return f"?_b{pattern}_{re.sub('[^A-Za-z0-9]', '_', name[2:])}"
+        case Variable(name):
+            return f"?{name}"
+        case _:
+            return to_ntriples(node)
+
+
+def _quoted(text: str) -> str:
+    return to_ntriples(Literal(text))

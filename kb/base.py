@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
-from kb.access import Access
+import numpy as np
+
+from kb.access import Access, shown
 from kb.bind_join import Asked
 from kb.endpoint import Endpoint
+from kb.entail import SCHEMA, Schema
 from kb.errors import KnowledgeBaseError
 from kb.loaded import Loaded
 from kb.local import Progress
@@ -18,6 +21,7 @@ from sparql_gpm.columns import EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator
 from sparql_gpm.pattern import Pattern
+from sparql_gpm.terms import IRI
 
 Base = Loaded | Prepared | Endpoint
 
@@ -35,6 +39,7 @@ class KnowledgeBases:
         dictionary: Dictionary,
         evaluator: Evaluator,
         services: Collection[str] = (),
+        access: Access | None = None,
         loop: LoopThread | None = None,
     ) -> None:
         self._bases: dict[str, Base] = {
@@ -45,6 +50,9 @@ class KnowledgeBases:
         self._evaluator = evaluator
         self._services = frozenset(services)
         self._loop = loop or LoopThread()
+        self._access = access or Access.to()
+        self._entailing: set[str] = set()
+        self._schema: tuple[int, Schema] | None = None
         self._version = [0]
 
     @staticmethod
@@ -53,34 +61,35 @@ class KnowledgeBases:
         dictionary: Dictionary,
         evaluator: Evaluator,
         *,
-        services: Iterable[str] = (),
         access: Access | None = None,
         usable: Callable[[str], Collection[Pattern] | None] = lambda iri: None,
         progress: Progress | None = None,
     ) -> KnowledgeBases:
         """Reads files, opens prepared ones, and makes endpoints ready to be asked; raises KnowledgeBaseError.
 
-        services    IRIs that queries name after SERVICE; one without a source is itself the URL
-        access      the hosts that may be asked; by default those that sources and services name
+        access      the hosts that may be asked; by default those that sources and queries name
         usable      the patterns that will be asked of a knowledge base, None: not known
         progress    told while files are read
         """
-        given = {iri: Source.of(source) for iri, source in sources.items()}
-        asked = {iri: given.get(iri, Source(iri)) for iri in services}
-        access, loop = access or Access.to(), LoopThread()
+        found = KnowledgeBases({}, dictionary, evaluator, access=access)
+        for iri, given in sources.items():
+            source = Source.of(given)
+            found._bases[iri] = found._opened(iri, source, partial(usable, iri), progress)
+            if source.entail:
+                found._entailing.add(iri)
+        return found
 
-        def base(iri: str, source: Source) -> Base:
-            if source.remote:
-                return Endpoint(source, access, dictionary, loop)
-            if source.location.endswith(SUFFIX):
-                return Prepared.opened(source, iri, dictionary)
-            return Loaded.of(source, iri, dictionary, evaluator, lambda: usable(iri), progress)
-
-        for iri in asked.keys() - given.keys():
-            if not asked[iri].remote:
-                raise KnowledgeBaseError("SERVICE asks over http or https only", iri, hint="or supply it with --kb")
-        bases = {iri: base(iri, source) for iri, source in (given | asked).items()}
-        return KnowledgeBases(bases, dictionary, evaluator, asked, loop)
+    def _opened(
+        self, iri: str, source: Source, usable: Callable[[], Collection[Pattern] | None], progress: Progress | None
+    ) -> Base:
+        if source.remote:
+            if source.entail:
+                hint = "dump its graph to a file, or have it reason itself"
+                raise KnowledgeBaseError("RDFS is not applied to endpoints", shown(source.location), hint=hint)
+            return Endpoint(source, self._access, self._dictionary, self._loop)
+        if source.location.endswith(SUFFIX):
+            return Prepared.opened(source, iri, self._dictionary)
+        return Loaded.of(source, iri, self._dictionary, self._evaluator, usable, progress)
 
     def __contains__(self, iri: object) -> bool:
         return iri in self._bases
@@ -89,12 +98,19 @@ class KnowledgeBases:
         return len(self._bases)
 
     def named(self, iris: Iterable[str], services: Iterable[str] = ()) -> KnowledgeBases:
-        """Only these, as those are that one query names; raises KnowledgeBaseError if one was not supplied."""
-        services = tuple(services)
-        bases = {iri: self._base(iri) for iri in (*iris, *services)}
-        hidden = frozenset(services) - frozenset(iris)
-        chosen = KnowledgeBases(bases, self._dictionary, self._evaluator, hidden, self._loop)
+        """Only these, as those are that one query names; raises KnowledgeBaseError if one was not supplied.
+
+        services    IRIs named after SERVICE; one without a source is itself the URL
+        """
+        hidden = frozenset(services) - (known := frozenset(iris))
+        for iri in hidden - self._bases.keys():
+            if not Source(iri).remote:
+                raise KnowledgeBaseError("SERVICE asks over http or https only", iri, hint="or supply it with --kb")
+            self._bases[iri] = Endpoint(Source(iri), self._access, self._dictionary, self._loop)
+        bases = {iri: self._base(iri) for iri in known | hidden}
+        chosen = KnowledgeBases(bases, self._dictionary, self._evaluator, hidden, self._access, self._loop)
         chosen._version = self._version
+        chosen._entailing = self._entailing & bases.keys()
         return chosen
 
     def names(self) -> Sequence[str]:
@@ -125,6 +141,20 @@ class KnowledgeBases:
         base = self._base(name)
         assert not isinstance(base, Loaded), name
         return base.ask(pattern, given)
+
+    @property
+    def entails(self) -> bool:
+        """Whether a schema of some knowledge base speaks about events."""
+        return bool(self._entailing)
+
+    def entailed(self, batch: EventBatch) -> EventBatch:
+        """The events with what follows from them by the schemas of the knowledge bases that entail."""
+        if self._schema is None or self._schema[0] != self.version():
+            bases = [self._bases[iri] for iri in sorted(self._entailing)]
+            ids = np.array([self._dictionary.pin(IRI(iri)) for iri in SCHEMA], dtype=np.int64)
+            triples = [base.triples_with(ids) for base in bases if not isinstance(base, Endpoint)]
+            self._schema = (self.version(), Schema.of(triples, self._dictionary))
+        return self._schema[1].applied(batch)
 
     def refresh(self) -> None:
         """Between batches: what has changed is read again, answers that are too old are forgotten."""

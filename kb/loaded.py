@@ -87,6 +87,12 @@ class Loaded:
         matcher = self._matchers[pattern]
         return matcher.solve(self.view, np.zeros(rows, dtype=np.int64), given) if given else matcher.solve(self.view)
 
+    def triples_with(self, predicates: Ids) -> tuple[Ids, Ids, Ids]:
+        """The triples with these predicates."""
+        batch = self.view.batch
+        rows = np.flatnonzero(np.isin(batch.predicates, predicates))
+        return batch.subjects[rows], batch.predicates[rows], batch.objects[rows]
+
     def refresh(self) -> bool:
         """Between batches: reads the files again if it is time and they have changed; whether it did.
 

@@ -90,14 +90,16 @@ class Prepared:
     def refresh(self) -> bool:
         """Between batches: opens the file that has taken the place of the old one, if it is time to look."""
         now = self._clock()
-        if self._refresh_s is not None and now - self._looked >= self._refresh_s:
-            self._looked = now
-            try:
-                if self._identity() != self._seen:
-                    self._open()
-            except (KnowledgeBaseError, OSError):
-                pass  # it is just being replaced: the old one serves until the next look
-        return False
+        if self._refresh_s is None or now - self._looked < self._refresh_s:
+            return False
+        self._looked = now
+        try:
+            changed = self._identity() != self._seen
+            if changed:
+                self._open()
+        except KnowledgeBaseError:
+            return False  # it is just being replaced: the old one serves until the next look
+        return changed
 
     def close(self) -> None:
         """The mapping goes with the last array over it."""

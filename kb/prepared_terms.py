@@ -27,7 +27,7 @@ class PreparedTerms(Dictionary):
     """
 
     def __init__(self, arrays: Arrays) -> None:
-        super().__init__()
+        self.generation = 0  # what else a Dictionary holds is in the file
         self._texts, self._offsets, self._hashes = arrays["texts"], arrays["offsets"], arrays["hashes"]
         self._stored = len(self._hashes)
         self._file_numbers = arrays["numbers"]

@@ -10,7 +10,7 @@ from typing import Any
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
 from spaseq.engine.options import RunOptions, Statistics
-from spaseq.engine.setup import PathLike, Setup, named_knowledge, resolve_streams
+from spaseq.engine.setup import Knowledge, PathLike, Setup, batch_over, named_knowledge, resolve_streams, skipped_rows
 from spaseq.lang.ast import Query
 from spaseq.runtime.dead_letter import DeadLetters
 from spaseq.runtime.embedded import Network
@@ -23,21 +23,22 @@ class Job:
     """Queries over files, to their end.
 
     streams     the path of each stream, by IRI or by name in the query
-    kb          the path of each knowledge base, by IRI
+    kb          by IRI, the path of each knowledge base, the URL of its endpoint, or a `kb.source.Source`
     """
 
     def __init__(
         self,
         queries: Sequence[Query],
         streams: Mapping[str, PathLike],
-        kb: Mapping[str, PathLike] | None = None,
+        kb: Knowledge | None = None,
         options: RunOptions | None = None,
     ) -> None:
         self._options = options or RunOptions()
         self._dictionary = Dictionary()
         self._ready: list[Row] = []
         paths = resolve_streams(queries, streams)
-        setup = Setup(named_knowledge(queries, kb or {}), self._options, self._dictionary)
+        setup = Setup(named_knowledge(queries, kb or {}), self._options, self._dictionary, queries)
+        self._bases = setup.bases
         self._network = Network(self._dictionary, self._options.max_delay_ns)
         for operator in [setup.operator(query) for query in queries]:
             self._network.add(operator, self._collect)
@@ -51,19 +52,22 @@ class Job:
         while self._sources:
             iri = min(self._sources, key=self._network.watermark)
             batch = next(self._sources[iri], None)
-            if batch is None:
-                del self._sources[iri]
-                self._network.close(iri)
-            else:
-                self._take(iri, batch)
+            with batch_over(self._bases):
+                if batch is None:
+                    del self._sources[iri]
+                    self._network.close(iri)
+                else:
+                    self._take(iri, batch)
             yield self._handed()
             self._network.release_terms()
-        self._network.finish()
+        with batch_over(self._bases):
+            self._network.finish()
         yield self._handed()
 
     def close(self) -> None:
-        """Finish the dead-letter output."""
+        """Finish the dead-letter output, close what knowledge bases have open."""
         self._dead_letters.close()
+        self._bases.close()
 
     def _open(self, iri: str, name: str, path: str) -> Iterator[SourceBatch]:
         clock = time.time_ns if self._options.arrival_time else None
@@ -85,6 +89,7 @@ class Job:
         self.statistics.matches += len(rows)
 
     def _handed(self) -> list[Row]:
+        self.statistics.skipped_rows = skipped_rows(self._bases)
         ready, self._ready = self._ready, []
         return ready
 
@@ -92,13 +97,13 @@ class Job:
 def run(
     query: Query | Sequence[Query],
     streams: Mapping[str, PathLike],
-    kb: Mapping[str, PathLike] | None = None,
+    kb: Knowledge | None = None,
     **options: Any,
 ) -> Iterator[Row]:
     """The rows of one or several queries over files.
 
     streams     path, folder, glob or "-" of each stream, by its name in the query or its IRI
-    kb          path of each knowledge base, by IRI
+    kb          by IRI, path of each knowledge base, URL of its endpoint, or a `kb.source.Source`
     options     the fields of `RunOptions`
 
     Raises InputError now for inputs that cannot be used, RunError while rows are drawn.

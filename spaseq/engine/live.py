@@ -12,7 +12,7 @@ say so with `advance`, or `close` the engine.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
@@ -28,7 +28,7 @@ from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.terms import XSD, BlankNode, Literal, Term
 from sparql_gpm.times import format_time, parse_time
 from spaseq.engine.options import RunOptions, Statistics
-from spaseq.engine.setup import PathLike, Setup
+from spaseq.engine.setup import Knowledge, Setup, batch_over, skipped_rows
 from spaseq.errors import InputError
 from spaseq.lang.ast import Query
 from spaseq.runtime.dead_letter import DeadLetters, event_as_nquads
@@ -43,14 +43,14 @@ _SECOND = 1_000_000_000
 class Engine:
     """Registered queries that wait for events.
 
-    kb          the path of each knowledge base, by IRI; read now
+    kb          by IRI, the path of each knowledge base, the URL of its endpoint, or a `kb.source.Source`; read now
     options     the fields of `RunOptions`
     statistics  events, matches and dead letters so far
 
     Raises InputError for knowledge bases and options that cannot be used.
     """
 
-    def __init__(self, kb: Mapping[str, PathLike] | None = None, **options: Any) -> None:
+    def __init__(self, kb: Knowledge | None = None, **options: Any) -> None:
         self._options = replace(RunOptions(), **options)
         self._dictionary = Dictionary()
         self._setup = Setup(kb or {}, self._options, self._dictionary)
@@ -120,12 +120,16 @@ class Engine:
 
     def advance(self, stream: str, time: Time) -> None:
         """Say that nothing before `time` will come on the stream any more: a heartbeat for streams that are idle."""
-        self._network.advance(self._iri(stream), nanoseconds(time))
+        with batch_over(self._setup.bases):
+            self._network.advance(self._iri(stream), nanoseconds(time))
 
     def close(self) -> None:
-        """The input has ended: report what is left, and finish the dead-letter output."""
-        self._network.finish()
-        self._dead_letters.close()
+        """The input has ended: report what is left, and close what is open."""
+        try:
+            with batch_over(self._setup.bases):
+                self._network.finish()
+        finally:
+            self._release()
 
     def __enter__(self) -> Engine:
         return self
@@ -136,11 +140,17 @@ class Engine:
         if error is None:
             self.close()
         else:
-            self._dead_letters.close()
+            self._release()
+
+    def _release(self) -> None:
+        self._dead_letters.close()
+        self._setup.bases.close()
 
     def _take(self, iri: str, batch: EventBatch) -> None:
         self.statistics.events += len(batch)
-        late: Ids = self._network.push(iri, batch)
+        with batch_over(self._setup.bases):
+            late: Ids = self._network.push(iri, batch)
+        self.statistics.skipped_rows = skipped_rows(self._setup.bases)
         for index in late.tolist():
             self._dead_letters.late(iri, "push", 0, event_as_nquads(batch, index, self._dictionary))
         self._network.release_terms()

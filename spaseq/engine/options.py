@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,8 @@ class RunOptions:
     time_predicates     the properties that state an event's time
     arrival_time        events get the time at which they are read
     batch_events        events handled at a time
+    allow_hosts         the only hosts that endpoints may be on; None: those that queries and knowledge bases name
+    loading             told of a file of a knowledge base how many bytes were read, and of how many
     """
 
     evaluator: str = "auto"
@@ -31,6 +33,8 @@ class RunOptions:
     time_predicates: tuple[str, ...] = (PROV_TIME,)
     arrival_time: bool = False
     batch_events: int = BATCH_EVENTS
+    allow_hosts: tuple[str, ...] | None = None
+    loading: Callable[[str, int, int], None] | None = None
 
 
 @dataclass(slots=True)
@@ -39,9 +43,11 @@ class Statistics:
 
     lag_ns          how far the slowest stream is behind the newest, in event time
     dead_letters    letters by sort
+    skipped_rows    for each endpoint that failed and was to be skipped, the rows that were joined with nothing
     """
 
     events: int = 0
     matches: int = 0
     lag_ns: int = 0
     dead_letters: Mapping[str, int] = field(default_factory=dict)
+    skipped_rows: Mapping[str, int] = field(default_factory=dict)

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
+from kb.access import Access
 from kb.base import KnowledgeBases
 from kb.errors import KnowledgeBaseError
+from kb.source import Source
 from sparql_gpm.background import BackgroundError
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator
+from sparql_gpm.pattern import Pattern
 from spaseq.algebra.build import build
+from spaseq.engine.knowledge import asked_of, endpoints_of
 from spaseq.engine.options import RunOptions
-from spaseq.errors import InputError
+from spaseq.errors import InputError, RunError
 from spaseq.lang.ast import Query
 from spaseq.physical.planner import choose_evaluator
 from spaseq.runtime.operator import QueryOperator
 
 PathLike = str | os.PathLike[str]
+Knowledge = Mapping[str, PathLike | Source]
+"""Of each knowledge base, by IRI, the path of its files or the URL of its endpoint, or a Source that says more."""
 
 
 class Setup:
     """Compiles queries against one dictionary and some knowledge bases.
 
+    queries     those that will be compiled, None: not known yet; triples that they cannot use are not kept
+
     Raises InputError for a knowledge base or an option that cannot be used.
     """
 
-    def __init__(self, kb: Mapping[str, PathLike], options: RunOptions, dictionary: Dictionary) -> None:
+    def __init__(
+        self, kb: Knowledge, options: RunOptions, dictionary: Dictionary, queries: Sequence[Query] | None = None
+    ) -> None:
         if options.runtime != "embedded":
             raise InputError(
                 f"this version has no runtime '{options.runtime}'",
@@ -35,27 +46,52 @@ class Setup:
         self._options = options
         self._dictionary = dictionary
         self._evaluator = Evaluator(dictionary)
+        meanings = None if queries is None else [build(query) for query in queries]
+
+        def usable(iri: str) -> Collection[Pattern] | None:
+            return None if meanings is None else asked_of(iri, meanings)
+
         try:
-            self._bases = KnowledgeBases.load(kb, dictionary, self._evaluator)
+            access = Access.to(options.allow_hosts)
+            self.bases = KnowledgeBases.load(
+                kb, dictionary, self._evaluator, access=access, usable=usable, progress=options.loading
+            )
         except KnowledgeBaseError as error:
             raise InputError(str(error), hint=error.hint) from error
 
     def operator(self, query: Query) -> QueryOperator:
         """The query, compiled; raises InputError for a knowledge base that it names and nobody supplies."""
         meaning = build(query)
-        choose_evaluator(meaning, self._options.evaluator)
+        choice = choose_evaluator(meaning, self._options.evaluator)
         try:
-            background = self._bases.named(meaning.knowledge)
-            return QueryOperator(meaning, self._dictionary, self._evaluator, background)
+            background = self.bases.named(meaning.knowledge, endpoints_of(meaning))
+            entailed = background.entailed if background.entails else None
+            return QueryOperator(meaning, self._dictionary, self._evaluator, background, entailed)
         except KnowledgeBaseError as error:
             raise InputError(str(error), hint=error.hint) from error
         except BackgroundError as error:
             raise InputError(str(error)) from error
 
 
-def named_knowledge(queries: Sequence[Query], kb: Mapping[str, PathLike]) -> dict[str, PathLike]:
+@contextmanager
+def batch_over(bases: KnowledgeBases) -> Iterator[None]:
+    """A stretch of work over one state of the knowledge bases; raises RunError when one of them fails in it."""
+    bases.refresh()
+    try:
+        yield
+    except BackgroundError as error:
+        raise RunError(str(error), hint=getattr(error, "hint", "")) from error
+
+
+def skipped_rows(bases: KnowledgeBases) -> dict[str, int]:
+    """For each endpoint that failed and was to be skipped, how many rows were joined with nothing."""
+    return {iri: asked.skipped_rows for iri, asked in bases.counts().items() if asked.skipped_rows}
+
+
+def named_knowledge(queries: Sequence[Query], kb: Knowledge) -> dict[str, PathLike | Source]:
     """Those of the knowledge bases that some query names: no other is read."""
-    named = {iri for query in queries for iri in build(query).knowledge}
+    meanings = [build(query) for query in queries]
+    named = {iri for meaning in meanings for iri in (*meaning.knowledge, *endpoints_of(meaning))}
     return {iri: path for iri, path in kb.items() if iri in named}
 
 

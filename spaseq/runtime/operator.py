@@ -7,7 +7,7 @@ wraps the same object.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -28,19 +28,28 @@ from spaseq.runtime.rows import Row
 
 
 class QueryOperator:
-    """Matches, sequences and projects. Feed it stretches of the merged order of the query's streams."""
+    """Matches, sequences and projects. Feed it stretches of the merged order of the query's streams.
+
+    entailed    what patterns see of events, with the triples that follow by some schema; None: the events as they are
+    """
 
     def __init__(
-        self, query: TemporalQuery, dictionary: Dictionary, evaluator: Evaluator, background: Background | None
+        self,
+        query: TemporalQuery,
+        dictionary: Dictionary,
+        evaluator: Evaluator,
+        background: Background | None,
+        entailed: Callable[[EventBatch], EventBatch] | None = None,
     ) -> None:
         self.query = query
+        self._entailed = entailed
         self.compiled: Compiled = compile_program(query)
         self.matchers = [
             compile_pattern(pattern.pattern, dictionary, evaluator, background, pattern.conditions)
             for pattern in query.patterns
         ]
         self._host = ConditionHost(self.compiled, dictionary, evaluator, dict(enumerate(self.matchers)))
-        self._sequence: SequenceEvaluator = RunEvaluator(self.compiled.program, self._host)
+        self._sequence = _sequence_evaluator(sequence, self.compiled, self._host)
         self._projector = Projector(query, self.compiled, dictionary, evaluator)
         self._host.project = self._projector.texts
         self._variables = {name: number for number, name in enumerate(query.variables)}
@@ -101,6 +110,8 @@ class QueryOperator:
     def _step(self, batch: EventBatch) -> list[Row]:
         if not len(batch):
             return []
+        if self._entailed is not None:
+            batch = self._entailed(batch)
         view = BatchView(batch)
         solutions = {
             symbol: self._solutions(pattern, matcher, view, batch)
@@ -128,6 +139,18 @@ class QueryOperator:
         self._host.graphs.forget(oldest)
         self._projector.forget(oldest)
         return rows
+
+
+def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost) -> SequenceEvaluator:
+    """The evaluator with this name; one with compiled kernels is imported only when it is used."""
+    match name:
+        case "cea":
+            from automata.cea import CeaEvaluator
+
+            return CeaEvaluator(compiled.program)
+        case "nfa":
+            return RunEvaluator(compiled.program, host)
+    raise AssertionError(name)
 
 
 class _Names(dict[int, str]):

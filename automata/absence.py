@@ -1,15 +1,15 @@
 """Negation: removing complete matches that something forbidden lies in (LANGUAGE 3.2; G Appendix B, K 4.4).
 
 The solutions of negated steps are kept for as long as a match may ask for them. A negation of one
-step is a join with the stretch between its neighbours; a negated group is looked for there with an
-evaluator of its own.
+step is a join of matches with the stretches between their neighbouring steps; a negated group is
+looked for there with an evaluator of its own.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from automata.expression import Take
 from automata.iteration import Tracks
 from automata.lookback import Lookback
-from automata.nfa import Automaton, Passed
+from automata.nfa import Automaton
+from automata.obligations import Obligations
 from automata.program import EVENT, UNBOUND, Host, Ids, Mask, Program
 from automata.runs import (
-    EDGE,
     FIRST_RANK,
     FIRST_TIME,
     HIGH,
@@ -30,35 +30,17 @@ from automata.runs import (
     LOW_STREAM,
     LOW_TIME,
     NONE,
-    PARENT,
     PARTITION,
     RANK,
-    SOURCE,
-    STATE,
     WINDOW,
     Layout,
     Runs,
 )  # fmt: skip
-from automata.steps import StepTable
-from automata.timeline import window_end
+from automata.steps import StepTable, blocks, expand
+from automata.timeline import window_ends
 
-_EVER = np.iinfo(np.int64).max
 GroupSearch = Callable[[int, NDArray[np.int64], dict[int, StepTable], int], bool]
 """(absence, registers, tables of the stretch, partition) → whether the negated group has a match there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Obligation:
-    """One negation that one match has passed.
-
-    after, before   the neighbouring rows; NONE at an end of the match
-    seen_from       the row in whose iteration the negation stands
-    """
-
-    absence: int
-    after: int
-    before: int
-    seen_from: int
 
 
 class Absences:
@@ -81,153 +63,173 @@ class Absences:
         self._lookback = lookback
         self._host = host
         self._search = search
+        self._parts: dict[int, list[StepTable]] = {}
         self.symbols = frozenset().union(*(symbols_of(absence.expression) for absence in automaton.absences))
-        self.buffers: dict[int, StepTable] = {}
         self.ranks: dict[int, list[int]] = {}
 
-    def buffer(self, tables: dict[int, StepTable]) -> None:
+    def add(self, tables: dict[int, StepTable]) -> None:
         """Remembers the next stretch's solutions of the negated steps."""
-        for symbol in self.symbols:
-            table = tables.get(symbol)
-            if table is not None and len(table):
-                kept = self.buffers.get(symbol)
-                self.buffers[symbol] = table if kept is None else StepTable.concatenate([kept, table])
+        for symbol in self.symbols & tables.keys():
+            if len(tables[symbol]):
+                self._parts.setdefault(symbol, []).append(tables[symbol])
+
+    def kept(self) -> Iterable[StepTable]:
+        """All that is remembered, one table a negated step."""
+        return [self._table(symbol) for symbol in self._parts]
 
     def forget(self, before_time: int, before_position: int) -> None:
-        """Drops what lies before both."""
-        for symbol, table in self.buffers.items():
+        """Drops what lies before both, once that is most of it."""
+        for symbol in self._parts:
+            table = self._table(symbol)
             old = (table.times < before_time) & (table.low < before_position)
             if 2 * int(old.sum()) > len(table):
-                self.buffers[symbol] = table.take(~old)
+                self._parts[symbol] = [table.take(~old)]
 
-    def inner(self, runs: Runs, row: int) -> list[Obligation]:
-        """What a match that ends at this row has passed on its way."""
-        found: list[Obligation] = []
-        chain = self._lookback.chain(runs, row)
-        closing = self._closing_rows(runs, chain)
-        for ancestor in chain:
-            edge = int(runs.table[ancestor, EDGE])
-            if edge == NONE:
-                continue
-            for passed in self._automaton.edges[edge].passed:
-                source = int(runs.table[ancestor, SOURCE])
-                target = closing.get(ancestor, ancestor)
-                after = source if runs.table[source, HIGH] != NONE else NONE
-                found.append(Obligation(passed.absence, after, target, source if passed.at_source else target))
-        return found
+    def violated(self, runs: Runs, rows: Ids, owed: Obligations) -> Mask:
+        """In which of the matches that end at these rows something has happened that must not."""
+        result = np.zeros(len(rows), dtype=np.bool_)
+        for number in np.unique(owed.absences).tolist():
+            some = owed.take((owed.absences == number) & ~result[owed.which])
+            absence = self._automaton.absences[number]
+            match absence.expression:
+                case Take((symbol,)) if not absence.repetitions:
+                    happened = self._happened(runs, rows[some.which], some, symbol)
+                case _:
+                    happened = self._happened_within(runs, rows, some, number)
+            result[some.which[happened]] = True
+        return result
 
-    def _closing_rows(self, runs: Runs, chain: list[int]) -> dict[int, int]:
-        """For each row that opened an ALL, the ALL's own row."""
-        return {
-            int(runs.table[row, PARENT]): row
-            for row in chain
-            if runs.table[row, STATE] != NONE and self._automaton.positions[int(runs.table[row, STATE])].any_order >= 0
+    def deadlines(self, matches: NDArray[np.int64]) -> Ids:
+        """The last time (or rank) at which something forbidden may still happen after each match."""
+        window = self._program.window
+        if window.sliding and window.in_events:
+            return matches[:, FIRST_RANK] + window.size - 1
+        if window.sliding:
+            return matches[:, FIRST_TIME] + window.size
+        return window_ends(window, matches[:, WINDOW]) - 1
+
+    def _table(self, symbol: int) -> StepTable:
+        parts = self._parts[symbol]
+        if len(parts) > 1:
+            self._parts[symbol] = parts = [StepTable.concatenate(parts)]
+        return parts[0]
+
+    # --- one step, outside repetitions --------------------------------------------------------------
+
+    def _happened(self, runs: Runs, rows: Ids, owed: Obligations, symbol: int) -> Mask:
+        """Which of the matches, one for each obligation, have an event of the symbol in their stretch."""
+        result = np.zeros(len(owed), dtype=np.bool_)
+        if symbol not in self._parts:
+            return result
+        table = self._table(symbol)
+        begin, end = self._range(runs, owed, table)
+        for block in blocks(end - begin):
+            which, within = expand((end - begin)[block])
+            which += block.start
+            steps = begin[which] + within
+            keep = self._fits(runs, rows[which], owed.take(which), table, steps)
+            which, steps = which[keep], steps[keep]
+            result[which[self._meets(runs, rows[which], symbol, table, steps)]] = True
+        return result
+
+    def _range(self, runs: Runs, owed: Obligations, table: StepTable) -> tuple[Ids, Ids]:
+        """The rows of the table that lie between each obligation's neighbours by position."""
+        begin = np.searchsorted(table.low, runs.column(owed.after, HIGH), "right")
+        end = np.searchsorted(table.low, runs.column(owed.before, LOW), "left")
+        begin = np.where(owed.after == NONE, 0, begin)
+        end = np.where(owed.before == NONE, len(table), end)
+        return begin, np.maximum(begin, end)
+
+    def _fits(self, runs: Runs, rows: Ids, owed: Obligations, table: StepTable, steps: Ids) -> Mask:
+        """Strictly between the neighbours in time, and within the match's window."""
+        times, streams = table.times[steps], table.streams[steps]
+        after, before = runs.table[owed.after], runs.table[owed.before]
+        later = (times == after[:, HIGH_TIME]) & (streams == after[:, HIGH_STREAM])
+        later &= table.low[steps] > after[:, HIGH]
+        earlier = (times == before[:, LOW_TIME]) & (streams == before[:, LOW_STREAM])
+        earlier &= table.high[steps] < before[:, LOW]
+        keep: Mask = (owed.after == NONE) | later | (times > after[:, HIGH_TIME])
+        keep &= (owed.before == NONE) | earlier | (times < before[:, LOW_TIME])
+        ends = np.flatnonzero(keep & ((owed.after == NONE) | (owed.before == NONE)))
+        keep[ends] = self._in_window(runs.table[rows[ends]], table, steps[ends])
+        return keep
+
+    def _in_window(self, matches: NDArray[np.int64], table: StepTable, steps: Ids) -> Mask:
+        """Whether each row of the table is in the window of the match beside it (LANGUAGE 3.3)."""
+        window = self._program.window
+        last, first = (RANK, FIRST_RANK) if window.in_events else (HIGH_TIME, FIRST_TIME)
+        where = self._ranks(matches, table, steps) if window.in_events else table.times[steps]
+        if not window.sliding:
+            ends = window_ends(window, matches[:, WINDOW])
+            return (where >= ends - window.size) & (where < ends)
+        begins, ends = matches[:, last] - window.size, matches[:, first] + window.size
+        if window.in_events:
+            return (where > begins) & (where < ends)
+        return (where >= begins) & (where <= ends)
+
+    def _ranks(self, matches: NDArray[np.int64], table: StepTable, steps: Ids) -> NDArray[np.float64]:
+        """Positions in the match's substream; an event outside it stands right before the next one in it."""
+        if not self._program.partition:
+            return table.rank_low[steps].astype(np.float64)
+        ranks = np.empty(len(steps), dtype=np.float64)
+        for number, (partition, low) in enumerate(
+            zip(matches[:, PARTITION].tolist(), table.low[steps].tolist(), strict=True)
+        ):
+            known = self.ranks.get(partition, [])
+            place = bisect_left(known, low)
+            inside = place < len(known) and known[place] == low
+            ranks[number] = place if inside else place - 0.5
+        return ranks
+
+    def _meets(self, runs: Runs, rows: Ids, symbol: int, table: StepTable, steps: Ids) -> Mask:
+        """Compatible with the whole match, and every condition of the negated step holds."""
+        registers, values = runs.registers(rows), table.values[steps]
+        keep: Mask = ((values == registers) | (values == UNBOUND) | (registers == UNBOUND)).all(axis=1)
+        for number, condition in enumerate(self._program.conditions):
+            which = np.flatnonzero(keep)
+            if condition.symbol == symbol and len(which):
+                merged = np.where(values[which] != UNBOUND, values[which], registers[which])
+                view = replace(self._tracks.standing(runs, self._layout, rows[which]), registers=merged)
+                columns = self._tracks.columns(condition.references, view, runs, self._layout, self._host)
+                if condition.needs_event:
+                    columns[EVENT] = table.low[steps[which]]
+                keep[which] = self._host.holds(number, columns, len(which))
+        return keep
+
+    # --- groups, and inside repetitions -------------------------------------------------------------
+
+    def _happened_within(self, runs: Runs, rows: Ids, owed: Obligations, number: int) -> Mask:
+        """The same one match at a time: a group has to be looked for, an iteration has its own bindings."""
+        alone = (owed.take(np.array([i])) for i in range(len(owed)))
+        return np.array([self._one(runs, rows, single, number) for single in alone], dtype=np.bool_)
+
+    def _one(self, runs: Runs, rows: Ids, owed: Obligations, number: int) -> bool:
+        row = int(rows[owed.which[0]])
+        absence = self._automaton.absences[number]
+        between = {
+            s: self._between(runs, row, owed, s) for s in sorted(symbols_of(absence.expression) & self._parts.keys())
         }
-
-    @staticmethod
-    def trailing(passed: tuple[Passed, ...], row: int) -> list[Obligation]:
-        """What a match that ends at this row still has to see through to the end of its window."""
-        return [Obligation(p.absence, row, NONE, row) for p in passed]
-
-    def violated(self, runs: Runs, row: int, obligation: Obligation) -> bool:
-        """Whether what must not happen has happened in the match that ends at this row."""
-        absence = self._automaton.absences[obligation.absence]
-        registers = self._registers(runs, row, obligation, absence.repetitions)
-        tables = {
-            symbol: table.take(rows)
-            for symbol in sorted(symbols_of(absence.expression))
-            if (table := self.buffers.get(symbol)) is not None
-            and len(rows := self._between(runs, row, obligation, table))
-        }
+        tables = {symbol: table for symbol, table in between.items() if len(table)}
         if not tables:
             return False
-        if isinstance(absence.expression, Take) and len(absence.expression.symbols) == 1:
-            return self._happened(runs, row, absence.expression.symbols[0], registers, tables)
-        return self._search(obligation.absence, registers, tables, int(runs.table[row, PARTITION]))
+        registers = self._registers(runs, row, int(owed.seen_from[0]), absence.repetitions)
+        return self._search(number, registers, tables, int(runs.table[row, PARTITION]))
 
-    def _registers(
-        self, runs: Runs, row: int, obligation: Obligation, repetitions: tuple[int, ...]
-    ) -> NDArray[np.int64]:
+    def _between(self, runs: Runs, row: int, owed: Obligations, symbol: int) -> StepTable:
+        """The solutions of a symbol strictly between the neighbours."""
+        table = self._table(symbol)
+        (begin,), (end,) = self._range(runs, owed, table)
+        steps = np.arange(begin, end, dtype=np.int64)
+        same = np.zeros(len(steps), dtype=np.int64)
+        return table.take(steps[self._fits(runs, np.full(len(steps), row), owed.take(same), table, steps)])
+
+    def _registers(self, runs: Runs, row: int, seen_from: int, repetitions: tuple[int, ...]) -> NDArray[np.int64]:
         last: NDArray[np.int64] = runs.table[row, self._layout.registers]
         if not repetitions:
             return last
         chain = self._lookback.chain(runs, row)
-        seen, _ = self._lookback.seen(runs, chain, chain.index(obligation.seen_from), repetitions, last, NONE)
+        seen, _ = self._lookback.seen(runs, chain, chain.index(seen_from), repetitions, last, NONE)
         return seen
-
-    def _between(self, runs: Runs, row: int, obligation: Obligation, table: StepTable) -> Ids:
-        """Rows of the buffer strictly between the two ends, in the match's window and partition."""
-        begin, end = 0, len(table)
-        if obligation.after != NONE:
-            begin = int(np.searchsorted(table.low, runs.table[obligation.after, HIGH], "right"))
-        if obligation.before != NONE:
-            end = int(np.searchsorted(table.low, runs.table[obligation.before, LOW], "left"))
-        rows = np.arange(begin, max(begin, end), dtype=np.int64)
-        keep = np.ones(len(rows), dtype=np.bool_)
-        if obligation.after != NONE:
-            keep &= _after(runs.table[obligation.after], table, rows)
-        if obligation.before != NONE:
-            keep &= _before(runs.table[obligation.before], table, rows)
-        if NONE in (obligation.after, obligation.before):
-            keep &= self._in_window(runs.table[row], table, rows)
-        return rows[keep]
-
-    def _in_window(self, match: NDArray[np.int64], table: StepTable, rows: Ids) -> Mask:
-        window = self._program.window
-        if window.in_events:
-            ranks = self._ranks(int(match[PARTITION]), table, rows)
-            if window.sliding:
-                result: Mask = (ranks > match[RANK] - window.size) & (ranks < match[FIRST_RANK] + window.size)
-                return result
-            end = window_end(window, int(match[WINDOW]))
-            return (ranks >= end - window.size) & (ranks < end)
-        times = table.times[rows]
-        if window.sliding:
-            result = (times >= match[HIGH_TIME] - window.size) & (times <= match[FIRST_TIME] + window.size)
-            return result
-        end = window_end(window, int(match[WINDOW]))
-        return (times >= end - window.size) & (times < end)
-
-    def _ranks(self, partition: int, table: StepTable, rows: Ids) -> NDArray[np.float64]:
-        """Positions in the match's substream; an event outside it stands right before the next one in it."""
-        if not self._program.partition:
-            return table.rank_low[rows].astype(np.float64)
-        known = self.ranks.get(partition, [])
-        places = [bisect_left(known, position) for position in table.low[rows].tolist()]
-        outside = [
-            place >= len(known) or known[place] != position
-            for place, position in zip(places, table.low[rows].tolist(), strict=True)
-        ]
-        return np.array(places, dtype=np.float64) - 0.5 * np.array(outside, dtype=np.float64)
-
-    def _happened(
-        self, runs: Runs, row: int, symbol: int, registers: NDArray[np.int64], tables: dict[int, StepTable]
-    ) -> bool:
-        table = tables.get(symbol)
-        if table is None:
-            return False
-        values = table.values
-        compatible = ((values == registers) | (values == UNBOUND) | (registers == UNBOUND)).all(axis=1)
-        table = table.take(compatible)
-        keep = np.ones(len(table), dtype=np.bool_)
-        for number, condition in enumerate(self._program.conditions):
-            if condition.symbol != symbol or not len(table):
-                continue
-            view = self._tracks.standing(runs, self._layout, np.full(len(table), row, dtype=np.int64))
-            view = replace(view, registers=np.where(table.values != UNBOUND, table.values, registers))
-            columns = self._tracks.columns(condition.references, view, runs, self._layout, self._host)
-            if condition.needs_event:
-                columns[EVENT] = table.low
-            keep &= self._host.holds(number, columns, len(table))
-        return bool(keep.any())
-
-    def deadline(self, match: NDArray[np.int64]) -> int:
-        """The last time (or rank) at which something forbidden may still happen after the match."""
-        window = self._program.window
-        if window.sliding:
-            first = match[FIRST_RANK] if window.in_events else match[FIRST_TIME]
-            return int(first) + window.size - (1 if window.in_events else 0)
-        return window_end(window, int(match[WINDOW])) - 1
 
 
 def symbols_of(expression: object) -> frozenset[int]:
@@ -238,19 +240,3 @@ def symbols_of(expression: object) -> frozenset[int]:
     inner = [getattr(expression, "inner", None)]
     nodes = [node for part in parts for node in part] + [node for node in inner if node is not None]
     return frozenset().union(*(symbols_of(node) for node in nodes))
-
-
-def _after(row: NDArray[np.int64], table: StepTable, rows: Ids) -> Mask:
-    """Events that every event of the row's set precedes."""
-    times, streams = table.times[rows], table.streams[rows]
-    same = (times == row[HIGH_TIME]) & (streams == row[HIGH_STREAM]) & (table.low[rows] > row[HIGH])
-    result: Mask = (times > row[HIGH_TIME]) | same
-    return result
-
-
-def _before(row: NDArray[np.int64], table: StepTable, rows: Ids) -> Mask:
-    """Events that precede every event of the row's set."""
-    times, streams = table.times[rows], table.streams[rows]
-    same = (times == row[LOW_TIME]) & (streams == row[LOW_STREAM]) & (table.high[rows] < row[LOW])
-    result: Mask = (times < row[LOW_TIME]) | same
-    return result

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +35,8 @@ from automata.runs import (
     Runs,
 )
 from automata.step_index import StepIndex, hash_columns, step_index
-from automata.steps import SEVERAL, StepTable, expand
+from automata.steps import SEVERAL, StepTable, blocks, expand
 
-_PAIRS_MAX = 1 << 20
-"""Candidate pairs looked at in one go."""
 _GALLOP_FIRST, _GALLOP_FACTOR = 2, 4
 """Skip-till-next looks at this many candidates first, then at so many times more."""
 
@@ -246,7 +243,7 @@ class _Search:
     def _all(self, index: StepIndex, begin: Ids, end: Ids, which: Ids) -> list[Pairs]:
         parts = []
         counts = end - begin
-        for block in _blocks(counts):
+        for block in blocks(counts):
             local, within = expand(counts[block])
             local += block.start
             steps = index.order[begin[local] + within]
@@ -284,16 +281,6 @@ def _past_slot(index: StepIndex, groups: Ids, slots: Ids) -> Ids:
     """The place in `order` after the last row of each group with a slot of at most this."""
     slot = slots - index.slot_first + 1
     return np.searchsorted(index.by_slot, groups * index.slot_span + slot, "left")
-
-
-def _blocks(counts: Ids) -> list[slice]:
-    """Slices of the runs with about _PAIRS_MAX candidates each."""
-    total = np.cumsum(counts)
-    if not len(total) or total[-1] == 0:
-        return []
-    cuts = np.searchsorted(total, np.arange(_PAIRS_MAX, total[-1], _PAIRS_MAX), "left") + 1
-    borders = np.unique(np.concatenate(([0], cuts, [len(counts)])))
-    return [slice(int(a), int(b)) for a, b in pairwise(borders)]
 
 
 def _joined(parts: list[Pairs], variables: int) -> Pairs:

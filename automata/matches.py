@@ -7,18 +7,8 @@ import numpy as np
 from automata.checks import standing_references
 from automata.core import Core
 from automata.program import Host, Ids, Match, Program
-from automata.runs import (
-    FIRST,
-    FIRST_TIME,
-    HIGH,
-    HIGH_TIME,
-    NONE,
-    PARENT,
-    PARTITION,
-    POSITION,
-    SOLUTION,
-    SYMBOL,
-)
+from automata.runs import FIRST, FIRST_TIME, HIGH, HIGH_TIME, NONE, PARTITION, POSITION, SOLUTION, SYMBOL
+from automata.walk import visits
 
 
 class Reader:
@@ -55,28 +45,13 @@ class Reader:
     def _entries(self, rows: Ids) -> list[list[tuple[int, int, int]]]:
         """(symbol, position, solution) of every step of each run: all chains are followed at once, step by step."""
         found: list[list[tuple[int, int, int]]] = [[] for _ in rows]
-        table = self._core.runs.table
-        match, row = np.arange(len(rows), dtype=np.int64), rows
-        stop = np.full(len(rows), NONE, dtype=np.int64)
-        while len(row):
-            here = table[row]
+        for visit in visits(self._core.runs, self._core.layout, rows):
+            here = self._core.runs.table[visit.rows]
             taken = here[:, SYMBOL] != NONE
-            for number, entry in zip(
-                match[taken].tolist(), here[taken][:, (SYMBOL, POSITION, SOLUTION)].tolist(), strict=True
-            ):
+            entries = here[taken][:, (SYMBOL, POSITION, SOLUTION)].tolist()
+            for number, entry in zip(visit.which[taken].tolist(), entries, strict=True):
                 found[number].append((entry[0], entry[1], entry[2]))
-            match, row, stop = self._onward(match, row, stop, here)
         return found
-
-    def _onward(self, match: Ids, row: Ids, stop: Ids, here: Ids) -> tuple[Ids, Ids, Ids]:
-        """Each chain's next rows: the parent, and at an ALL the last rows of its members."""
-        parts = [(match, here[:, PARENT], stop)]
-        for member in range(self._core.layout.members):
-            inner = here[:, self._core.layout.member(member)]
-            parts.append((match, inner, here[:, PARENT]))
-        matches, rows, stops = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        keep = (rows != NONE) & (rows != stops)
-        return matches[keep], rows[keep], stops[keep]
 
 
 def _by_position(entry: tuple[int, int, int]) -> tuple[int, int, int]:

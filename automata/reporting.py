@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
-from automata.absence import Absences, Obligation
+from automata.absence import Absences
 from automata.core import Core, Ended
 from automata.matches import Reader
 from automata.nfa import Automaton
-from automata.program import Host, Ids, Match, Program, Selector, Skip
+from automata.obligations import inner_obligations, trailing_obligations
+from automata.pending import PendingMatches
+from automata.program import Host, Ids, Mask, Match, Program, Selector, Skip
 from automata.runs import FIRST, FIRST_RANK, HIGH, HIGH_TIME, PARTITION, RANK
 from automata.selection import AfterMatch, Candidate, report_order, select
 from automata.timeline import Timeline
@@ -20,18 +21,8 @@ from automata.timeline import Timeline
 _AT_END = (np.iinfo(np.int64).max, 2)
 _BEFORE, _AT, _AFTER = 0, 1, 2
 """Where a moment stands among the events of its time."""
-
-
-@dataclass(slots=True)
-class Pending:
-    """A match that a trailing negation may still remove.
-
-    deadline    the last time (or rank) at which it may
-    """
-
-    row: int
-    obligations: list[Obligation]
-    deadline: int
+_Reported = tuple[int, tuple[int, ...] | None]
+"""The last row of a match, and its moment where that is not its last event."""
 
 
 class Reporter:
@@ -47,10 +38,9 @@ class Reporter:
         self._reader = reader
         self._host = host
         self._after = AfterMatch(program.skip)
-        self._pending: list[Pending] = []
+        self._pending = PendingMatches()
         self._held: list[Candidate] = []
         self._seen: dict[tuple[tuple[int, int, int], ...], int] = {}
-        self._trails = any(accept.passed for accept in automaton.accepts)
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
 
     def report(self, ended: list[Ended], time: int, timeline: Timeline) -> list[Match]:
@@ -61,37 +51,17 @@ class Reporter:
 
     def finish(self) -> list[Match]:
         """Everything that is left."""
-        rows = [(p.row, _AT_END) for p in self._pending if not self._violated(p)]
-        self._pending.clear()
+        left = self._pending.pop(np.ones(len(self._pending), dtype=np.bool_))
+        rows = [(row, _AT_END) for row in left.rows[~self._removed(left)].tolist()]
         return self._release(self._candidates(rows), final=True)
 
     def held_rows(self) -> list[Ids]:
         """Rows that must outlive a compaction."""
-        columns = [np.array([p.row for p in self._pending], dtype=np.int64)]
-        columns += [
-            np.array([getattr(o, name) for p in self._pending for o in p.obligations], dtype=np.int64)
-            for name in ("after", "before", "seen_from")
-        ]
-        return [np.maximum(column, 0) for column in columns]
+        return [self._pending.rows]
 
     def renumber(self, moved: list[Ids]) -> None:
         """After a compaction: the rows of `held_rows` under their new numbers."""
-        rows, after, before, seen = (column.tolist() for column in moved)
-        at = 0
-        for number, pending in enumerate(self._pending):
-            pending.row = rows[number]
-            renumbered = []
-            for obligation in pending.obligations:
-                renumbered.append(
-                    Obligation(
-                        obligation.absence,
-                        after[at] if obligation.after >= 0 else obligation.after,
-                        before[at] if obligation.before >= 0 else obligation.before,
-                        seen[at],
-                    )
-                )
-                at += 1
-            pending.obligations = renumbered
+        (self._pending.rows,) = moved
 
     def live_ids(self) -> list[Ids]:
         """Ids in matches that are held."""
@@ -99,72 +69,69 @@ class Reporter:
 
     def oldest_time(self) -> int:
         """The least time of a match that may still be reported."""
-        times = [int(self._core.runs.table[p.row, HIGH_TIME]) for p in self._pending]
-        times += [candidate.match.time for candidate in self._held]
-        return min(times, default=np.iinfo(np.int64).max)
+        return self._oldest(HIGH_TIME, [candidate.match.time for candidate in self._held])
 
     def oldest_position(self) -> int:
         """The least position in a match that may still be reported."""
-        firsts = [int(self._core.runs.table[p.row, FIRST]) for p in self._pending]
-        firsts += [candidate.match.first for candidate in self._held]
-        return min(firsts, default=np.iinfo(np.int64).max)
+        return self._oldest(FIRST, [candidate.match.first for candidate in self._held])
 
     def partitions(self) -> set[int]:
         """The partitions of what is held."""
-        rows = [int(self._core.runs.table[p.row, PARTITION]) for p in self._pending]
-        return {*rows, *(candidate.match.partition for candidate in self._held)}
+        pending = self._core.runs.column(self._pending.rows, PARTITION).tolist()
+        return {*pending, *(candidate.match.partition for candidate in self._held)}
+
+    def _oldest(self, column: int, held: list[int]) -> int:
+        pending = self._core.runs.column(self._pending.rows, column)
+        return min([*held, *([int(pending.min())] if len(pending) else [])], default=np.iinfo(np.int64).max)
 
     # --- negation ---------------------------------------------------------------------------------
 
-    def _survivors(self, ended: list[Ended]) -> list[tuple[int, tuple[int, ...] | None]]:
+    def _survivors(self, ended: list[Ended]) -> list[_Reported]:
         """Rows of matches that no inner negation removes; those with a trailing one go to the pending ones."""
-        survivors: list[tuple[int, tuple[int, ...] | None]] = []
+        survivors: list[_Reported] = []
+        runs, layout = self._core.runs, self._core.layout
         for some in ended:
-            rows = some.rows.tolist()
+            rows = some.rows
             if self._automaton.absences:
-                rows = [row for row in rows if not self._inner_violated(row)]
-            trailing = self._automaton.accepts[some.accept].passed
-            for row in rows:
-                if trailing:
-                    obligations = self._absences.trailing(trailing, row)
-                    deadline = self._absences.deadline(self._core.runs.table[row])
-                    self._pending.append(Pending(row, obligations, deadline))
-                else:
-                    survivors.append((row, None))
+                owed = inner_obligations(self._automaton, runs, layout, rows)
+                rows = rows[~self._absences.violated(runs, rows, owed)]
+            if self._automaton.accepts[some.accept].passed:
+                self._pending.add(rows, some.accept, self._absences.deadlines(runs.table[rows]))
+            else:
+                survivors += [(row, None) for row in rows.tolist()]
         return survivors
 
-    def _inner_violated(self, row: int) -> bool:
-        return any(
-            self._absences.violated(self._core.runs, row, obligation)
-            for obligation in self._absences.inner(self._core.runs, row)
-        )
+    def _removed(self, pending: PendingMatches) -> Mask:
+        """Which matches their trailing negations remove."""
+        removed = np.zeros(len(pending), dtype=np.bool_)
+        for accept in np.unique(pending.accepts).tolist():
+            here = np.flatnonzero(pending.accepts == accept)
+            owed = trailing_obligations(self._automaton.accepts[accept].passed, pending.rows[here])
+            removed[here] = self._absences.violated(self._core.runs, pending.rows[here], owed)
+        return removed
 
-    def _violated(self, pending: Pending) -> bool:
-        return any(self._absences.violated(self._core.runs, pending.row, o) for o in pending.obligations)
-
-    def _pass(self, time: int, timeline: Timeline) -> list[tuple[int, tuple[int, ...] | None]]:
+    def _pass(self, time: int, timeline: Timeline) -> list[_Reported]:
         """Rows of pending matches whose window has passed."""
-        passed: list[tuple[int, tuple[int, ...] | None]] = []
-        left = []
-        for pending in self._pending:
-            if not self._over(pending, time, timeline):
-                left.append(pending)
-            elif not self._violated(pending):
-                sliding_time = self._program.window.sliding and not self._program.window.in_events
-                moment = (pending.deadline, _AFTER) if sliding_time else (pending.deadline + 1, _BEFORE)
-                passed.append((pending.row, moment))
-        self._pending = left
-        return passed
+        if not len(self._pending):
+            return []
+        over = self._pending.pop(self._over(time, timeline))
+        kept = ~self._removed(over)
+        sliding_time = self._program.window.sliding and not self._program.window.in_events
+        place = (0, _AFTER) if sliding_time else (1, _BEFORE)
+        moments = ((deadline + place[0], place[1]) for deadline in over.deadlines[kept].tolist())
+        return list(zip(over.rows[kept].tolist(), moments, strict=True))
 
-    def _over(self, pending: Pending, time: int, timeline: Timeline) -> bool:
-        if self._program.window.in_events:
-            partition = int(self._core.runs.table[pending.row, PARTITION])
-            return timeline.rank(partition) > pending.deadline + 1
-        return time > pending.deadline
+    def _over(self, time: int, timeline: Timeline) -> Mask:
+        """Which pending matches' windows have passed."""
+        if not self._program.window.in_events:
+            return self._pending.deadlines < time
+        partitions = self._core.runs.column(self._pending.rows, PARTITION).tolist()
+        ranks = np.array([timeline.rank(partition) for partition in partitions], dtype=np.int64)
+        return ranks > self._pending.deadlines + 1
 
     # --- selection and order ----------------------------------------------------------------------
 
-    def _candidates(self, rows: Sequence[tuple[int, tuple[int, ...] | None]]) -> list[Candidate]:
+    def _candidates(self, rows: Sequence[_Reported]) -> list[Candidate]:
         """Each match once, with its moment."""
         matches = self._reader.read(np.array([row for row, _ in rows], dtype=np.int64))
         in_events = self._program.window.in_events
@@ -184,11 +151,11 @@ class Reporter:
 
     def _forget_seen(self) -> None:
         """A match is found again only at its own last event, or with another deadline of the same one."""
-        oldest = min([int(self._core.runs.table[p.row, HIGH]) for p in self._pending], default=None)
-        if oldest is None:
-            self._seen.clear()
-        else:
+        if len(self._pending):
+            oldest = int(self._core.runs.column(self._pending.rows, HIGH).min())
             self._seen = {entries: last for entries, last in self._seen.items() if last >= oldest}
+        else:
+            self._seen.clear()
 
     def _release(self, ready: list[Candidate], final: bool) -> list[Match]:
         if not self._in_turn:
@@ -220,9 +187,8 @@ class Reporter:
             groups.setdefault((candidate.match.partition, candidate.match.last), []).append(candidate)
         open_lasts: dict[int, int] = {}
         if not final:
-            for pending in self._pending:
-                row = self._core.runs.table[pending.row]
-                partition, last = int(row[PARTITION]), int(row[HIGH])
+            pending = self._core.runs.table[self._pending.rows]
+            for partition, last in pending[:, (PARTITION, HIGH)].tolist():
                 open_lasts[partition] = min(last, open_lasts.get(partition, last))
         resolved = [
             group

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from automata.program import UNBOUND, Ids, Mask
 
+_PAIRS_MAX = 1 << 20
+"""Candidate pairs looked at in one go."""
 SEVERAL = -2
 """The stream of a set whose events are on different streams."""
 
@@ -127,3 +130,13 @@ def expand(counts: Ids) -> tuple[Ids, Ids]:
     ends = np.cumsum(counts)
     within = np.arange(len(which), dtype=np.int64) - (ends - counts)[which]
     return which, within
+
+
+def blocks(counts: Ids) -> list[slice]:
+    """Slices of the counts that add up to about _PAIRS_MAX each; none if there is nothing to expand."""
+    total = np.cumsum(counts)
+    if not len(total) or total[-1] == 0:
+        return []
+    cuts = np.searchsorted(total, np.arange(_PAIRS_MAX, total[-1], _PAIRS_MAX), "left") + 1
+    borders = np.unique(np.concatenate(([0], cuts, [len(counts)])))
+    return [slice(int(a), int(b)) for a, b in pairwise(borders)]

@@ -126,9 +126,9 @@ def window_numbers(window: Window, times: Ids, ranks: Ids) -> Ids:
     return np.where(numbers < 0, -1, numbers)
 
 
-def window_end(window: Window, number: int) -> int:
-    """The first time (or rank) after the tumbling window with this number."""
-    return window.start + (number + 1 - (0 if window.anchored else _CLEAR)) * window.size
+def window_ends(window: Window, numbers: Ids) -> Ids:
+    """The first time (or rank) after the tumbling windows with these numbers."""
+    return window.start + (numbers + 1 - (0 if window.anchored else _CLEAR)) * window.size
 
 
 def _starts(values: Ids) -> Mask:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from automata import active, core, extend
+from automata import active, core, steps
 from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
@@ -62,7 +62,7 @@ def smallest() -> Iterator[None]:
         patch.setattr(core, "_COMPACT_MIN", 1)
         patch.setattr(active, "_UNSORTED_MAX", 0)
         patch.setattr(active, "_SCAN_FACTOR", 0)
-        patch.setattr(extend, "_PAIRS_MAX", 2)
+        patch.setattr(steps, "_PAIRS_MAX", 2)
         yield
 
 

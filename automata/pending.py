@@ -1,0 +1,40 @@
+"""Matches that a trailing negation may still remove, as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from automata.program import Ids, Mask
+
+
+def _none() -> Ids:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(slots=True)
+class PendingMatches:
+    """rows        the last row of each match
+    accepts     the accept at which it ended
+    deadlines   the last time (or rank) at which it may be removed
+    """
+
+    rows: Ids = field(default_factory=_none)
+    accepts: Ids = field(default_factory=_none)
+    deadlines: Ids = field(default_factory=_none)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add(self, rows: Ids, accept: int, deadlines: Ids) -> None:
+        """More matches that ended at one accept."""
+        self.rows = np.concatenate((self.rows, rows))
+        self.accepts = np.concatenate((self.accepts, np.full_like(rows, accept)))
+        self.deadlines = np.concatenate((self.deadlines, deadlines))
+
+    def pop(self, over: Mask) -> PendingMatches:
+        """Takes out those of the mask."""
+        taken = PendingMatches(*(getattr(self, f.name)[over] for f in fields(self)))
+        self.rows, self.accepts, self.deadlines = (getattr(self, f.name)[~over] for f in fields(self))
+        return taken

@@ -20,12 +20,14 @@ from tests.strategies_stream import Arrived
 Comparable = tuple[object, ...]
 
 
-def run_engine(query: Query, pieces: Sequence[Sequence[Arrived]], delay_ns: int = 0) -> list[Row]:
+def run_engine(
+    query: Query, pieces: Sequence[Sequence[Arrived]], delay_ns: int = 0, evaluator: str = "auto"
+) -> list[Row]:
     """The rows of one query over events that arrive in pieces; a term no longer needed is released after each."""
     dictionary = Dictionary()
     network = Network(dictionary, delay_ns)
     rows: list[Row] = []
-    network.add(Setup({}, RunOptions(), dictionary).operator(query), rows.extend)
+    network.add(Setup({}, RunOptions(evaluator=evaluator), dictionary).operator(query), rows.extend)
     iris = {stream.name: stream.iri for stream in query.streams}
     for piece in pieces:
         for name in dict.fromkeys(event[0] for event in piece):

@@ -66,7 +66,7 @@ class Setup:
         try:
             background = self.bases.named(meaning.knowledge, endpoints_of(meaning))
             entailed = background.entailed if background.entails else None
-            return QueryOperator(meaning, self._dictionary, self._evaluator, background, entailed)
+            return QueryOperator(meaning, self._dictionary, self._evaluator, background, entailed, choice.name)
         except KnowledgeBaseError as error:
             raise InputError(str(error), hint=error.hint) from error
         except BackgroundError as error:

@@ -31,6 +31,7 @@ class QueryOperator:
     """Matches, sequences and projects. Feed it stretches of the merged order of the query's streams.
 
     entailed    what patterns see of events, with the triples that follow by some schema; None: the events as they are
+    sequence    the name of the evaluator that `spaseq.physical.planner` chose for the query
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class QueryOperator:
         evaluator: Evaluator,
         background: Background | None,
         entailed: Callable[[EventBatch], EventBatch] | None = None,
+        sequence: str = "nfa",
     ) -> None:
         self.query = query
         self._entailed = entailed

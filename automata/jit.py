@@ -1,0 +1,29 @@
+"""The one door to numba: whoever imports this module pays for numba's import.
+
+Kernels take arrays, scalars and NamedTuples of arrays, and run unchanged as Python with NUMBA_DISABLE_JIT=1.
+numba notices a changed file by the kernel's own file only: after a change in a file whose kernels are called
+from another file, remove that other file's `*.nbi` from `__pycache__`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba import config
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+ASSERTING = bool(vars(config)["DISABLE_JIT"])
+"""Kernels check their invariants when they run as Python; compiled, the checks are left out."""
+
+
+def kernel(function: Function) -> Function:
+    """The function compiled on its first call; kept on disk where a folder can be written, else in memory only."""
+    compiler: Any = numba.njit
+    try:
+        compiled: Function = compiler(cache=True)(function)
+    except RuntimeError:  # numba's word for "no place for the cache"
+        compiled = compiler(function)
+    return compiled

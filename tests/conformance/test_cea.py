@@ -1,0 +1,45 @@
+"""Complex event automata against the reference, on random queries to which they apply.
+
+NUMBA_DISABLE_JIT=1 runs the same tests with the kernels as Python, which then assert the invariants of tECS.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import assume, given, note, settings
+from hypothesis import strategies as st
+
+from automata.applicability import why_not_cea
+from spaseq.algebra.build import build
+from spaseq.errors import InputError
+from spaseq.lang.parse import parse
+from spaseq.physical.planner import choose_evaluator
+from spaseq.physical.program import compile_program
+from tests.driving import comparable, run_engine
+from tests.reference.api import evaluate
+from tests.strategies import batches, cuts, interleaved, streams, to_trig
+from tests.strategies_keyed import keyed_queries
+
+# In the `ci` profile 5,000 pairs in the first test; else a twentieth, so that `make test` stays quick.
+PAIRS = 5000 if settings().derandomize else 250
+WITHOUT_JIT = "NUMBA_DISABLE_JIT"
+
+
+@given(st.data())
+@settings(max_examples=PAIRS)
+def test_complex_event_automata_equal_the_reference_whatever_the_batches(data: st.DataObject) -> None:
+    text = data.draw(keyed_queries())
+    query = parse(text, "q")
+    assume(why_not_cea(compile_program(build(query)).program) is None)
+    arrivals = {"S1": data.draw(streams(6, 12))["S1"]}
+    note(f"{text}\n{to_trig(arrivals['S1'])}")
+    arrived = interleaved(arrivals)
+    expected = [comparable(row) for row in evaluate(query, arrivals)]
+    assert [comparable(row) for row in run_engine(query, [arrived], evaluator="cea")] == expected
+    pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    assert Counter(map(comparable, run_engine(query, pieces, evaluator="cea"))) == Counter(expected)

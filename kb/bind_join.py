@@ -151,12 +151,6 @@ class BindJoin:
         rows = await self._select_whole(client, self._source.answer_rows_max + 1, counted=1)
         if rows is None:
             return []
-        if len(rows) > self._source.answer_rows_max:
-            raise KnowledgeBaseError(
-                f"the pattern has more than {self._source.answer_rows_max} solutions",
-                shown(self._source.location),
-                hint="join it with the event, or raise answer_rows_max",
-            )
         self._whole = (self._now() + self._age, rows)
         return rows
 

@@ -22,6 +22,7 @@ import pyoxigraph
 from kb.entail import materialised
 from kb.errors import KnowledgeBaseError
 from kb.usable import Usable
+from kb.xml_safety import entity_fault
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Pattern
@@ -121,6 +122,8 @@ def _read_file(
     if suffix not in FORMATS:
         raise KnowledgeBaseError(f"unknown suffix {suffix!r}", str(path), hint=f"suffixes read: {_SUFFIXES}")
     try:
+        if FORMATS[suffix] == pyoxigraph.RdfFormat.RDF_XML:
+            _check_entities(path)
         with _opened(path, progress) as stream:
             quads = pyoxigraph.parse(stream, format=FORMATS[suffix], base_iri=iri)
             _append(filter(wanted, quads) if wanted else quads, path, dictionary, columns)
@@ -133,6 +136,13 @@ def _read_file(
         raise KnowledgeBaseError(reason, str(path), hint="the file must exist and be readable") from error
     except ValueError as error:
         raise KnowledgeBaseError(str(error), str(path), hint=f"{iri!r} must be an absolute IRI") from error
+
+
+def _check_entities(path: Path) -> None:
+    with _opened(path, None) as stream:
+        fault = entity_fault(stream)
+    if fault:
+        raise KnowledgeBaseError(fault, str(path), hint="write out what it stands for, or convert the file")
 
 
 def _opened(path: Path, progress: Progress | None) -> IO[bytes]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import httpx2
 import tenacity
 
-from kb.access import Access, shown
+from kb.access import Access
 from kb.breaker import Breaker
 from kb.cache import Row
 from kb.results import decode_rows
@@ -30,7 +30,7 @@ _answers = itertools.count()
 
 
 class Fault(Exception):
-    """A request failed; the text names no credentials.
+    """A request failed; the text names neither the endpoint nor credentials.
 
     passing     it may go well another time
     after_s     the endpoint's own word on when
@@ -58,6 +58,7 @@ class Client:
         self._url = access.admitted(source.location)
         self._source = source
         self._breaker = Breaker()
+        self._last = ""
         self._places = asyncio.Semaphore(source.in_flight)
         authorization = access.authorization(self._url)
         self._http = httpx2.AsyncClient(
@@ -92,23 +93,27 @@ class Client:
     async def _attempt(self, query: str, variables: Sequence[str], waits: bool) -> list[Row]:
         while delay := self._breaker.delay():
             if not waits:
-                raise Fault(f"{shown(self._url)} failed too often and is left alone for a while", passing=False)
+                raise Fault(f"failed too often and is left alone for a while (last: {self._last})", passing=False)
             await asyncio.sleep(delay)
         try:
             rows = decode_rows(await self._post(query), variables, f"ep{next(_answers)}")
         except Fault as fault:
             if fault.passing:
-                self._breaker.failed()
+                self._failed(fault)
             raise
         except (httpx2.HTTPError, TimeoutError, ValueError) as error:
-            self._breaker.failed()
-            reason = str(error)[:_MESSAGE_MAX] or type(error).__name__
-            raise Fault(f"{shown(self._url)}: {reason}") from error
+            fault = Fault(str(error)[:_MESSAGE_MAX] or type(error).__name__)
+            self._failed(fault)
+            raise fault from error
         self._breaker.succeeded()
         if len(rows) > self._source.answer_rows_max:
-            raise Fault(f"{shown(self._url)}: an answer of {len(rows)} rows, more than is allowed", passing=False)
+            raise Fault(f"an answer of more than {self._source.answer_rows_max} rows", passing=False)
         self.traffic.rows += len(rows)
         return rows
+
+    def _failed(self, fault: Fault) -> None:
+        self._breaker.failed()
+        self._last = str(fault)
 
     async def _post(self, query: str) -> bytes:
         self.traffic.requests += 1
@@ -121,20 +126,18 @@ class Client:
             async for piece in response.aiter_bytes():
                 body += piece
                 if len(body) > self._source.answer_bytes_max:
-                    raise Fault(f"{shown(self._url)}: an answer larger than is allowed", passing=False)
+                    raise Fault(f"an answer of more than {self._source.answer_bytes_max} bytes", passing=False)
             return bytes(body)
 
     def _check(self, response: httpx2.Response) -> None:
-        status, where = response.status_code, shown(self._url)
+        status = response.status_code
         if status != 200:
             passing = status in _PASSING
             reason = " (redirects are not followed)" if 300 <= status < 400 else ""
-            raise Fault(
-                f"{where}: HTTP status {status}{reason}", passing, _seconds(response.headers.get("Retry-After"))
-            )
+            raise Fault(f"HTTP status {status}{reason}", passing, _seconds(response.headers.get("Retry-After")))
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind not in _JSON:
-            raise Fault(f"{where}: the answer is {kind or 'of no type'}, not SPARQL JSON results")
+            raise Fault(f"the answer is {kind or 'of no type'}, not SPARQL JSON results")
 
 
 _backoff = tenacity.wait_random_exponential(multiplier=BACKOFF_S_MIN, max=BACKOFF_S_MAX)

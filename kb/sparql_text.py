@@ -124,7 +124,7 @@ class SparqlWriter:
         match pattern:
             case Group(_, keys, aggregates):
                 named = [f"?{name}" for name, _ in keys]
-                named += [f"({self.expression(aggregate)} AS ?{name})" for name, aggregate in aggregates]
+                named += [f"({self.expression(value)} AS {_hidden(name)})" for name, value in aggregates]
                 by = " ".join(self._group_key(name, key) for name, key in keys)
                 return f"SELECT {' '.join(named)} WHERE {body}" + (f" GROUP BY {by}" if by else "")
             case OrderBy():
@@ -160,7 +160,7 @@ class SparqlWriter:
         write = self.expression
         match expression:
             case Variable(name):
-                return f"?{name}"
+                return _hidden(name)
             case Constant(term):
                 return to_ntriples(term)
             case Call(name, (left, right)) if name in _INFIX:
@@ -196,6 +196,11 @@ def _node(node: Node, pattern: int) -> str:
             return f"?{name}"
         case _:
             return to_ntriples(node)
+
+
+def _hidden(name: str) -> str:
+    """A variable; those that stand for aggregates have names that SPARQL has not."""
+    return f"?_a_{name[2:]}" if name.startswith("_:") else f"?{name}"
 
 
 def _quoted(text: str) -> str:

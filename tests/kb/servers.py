@@ -1,0 +1,184 @@
+"""Real SPARQL endpoints on loopback, and a proxy that gets in the way."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+_START_S_MAX = 20.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _script(name: str) -> str:
+    found = shutil.which(name, path=f"{Path(sys.executable).parent}:{sysconfig.get_path('scripts')}")
+    assert found, f"{name} is not installed: pip install -e .[dev]"
+    return found
+
+
+@contextlib.contextmanager
+def _served(command: list[str], port: int) -> Iterator[None]:
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + _START_S_MAX
+        while True:
+            assert process.poll() is None and time.monotonic() < deadline, f"{command} did not start"
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            time.sleep(0.05)
+        yield
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+@contextlib.contextmanager
+def oxigraph(ntriples: str, port: int | None = None) -> Iterator[str]:
+    """The URL of an Oxigraph server that knows these triples."""
+    port = port or free_port()
+    with _served([_script("oxigraph"), "serve", "--bind", f"127.0.0.1:{port}"], port):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        headers = {"Content-Type": "application/n-triples"}
+        connection.request("POST", "/store?default", ntriples.encode(), headers)
+        assert connection.getresponse().status in (200, 201, 204)
+        connection.close()
+        yield f"http://127.0.0.1:{port}/query"
+
+
+@contextlib.contextmanager
+def rdflib_endpoint(file: Path) -> Iterator[str]:
+    """The URL of an rdflib server that knows the triples of a file."""
+    port = free_port()
+    command = [_script("rdflib-endpoint"), "serve", "--host", "127.0.0.1", "--port", str(port), str(file)]
+    with _served(command, port):
+        yield f"http://127.0.0.1:{port}/"
+
+
+Misdeed = Callable[["BaseHTTPRequestHandler", bytes, str], None]
+"""Answers a request in place of the server, given the server's own answer and its content type."""
+
+
+def slow(handler: BaseHTTPRequestHandler, body: bytes, kind: str) -> None:
+    time.sleep(1.0)
+    answer(handler, 200, body, kind)
+
+
+def failing(handler: BaseHTTPRequestHandler, body: bytes, kind: str) -> None:
+    answer(handler, 500, b"out of order", "text/plain")
+
+
+def reset(handler: BaseHTTPRequestHandler, body: bytes, kind: str) -> None:
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    handler.connection.close()
+
+
+def truncated(handler: BaseHTTPRequestHandler, body: bytes, kind: str) -> None:
+    answer(handler, 200, body[: len(body) // 2], kind)
+
+
+def broken_off(handler: BaseHTTPRequestHandler, body: bytes, kind: str) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Type", kind)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body[: len(body) // 2])
+    handler.close_connection = True
+
+
+def mistyped(handler: BaseHTTPRequestHandler, body: bytes, kind: str) -> None:
+    answer(handler, 200, b"<html>please log in</html>", "text/html")
+
+
+def answer(handler: BaseHTTPRequestHandler, status: int, body: bytes, kind: str) -> None:
+    handler.send_response(status)
+    handler.send_header("Content-Type", kind)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+class Proxy:
+    """Stands between a client and a server; `misdeeds` says what to do with the n-th request, None: pass it on."""
+
+    def __init__(self, target: str, misdeeds: Callable[[int], Misdeed | None] = lambda n: None) -> None:
+        self.misdeeds = misdeeds
+        self.seen: list[tuple[str, dict[str, str], bytes]] = []
+        self._target = urlsplit(target)
+        self._lock = threading.Lock()
+        self._port = free_port()
+        self.url = f"http://127.0.0.1:{self._port}{self._target.path}"
+        self._server: ThreadingHTTPServer | None = None
+        self._thread: threading.Thread | None = None
+
+    def up(self) -> None:
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                with proxy._lock:
+                    number = len(proxy.seen)
+                    proxy.seen.append((self.path, dict(self.headers), body))
+                status, found, kind = proxy.forwarded(body, dict(self.headers))
+                misdeed = proxy.misdeeds(number)
+                with contextlib.suppress(OSError):
+                    if misdeed is None:
+                        answer(self, status, found, kind)
+                    else:
+                        misdeed(self, found, kind)
+
+            def log_message(self, format: str, *arguments: object) -> None:
+                pass
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            block_on_close = False
+
+            def handle_error(self, request: object, client_address: object) -> None:
+                pass
+
+        self._server = Server(("127.0.0.1", self._port), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+        self._thread.start()
+
+    def down(self) -> None:
+        if self._server is not None and self._thread is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._thread.join()
+            self._server = self._thread = None
+
+    def forwarded(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes, str]:
+        kept = {name: value for name, value in headers.items() if name.lower() in ("content-type", "accept")}
+        connection = http.client.HTTPConnection(self._target.netloc, timeout=30)
+        try:
+            connection.request("POST", self._target.path, body, kept)
+            response = connection.getresponse()
+            return response.status, response.read(), response.headers.get("Content-Type", "")
+        finally:
+            connection.close()
+
+    def __enter__(self) -> Proxy:
+        self.up()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.down()

@@ -1,0 +1,131 @@
+"""A proxy between the engine and a real endpoint does what networks do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import spaseq
+from kb.source import Failure, Source
+from spaseq.errors import RunError
+from tests.kb.servers import (
+    Misdeed,
+    Proxy,
+    broken_off,
+    failing,
+    mistyped,
+    oxigraph,
+    reset,
+    slow,
+    truncated,
+)
+from tests.kb.test_endpoint import DB, data, events, query
+
+BODY = f"?s :reads ?v . GRAPH <{DB}> {{ ?s :in ?room }}"
+MISDEEDS: dict[str, Misdeed] = {
+    "slow": slow,
+    "status 500": failing,
+    "reset": reset,
+    "truncated JSON": truncated,
+    "broken off": broken_off,
+    "wrong content type": mistyped,
+}
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with oxigraph(data()) as url:
+        yield url
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Path:
+    path = tmp_path / "events.nq"
+    path.write_text(events(120))
+    return path
+
+
+def run(stream: Path, url: str, failure: Failure = "wait") -> tuple[list[str], int]:
+    """The rows, and how many were joined with nothing."""
+    source = Source(url, failure, whole_rows_max=0, batch_keys=5, timeout_s=0.4)
+    job = spaseq.Job([query(BODY)], {"S": str(stream)}, {DB: source}, spaseq.RunOptions(batch_events=40))
+    try:
+        rows = sorted(repr(row) for rows in job.rows() for row in rows)
+        return rows, sum(job.statistics.skipped_rows.values())
+    finally:
+        job.close()
+
+
+@pytest.mark.parametrize("kind", MISDEEDS)
+def test_waiting_gives_the_rows_of_an_undisturbed_run(endpoint: str, stream: Path, kind: str) -> None:
+    undisturbed, _ = run(stream, endpoint)
+    every = 12 if kind == "slow" else 3
+    with Proxy(endpoint, lambda n: MISDEEDS[kind] if n % every == 1 else None) as proxy:
+        rows, skipped = run(stream, proxy.url)
+    assert len(undisturbed) == 120
+    assert (rows, skipped) == (undisturbed, 0)
+    assert len(proxy.seen) > 24, "requests were repeated"
+
+
+def test_an_endpoint_that_is_down_for_a_while_costs_nothing_but_time(endpoint: str, stream: Path) -> None:
+    undisturbed, _ = run(stream, endpoint)
+    proxy = Proxy(endpoint)
+    timer = threading.Timer(2.0, proxy.up)
+    timer.start()
+    try:
+        assert run(stream, proxy.url) == (undisturbed, 0)
+    finally:
+        timer.join()
+        proxy.down()
+
+
+@pytest.mark.parametrize("kind", ["status 500", "reset", "truncated JSON", "wrong content type"])
+def test_skipping_loses_and_counts_exactly_the_rows_concerned(endpoint: str, stream: Path, kind: str) -> None:
+    undisturbed, _ = run(stream, endpoint)
+    proxy = Proxy(endpoint)
+    struck = b"x%2Fs100%3E"
+
+    def misdeed(number: int) -> Misdeed | None:
+        return MISDEEDS[kind] if struck in proxy.seen[number][2] else None
+
+    proxy.misdeeds = misdeed
+    with proxy:
+        rows, skipped = run(stream, proxy.url, "skip")
+    assert 0 < skipped == len(undisturbed) - len(rows)
+    assert set(rows) < set(undisturbed)
+    assert any("http://x/s100'" in row for row in set(undisturbed) - set(rows))
+
+
+def test_failing_ends_the_run_and_says_where(endpoint: str, stream: Path) -> None:
+    with Proxy(endpoint, lambda n: failing) as proxy, pytest.raises(RunError, match="HTTP status 500") as caught:
+        run(stream, proxy.url, "fail")
+    assert proxy.url in str(caught.value)
+
+
+def test_what_can_never_go_well_is_not_waited_for(endpoint: str, stream: Path) -> None:
+    wrong = endpoint.replace("/query", "/nothing-here")
+    with pytest.raises(RunError, match="HTTP status 4"):
+        run(stream, wrong, "wait")
+
+
+def test_an_endpoint_that_keeps_failing_is_left_alone(endpoint: str, stream: Path) -> None:
+    with Proxy(endpoint, lambda n: failing) as proxy:
+        rows, skipped = run(stream, proxy.url, "skip")
+    assert (rows, skipped) == ([], 120)
+    assert len(proxy.seen) < 24, "24 batches of keys, and none was tried four times"
+
+
+def test_keys_are_asked_for_once_even_when_nothing_is_known_about_them(endpoint: str, tmp_path: Path) -> None:
+    path = tmp_path / "events.nq"
+    path.write_text(events(30).replace("/s", "/unknown"))
+    twice = tmp_path / "twice.nq"
+    twice.write_text(path.read_text() + path.read_text().replace("urn:e", "urn:f").replace("T00:", "T01:"))
+    with Proxy(endpoint) as proxy:
+        assert run(path, proxy.url) == ([], 0)
+        once = len(proxy.seen)
+        assert run(twice, proxy.url) == ([], 0)
+    assert once == 6
+    assert len(proxy.seen) == 2 * once

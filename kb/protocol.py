@@ -102,9 +102,9 @@ class Client:
                 self._failed(fault)
             raise
         except (httpx2.HTTPError, TimeoutError, ValueError) as error:
-            fault = Fault(str(error)[:_MESSAGE_MAX] or type(error).__name__)
-            self._failed(fault)
-            raise fault from error
+            reason = Fault(str(error)[:_MESSAGE_MAX] or type(error).__name__)
+            self._failed(reason)
+            raise reason from error
         self._breaker.succeeded()
         if len(rows) > self._source.answer_rows_max:
             raise Fault(f"an answer of more than {self._source.answer_rows_max} rows", passing=False)

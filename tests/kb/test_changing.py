@@ -1,0 +1,176 @@
+"""Knowledge bases that change while a run goes on: the state as of the event, and one state in a batch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spaseq
+from kb.base import KnowledgeBases
+from kb.cache import AnswerCache
+from kb.errors import KnowledgeBaseError
+from kb.prepared_file import build
+from kb.source import Source
+from sparql_gpm.columns import EventBatch
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from sparql_gpm.matcher import compile_pattern
+from sparql_gpm.pattern import BGP, Graph, Join, Triple, Variable
+from sparql_gpm.terms import IRI
+from tests.kb.servers import Proxy, oxigraph
+from tests.kb.test_endpoint import DB, query
+
+BODY = f"?s :reads ?v . GRAPH <{DB}> {{ ?s :in ?room }}"
+
+
+def state(number: int) -> str:
+    return f"<http://x/s> <http://x/in> <http://x/room{number}> .\n"
+
+
+def room(row: spaseq.Row) -> str:
+    term = dict(row.bindings)["room"]
+    assert isinstance(term, IRI)
+    return term.value.rsplit("/", 1)[1]
+
+
+class Changing:
+    """A knowledge base in a file, in one of its forms."""
+
+    def __init__(self, folder: Path, prepared: bool) -> None:
+        self._text = folder / "kb.nt"
+        self._prepared = folder / "kb.kb" if prepared else None
+        self._versions = itertools.count(1)
+        self.path = self._prepared or self._text
+
+    def write(self, text: str) -> None:
+        next_file = self._text.with_name(f"next{next(self._versions)}.nt")
+        next_file.write_text(text)
+        next_file.replace(self._text)
+        if self._prepared is not None:
+            build([str(self._text)], self._prepared)
+
+
+@pytest.fixture(params=[False, True], ids=["RDF file", "prepared file"])
+def changing(request: pytest.FixtureRequest, tmp_path: Path) -> Changing:
+    made = Changing(tmp_path, request.param)
+    made.write(state(1))
+    return made
+
+
+def push(engine: spaseq.Engine, second: int) -> None:
+    engine.push("http://x/stream", "<http://x/s> <http://x/reads> 1 .", second)
+
+
+def test_an_event_meets_the_state_that_the_file_has_when_it_comes(changing: Changing) -> None:
+    rows: list[spaseq.Row] = []
+    with spaseq.Engine({DB: Source(str(changing.path), refresh_s=0)}) as engine:
+        engine.register(query(BODY), rows.append)
+        push(engine, 1)
+        changing.write(state(2))
+        push(engine, 2)
+        changing.write(state(3) + state(4))
+        push(engine, 3)
+        changing.write("")
+        push(engine, 4)
+    assert [room(row) for row in rows] == ["room1", "room2", "room3", "room4"]
+
+
+def test_a_file_that_is_not_to_be_refreshed_is_read_once(changing: Changing) -> None:
+    rows: list[spaseq.Row] = []
+    with spaseq.Engine({DB: str(changing.path)}) as engine:
+        engine.register(query(BODY), rows.append)
+        changing.write(state(2))
+        push(engine, 1)
+    assert [room(row) for row in rows] == ["room1"]
+
+
+def test_a_file_that_cannot_be_read_just_now_leaves_the_last_state(changing: Changing) -> None:
+    rows: list[spaseq.Row] = []
+    with spaseq.Engine({DB: Source(str(changing.path), refresh_s=0)}) as engine:
+        engine.register(query(BODY), rows.append)
+        changing.path.unlink()
+        changing.path.write_text("half a tri")
+        push(engine, 1)
+        changing.write(state(2))
+        push(engine, 2)
+    assert [room(row) for row in rows] == ["room1", "room2"]
+
+
+def test_what_was_joined_stays_in_a_match_that_ends_later(changing: Changing) -> None:
+    rows: list[spaseq.Row] = []
+    text = query(BODY).text.replace("SEQ(A)", "SEQ(A, B)").replace("WHERE {", "{")
+    end = text.rindex("}")
+    two = spaseq.parse(text[:end] + " DEFINE GPM B ON S { ?t :ends ?w } }")
+    with spaseq.Engine({DB: Source(str(changing.path), refresh_s=0)}) as engine:
+        engine.register(two, rows.append)
+        push(engine, 1)
+        changing.write(state(2))
+        engine.push("http://x/stream", "<http://x/s> <http://x/ends> 1 .", 2)
+    assert [room(row) for row in rows] == ["room1"]
+
+
+def test_a_refresh_between_two_questions_of_one_batch_does_not_happen(changing: Changing) -> None:
+    dictionary = Dictionary()
+    evaluator = Evaluator(dictionary)
+    kbs = KnowledgeBases.load({DB: Source(str(changing.path), refresh_s=0)}, dictionary, evaluator)
+    s, in_, reads = Variable("s"), IRI("http://x/in"), IRI("http://x/reads")
+    pattern = Join(BGP((Triple(s, reads, Variable("v")),)), Graph(IRI(DB), BGP((Triple(s, in_, Variable("room")),))))
+    matcher = compile_pattern(pattern, dictionary, evaluator, kbs)
+    ids = [np.array([dictionary.pin(IRI(f"http://x/{name}"))]) for name in ("s", "reads", "v")]
+    zero = np.zeros(1, dtype=np.int64)
+    batch = EventBatch(zero, zero, ["urn:e"], np.array([0, 1]), *ids)
+
+    def found() -> set[str]:
+        return {str(dictionary.term(i)) for i in matcher.match(batch).columns["room"].tolist()}
+
+    before = found()
+    changing.write(state(2))
+    assert found() == before
+    kbs.refresh()
+    assert found() != before
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with oxigraph(state(1)) as url:
+        yield url
+
+
+def test_answers_of_an_endpoint_are_believed_as_long_as_the_source_says(endpoint: str) -> None:
+    rows: list[spaseq.Row] = []
+    for refresh_s, asked in ((0.0, 3), (3600.0, 1)):
+        with (
+            Proxy(endpoint) as proxy,
+            spaseq.Engine({DB: Source(proxy.url, refresh_s=refresh_s, whole_rows_max=0)}) as engine,
+        ):
+            engine.register(query(BODY), rows.append)
+            for second in range(3):
+                push(engine, second)
+        assert len(proxy.seen) == asked
+    assert len(rows) == 6
+
+
+def test_a_cache_forgets_what_is_old_and_what_was_not_used_lately() -> None:
+    now = [0.0]
+    cache: AnswerCache[str] = AnswerCache(3, 10.0, lambda: now[0])
+    cache.put("a", [])
+    cache.put("b", [(IRI("http://x/1"),)])
+    now[0] = 5.0
+    assert cache.get("a") == []
+    cache.put("c", [(IRI("http://x/1"),), (IRI("http://x/2"),)])
+    assert (cache.get("a"), cache.get("b"), len(cache)) == ([], None, 2)
+    now[0] = 10.0
+    assert cache.get("a") is None
+    assert cache.get("c") is not None
+    cache.put("d", [(None,)] * 4)
+    assert len(cache) == 0
+
+
+def test_a_prepared_file_that_goes_away_is_missed_when_it_is_opened(tmp_path: Path) -> None:
+    dictionary = Dictionary()
+    with pytest.raises(KnowledgeBaseError, match="No such file"):
+        KnowledgeBases.load({DB: str(tmp_path / "none.kb")}, dictionary, Evaluator(dictionary))

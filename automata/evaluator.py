@@ -52,6 +52,11 @@ class RunEvaluator:
         return self._automaton
 
     @property
+    def operations(self) -> int:
+        """Run operations: rows of runs made so far."""
+        return self._core.runs.made
+
+    @property
     def needs_whole_slots(self) -> bool:
         """See `automata.face.Evaluator`."""
         return needs_whole_slots(self._program)

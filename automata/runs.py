@@ -93,12 +93,12 @@ class Layout:
 
 
 class Runs:
-    """The rows. `table` has spare capacity: only table[:size] is meant."""
+    """The rows. `table` has spare capacity: only table[:size] is meant; `made` counts every row ever written."""
 
     def __init__(self, layout: Layout, registers: Ids) -> None:
         self.layout = layout
         self.table: NDArray[np.int64] = np.empty((_ROWS_INITIAL, layout.width), dtype=np.int64)
-        self.size = 0
+        self.size = self.made = 0
         root = np.full((1, layout.width), NONE, dtype=np.int64)
         root[:, [STATE, CLOSED]] = 0
         root[:, HIGH_TIME] = root[:, LOW_TIME] = np.iinfo(np.int64).min
@@ -115,6 +115,7 @@ class Runs:
             grown[: self.size] = self.table[: self.size]
             self.table = grown
         self.table[self.size : needed] = rows
+        self.made += len(rows)
         numbers = np.arange(self.size, needed, dtype=np.int64)
         self.size = needed
         return numbers

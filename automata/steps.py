@@ -103,7 +103,11 @@ def _pair(left: StepTable, right: StepTable) -> StepTable:
     keep = ((a == b) | (a == UNBOUND) | (b == UNBOUND)).all(axis=1)
     keep &= left.partitions[which_left] == right.partitions[which_right]
     keep &= left.windows[which_left] == right.windows[which_right]
-    x, y = left.take(which_left[keep]), right.take(which_right[keep])
+    return side_by_side(left.take(which_left[keep]), right.take(which_right[keep]))
+
+
+def side_by_side(x: StepTable, y: StepTable) -> StepTable:
+    """Each row of one table with the same row of the other, as one set; they are at one time and compatible."""
     same = (x.streams == y.streams) & (x.streams != SEVERAL)
     return StepTable(
         np.minimum(x.low, y.low),

@@ -1,0 +1,126 @@
+"""The ways through an automaton that a lazy evaluator follows, one chain each (K Sections 4 and 5.1).
+
+An automaton under skip-till-any is the union of its ways from start to accept: one chain automaton
+each, together the multi-chain. A way is a sequence of steps and of ALLs, whose members are ways
+again; a repetition of one step is one step of a way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from automata.expression import Contiguity
+from automata.nfa import START, Accept, Automaton, Crossing
+
+PATHS_MAX = 64
+"""Optional steps and branches multiply; beyond this many ways the runs of one automaton are the better plan."""
+
+
+class NotLazy(Exception):
+    """Why a program is not for the lazy evaluators, in words that follow "because"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a way.
+
+    edge, loop      the edge that takes it, and the one that takes its next iteration (NONE: it is not repeated)
+    position        of the automaton
+    at_least        iterations
+    """
+
+    edge: int
+    loop: int
+    position: int
+    symbols: tuple[int, ...]
+    at_least: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """An ALL, opened by `edge`; each member a way of its own."""
+
+    edge: int
+    unordered: int
+    members: tuple[tuple[Item, ...], ...]
+
+
+Item = Step | AllOf
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A way from start to the automaton's accept with this number."""
+
+    items: tuple[Item, ...]
+    accept: int
+
+
+def paths(automaton: Automaton) -> tuple[Path, ...]:
+    """All ways; raises NotLazy where the automaton is not the union of a few chains under skip-till-any."""
+    _check(automaton)
+    found = []
+    for items, accept in _Walk(automaton).ways(START, automaton.accepts):
+        found.append(Path(items, accept))
+        if len(found) > PATHS_MAX:
+            raise NotLazy(f"its optional steps and branches make more than {PATHS_MAX} chains")
+    return tuple(found)
+
+
+def _check(automaton: Automaton) -> None:
+    starts = {START, *(member.start for unordered in automaton.unordered for member in unordered.members)}
+    for edge in automaton.edges:
+        loops = any(action.crossing is Crossing.LOOP for action in edge.actions)
+        if edge.source not in starts and edge.operator is not Contiguity.ANY:
+            where = "between the iterations of a step" if loops else "between two steps"
+            raise NotLazy(f"'{edge.operator.value}' stands {where}: buffered events are joined under ':' only")
+    for repetition in automaton.repetitions:
+        if len(repetition.positions) > 1:
+            raise NotLazy("a group of several steps is repeated")
+        (position,) = repetition.positions
+        if automaton.positions[position].any_order >= 0:
+            raise NotLazy("an ALL( ) is repeated")
+        if len(automaton.positions[position].symbols) > 1:
+            raise NotLazy("a conjunction is repeated")
+        if len(automaton.positions[position].repetitions) > 1:
+            raise NotLazy("a repetition is repeated")
+
+
+class _Walk:
+    """Ways from a position to one of some accepts."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        self._automaton = automaton
+
+    def ways(self, source: int, accepts: Sequence[Accept]) -> Iterator[tuple[tuple[Item, ...], int]]:
+        for number, accept in enumerate(accepts):
+            if accept.position == source:
+                yield (), number
+        for number in self._automaton.outgoing[source]:
+            edge = self._automaton.edges[number]
+            if not any(action.crossing is Crossing.LOOP for action in edge.actions):
+                for item in self._items(number):
+                    for rest, accept_number in self.ways(edge.target, accepts):
+                        yield (item, *rest), accept_number
+
+    def _items(self, number: int) -> Iterator[Item]:
+        edge = self._automaton.edges[number]
+        position = self._automaton.positions[edge.target]
+        if position.any_order < 0:
+            yield self._step(number)
+            return
+        unordered = self._automaton.unordered[position.any_order]
+        members = [[items for items, _ in self.ways(member.start, member.accepts)] for member in unordered.members]
+        for chosen in product(*members):
+            yield AllOf(number, position.any_order, chosen)
+
+    def _step(self, number: int) -> Step:
+        target = self._automaton.edges[number].target
+        position = self._automaton.positions[target]
+        if not position.repetitions:
+            return Step(number, -1, target, position.symbols)
+        repetition = self._automaton.repetitions[position.repetitions[-1]]
+        loops = [n for n in self._automaton.outgoing[target] if self._automaton.edges[n].target == target]
+        return Step(number, loops[0] if loops else -1, target, position.symbols, repetition.at_least)

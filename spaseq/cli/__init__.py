@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from spaseq.cli.options import debug_option, duration, version_option
+from spaseq.cli.options import debug_option, duration, knowledge_options, version_option
 from spaseq.cli.reporting import BAD_USAGE, ReportingGroup
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -44,7 +44,7 @@ def main(context: click.Context) -> None:
     "knowledge",
     metavar="IRI=PATH_OR_URL",
     multiple=True,
-    help="A knowledge base: an RDF file, or the URL of a SPARQL endpoint.",
+    help="A knowledge base: RDF files, a file made by 'spaseq kb build', or the URL of a SPARQL endpoint.",
 )
 @click.option(
     "--format",
@@ -85,6 +85,7 @@ def main(context: click.Context) -> None:
 )
 @click.option("--arrival-time", is_flag=True, help="Stamp events as they arrive; they need no timestamp.")
 @click.option("--batch-size", metavar="N", type=click.IntRange(min=1), help="Events handled at a time; changes no row.")
+@knowledge_options
 @debug_option
 def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     """Run one or more queries over streams and print a row for each match.
@@ -93,9 +94,11 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     spaseq run query.rq --stream S1=events.nq --stream S2=other.trig.gz
     cat events.nq | spaseq run query.rq --stream S1=- --format ndjson
     """
+    from spaseq.cli.knowledge import KnowledgeArguments
     from spaseq.cli.run import RunArguments, execute
 
-    execute(RunArguments(queries=queries, **options))
+    kb = KnowledgeArguments(*(options.pop(f"kb_{name}") for name in ("failure", "refresh", "timeout", "entail")))
+    execute(RunArguments(queries=queries, kb=kb, **options))
 
 
 @main.command("explain", short_help="Say what a query means and how it is run.")
@@ -134,3 +137,25 @@ def validate_command(queries: tuple[Path, ...]) -> None:
 
     if not report_problems(queries):
         raise click.exceptions.Exit(BAD_USAGE)
+
+
+@main.group("kb", short_help="Prepare knowledge bases.")
+def knowledge_group() -> None:
+    """Prepare knowledge bases."""
+
+
+@knowledge_group.command("build", short_help="Make a file that every process opens at once.")
+@click.argument("files", metavar="FILE…", nargs=-1, required=True, type=_QUERY)
+@click.option("-o", "--output", metavar="NAME.kb", required=True, type=_FILE, help="The prepared file.")
+@click.option("--entail", type=click.Choice(["rdfs"]), help="Add what follows by RDFS.")
+@debug_option
+def build_command(files: tuple[Path, ...], output: Path, entail: str | None) -> None:
+    """Read RDF files, folders and globs into one prepared file.
+
+    \b
+    spaseq kb build cities.ttl more/*.nt.gz -o cities.kb
+    spaseq run query.rq --stream S1=events.nq --kb http://example.org/cities=cities.kb
+    """
+    from spaseq.cli.knowledge import build_prepared
+
+    build_prepared(files, output, entail is not None)

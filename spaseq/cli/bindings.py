@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from spaseq.algebra.build import build
+from spaseq.engine.knowledge import endpoints_of
 from spaseq.errors import InputError
 from spaseq.lang.ast import Query
 
@@ -37,9 +38,10 @@ def bind_knowledge(queries: Sequence[Query], assignments: Iterable[str]) -> tupl
     that a query names and nobody supplies.
     """
     named = {iri: query.name for query in queries for iri in build(query).knowledge}
+    services = {iri for query in queries for iri in endpoints_of(build(query))}
     sources: dict[str, str] = {}
     for assignment in assignments:
-        iri, source = _split("--kb", "IRI=PATH_OR_URL", assignment, named)
+        iri, source = _split("--kb", "IRI=PATH_OR_URL", assignment, {*named, *services})
         if iri in sources:
             raise InputError(f"knowledge base <{iri}> is given twice", hint="give each IRI once")
         sources[iri] = source
@@ -47,7 +49,7 @@ def bind_knowledge(queries: Sequence[Query], assignments: Iterable[str]) -> tupl
         if iri not in sources:
             hint = f"add --kb '{iri}=PATH_OR_URL'"
             raise InputError(f"query '{query}' names the knowledge base <{iri}>, which is not supplied", hint=hint)
-    return sources, tuple(iri for iri in sources if iri not in named)
+    return sources, tuple(iri for iri in sources if iri not in named and iri not in services)
 
 
 def _iris_by_name(queries: Sequence[Query]) -> dict[str, dict[str, str]]:

@@ -61,3 +61,44 @@ def version_option(command: _Command) -> _Command:
         callback=_show_version,
         help="Print the version and exit.",
     )(command)
+
+
+def knowledge_options(command: _Command) -> _Command:
+    """How knowledge bases are used: each option for all of them, or as IRI=VALUE for one."""
+    options = (
+        click.option(
+            "--kb-failure",
+            metavar="[IRI=]POLICY",
+            multiple=True,
+            help="When an endpoint fails: wait until it is back, skip (join nothing, count it) or fail.  [default: wait]",
+        ),
+        click.option(
+            "--kb-refresh",
+            metavar="[IRI=]DURATION",
+            multiple=True,
+            help="Look for changed files this often; believe an endpoint's answers this long.  [default: never; 5m]",
+        ),
+        click.option(
+            "--kb-timeout",
+            metavar="[IRI=]DURATION",
+            multiple=True,
+            help="For an answer of an endpoint.  [default: 30s]",
+        ),
+        click.option(
+            "--entail",
+            "kb_entail",
+            metavar="[IRI=]rdfs",
+            multiple=True,
+            help="Apply subclasses, subproperties, domains and ranges of the knowledge base to it and to events.",
+        ),
+        click.option(
+            "--allow-host",
+            "allow_hosts",
+            metavar="HOST",
+            multiple=True,
+            help="Ask endpoints on these hosts only.  [default: those that the query and --kb name]",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command

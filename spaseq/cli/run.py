@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from spaseq.cli.bindings import bind_knowledge, bind_streams
+from spaseq.cli.knowledge import KnowledgeArguments, loading, sources_of
 from spaseq.cli.queries import read_queries
 from spaseq.cli.reporting import say_warning
 from spaseq.engine import Job, RunOptions
@@ -42,6 +43,8 @@ class RunArguments:
     time_predicates: tuple[str, ...]
     arrival_time: bool
     batch_size: int | None
+    kb: KnowledgeArguments
+    allow_hosts: tuple[str, ...]
 
 
 def execute(arguments: RunArguments) -> None:
@@ -53,8 +56,11 @@ def execute(arguments: RunArguments) -> None:
         say_warning(f"no query uses the knowledge base <{iri}>", f"a query uses it with GRAPH <{iri}> {{ … }}")
     _check_outputs(arguments, [*arguments.queries, *_files(streams.values()), *_files(knowledge.values())])
     with ExitStack() as stack:
-        job = Job(queries, streams, knowledge, run_options(arguments))
+        with loading() as progress_of_loading:
+            options = replace(run_options(arguments), loading=progress_of_loading)
+            job = Job(queries, streams, sources_of(knowledge, arguments.kb), options)
         stack.callback(job.close)
+        stack.callback(lambda: _report_skipped(job.statistics.skipped_rows))
         if not arguments.strict:  # there the first one is the error itself
             stack.callback(lambda: _report_dead_letters(job.statistics.dead_letters, arguments.dead_letter))
         sink = open_sink(arguments.format, arguments.output, queries)
@@ -78,6 +84,8 @@ def run_options(arguments: RunArguments) -> RunOptions:
         if arguments.arrival_time:
             raise InputError("--time-predicate and --arrival-time exclude each other", hint="leave one of them out")
         options = replace(options, time_predicates=tuple(map(_predicate, arguments.time_predicates)))
+    if arguments.allow_hosts:
+        options = replace(options, allow_hosts=arguments.allow_hosts)
     if arguments.batch_size is not None:
         options = replace(options, batch_events=arguments.batch_size)
     return options
@@ -115,6 +123,13 @@ def _report_dead_letters(counts: Mapping[str, int], path: Path | None) -> None:
     letters = "dead letter" if total == 1 else "dead letters"
     hint = f"they are in {path}" if path is not None else "--dead-letter PATH keeps them"
     say_warning(f"{total} {letters}: {reasons}", hint)
+
+
+def _report_skipped(rows: Mapping[str, int]) -> None:
+    """Say what endpoints that failed have cost."""
+    for iri, count in rows.items():
+        counted = "row was" if count == 1 else "rows were"
+        say_warning(f"{count:,} {counted} joined with nothing: <{iri}> failed", "--kb-failure wait loses nothing")
 
 
 def _files(paths: Iterable[str]) -> list[Path]:

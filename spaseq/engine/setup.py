@@ -57,7 +57,7 @@ class Setup:
                 kb, dictionary, self._evaluator, access=access, usable=usable, progress=options.loading
             )
         except KnowledgeBaseError as error:
-            raise InputError(str(error), hint=error.hint) from error
+            raise InputError(error.told, hint=error.hint) from error
 
     def operator(self, query: Query) -> QueryOperator:
         """The query, compiled; raises InputError for a knowledge base that it names and nobody supplies."""
@@ -68,7 +68,7 @@ class Setup:
             entailed = background.entailed if background.entails else None
             return QueryOperator(meaning, self._dictionary, self._evaluator, background, entailed, choice.name)
         except KnowledgeBaseError as error:
-            raise InputError(str(error), hint=error.hint) from error
+            raise InputError(error.told, hint=error.hint) from error
         except BackgroundError as error:
             raise InputError(str(error)) from error
 
@@ -79,8 +79,10 @@ def batch_over(bases: KnowledgeBases) -> Iterator[None]:
     bases.refresh()
     try:
         yield
+    except KnowledgeBaseError as error:
+        raise RunError(error.told, hint=error.hint) from error
     except BackgroundError as error:
-        raise RunError(str(error), hint=getattr(error, "hint", "")) from error
+        raise RunError(str(error)) from error
 
 
 def skipped_rows(bases: KnowledgeBases) -> dict[str, int]:

@@ -76,7 +76,7 @@ def test_no_error_text_holds_credentials(
         run(f"http://ann:{SECRET}@127.0.0.1:1/query")
     for error in (refused.value, written.value):
         assert SECRET not in f"{error} {error.hint}"
-    assert "SPASEQ_USER_127_0_0_1_1" in str(written.value)
+    assert "SPASEQ_USER_127_0_0_1_1" in written.value.hint
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,9 @@ def test_a_url_is_shown_without_what_could_be_secret(url: str, part: str) -> Non
 
 
 def test_only_hosts_of_the_list_are_asked(endpoint: str, run: Callable[..., list[str]]) -> None:
-    with pytest.raises(InputError, match=r"127\.0\.0\.1 may not be asked .*allowed: kb\.example"):
+    with pytest.raises(InputError, match=r"127\.0\.0\.1 may not be asked") as refused:
         run(endpoint, allow_hosts=("kb.example",))
+    assert refused.value.hint == "allowed: kb.example"
     with pytest.raises(InputError, match="may not be asked"):
         run(endpoint, f"?s :reads ?v . SERVICE <{endpoint}> {{ ?s :in ?room }}", allow_hosts=())
     assert len(run(endpoint, allow_hosts=("127.0.0.1",))) == 30

@@ -1,0 +1,134 @@
+"""Knowledge bases on the command line: their options, their loading, `spaseq kb build`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from kb.source import FAILURES, Failure, Source
+from sparql_gpm.times import parse_duration
+from spaseq.cli.reporting import say
+from spaseq.errors import InputError
+
+Value = TypeVar("Value")
+_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeArguments:
+    """What the user asked for, each as written: VALUE for all knowledge bases, or IRI=VALUE for one."""
+
+    failure: tuple[str, ...] = ()
+    refresh: tuple[str, ...] = ()
+    timeout: tuple[str, ...] = ()
+    entail: tuple[str, ...] = ()
+
+
+def sources_of(locations: Mapping[str, str], arguments: KnowledgeArguments) -> dict[str, Source]:
+    """Each knowledge base with its options; raises InputError for an option that is malformed or fits none."""
+    failure = _assigned("--kb-failure", arguments.failure, locations, _failure)
+    refresh = _assigned("--kb-refresh", arguments.refresh, locations, _seconds)
+    timeout = _assigned("--kb-timeout", arguments.timeout, locations, _positive_seconds)
+    entail = _assigned("--entail", arguments.entail, locations, _rdfs)
+    found = {}
+    for iri, location in locations.items():
+        source = Source(location)
+        source = replace(source, failure=failure[iri]) if iri in failure else source
+        source = replace(source, refresh_s=refresh[iri]) if iri in refresh else source
+        source = replace(source, timeout_s=timeout[iri]) if iri in timeout else source
+        meant_for_all = not any(text.startswith((f"{iri}=", f"<{iri}>=")) for text in arguments.entail)
+        found[iri] = replace(source, entail=iri in entail and not (source.remote and meant_for_all))
+    return found
+
+
+def build_prepared(files: Iterable[Path], output: Path, entail: bool) -> None:
+    """Make a prepared file and say what is in it; raises InputError."""
+    from kb.errors import KnowledgeBaseError
+    from kb.prepared_file import SUFFIX, build
+
+    if output.suffix != SUFFIX:
+        raise InputError(f"-o {output} does not end in {SUFFIX}", hint=f"-o {output.with_suffix(SUFFIX)}")
+    try:
+        with loading() as progress:
+            triples, terms = build([str(path) for path in files], output, entail=entail, progress=progress)
+    except KnowledgeBaseError as error:
+        raise InputError(error.told, hint=error.hint) from error
+    say(f"{output}: {triples:,} triples, {terms:,} terms, {output.stat().st_size:,} bytes")
+
+
+@contextmanager
+def loading() -> Iterator[Callable[[str, int, int], None] | None]:
+    """What shows on a terminal how far files have been read; None elsewhere. It vanishes when the loading is over."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield None
+        return
+    columns = (TextColumn("reading {task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    bars = Progress(*columns, console=console, transient=True)
+    tasks: dict[str, TaskID] = {}
+
+    def read(name: str, done: int, size: int) -> None:
+        if not tasks:
+            bars.start()
+        if name not in tasks:
+            tasks[name] = bars.add_task(name, total=size)
+        bars.update(tasks[name], completed=done, visible=done < size)
+
+    try:
+        yield read
+    finally:
+        if tasks:
+            bars.stop()
+
+
+def _assigned(
+    option: str, texts: Iterable[str], iris: Iterable[str], read: Callable[[str, str], Value]
+) -> dict[str, Value]:
+    """The value for each knowledge base: its own, else the one for all, else none."""
+    known = list(iris)
+    for_all: dict[str, Value] = {}
+    own: dict[str, Value] = {}
+    for text in texts:
+        iri, equals, value = text.rpartition("=")
+        if not equals:
+            for_all = dict.fromkeys(known, read(option, value))
+            continue
+        iri = iri.removeprefix("<").removesuffix(">")
+        if iri not in known:
+            hint = "knowledge bases: " + (", ".join(f"<{name}>" for name in known) or "none")
+            raise InputError(f"{option} '{text}' is about none of the knowledge bases", hint=hint)
+        own[iri] = read(option, value)
+    return for_all | own
+
+
+def _failure(option: str, text: str) -> Failure:
+    for known in FAILURES:
+        if text == known:
+            return known
+    raise InputError(f"{option} '{text}' is unknown", hint=f"one of {', '.join(FAILURES)}")
+
+
+def _rdfs(option: str, text: str) -> bool:
+    if text.lower() != "rdfs":
+        raise InputError(f"{option} '{text}' is unknown", hint="rdfs")
+    return True
+
+
+def _seconds(option: str, text: str) -> float:
+    try:
+        return parse_duration(text) / _SECOND
+    except ValueError as error:
+        raise InputError(f"{option}: {error}", hint="for example 30s, 5m, 1h") from error
+
+
+def _positive_seconds(option: str, text: str) -> float:
+    seconds = _seconds(option, text)
+    if seconds <= 0:
+        raise InputError(f"{option} '{text}' is no time to wait", hint="for example 30s")
+    return seconds

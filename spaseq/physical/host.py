@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from automata.program import EVENT, FoldValue, Ids, Mask, Match, Reference
+from automata.register_guard import Guard
 from sparql_gpm.aggregates import fold
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
@@ -14,6 +16,7 @@ from sparql_gpm.expressions import Evaluator, column_name
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.pattern import Exists, Variable
 from spaseq.physical.program import Compiled
+from spaseq.physical.register_guard import guard_of
 
 _FOLDS_MAX = 1 << 16
 """Aggregates remembered by their values."""
@@ -97,6 +100,17 @@ class ConditionHost:
                 self._folded[key] = fold(self._compiled.folds[value.fold], key[1], self._dictionary)
             result[row] = self._folded[key]
         return result
+
+    def guard(self, condition: int) -> Guard | None:
+        """See `automata.register_guard.GuardHost`."""
+        references = self._compiled.program.conditions[condition].references
+        registers = {self._name(r): r for r in references if isinstance(r, int)}
+        return guard_of(self._compiled.conditions[condition], registers, self._dictionary)
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """See `automata.register_guard.GuardHost`."""
+        return self._dictionary.numbers
 
     def _name(self, reference: Reference) -> str:
         node = self._compiled.nodes[reference]

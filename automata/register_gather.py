@@ -1,0 +1,332 @@
+"""Which runs one solution of one event extends (LANGUAGE 3.2, "extends"): nothing is changed by looking.
+
+An event meets only the runs in the lists under its own keys; what is found goes to a list of candidates. Where a
+guard cannot tell, the question is written down, and the event is looked at again when it has been answered.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.jit import kernel
+from automata.program import UNBOUND, Ids
+from automata.register_answers import Answers, look_up, write_question
+from automata.register_code import FALSE, TRUE, UNKNOWN, GuardCode, evaluate_guard
+from automata.register_places import PLACE_RANK, PLACE_SEQ, PLACE_SLOT, Places, was_last
+from automata.register_pool import (
+    AFTER,
+    FIRST_RANK,
+    FIRST_TIME,
+    LINK,
+    MARKERS,
+    PARTITION,
+    POSITION,
+    ROOT,
+    SEQ,
+    SLOT,
+    STATE,
+    STREAM,
+    TAKEN_POSITION,
+    TAKEN_STREAM,
+    TAKEN_TIME,
+    TIME,
+    WINDOW,
+    Columns,
+    Pool,
+    drop_edge,
+    edge_list,
+)
+from automata.register_tables import ENTER, LEAVE, LOOP, NEXT, NONE, STRICT, Shape, Tables
+
+EDGE, RUN, LETTER, PLACE, ENDS = range(5)
+"""Of a candidate: the edge, the run that takes it, the row of the solution, the partition, whether a match ends."""
+
+POSITION_NOW, TIME_NOW, STREAM_NOW, PLACE_NOW, WINDOW_NOW, FOUND, VISITED = range(7)
+"""Of `Step.now`: the event, the partition looked at and the window there; candidates found; runs met so far."""
+NOWHERE = np.iinfo(np.int64).min
+"""The window of an event before STARTING AT."""
+
+
+class Step(NamedTuple):
+    """What the kernel has at hand while it looks at one event.
+
+    own, merged     registers: of the solution alone, and of the run once it has taken it
+    key             of the partition
+    """
+
+    now: Ids
+    own: Ids
+    merged: Ids
+    key: Ids
+    candidates: Ids
+
+
+class Machine(NamedTuple):
+    """One program and its runs."""
+
+    shape: Shape
+    columns: Columns
+    tables: Tables
+    code: GuardCode
+    pool: Pool
+    places: Places
+    answers: Answers
+
+
+def new_step(shape: Shape, candidates: int) -> Step:
+    """Room for so many candidates."""
+    variables = np.zeros(shape.variables, dtype=np.int64)
+    found = np.zeros((candidates, 5), dtype=np.int64)
+    return Step(np.zeros(7, dtype=np.int64), variables, variables.copy(), np.zeros(shape.keys, dtype=np.int64), found)
+
+
+@kernel
+def window_of(shape: Shape, time: int, rank: int) -> int:
+    """The number of the tumbling window, NOWHERE before STARTING AT; 0 if the window slides."""
+    if shape.sliding:
+        return 0
+    number = ((rank if shape.in_events else time) - shape.start) // shape.size
+    return NOWHERE if shape.anchored and number < 0 else int(number)
+
+
+@kernel
+def gather(machine: Machine, step: Step, numbers: NDArray[np.float64], symbol: int, letter: int) -> None:
+    """Add the candidates of one solution of the present event, whose values are in `step.own`."""
+    tables = machine.tables
+    for place in range(tables.edges.shape[1]):
+        edge = tables.edges[symbol, place]
+        if edge < 0:
+            break
+        if tables.source[edge] == ROOT:
+            _consider(machine, step, numbers, edge, ROOT, letter)
+        elif tables.operator[edge] != STRICT:
+            _meet(machine, step, numbers, edge, letter, NONE)
+        else:
+            slot = machine.places.rows[step.now[PLACE_NOW], PLACE_SLOT]
+            if slot > 0:
+                _meet(machine, step, numbers, edge, letter, slot - 1)
+            if not machine.shape.total:
+                _meet(machine, step, numbers, edge, letter, slot)
+
+
+@kernel
+def _meet(machine: Machine, step: Step, numbers: NDArray[np.float64], edge: int, letter: int, slot: int) -> None:
+    """Look at the runs on an edge that have the solution's keys."""
+    pool, columns, tables = machine.pool, machine.columns, machine.tables
+    links = machine.shape.slots + 1
+    place = step.now[PLACE_NOW]
+    link = pool.heads[edge_list(pool, tables, edge, place, slot, step.own)]
+    while link != NONE:
+        row, number = link // links, link % links
+        link = pool.rows[row, columns.links + LINK * number + AFTER]
+        step.now[VISITED] += 1
+        if (
+            number == tables.slot[edge]
+            and pool.rows[row, STATE] == tables.source[edge]
+            and pool.rows[row, PARTITION] == place
+            and (slot == NONE or pool.rows[row, SLOT] == slot)
+        ):
+            _consider(machine, step, numbers, edge, row, letter)
+
+
+@kernel
+def _consider(machine: Machine, step: Step, numbers: NDArray[np.float64], edge: int, row: int, letter: int) -> None:
+    """Make a run a candidate if it takes the edge with this solution."""
+    if not (_in_order(machine, step, row) and _in_window(machine, step, row) and _able(machine, edge, row)):
+        return
+    operator = machine.tables.operator[edge]
+    if row != ROOT and operator == STRICT and not _adjacent(machine, step, row):
+        return
+    if operator == NEXT and _blocked(machine, step, edge, row):
+        return
+    if not merge(machine, step, edge, row):
+        return
+    target = machine.tables.target[edge]
+    decided = _decide(machine, step, numbers, machine.tables.checks[target], row, True)
+    if decided != FALSE:
+        ends = _may_end(machine, edge, row)
+        if ends:
+            final = _decide(machine, step, numbers, machine.tables.finals[target], row, False)
+            ends = final != FALSE
+        _add(step, edge, row, letter, 1 if ends else 0)
+
+
+@kernel
+def _add(step: Step, edge: int, row: int, letter: int, ends: int) -> None:
+    """Write a candidate down if there is room; count it in any case."""
+    number = step.now[FOUND]
+    step.now[FOUND] += 1
+    if number < step.candidates.shape[0]:
+        step.candidates[number, EDGE] = edge
+        step.candidates[number, RUN] = row
+        step.candidates[number, LETTER] = letter
+        step.candidates[number, PLACE] = step.now[PLACE_NOW]
+        step.candidates[number, ENDS] = ends
+
+
+@kernel
+def _in_order(machine: Machine, step: Step, row: int) -> bool:
+    rows = machine.pool.rows
+    if row == ROOT or rows[row, TIME] < step.now[TIME_NOW]:
+        return True
+    same = rows[row, TIME] == step.now[TIME_NOW] and rows[row, STREAM] == step.now[STREAM_NOW]
+    return bool(same and rows[row, POSITION] < step.now[POSITION_NOW])
+
+
+@kernel
+def _in_window(machine: Machine, step: Step, row: int) -> bool:
+    shape, rows = machine.shape, machine.pool.rows
+    if row == ROOT:
+        return bool(step.now[WINDOW_NOW] != NOWHERE)
+    if not shape.sliding:
+        return bool(rows[row, WINDOW] == step.now[WINDOW_NOW])
+    if shape.in_events:
+        rank = machine.places.rows[step.now[PLACE_NOW], PLACE_RANK]
+        return bool(rank - rows[row, FIRST_RANK] < shape.size)
+    return bool(step.now[TIME_NOW] - rows[row, FIRST_TIME] <= shape.size)
+
+
+@kernel
+def _adjacent(machine: Machine, step: Step, row: int) -> bool:
+    """No event lies between the run's last event and this one (G Definition 12)."""
+    rows, place = machine.pool.rows, step.now[PLACE_NOW]
+    slot, seq = machine.places.rows[place, PLACE_SLOT], machine.places.rows[place, PLACE_SEQ]
+    if rows[row, SLOT] == slot:
+        return bool(rows[row, STREAM] == step.now[STREAM_NOW] and rows[row, SEQ] + 1 == seq)
+    if machine.shape.total:
+        return True
+    return bool(seq == 0 and was_last(machine.places, machine.shape, place, rows[row, STREAM], rows[row, SEQ]))
+
+
+@kernel
+def _able(machine: Machine, edge: int, row: int) -> bool:
+    """The repetitions that the edge leaves or goes through once more have been iterated often, or seldom, enough."""
+    actions = machine.tables.actions
+    for place in range(0, actions.shape[1] - 1, 2):
+        crossing, repetition = actions[edge, place], actions[edge, place + 1]
+        if crossing < 0:
+            break
+        count = machine.pool.rows[row, machine.columns.repetitions + 2 * repetition]
+        if crossing == LEAVE and count < machine.tables.at_least[repetition]:
+            return False
+        if crossing == LOOP and count >= machine.tables.at_most[repetition]:
+            return False
+    return True
+
+
+@kernel
+def _blocked(machine: Machine, step: Step, edge: int, row: int) -> bool:
+    """Under skip-till-next an earlier event has taken the edge or one that is the same step (G Definition 11)."""
+    rows, blockers = machine.pool.rows, machine.tables.blockers
+    for place in range(blockers.shape[1]):
+        slot = blockers[edge, place]
+        if slot < 0:
+            break
+        column = machine.columns.links + LINK * slot
+        stream = rows[row, column + TAKEN_STREAM]
+        if stream == NONE:
+            continue
+        if rows[row, column + TAKEN_TIME] < step.now[TIME_NOW]:
+            drop_edge(machine.pool, machine.columns, machine.places.rows, row, machine.tables.slot[edge])
+            return True
+        if stream == step.now[STREAM_NOW] and rows[row, column + TAKEN_POSITION] < step.now[POSITION_NOW]:
+            return True
+    return False
+
+
+@kernel
+def merge(machine: Machine, step: Step, edge: int, row: int) -> bool:
+    """Put the run's registers and the solution's values together; whether they are compatible.
+
+    A new iteration forgets what the last one bound: what it binds afresh is as it was on entry.
+    """
+    columns, rows, tables = machine.columns, machine.pool.rows, machine.tables
+    for variable in range(machine.shape.variables):
+        step.merged[variable] = rows[row, columns.registers + variable]
+    for place in range(0, tables.actions.shape[1] - 1, 2):
+        if tables.actions[edge, place] == LOOP:
+            repetition = tables.actions[edge, place + 1]
+            entered = rows[row, columns.repetitions + 2 * repetition + 1]
+            for number in range(tables.locals.shape[1]):
+                variable = tables.locals[repetition, number]
+                if variable < 0:
+                    break
+                step.merged[variable] = rows[entered, columns.registers + variable]
+    for variable in range(machine.shape.variables):
+        value = step.own[variable]
+        if value != UNBOUND:
+            if step.merged[variable] != UNBOUND and step.merged[variable] != value:
+                return False
+            step.merged[variable] = value
+    return True
+
+
+@kernel
+def count_after(machine: Machine, edge: int, row: int, repetition: int) -> int:
+    """How many iterations of the repetition have begun once the run has taken the edge."""
+    count = machine.pool.rows[row, machine.columns.repetitions + 2 * repetition]
+    actions = machine.tables.actions
+    for place in range(0, actions.shape[1] - 1, 2):
+        if actions[edge, place] >= 0 and actions[edge, place + 1] == repetition:
+            if actions[edge, place] == ENTER:
+                count = 1
+            elif actions[edge, place] == LOOP:
+                count += 1
+    return int(count)
+
+
+@kernel
+def _may_end(machine: Machine, edge: int, row: int) -> bool:
+    """Whether a match may end where the edge leads to."""
+    tables = machine.tables
+    for place in range(tables.accepts.shape[1]):
+        accept = tables.accepts[tables.target[edge], place]
+        if accept < 0:
+            break
+        enough = True
+        for number in range(tables.leaves.shape[1]):
+            repetition = tables.leaves[accept, number]
+            if repetition < 0:
+                break
+            enough = enough and count_after(machine, edge, row, repetition) >= tables.at_least[repetition]
+        if enough:
+            return True
+    return False
+
+
+@kernel
+def _decide(machine: Machine, step: Step, numbers: NDArray[np.float64], checks: Ids, row: int, patient: bool) -> int:
+    """FALSE if a condition that can be decided does not hold; UNKNOWN if the host must be asked; else TRUE."""
+    tables, decided = machine.tables, TRUE
+    for check in checks:
+        if check < 0:
+            break
+        taken = tables.marker[check] == 0 or machine.pool.rows[row, MARKERS] & tables.marker[check] != 0
+        if not taken or (patient and _waits(tables, step, check)):
+            continue
+        condition = tables.condition[check]
+        held = evaluate_guard(machine.code, condition, step.merged, numbers)
+        if held == UNKNOWN:
+            held = look_up(machine.answers, tables.references[condition], condition, step.merged)
+            if held == UNKNOWN:
+                write_question(machine.answers, tables.references[condition], condition, step.merged)
+        if held == FALSE:
+            return FALSE
+        if held == UNKNOWN:
+            decided = UNKNOWN
+    return decided
+
+
+@kernel
+def _waits(tables: Tables, step: Step, check: int) -> bool:
+    """A variable that the condition reads is unbound and can still be bound (LANGUAGE 3.1)."""
+    for place in range(tables.waiting.shape[1]):
+        variable = tables.waiting[check, place]
+        if variable < 0:
+            break
+        if step.merged[variable] == UNBOUND:
+            return True
+    return False

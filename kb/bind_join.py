@@ -29,8 +29,12 @@ from sparql_gpm.terms import Term
 CACHED_ROWS_MAX = 500_000
 """Solutions of one pattern that are kept."""
 
-Key = tuple[tuple[str, ...], tuple[Term, ...]]
-"""Variables, and their values."""
+Names = tuple[str, ...]
+Keys = dict[str, int]
+"""The values of some variables as they stand in a VALUES block, with the number of rows that have them.
+
+Text is hashed once and then compared fast, and it has to be written anyway.
+"""
 
 
 @dataclass(slots=True)
@@ -62,7 +66,8 @@ class BindJoin:
         self._asked = asked
         self._now = now
         self._age = ANSWERS_KEPT_S if source.refresh_s is None else source.refresh_s
-        self._cache: AnswerCache[Key] = AnswerCache(CACHED_ROWS_MAX, self._age, now)
+        self._caches: dict[Names, AnswerCache[str]] = {}
+        self._bodies: dict[Names, str] = {}
         self._whole: tuple[float, list[Row]] | None = None
         self._is_large = source.whole_rows_max == 0
         self.variables = tuple(sorted(in_scope(pattern)))
@@ -77,27 +82,27 @@ class BindJoin:
         names = tuple(given)
         classes = groups(list(given.values()))
         counts = np.bincount(classes.of_row, minlength=len(classes.first)).tolist()
-        columns = [self._terms(column[classes.first]) for column in given.values()]
-        keys = list(zip(*columns, strict=True))
-        rows, missing = self._from_cache(names, dict(zip(keys, counts, strict=True)))
+        columns = [self._texts(column[classes.first]) for column in given.values()]
+        rows, missing = self._from_cache(names, _keys(columns, counts))
         if len(missing) > self._source.batch_keys and await self._is_small(client):
             whole = self._known_whole()
             assert whole is not None
             return self._as_ids(whole)
         return self._as_ids(rows + await self._fetched(names, missing, client))
 
-    def _terms(self, ids: Ids) -> list[Term]:
+    def _texts(self, ids: Ids) -> list[str | None]:
         term = self._dictionary.term
-        return [term(identifier) for identifier in ids.tolist()]
+        return [key_text(term(identifier)) for identifier in ids.tolist()]
 
-    def _from_cache(
-        self, names: tuple[str, ...], keys: Mapping[tuple[Term, ...], int]
-    ) -> tuple[list[Row], dict[tuple[Term, ...], int]]:
+    def _from_cache(self, names: Names, keys: Keys) -> tuple[list[Row], Keys]:
+        """The solutions for keys that the cache knows, and the other keys."""
+        if names not in self._caches:
+            self._caches[names] = AnswerCache(CACHED_ROWS_MAX, self._age, self._now)
+        get = self._caches[names].get
         rows: list[Row] = []
-        missing: dict[tuple[Term, ...], int] = {}
-        get = self._cache.get
+        missing: Keys = {}
         for key, count in keys.items():
-            found = get((names, key))
+            found = get(key)
             if found is None:
                 missing[key] = count
             elif found:
@@ -105,7 +110,7 @@ class BindJoin:
         self._asked.cached += len(keys) - len(missing)
         return rows, missing
 
-    async def _fetched(self, names: tuple[str, ...], keys: Mapping[tuple[Term, ...], int], client: Client) -> list[Row]:
+    async def _fetched(self, names: Names, keys: Keys, client: Client) -> list[Row]:
         """The solutions for keys that the cache does not know; the first failure ends all requests."""
         try:
             async with asyncio.TaskGroup() as group:
@@ -114,37 +119,37 @@ class BindJoin:
             raise failures.exceptions[0] from failures
         return [row for task in tasks for row in task.result()]
 
-    def _parts(self, keys: Mapping[tuple[Term, ...], int]) -> Iterator[dict[tuple[Term, ...], int]]:
+    def _parts(self, keys: Keys) -> Iterator[Keys]:
         items = list(keys.items())
         for begin in range(0, len(items), self._source.batch_keys):
             yield dict(items[begin : begin + self._source.batch_keys])
 
-    async def _fetch(self, names: tuple[str, ...], keys: Mapping[tuple[Term, ...], int], client: Client) -> list[Row]:
+    async def _fetch(self, names: Names, keys: Keys, client: Client) -> list[Row]:
         """The solutions for some keys, kept in the cache; none if the endpoint fails and that is to be skipped."""
-        texts = [" ".join(parts) for key in keys if (parts := _key_texts(key)) is not None]
         self._asked.keys += len(keys)
         try:
-            rows = await client.select(self._query(names, texts), self.variables) if texts else []
+            rows = await client.select(self._query(names, list(keys)), self.variables)
         except Fault as fault:
             self._failed(fault, sum(keys.values()))
             return []
-        answers: dict[tuple[Term | None, ...], list[Row]] = {key: [] for key in keys}
+        answers: dict[str, list[Row]] = {key: [] for key in keys}
         places = [self.variables.index(name) for name in names]
         for row in rows:
-            wanted = answers.get(tuple([row[place] for place in places]))
+            wanted = answers.get(" ".join([_row_text(row[place]) for place in places]))
             if wanted is not None:
                 wanted.append(row)
-        for key in keys:
-            self._cache.put((names, key), answers[key])
+        put = self._caches[names].put
+        for key, found in answers.items():
+            put(key, found)
         return rows
 
-    def _query(self, names: tuple[str, ...], texts: Sequence[str]) -> str:
+    def _query(self, names: Names, texts: Sequence[str]) -> str:
         """The pattern joined with the keys; in one group with them where that says the same, for the planner's sake."""
-        writer = SparqlWriter()
-        body = writer.group(self._pattern)
-        if not substitution_is_a_join(self._pattern, frozenset(names)):
-            body = f"{{ {body} }}"
-        return select_text(self.variables, f"{values_text(names, texts)} {body}")
+        if names not in self._bodies:
+            body = SparqlWriter().group(self._pattern)
+            flat = substitution_is_a_join(self._pattern, frozenset(names))
+            self._bodies[names] = body if flat else f"{{ {body} }}"
+        return select_text(self.variables, f"{values_text(names, texts)} {self._bodies[names]}")
 
     async def _all(self, client: Client) -> list[Row]:
         """Every solution."""
@@ -195,11 +200,15 @@ class BindJoin:
         return Solutions(np.zeros(len(rows), dtype=np.int64), ids)
 
 
-def _key_texts(key: Sequence[Term]) -> list[str] | None:
-    texts = []
-    for term in key:
-        text = key_text(term)
-        if text is None:
-            return None
-        texts.append(text)
-    return texts
+def _keys(columns: Sequence[Sequence[str | None]], counts: Sequence[int]) -> Keys:
+    """The keys that an endpoint can know."""
+    if len(columns) == 1:
+        return {text: count for text, count in zip(columns[0], counts, strict=True) if text is not None}
+    rows = zip(zip(*columns, strict=True), counts, strict=True)
+    return {
+        " ".join(known): count for row, count in rows if len(known := [t for t in row if t is not None]) == len(row)
+    }
+
+
+def _row_text(term: Term | None) -> str:
+    return "" if term is None else key_text(term) or ""

@@ -61,8 +61,9 @@ class Client:
         self._last = ""
         self._places = asyncio.Semaphore(source.in_flight)
         authorization = access.authorization(self._url)
+        credentials = {"Authorization": authorization} if authorization else {}
         self._http = httpx2.AsyncClient(
-            headers={"Accept": _JSON[0], **({"Authorization": authorization} if authorization else {})},
+            headers={"Accept": _JSON[0], "Content-Type": "application/sparql-query", **credentials},
             timeout=httpx2.Timeout(source.timeout_s, connect=min(source.timeout_s, _CONNECT_S_MAX)),
             limits=httpx2.Limits(max_connections=source.in_flight),
             follow_redirects=False,
@@ -119,7 +120,7 @@ class Client:
         self.traffic.requests += 1
         async with (
             asyncio.timeout(self._source.timeout_s),
-            self._http.stream("POST", self._url, data={"query": query}) as response,
+            self._http.stream("POST", self._url, content=query.encode()) as response,
         ):
             self._check(response)
             body = bytearray()

@@ -86,7 +86,7 @@ def test_an_endpoint_that_is_down_for_a_while_costs_nothing_but_time(endpoint: s
 def test_skipping_loses_and_counts_exactly_the_rows_concerned(endpoint: str, stream: Path, kind: str) -> None:
     undisturbed, _ = run(stream, endpoint)
     proxy = Proxy(endpoint)
-    struck = b"x%2Fs100%3E"
+    struck = b"<http://x/s100>"
 
     def misdeed(number: int) -> Misdeed | None:
         return MISDEEDS[kind] if struck in proxy.seen[number][2] else None

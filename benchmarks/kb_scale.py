@@ -1,0 +1,213 @@
+"""Background knowledge measured: endpoint joins, growth, an outage.
+
+    python benchmarks/kb_scale.py endpoint     distinct keys a second, joined over loopback with an Oxigraph server
+    python benchmarks/kb_scale.py growth       event throughput while the knowledge base grows from 10 k to 10 M triples
+    python benchmarks/kb_scale.py outage       an endpoint that is down for 20 s and back, under `wait`
+
+Each prints its own figures; nothing is downloaded, everything is made up here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import spaseq
+from kb.base import KnowledgeBases
+from kb.prepared_file import build
+from kb.source import Source
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from sparql_gpm.pattern import BGP, Triple, Variable
+from sparql_gpm.terms import IRI
+
+DB = "http://kb.example/db"
+XSD_TIME = "http://www.w3.org/2001/XMLSchema#dateTime"
+PROV_TIME = "http://www.w3.org/ns/prov#generatedAtTime"
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+EVENTS = 200_000
+MEASURED_RUNS = 3
+
+
+def main() -> None:
+    """Run the measurement that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["endpoint", "growth", "outage"])
+    parser.add_argument("--triples-max", type=int, default=SIZES[-1])
+    parser.add_argument("--seconds", type=float, default=20.0, help="of the outage")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        match arguments.what:
+            case "endpoint":
+                measure_endpoint()
+            case "growth":
+                measure_growth(Path(folder), arguments.triples_max)
+            case "outage":
+                measure_outage(Path(folder), arguments.seconds)
+
+
+def measure_endpoint(keys: int = 200_000) -> None:
+    """Distinct keys a second for several shapes of requests; the cache knows none of them."""
+    lines = "".join(f"<http://x/s{n}> <http://x/in> <http://x/room{n % 997}> .\n" for n in range(keys))
+    pattern = BGP((Triple(Variable("s"), IRI("http://x/in"), Variable("room")),))
+    with oxigraph(lines) as (url, _):
+        for batch_keys, in_flight in ((100, 1), (100, 4), (500, 4), (1000, 4)):
+            dictionary = Dictionary()
+            source = Source(url, batch_keys=batch_keys, in_flight=in_flight, whole_rows_max=0)
+            kbs = KnowledgeBases.load({DB: source}, dictionary, Evaluator(dictionary))
+            ids = np.array([dictionary.intern(IRI(f"http://x/s{n}")) for n in range(keys)], dtype=np.int64)
+            begin = time.perf_counter()
+            found = sum(len(kbs.ask(DB, pattern, {"s": part})) for part in np.array_split(ids, keys // 10_000))
+            seconds = time.perf_counter() - begin
+            kbs.close()
+            assert found == keys, found
+            print(f"{batch_keys:5} keys a request, {in_flight} in flight: {keys / seconds:8,.0f} distinct keys/s")
+
+
+def measure_growth(folder: Path, triples_max: int) -> None:
+    """Events a second against a knowledge base of each size, from an RDF file and from a prepared one."""
+    write_events(folder / "events.nq", EVENTS)
+    for size in (size for size in SIZES if size <= triples_max):
+        begin = time.perf_counter()
+        write_knowledge(folder / "kb.nt", size)
+        written = time.perf_counter()
+        build([str(folder / "kb.nt")], folder / "kb.kb")
+        built = time.perf_counter()
+        print(f"{size:10,} triples: written in {written - begin:.1f} s, prepared in {built - written:.1f} s")
+        for name in ("kb.kb", "kb.nt"):
+            command = [sys.executable, __file__, "growth-run", str(folder), name]
+            subprocess.run(command, check=True)
+
+
+def growth_run(folder: Path, name: str) -> None:
+    """One form of one size, in a process of its own so that its memory is its own."""
+    best, opened = 0.0, 0.0
+    for _ in range(MEASURED_RUNS):
+        begin = time.perf_counter()
+        options = spaseq.RunOptions(batch_events=10_000)
+        job = spaseq.Job([query()], {"S": str(folder / "events.nq")}, {DB: str(folder / name)}, options)
+        ready = time.perf_counter()
+        rows = sum(len(found) for found in job.rows())
+        seconds = time.perf_counter() - ready
+        job.close()
+        assert rows == EVENTS // 2, rows
+        if EVENTS / seconds > best:
+            best, opened = EVENTS / seconds, ready - begin
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{'':12}{name}: ready in {opened:6.2f} s, {best:9,.0f} events/s, {memory:7,.0f} MB", flush=True)
+
+
+def measure_outage(folder: Path, seconds: float) -> None:
+    """The rows with an endpoint that goes away in the middle of the run, and without."""
+    write_events(folder / "events.nq", 40_000)
+    lines = "".join(f"<http://x/s{n}> <http://x/in> <http://x/room{n % 997}> .\n" for n in range(0, 40_000, 2))
+
+    def rows(url: str, interrupt: subprocess.Popen[bytes] | None) -> tuple[list[str], float]:
+        source = Source(url, whole_rows_max=0, timeout_s=2.0)
+        job = spaseq.Job(
+            [query()], {"S": str(folder / "events.nq")}, {DB: source}, spaseq.RunOptions(batch_events=5000)
+        )
+        begin, found = time.perf_counter(), []
+        for batch in job.rows():
+            found += [repr(row) for row in batch]
+            if interrupt is not None and found:
+                interrupt.terminate()
+                interrupt.wait()
+                stack.enter_context(later(lines, url, seconds))
+                interrupt = None
+        job.close()
+        return sorted(found), time.perf_counter() - begin
+
+    with contextlib.ExitStack() as stack:
+        url, server = stack.enter_context(oxigraph(lines))
+        undisturbed, quick = rows(url, None)
+        disturbed, slow = rows(url, server)
+    print(f"{len(undisturbed):,} rows in {quick:.1f} s undisturbed; {slow:.1f} s with {seconds:.0f} s of outage")
+    print("the rows are equal" if disturbed == undisturbed else "THE ROWS DIFFER")
+
+
+@contextlib.contextmanager
+def later(lines: str, url: str, seconds: float) -> Iterator[None]:
+    """A server at the URL that comes up after some seconds."""
+    import threading
+
+    port = int(url.split(":")[2].split("/")[0])
+    stack = contextlib.ExitStack()
+    timer = threading.Timer(seconds, lambda: stack.enter_context(oxigraph(lines, port)))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()
+        stack.close()
+
+
+def query() -> spaseq.Query:
+    """Every event is joined with the knowledge base; every second one is known there."""
+    return spaseq.parse(
+        f"PREFIX : <http://x/> SELECT ?s ?room WITHIN 1 MINUTE FROM STREAM S <http://x/stream> "
+        f"WHERE {{ SEQ(A) DEFINE GPM A ON S {{ ?s :reads ?v . GRAPH <{DB}> {{ ?s :in ?room }} }} }}"
+    )
+
+
+def write_events(path: Path, count: int) -> None:
+    """Events about as many sensors as there are in the smallest knowledge base, over and over."""
+    with path.open("w") as file:
+        for n in range(count):
+            when = f"2026-01-01T{n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02}Z"
+            file.write(f'<urn:e{n}> <{PROV_TIME}> "{when}"^^<{XSD_TIME}> .\n')
+            file.write(f'<http://x/s{n}> <http://x/reads> "{n % 50}" <urn:e{n}> .\n')
+
+
+def write_knowledge(path: Path, triples: int) -> None:
+    """Half of the triples are of the predicate that the query asks for."""
+    sensors = triples // 2
+    stride = max(1, EVENTS // sensors)
+    with path.open("w") as file:
+        for n in range(sensors):
+            file.write(f"<http://x/s{2 * n * stride}> <http://x/in> <http://x/room{n % 997}> .\n")
+            file.write(f'<http://x/s{2 * n * stride}> <http://x/serial> "{n * 7919 % 1_000_003}" .\n')
+
+
+@contextlib.contextmanager
+def oxigraph(lines: str, port: int | None = None) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The URL of an Oxigraph server with these triples, and its process."""
+    if port is None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+    script = shutil.which("oxigraph", path=str(Path(sys.executable).parent)) or "oxigraph"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([script, "serve", "--bind", f"127.0.0.1:{port}"], **quiet)
+    try:
+        for _ in range(200):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.05)
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("POST", "/store?default", lines.encode(), {"Content-Type": "application/n-triples"})
+        assert connection.getresponse().status < 300
+        connection.close()
+        yield f"http://127.0.0.1:{port}/query", process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["growth-run"]:
+        growth_run(Path(sys.argv[2]), sys.argv[3])
+    else:
+        main()

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata import cea_enumeration, cea_update
+from automata import cea_arrays, cea_enumeration
 from automata.applicability import key_of
+from automata.cea_arrays import CELL, LETTER, ROOTS, Letters, Roots, Rules
 from automata.cea_enumeration import enumerate_roots, new_found, new_work
-from automata.cea_update import CELL, LETTER, ROOTS, Letters, Roots, Rules, advance
+from automata.cea_update import advance
 from automata.configurations import Configurations
 from automata.determinize import Determinised
 from automata.expression import Contiguity
@@ -149,28 +150,28 @@ class CeaCore:
     def _work_off(self, letters: Letters, limit: int) -> Iterator[ComplexEvents]:
         progress = np.zeros(4, dtype=np.int64)
         letters = Letters(*(np.ascontiguousarray(column) for column in letters))
-        status = cea_update.ROOTS_FULL
-        while status != cea_update.DONE:
+        status = cea_arrays.ROOTS_FULL
+        while status != cea_arrays.DONE:
             self._keys.fit(len(self._determinised.moves.alive))
             keys, moves = self._keys, self._determinised.moves
             status = advance(
                 letters, keys.tables, keys.substreams, moves, keys.scratch, self._arena, self._roots, self._rules,
                 progress,
             )  # fmt: skip
-            if status in (cea_update.ROOTS_FULL, cea_update.DONE):
+            if status in (cea_arrays.ROOTS_FULL, cea_arrays.DONE):
                 yield from self._enumerate(letters, int(progress[ROOTS]), limit)
                 progress[ROOTS] = 0
             self._provide(status, progress)
 
     def _provide(self, status: int, progress: Ids) -> None:
         """What the kernel asked for."""
-        if status == cea_update.MOVE_UNKNOWN:
+        if status == cea_arrays.MOVE_UNKNOWN:
             self._determinised.determine(int(progress[CELL]), int(progress[LETTER]))
-        elif status == cea_update.ARENA_FULL:
+        elif status == cea_arrays.ARENA_FULL:
             self._arena = grown(self._arena)
-        elif status == cea_update.TABLE_FULL:
+        elif status == cea_arrays.TABLE_FULL:
             self._keys.make_room()
-        elif status == cea_update.ROOTS_FULL and len(self._roots.nodes) < len(self._keys.scratch.cells):
+        elif status == cea_arrays.ROOTS_FULL and len(self._roots.nodes) < len(self._keys.scratch.cells):
             self._roots = Roots(*(np.zeros(2 * len(column), dtype=np.int64) for column in self._roots))
 
     def _enumerate(self, letters: Letters, count: int, limit: int) -> Iterator[ComplexEvents]:

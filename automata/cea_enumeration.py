@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automata.jit import kernel
+from automata.jit import lean_kernel, lean_part
 from automata.program import Ids
-from automata.tecs import BOTTOM, LABEL, LEFT, RIGHT, Arena, row_of, top_of
+from automata.tecs import BOTTOM, LABEL, LEFT, RIGHT, Arena, part, top_of
 
 DONE, OUTPUT_FULL, WORK_FULL = range(3)
 """Why the kernel comes back."""
@@ -41,7 +41,7 @@ def new_work(depth: int) -> Work:
     return Work(np.empty((4 * depth, 2), dtype=np.int64), np.empty(depth, dtype=np.int64))
 
 
-@kernel
+@lean_kernel
 def enumerate_roots(arena: Arena, nodes: Ids, lows: Ids, limit: int, work: Work, found: Found, progress: Ids) -> int:
     """Writes what is under nodes[progress[NEXT]:] with a start of at least `lows`, root after root.
 
@@ -61,26 +61,26 @@ def enumerate_roots(arena: Arena, nodes: Ids, lows: Ids, limit: int, work: Work,
     return DONE
 
 
-@kernel
+@lean_part
 def _enumerate(
     arena: Arena, node: int, low: int, root: int, limit: int, work: Work, found: Found, progress: Ids
 ) -> int:
     waiting, depth, left = 0, 0, limit
     while left > 0:
-        row = row_of(arena, node)
-        if row[RIGHT] >= 0:
-            if top_of(arena, row[RIGHT]) >= low:
+        right = part(arena, node, RIGHT)
+        if right >= 0:
+            if top_of(arena, right) >= low:
                 if waiting == len(work.stack):
                     return WORK_FULL
-                work.stack[waiting, 0], work.stack[waiting, 1] = row[RIGHT], depth
+                work.stack[waiting, 0], work.stack[waiting, 1] = right, depth
                 waiting += 1
-            node = row[LEFT]
-        elif row[RIGHT] != BOTTOM:
+            node = part(arena, node, LEFT)
+        elif right != BOTTOM:
             if depth == len(work.path):
                 return WORK_FULL
-            work.path[depth] = row[LABEL]
+            work.path[depth] = part(arena, node, LABEL)
             depth += 1
-            node = row[LEFT]
+            node = part(arena, node, LEFT)
         else:
             if not _write(work.path, depth, root, found, progress):
                 return OUTPUT_FULL
@@ -92,7 +92,7 @@ def _enumerate(
     return DONE
 
 
-@kernel
+@lean_part
 def _write(path: Ids, depth: int, root: int, found: Found, progress: Ids) -> bool:
     """One complex event; False if there is no room."""
     number, at = progress[FOUND], progress[WRITTEN]

@@ -7,103 +7,38 @@ hence with falling tops.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from automata.jit import kernel
+from automata.cea_arrays import (
+    ARENA_FULL,
+    CELL,
+    DONE,
+    FREED,
+    GAP,
+    LETTER,
+    MOVE_UNKNOWN,
+    NEXT,
+    NOWHERE,
+    QUIET,
+    ROOTS,
+    ROOTS_FULL,
+    START,
+    TABLE_FULL,
+    TAKEN,
+    UNKNOWN,
+    USED,
+    Letters,
+    Moves,
+    Roots,
+    Rules,
+    Scratch,
+    Substreams,
+    Tables,
+)
+from automata.jit import lean_kernel, lean_part
 from automata.program import Ids
 from automata.tecs import HEAD, TAIL, Arena, extend, insert, merge, new_bottom, top_of
 
-START = 0
-"""The initial cell: never entered, active always."""
-GAP = 0
-"""The letter of events that have no solution under a key."""
-UNKNOWN, NOWHERE = -2, -1
-"""A move that is not determined yet; a skip that no run survives."""
-DONE, QUIET, MOVE_UNKNOWN, ARENA_FULL, TABLE_FULL, ROOTS_FULL = range(6)
-"""Why the kernel comes back."""
-NEXT, ROOTS, CELL, LETTER = range(4)
-"""Places in `progress`: the next letter; roots found; the move that is not known."""
 
-
-class Letters(NamedTuple):
-    """slots: table of the key; letters; entries: number of the first (event, key, symbol); starts: the moment of the
-    event; lows: the earliest start in its window; places: position in the merged order."""
-
-    slots: Ids
-    letters: Ids
-    entries: Ids
-    starts: Ids
-    lows: Ids
-    places: Ids
-
-
-class Tables(NamedTuple):
-    """One row per key. counts: active cells; cells[s, c]; sizes and nodes[s, c, l]: their union-lists; touched: place
-    of the last letter; ranks: of it in the substream; substreams: the key's own."""
-
-    counts: Ids
-    cells: Ids
-    sizes: Ids
-    nodes: Ids
-    touched: Ids
-    ranks: Ids
-    substreams: Ids
-
-
-class Substreams(NamedTuple):
-    """One row per partition: rank and place of its last event, place of the last event that consumed."""
-
-    ranks: Ids
-    places: Ids
-    consumed: Ids
-
-
-class Moves(NamedTuple):
-    """The determinised automaton as far as it is known.
-
-    skip[cell, letter]      cell without marking
-    first[cell, letter]     where its marking moves begin: (label, target) up to a label of -1; a label counts the
-                            symbols of the letter
-    quiet[cell, letter]     no marking move, and skipping changes nothing
-    accepting, alive        of each cell: it holds complete events; it has steps to wait for
-    """
-
-    skip: Ids
-    first: Ids
-    quiet: Ids
-    labels: Ids
-    targets: Ids
-    accepting: Ids
-    alive: Ids
-
-
-class Scratch(NamedTuple):
-    """The table that an event makes (T' of C), with `used`: how many cells, and `where`: cell → its place."""
-
-    used: Ids
-    cells: Ids
-    sizes: Ids
-    nodes: Ids
-    where: Ids
-
-
-class Roots(NamedTuple):
-    """What became complete: which letter did it, and the tECS node that holds it."""
-
-    letters: Ids
-    nodes: Ids
-
-
-class Rules(NamedTuple):
-    """symbols: how many; gaps: events without a letter count; partitioned: ranks are those of substreams; consume."""
-
-    symbols: int
-    gaps: bool
-    partitioned: bool
-    consume: bool
-
-
-@kernel
+@lean_kernel
 def advance(
     letters: Letters,
     tables: Tables,
@@ -125,7 +60,7 @@ def advance(
     return DONE
 
 
-@kernel
+@lean_part
 def _event(
     letters: Letters,
     event: int,
@@ -161,12 +96,12 @@ def _event(
         return status
     tables.ranks[slot] = rank
     tables.touched[slot] = place
-    if status == DONE and _report(tables, slot, event, moves, arena, roots, progress) and rules.consume:
+    if status == DONE and _report(tables, slot, event, moves, scratch, arena, roots, progress) and rules.consume:
         substreams.consumed[part] = place
     return DONE
 
 
-@kernel
+@lean_part
 def _step(
     tables: Tables,
     slot: int,
@@ -181,143 +116,156 @@ def _step(
     progress: Ids,
 ) -> int:
     """ExecTrans of C for START (unless the letter is a gap: entry < 0) and then for every active cell."""
-    status = _outlook(tables, slot, letter, entry >= 0, moves, progress)
+    status = _outlook(tables, slot, letter, entry >= 0, moves, arena, rules, progress)
     if status != DONE:
         return status
-    count = tables.counts[slot]
-    needed = 4 * (count + 2) * (rules.symbols + 2) * (len(scratch.nodes[0]) + 4)
-    if len(arena.nodes) - (arena.marks[HEAD] - arena.marks[TAIL]) < needed:
-        return ARENA_FULL
-    saved = arena.marks[HEAD]
-    scratch.used[0] = 0
-    fits = True
-    if entry >= 0 and moves.labels[moves.first[START, letter]] >= 0:
-        fits = _mark(scratch, moves, moves.first[START, letter], new_bottom(arena, start), entry, arena)
-    for index in range(count):
-        size = _in_window(tables.nodes[slot, index], tables.sizes[slot, index], low, arena)
-        if size > 0 and fits:
-            cell, nodes = tables.cells[slot, index], tables.nodes[slot, index]
-            fits = _move(scratch, moves, cell, letter, nodes, size, entry, arena)
-    if not fits:
-        arena.marks[HEAD] = saved
-        return TABLE_FULL
-    tables.counts[slot] = scratch.used[0]
-    for index in range(scratch.used[0]):
+    scratch.used[USED] = scratch.used[TAKEN] = scratch.used[FREED] = 0
+    if entry >= 0 and moves.effort[START, letter] > 0:
+        _mark(scratch, moves, tables, slot, moves.first[START, letter], new_bottom(arena, start), entry, arena)
+    for index in range(tables.counts[slot]):
+        _move(scratch, moves, tables, slot, index, letter, low, entry, arena)
+    used, freed = scratch.used[USED], scratch.used[FREED]
+    for index in range(used):
         tables.cells[slot, index] = scratch.cells[index]
-        tables.sizes[slot, index] = scratch.sizes[index]
-        for at in range(scratch.sizes[index]):
-            tables.nodes[slot, index, at] = scratch.nodes[index, at]
+        tables.places[slot, index] = scratch.places[index]
+    for index in range(freed):
+        tables.places[slot, used + index] = scratch.freed[index]
+    tables.counts[slot] = used
     return DONE
 
 
-@kernel
-def _outlook(tables: Tables, slot: int, letter: int, opens: bool, moves: Moves, progress: Ids) -> int:
-    """Whether all moves are known, and whether any changes anything."""
-    quiet = True
-    for index in range(-1 if opens else 0, tables.counts[slot]):
+@lean_part
+def _outlook(
+    tables: Tables, slot: int, letter: int, opens: bool, moves: Moves, arena: Arena, rules: Rules, progress: Ids
+) -> int:
+    """Whether anything changes, all moves are known, and there is room for what the event may make."""
+    effort, longest, count = 0, 1, tables.counts[slot]
+    for index in range(-1 if opens else 0, count):
         cell = START if index < 0 else tables.cells[slot, index]
         if moves.first[cell, letter] == UNKNOWN:
             progress[CELL], progress[LETTER] = cell, letter
             return MOVE_UNKNOWN
-        quiet = quiet and moves.quiet[cell, letter] != 0
-    return QUIET if quiet else DONE
+        effort += moves.effort[cell, letter]
+    if effort == 0:
+        return QUIET
+    for index in range(count):
+        longest = max(longest, tables.sizes[slot, tables.places[slot, index]])
+    if count + effort > tables.cells.shape[1] or longest + effort > tables.lists.shape[1]:
+        return TABLE_FULL
+    # each may merge a union-list, extend it, and be put into another by three unions; then accepting ones are merged
+    needed = (effort + 1) * (2 * (longest + effort) + 4)
+    if len(arena.nodes) - (arena.marks[HEAD] - arena.marks[TAIL]) < needed + count * (longest + effort):
+        return ARENA_FULL
+    return DONE
 
 
-@kernel
-def _in_window(nodes: Ids, size: int, low: int, arena: Arena) -> int:
-    """How many nodes of the union-list hold anything of the window."""
-    while size > 0 and top_of(arena, nodes[size - 1]) < low:
-        size -= 1
-    return size
-
-
-@kernel
+@lean_part
 def _move(
-    scratch: Scratch, moves: Moves, cell: int, letter: int, nodes: Ids, size: int, entry: int, arena: Arena
-) -> bool:
-    """ExecTrans of C for one active cell; False if the table is too small."""
-    target, at = moves.skip[cell, letter], moves.first[cell, letter]
-    marks = moves.labels[at] >= 0
-    found = _find(scratch, target)
-    node = merge(arena, nodes, size) if marks or found >= 0 else NOWHERE
-    if marks and not _mark(scratch, moves, at, node, entry, arena):
-        return False
-    if target == NOWHERE:
-        return True
-    found = _find(scratch, target)
-    if found >= 0:
+    scratch: Scratch,
+    moves: Moves,
+    tables: Tables,
+    slot: int,
+    index: int,
+    letter: int,
+    low: int,
+    entry: int,
+    arena: Arena,
+) -> None:
+    """ExecTrans of C for one active cell; a union-list that is only passed on stays where it is."""
+    cell, place = tables.cells[slot, index], tables.places[slot, index]
+    target, row = moves.skip[cell, letter], slot * tables.cells.shape[1] + place
+    if moves.effort[cell, letter] == 0 and _find(scratch, cell) < 0:
+        _add(scratch, cell, place)
+        return
+    size = tables.sizes[slot, place]
+    while size > 0 and top_of(arena, tables.lists[row, size - 1]) < low:
+        size -= 1
+    tables.sizes[slot, place] = size
+    node, found = NOWHERE, -1
+    if size > 0 and moves.labels[moves.first[cell, letter]] >= 0:
+        node = merge(arena, tables.lists, row, size)
+        _mark(scratch, moves, tables, slot, moves.first[cell, letter], node, entry, arena)
+    if size > 0 and target != NOWHERE:
+        found = _find(scratch, target)
+        if found < 0:
+            _add(scratch, target, place)
+            return
         if node == NOWHERE:
-            node = merge(arena, nodes, size)
-        return _put(scratch, found, node, arena)
-    found = _new(scratch, target)
-    if found < 0:
-        return False
-    scratch.nodes[found, :size], scratch.sizes[found] = nodes[:size], size
-    return True
+            node = merge(arena, tables.lists, row, size)
+        _put(scratch, tables, slot, found, node, arena)
+    scratch.freed[scratch.used[FREED]] = place
+    scratch.used[FREED] += 1
 
 
-@kernel
-def _mark(scratch: Scratch, moves: Moves, at: int, node: int, entry: int, arena: Arena) -> bool:
+@lean_part
+def _mark(
+    scratch: Scratch, moves: Moves, tables: Tables, slot: int, at: int, node: int, entry: int, arena: Arena
+) -> None:
     """The marking moves of a cell: everything under `node`, with the event's entry added, goes to the target."""
     while moves.labels[at] >= 0:
         made = extend(arena, node, entry + moves.labels[at])
         found = _find(scratch, moves.targets[at])
-        if found < 0:
-            found = _new(scratch, moves.targets[at])
-            if found < 0:
-                return False
-            scratch.nodes[found, 0], scratch.sizes[found] = made, 1
-        elif not _put(scratch, found, made, arena):
-            return False
+        if found >= 0:
+            _put(scratch, tables, slot, found, made, arena)
+        else:
+            place = tables.places[slot, tables.counts[slot] + scratch.used[TAKEN]]
+            scratch.used[TAKEN] += 1
+            tables.lists[slot * tables.cells.shape[1] + place, 0] = made
+            tables.sizes[slot, place] = 1
+            _add(scratch, moves.targets[at], place)
         at += 1
-    return True
 
 
-@kernel
+@lean_part
 def _find(scratch: Scratch, cell: int) -> int:
-    """The place of a cell in the new table, or -1."""
-    if cell == NOWHERE:
-        return -1
-    at = scratch.where[cell]
-    return int(at) if at < scratch.used[0] and scratch.cells[at] == cell else -1
+    """The index of a cell in the new table, or -1."""
+    at = scratch.at[cell]
+    return int(at) if at < scratch.used[USED] and scratch.cells[at] == cell else -1
 
 
-@kernel
-def _put(scratch: Scratch, at: int, node: int, arena: Arena) -> bool:
-    if scratch.sizes[at] == len(scratch.nodes[at]):
-        return False
-    scratch.sizes[at] = insert(arena, scratch.nodes[at], scratch.sizes[at], node)
-    return True
+@lean_part
+def _add(scratch: Scratch, cell: int, place: int) -> None:
+    """A cell that the new table does not have."""
+    at = scratch.used[USED]
+    scratch.at[cell], scratch.cells[at], scratch.places[at] = at, cell, place
+    scratch.used[USED] = at + 1
 
 
-@kernel
-def _new(scratch: Scratch, cell: int) -> int:
-    """A place for a cell that the new table does not have; -1 if the table is too small."""
-    at = scratch.used[0]
-    if at == len(scratch.cells):
-        return -1
-    scratch.used[0] = at + 1
-    scratch.where[cell] = at
-    scratch.cells[at] = cell
-    return int(at)
+@lean_part
+def _put(scratch: Scratch, tables: Tables, slot: int, at: int, node: int, arena: Arena) -> None:
+    """More for a cell that the new table has."""
+    place = scratch.places[at]
+    row = slot * tables.cells.shape[1] + place
+    tables.sizes[slot, place] = insert(arena, tables.lists, row, tables.sizes[slot, place], node)
 
 
-@kernel
-def _report(tables: Tables, slot: int, event: int, moves: Moves, arena: Arena, roots: Roots, progress: Ids) -> bool:
+@lean_part
+def _report(
+    tables: Tables,
+    slot: int,
+    event: int,
+    moves: Moves,
+    scratch: Scratch,
+    arena: Arena,
+    roots: Roots,
+    progress: Ids,
+) -> bool:
     """Roots of the accepting cells; a cell that waits for nothing is no longer active. Whether there was any."""
-    kept, found = 0, False
-    for index in range(tables.counts[slot]):
-        cell, size = tables.cells[slot, index], tables.sizes[slot, index]
+    kept, freed, first = 0, 0, slot * tables.cells.shape[1]
+    count, before = tables.counts[slot], progress[ROOTS]
+    for index in range(count):
+        cell, place = tables.cells[slot, index], tables.places[slot, index]
         if moves.accepting[cell]:
-            number = progress[ROOTS]
-            roots.letters[number] = event
-            roots.nodes[number] = merge(arena, tables.nodes[slot, index], size)
-            progress[ROOTS] = number + 1
-            found = True
+            roots.letters[progress[ROOTS]] = event
+            roots.nodes[progress[ROOTS]] = merge(arena, tables.lists, first + place, tables.sizes[slot, place])
+            progress[ROOTS] += 1
         if moves.alive[cell]:
-            if kept < index:
-                tables.cells[slot, kept], tables.sizes[slot, kept] = cell, size
-                tables.nodes[slot, kept, :size] = tables.nodes[slot, index, :size]
+            tables.cells[slot, kept], tables.places[slot, kept] = cell, place
             kept += 1
+        else:
+            scratch.freed[freed] = place
+            freed += 1
+    for index in range(freed):
+        tables.places[slot, kept + index] = scratch.freed[index]
     tables.counts[slot] = kept
-    return found
+    return bool(progress[ROOTS] > before)

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from automata.cea_update import NOWHERE, START, UNKNOWN, Moves
+from automata.cea_arrays import NOWHERE, START, UNKNOWN, Moves
 from automata.configurations import FINAL
 from automata.program import Ids
 from automata.strategies import Strategy
@@ -54,7 +54,8 @@ class Determinised:
         first = self._write(pairs)
         moves = self.moves
         moves.skip[cell, letter], moves.first[cell, letter] = skip, first
-        moves.quiet[cell, letter] = not pairs and (cell == START or skip == cell)
+        still = cell == START or skip == cell
+        moves.effort[cell, letter] = 0 if still and not pairs else 1 + len(pairs)
 
     def crowded(self) -> bool:
         """Whether so much is remembered that what no run needs should go."""
@@ -100,7 +101,7 @@ class Determinised:
     def _widen(self, cells: int, letters: int) -> None:
         old, new = self.moves, _blank(cells, letters)
         rows, columns = old.first.shape
-        for name in ("skip", "first", "quiet"):
+        for name in ("skip", "first", "effort"):
             getattr(new, name)[:rows, :columns] = getattr(old, name)
         new.accepting[:rows], new.alive[:rows] = old.accepting, old.alive
         self.moves = new._replace(labels=old.labels, targets=old.targets)

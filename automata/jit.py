@@ -21,9 +21,26 @@ ASSERTING = bool(vars(config)["DISABLE_JIT"])
 
 def kernel(function: Function) -> Function:
     """The function compiled on its first call; kept on disk where a folder can be written, else in memory only."""
+    return _compiled(function)
+
+
+def lean_kernel(function: Function) -> Function:
+    """A kernel that makes no array, nor part of one: it counts no references."""
+    return _compiled(function, _nrt=False)
+
+
+def lean_part(function: Function) -> Function:
+    """A function that lean kernels call for each event: it becomes part of each of them.
+
+    Else every call hands over each array as seven words, which took four times as long as the work itself.
+    """
+    return _compiled(function, _nrt=False, forceinline=True)
+
+
+def _compiled(function: Function, **options: Any) -> Function:
     compiler: Any = numba.njit
     try:
-        compiled: Function = compiler(cache=True)(function)
+        compiled: Function = compiler(cache=True, **options)(function)
     except RuntimeError:  # numba's word for "no place for the cache"
-        compiled = compiler(function)
+        compiled = compiler(**options)(function)
     return compiled

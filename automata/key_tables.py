@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from automata.cea_update import Scratch, Substreams, Tables
+from automata.cea_arrays import Scratch, Substreams, Tables
 from automata.program import Ids
 from automata.tecs import NEVER
 
 Key = tuple[int, ...]
-_SLOTS_FIRST, _CELLS_FIRST, _NODES_FIRST = 4, 4, 2
+_SLOTS_FIRST, _CELLS_FIRST, _NODES_FIRST = 4, 8, 8
 
 
 class KeyTables:
@@ -26,7 +26,7 @@ class KeyTables:
         self._moments = np.full(_SLOTS_FIRST, NEVER, dtype=np.int64)
         self.tables = _tables(_SLOTS_FIRST, _CELLS_FIRST, _NODES_FIRST)
         self.substreams = _substreams(_SLOTS_FIRST)
-        self.scratch = _scratch(_CELLS_FIRST, _NODES_FIRST, 1)
+        self.scratch = _scratch(_CELLS_FIRST, 1)
 
     def slots(self, keys: Sequence[Key], low: int) -> Ids:
         """The slots of the keys; where room is short, keys without an event since `low` lose theirs."""
@@ -56,13 +56,14 @@ class KeyTables:
 
     def make_room(self) -> None:
         """Twice the cells and union-lists half again as long: an event did not fit."""
-        slots, cells, nodes = self.tables.nodes.shape
+        slots, cells = self.tables.cells.shape
+        nodes = self.tables.lists.shape[1]
         self._resize(slots, 2 * cells, nodes + max(nodes // 2, 1))
 
     def fit(self, cells: int) -> None:
         """So many cells have numbers now."""
-        if len(self.scratch.where) < cells:
-            self.scratch = self.scratch._replace(where=np.zeros(2 * cells, dtype=np.int64))
+        if len(self.scratch.at) < cells:
+            self.scratch = self.scratch._replace(at=np.zeros(2 * cells, dtype=np.int64))
 
     def cells(self) -> Ids:
         """Every cell that some run is in."""
@@ -90,8 +91,8 @@ class KeyTables:
             self._free_parts.append(self._parts.pop(key))
 
     def _grow(self) -> None:
-        slots, cells, nodes = self.tables.nodes.shape
-        self._resize(2 * slots, cells, nodes)
+        slots, cells = self.tables.cells.shape
+        self._resize(2 * slots, cells, self.tables.lists.shape[1])
         self._free += range(slots, 2 * slots)
         self._free_parts += range(slots, 2 * slots)
         self._moments = np.concatenate((self._moments, np.full(slots, NEVER, dtype=np.int64)))
@@ -102,19 +103,23 @@ class KeyTables:
     def _resize(self, slots: int, cells: int, nodes: int) -> None:
         old, self.tables = self.tables, _tables(slots, cells, nodes)
         for before, after in zip(old, self.tables, strict=True):
-            after[tuple(slice(size) for size in before.shape)] = before
-        self.scratch = _scratch(cells, nodes, len(self.scratch.where))
+            if before is not old.lists:
+                after[tuple(slice(size) for size in before.shape)] = before
+        shape = (*old.cells.shape, old.lists.shape[1])
+        self.tables.lists.reshape(slots, cells, nodes)[: shape[0], : shape[1], : shape[2]] = old.lists.reshape(shape)
+        self.scratch = _scratch(cells, len(self.scratch.at))
 
 
 def _tables(slots: int, cells: int, nodes: int) -> Tables:
-    shapes = ((slots,), (slots, cells), (slots, cells), (slots, cells, nodes), (slots,), (slots,), (slots,))
-    return Tables(*(np.zeros(shape, dtype=np.int64) for shape in shapes))
+    shapes = ((slots,), *3 * ((slots, cells),), (slots * cells, nodes), *3 * ((slots,),))
+    tables = Tables(*(np.zeros(shape, dtype=np.int64) for shape in shapes))
+    tables.places[:] = np.arange(cells)
+    return tables
 
 
 def _substreams(parts: int) -> Substreams:
     return Substreams(*(np.full(parts, value, dtype=np.int64) for value in (0, -1, -1)))
 
 
-def _scratch(cells: int, nodes: int, known: int) -> Scratch:
-    shapes = ((1,), (cells,), (cells,), (cells, nodes), (known,))
-    return Scratch(*(np.zeros(shape, dtype=np.int64) for shape in shapes))
+def _scratch(cells: int, known: int) -> Scratch:
+    return Scratch(*(np.zeros(size, dtype=np.int64) for size in (3, cells, cells, known, cells)))

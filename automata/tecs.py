@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automata.jit import ASSERTING, kernel
+from automata.jit import ASSERTING, lean_part
 from automata.program import Ids
 
 LEFT, RIGHT, LABEL, TOP = range(4)
@@ -50,64 +50,65 @@ def grown(arena: Arena) -> Arena:
     return larger
 
 
-@kernel
-def row_of(arena: Arena, node: int) -> Ids:
-    """The row of a node."""
-    row: Ids = arena.nodes[node & (len(arena.nodes) - 1)]
-    return row
+@lean_part
+def part(arena: Arena, node: int, column: int) -> int:
+    """One column of a node's row."""
+    return int(arena.nodes[node & (len(arena.nodes) - 1), column])
 
 
-@kernel
+@lean_part
 def top_of(arena: Arena, node: int) -> int:
     """The latest start under a node; NEVER if the node is out of every window."""
     if node < arena.marks[TAIL]:
         return NEVER
-    return int(row_of(arena, node)[TOP])
+    return part(arena, node, TOP)
 
 
-@kernel
+@lean_part
 def _allocate(arena: Arena, left: int, right: int, label: int, top: int) -> int:
     node = arena.marks[HEAD]
     if ASSERTING:
         assert node - arena.marks[TAIL] < len(arena.nodes), "the arena is full"
-    row = row_of(arena, node)
-    row[LEFT], row[RIGHT], row[LABEL], row[TOP] = left, right, label, top
+    row = node & (len(arena.nodes) - 1)
+    arena.nodes[row, LEFT] = left
+    arena.nodes[row, RIGHT] = right
+    arena.nodes[row, LABEL] = label
+    arena.nodes[row, TOP] = top
     arena.marks[HEAD] = node + 1
     if ASSERTING:
         _check_union(arena, node)
     return int(node)
 
 
-@kernel
+@lean_part
 def new_bottom(arena: Arena, start: int) -> int:
     """A node for the open complex event that starts at `start` and has no event yet."""
     return _allocate(arena, -1, BOTTOM, -1, start)
 
 
-@kernel
+@lean_part
 def extend(arena: Arena, node: int, label: int) -> int:
     """A node for everything under `node`, with `label` added."""
     return _allocate(arena, node, OUTPUT, label, top_of(arena, node))
 
 
-@kernel
+@lean_part
 def _joined(arena: Arena, left: int, right: int) -> int:
     return _allocate(arena, left, right, -1, top_of(arena, left))
 
 
-@kernel
+@lean_part
 def union(arena: Arena, one: int, other: int) -> int:
     """A safe node for both, which are safe and have one top (C Figure 5, a-d)."""
     if ASSERTING:
         assert top_of(arena, one) == top_of(arena, other)
         assert is_safe(arena, one) and is_safe(arena, other)
-    first, second = row_of(arena, one), row_of(arena, other)
-    if first[RIGHT] < 0:
+    more, less = part(arena, one, RIGHT), part(arena, other, RIGHT)
+    if more < 0:
         return _joined(arena, one, other)
-    if second[RIGHT] < 0:
+    if less < 0:
         return _joined(arena, other, one)
-    left, middle = first[LEFT], second[LEFT]
-    more, less = first[RIGHT], second[RIGHT]
+    left, middle = part(arena, one, LEFT), part(arena, other, LEFT)
     if top_of(arena, more) < top_of(arena, less):
         more, less = less, more
     if top_of(arena, less) != NEVER:
@@ -122,33 +123,33 @@ def union(arena: Arena, one: int, other: int) -> int:
 # --- union-lists ----------------------------------------------------------------------------------
 
 
-@kernel
-def insert(arena: Arena, nodes: Ids, size: int, node: int) -> int:
-    """Puts a safe node into the union-list nodes[:size], whose first node is the latest; returns the new size.
+@lean_part
+def insert(arena: Arena, lists: Ids, row: int, size: int, node: int) -> int:
+    """Puts a safe node into the union-list lists[row, :size]; returns the new size.
 
     A union-list: a node that is no union, then safe nodes whose tops fall strictly; none is later than the first.
     """
     top = top_of(arena, node)
     if ASSERTING:
-        assert top <= top_of(arena, nodes[0]), (top, top_of(arena, nodes[0]))
+        assert top <= top_of(arena, lists[row, 0]), (top, top_of(arena, lists[row, 0]))
     at = 1
-    while at < size and top_of(arena, nodes[at]) > top:
+    while at < size and top_of(arena, lists[row, at]) > top:
         at += 1
-    if at < size and top_of(arena, nodes[at]) == top:
-        nodes[at] = union(arena, nodes[at], node)
+    if at < size and top_of(arena, lists[row, at]) == top:
+        lists[row, at] = union(arena, lists[row, at], node)
         return size
     for later in range(size, at, -1):
-        nodes[later] = nodes[later - 1]
-    nodes[at] = node
+        lists[row, later] = lists[row, later - 1]
+    lists[row, at] = node
     return size + 1
 
 
-@kernel
-def merge(arena: Arena, nodes: Ids, size: int) -> int:
-    """A safe node for the whole union-list nodes[:size] (C Figure 5, e)."""
-    node = int(nodes[size - 1])
+@lean_part
+def merge(arena: Arena, lists: Ids, row: int, size: int) -> int:
+    """A safe node for the whole union-list lists[row, :size] (C Figure 5, e)."""
+    node = int(lists[row, size - 1])
     for at in range(size - 2, -1, -1):
-        node = _joined(arena, nodes[at], node)
+        node = _joined(arena, lists[row, at], node)
     if ASSERTING:
         assert is_safe(arena, node)
     return node
@@ -157,29 +158,29 @@ def merge(arena: Arena, nodes: Ids, size: int) -> int:
 # --- what holds -----------------------------------------------------------------------------------
 
 
-@kernel
+@lean_part
 def output_depth(arena: Arena, node: int) -> int:
     """Union nodes met on the way to the left before a node that is none: odepth of C Section 4.1."""
     depth = 0
-    while row_of(arena, node)[RIGHT] >= 0:
+    while part(arena, node, RIGHT) >= 0:
         depth += 1
-        node = row_of(arena, node)[LEFT]
+        node = part(arena, node, LEFT)
     return depth
 
 
-@kernel
+@lean_part
 def is_safe(arena: Arena, node: int) -> bool:
     """No union, or a union of depth 1 whose right child has a depth of at most 2 (C Section 4.2)."""
-    right = row_of(arena, node)[RIGHT]
+    right = part(arena, node, RIGHT)
     if right < 0:
         return True
     return output_depth(arena, node) == 1 and (right < arena.marks[TAIL] or output_depth(arena, right) <= 2)
 
 
-@kernel
+@lean_part
 def _check_union(arena: Arena, node: int) -> None:
-    row = row_of(arena, node)
-    if row[RIGHT] >= 0:
-        assert top_of(arena, row[LEFT]) >= top_of(arena, row[RIGHT]), "not time-ordered"
-        assert row[TOP] == top_of(arena, row[LEFT])
+    right = part(arena, node, RIGHT)
+    if right >= 0:
+        assert part(arena, node, TOP) == top_of(arena, part(arena, node, LEFT))
+        assert part(arena, node, TOP) >= top_of(arena, right), "not time-ordered"
     assert output_depth(arena, node) <= DEPTH_MAX

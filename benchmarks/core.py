@@ -1,0 +1,177 @@
+"""Complex event automata on stock trades: CORE's patterns, in memory as ids, beside two run-based peers.
+
+Set SPASEQ_STOCK to the gzipped trades of CORE's experiments. Of each run, the time of everything from columns of
+ids to columns of complex events is taken: predicates, letters, Algorithm 1 and, for Pn and Q7, enumeration.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from rich.console import Console
+from rich.table import Table
+
+from automata.cea_core import CeaCore
+from automata.evaluator import RunEvaluator
+from benchmarks.core_patterns import WINDOW_MS, Pattern, Trades, events_of, iteration, read_trades, sequence
+
+ENVIRONMENT = "SPASEQ_STOCK"
+BATCH = 1 << 17
+PEER_BATCH = 1 << 12
+PEER_EVENTS = 20_000
+DAYS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One run. `nodes` is the largest number of rows that the arena held after a batch."""
+
+    pattern: str
+    system: str
+    events: int
+    matches: int
+    seconds: float
+    nodes: int = 0
+
+
+class _Refusal:
+    """A host for programs without conditions and aggregates."""
+
+    def holds(self, *_: object) -> object:
+        """Never asked."""
+        raise AssertionError
+
+    fold = holds
+
+
+def with_cea(pattern: Pattern, trades: Trades) -> Measured:
+    """CEA over tECS, complex events into columns."""
+    core = CeaCore(pattern.program)
+    matches = nodes = 0
+    started = time.perf_counter()
+    for begin in range(0, len(trades), BATCH):
+        some = _slice(trades, begin, BATCH)
+        for found in core.feed(events_of(some), pattern.solutions(some)):
+            matches += len(found.ends)
+        core.forget(int(some.times[-1]))
+        nodes = max(nodes, core.nodes)
+    return Measured(pattern.name, "CEA + tECS", len(trades), matches, time.perf_counter() - started, nodes)
+
+
+def with_runs(pattern: Pattern, trades: Trades) -> Measured:
+    """The run-based evaluator, matches as objects."""
+    evaluator = RunEvaluator(pattern.program, _Refusal())  # type: ignore[arg-type]
+    matches = 0
+    started = time.perf_counter()
+    for begin in range(0, len(trades), PEER_BATCH):
+        some = _slice(trades, begin, PEER_BATCH)
+        matches += len(evaluator.on_batch(events_of(some), pattern.solutions(some)))
+    return Measured(pattern.name, "run-based", len(trades), matches, time.perf_counter() - started)
+
+
+def with_plain_runs(pattern: Pattern, trades: Trades) -> Measured:
+    """A SASE-like evaluator in plain Python: every partial match of a sequence is a run, extended by copying."""
+    waiting: list[deque[tuple[int, ...]]] = [deque() for _ in pattern.asks]
+    last, size, matches = len(pattern.asks) - 1, pattern.program.window.size, 0
+    started = time.perf_counter()
+    takes: dict[int, list[int]] = {}
+    for symbol, table in pattern.solutions(trades).items():
+        for event in table.events.tolist():
+            takes.setdefault(event, []).append(symbol)
+    times = trades.times.tolist()
+    for event, clock in enumerate(times):
+        for symbol in sorted(takes.get(event, ()), reverse=True):
+            runs = waiting[symbol - 1] if symbol else deque([()])
+            alive = [run for run in runs if not run or times[run[0]] >= clock - size]
+            if symbol:
+                waiting[symbol - 1] = deque(alive)
+            if symbol == last:
+                matches += len(alive)
+            else:
+                waiting[symbol].extend((*run, event) for run in alive)
+    return Measured(pattern.name, "plain Python", len(trades), matches, time.perf_counter() - started)
+
+
+def _slice(trades: Trades, begin: int, count: int) -> Trades:
+    part = slice(begin, begin + count)
+    return Trades(trades.times[part], trades.sides[part], trades.names[part], trades.volumes[part], trades.words)
+
+
+def best(system: Callable[[Pattern, Trades], Measured], pattern: Pattern, trades: Trades, runs: int) -> Measured:
+    """The fastest of some runs."""
+    return min((system(pattern, trades) for _ in range(runs)), key=lambda measured: measured.seconds)
+
+
+def measure(trades: Trades, lengths: Sequence[int], runs: int) -> list[Measured]:
+    """Every pattern with every system; the peers on the first PEER_EVENTS trades only."""
+    patterns = [sequence(length, open_ended) for length in lengths for open_ended in (False, True)]
+    patterns += [iteration(open_ended) for open_ended in (False, True)]
+    measured: list[Measured] = []
+    few = trades.first(PEER_EVENTS)
+    for pattern in patterns:
+        with_cea(pattern, few)  # compiles, or loads what is compiled
+        measured.append(best(with_cea, pattern, trades, runs))
+        if len(pattern.asks) <= 5:
+            measured.append(best(with_cea, pattern, few, runs))
+            measured.append(with_runs(pattern, few))
+            if pattern.name.startswith("P"):
+                measured.append(with_plain_runs(pattern, few))
+    return measured
+
+
+def windows(trades: Trades, length: int, runs: int) -> list[Measured]:
+    """Pn′ with windows from T to 64 T, and over eight times the events."""
+    measured = []
+    for factor in (1, 4, 16, 64):
+        pattern = sequence(length, True, WINDOW_MS * factor)
+        found = best(with_cea, pattern, trades, runs)
+        measured.append(Measured(f"{pattern.name}, {factor} T", *_facts(found)))
+    pattern = sequence(length, True)
+    found = best(with_cea, pattern, trades.repeated(DAYS), runs)
+    measured.append(Measured(f"{pattern.name}, {DAYS} days", *_facts(found)))
+    return measured
+
+
+def _facts(found: Measured) -> tuple[str, int, int, float, int]:
+    return found.system, found.events, found.matches, found.seconds, found.nodes
+
+
+def table(measured: Sequence[Measured]) -> Table:
+    """The figures as they are shown on a terminal."""
+    shown = Table(title="stock trades in memory, one core")
+    for heading in ("pattern", "system", "events", "matches", "seconds", "events/s", "matches/s", "nodes held"):
+        shown.add_column(heading, justify="left" if heading in ("pattern", "system") else "right")
+    for m in measured:
+        rates = f"{m.events / m.seconds:,.0f}", f"{m.matches / m.seconds:,.0f}"
+        shown.add_row(
+            m.pattern, m.system, f"{m.events:,}", f"{m.matches:,}", f"{m.seconds:.3f}", *rates, f"{m.nodes:,}"
+        )
+    return shown
+
+
+def main() -> None:
+    """Read, run, report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lengths", type=int, nargs="+", default=[3, 6, 9, 12], metavar="N", help="of Pn")
+    parser.add_argument("--runs", type=int, default=5, metavar="K", help="runs of each; the fastest counts [5]")
+    options = parser.parse_args()
+    if ENVIRONMENT not in os.environ:
+        sys.exit(f"error: set {ENVIRONMENT} to the gzipped stock trades of CORE's experiments")
+    trades = read_trades(Path(os.environ[ENVIRONMENT]))
+    console = Console(width=120)
+    console.print(table(measure(trades, options.lengths, options.runs)))
+    console.print(table(windows(trades, 6, options.runs)))
+
+
+if __name__ == "__main__":
+    main()

@@ -8,8 +8,8 @@ from automata.program import Host, Match, Program, Selector, Skip
 from automata.register_apply import ENTRIES, MATCHES, Output
 from automata.selection import AfterMatch, Candidate, report_order, select
 
-_AT = 1
-"""Matches without a trailing negation are reported at their last event."""
+_MOMENT = (0,)
+"""Without trailing negations every match is reported at its last event: positions alone order them."""
 
 
 class MatchReporter:
@@ -40,8 +40,7 @@ class MatchReporter:
             if own not in self._found:
                 match = Match(own, tuple(values), (), first, last, start, time, partition)
                 gapless = last_rank - first_rank + 1 == len(own)
-                moment = (last_rank if self._program.window.in_events else time, _AT)
-                self._found[own] = Candidate(match, frozenset(entry[1] for entry in own), gapless, moment)
+                self._found[own] = Candidate(match, frozenset(entry[1] for entry in own), gapless, _MOMENT)
 
     def report(self, oldest: int) -> list[Match]:
         """What has been collected, in report order; no match to come begins before `oldest`."""

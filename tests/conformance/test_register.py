@@ -1,0 +1,104 @@
+"""Register automata against the reference, on random queries that they take.
+
+NUMBA_DISABLE_JIT=1 runs the same tests with the kernels as Python.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import assume, given, note, settings
+from hypothesis import strategies as st
+
+from automata import register_answers, register_evaluator, register_places, register_pool
+from spaseq.algebra.build import build
+from spaseq.lang.parse import parse
+from spaseq.physical.planner import choose_evaluator
+from spaseq.physical.program import compile_program
+from spaseq.physical.register_applies import why_no_registers
+from tests.driving import comparable, run_engine
+from tests.reference.api import evaluate
+from tests.strategies import batches, cuts, interleaved, streams, to_trig
+from tests.strategies_register import register_queries
+
+# In the `ci` profile 5,000 pairs in the first test; else a fiftieth, so that `make test` stays quick.
+PAIRS = 5000 if settings().derandomize else 100
+WITHOUT_JIT = "NUMBA_DISABLE_JIT"
+
+
+def _compare(data: st.DataObject) -> None:
+    text = data.draw(register_queries())
+    query = parse(text, "q")
+    assume(why_no_registers(compile_program(build(query))) is None)
+    names = {stream.name for stream in query.streams}
+    arrivals = {name: events for name, events in data.draw(streams(6, 12)).items() if name in names}
+    note(text)
+    for name, events in arrivals.items():
+        note(f"# {name}\n{to_trig(events)}")
+    arrived = interleaved(arrivals)
+    expected = [comparable(row) for row in evaluate(query, arrivals)]
+    assert [comparable(row) for row in run_engine(query, [arrived], evaluator="nfa")] == expected
+    pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    assert Counter(map(comparable, run_engine(query, pieces, evaluator="nfa"))) == Counter(expected)
+
+
+@given(st.data())
+@settings(max_examples=PAIRS)
+def test_register_automata_equal_the_reference_whatever_the_batches(data: st.DataObject) -> None:
+    _compare(data)
+
+
+@pytest.fixture(scope="module")
+def smallest() -> Iterator[None]:
+    """Every table as small as it can be, so that all of them are full again and again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(register_pool, "_ROWS_INITIAL", 2)
+        patch.setattr(register_places, "_PLACES_INITIAL", 1)
+        patch.setattr(register_answers, "_QUESTIONS_MAX", 1)
+        patch.setattr(register_answers, "_ANSWERS_INITIAL", 2)
+        for name in ("_CANDIDATES_INITIAL", "_MATCHES_INITIAL", "_ENTRIES_INITIAL"):
+            patch.setattr(register_evaluator, name, 1)
+        yield
+
+
+@pytest.mark.usefixtures("smallest")
+@given(st.data())
+@settings(max_examples=PAIRS // 2)
+def test_tables_that_fill_up_change_no_row(data: st.DataObject) -> None:
+    _compare(data)
+
+
+def test_the_kernels_give_the_same_rows_as_python() -> None:
+    if os.environ.get(WITHOUT_JIT) == "1":
+        return  # this is that run
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    run = subprocess.run(command, env={**os.environ, WITHOUT_JIT: "1"}, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-4000:]
+
+
+QUERY = """PREFIX : <http://ex.org/>
+SELECT * WITHIN 60 MINUTES FROM STREAM S1 <http://ex.org/s1>
+WHERE {{ SEQ({sequence})
+  DEFINE GPM A ON S1 {{ ?s :v ?v }}
+  DEFINE GPM B ON S1 {{ ?s :v ?w FILTER({condition}) }}
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("sequence", "condition", "said"),
+    [
+        ("A, B", "?w > ?v && ?w - ?v < 10", "as a register automaton"),
+        ("A, B", "REGEX(?w, STR(?v))", "is more than comparisons of numbers"),
+        ("A+, B", "?w > AVG(?v)", "look at all iterations of a repetition"),
+        ("A; B!; A", "?w > ?v", "a negation looks at events between the steps"),
+        ("A & B", "?w > ?v", "a conjunction takes several events"),
+    ],
+)
+def test_the_plan_says_whether_runs_are_kept_as_a_register_automaton(sequence: str, condition: str, said: str) -> None:
+    query = parse(QUERY.format(sequence=sequence, condition=condition), "q")
+    assert said in choose_evaluator(build(query), "nfa").reason

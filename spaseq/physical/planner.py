@@ -9,7 +9,8 @@ from automata.applicability import why_not_cea
 from automata.program import Program
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
-from spaseq.physical.program import compile_program
+from spaseq.physical.program import Compiled, compile_program
+from spaseq.physical.register_applies import why_no_registers
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +52,16 @@ class Choice:
 
 def choose_evaluator(query: TemporalQuery, requested: str = "auto") -> Choice:
     """The evaluator for a query; raises InputError for one that cannot run it, or that this version does not have."""
-    program = compile_program(query).program
+    compiled = compile_program(query)
+    program = compiled.program
     refusals = {name: kind.why_not(program) for name, kind in _KINDS.items()}
     if requested == "auto":
         chosen = next(name for name, refusal in refusals.items() if refusal is None)
         reason = _KINDS[chosen].why
     else:
         chosen, reason = _requested(query, requested, refusals), "asked for"
+    if chosen == "nfa":
+        reason = f"{reason}; {_how_runs_are_kept(compiled)}"
     passed_over = {name: refusal or _weaker(name, requested) for name, refusal in refusals.items() if name != chosen}
     missing = {name: f"this version has no {title}" for name, title in _NAMED_ELSEWHERE.items()}
     return Choice(chosen, reason, tuple((passed_over | missing).items()))
@@ -77,6 +81,14 @@ def _requested(query: TemporalQuery, requested: str, refusals: dict[str, str | N
     if refusals[requested] is not None:
         raise InputError(f"{refused}: {refusals[requested]}", hint=hint)
     return requested
+
+
+def _how_runs_are_kept(compiled: Compiled) -> str:
+    """Which of the two implementations of runs takes the query, and why."""
+    refusal = why_no_registers(compiled)
+    if refusal is None:
+        return "as a register automaton, event by event, its conditions guards over registers"
+    return f"a set of runs at a time, not as a register automaton: {refusal}"
 
 
 def _weaker(name: str, requested: str) -> str:

@@ -23,6 +23,7 @@ from sparql_gpm.matcher import Matcher, compile_pattern
 from spaseq.algebra.nodes import GraphPattern, TemporalQuery
 from spaseq.physical.host import ConditionHost
 from spaseq.physical.program import Compiled, compile_program
+from spaseq.physical.register_applies import why_no_registers
 from spaseq.runtime.projection import Projector
 from spaseq.runtime.rows import Row
 
@@ -150,6 +151,10 @@ def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost) -> S
             from automata.cea import CeaEvaluator
 
             return CeaEvaluator(compiled.program)
+        case "nfa" if why_no_registers(compiled) is None:
+            from automata.register_evaluator import RegisterEvaluator
+
+            return RegisterEvaluator(compiled.program, host)
         case "nfa":
             return RunEvaluator(compiled.program, host)
     raise AssertionError(name)

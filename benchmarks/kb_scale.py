@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -63,9 +64,11 @@ def measure_endpoint(keys: int = 200_000) -> None:
     lines = "".join(f"<http://x/s{n}> <http://x/in> <http://x/room{n % 997}> .\n" for n in range(keys))
     pattern = BGP((Triple(Variable("s"), IRI("http://x/in"), Variable("room")),))
     with oxigraph(lines) as (url, _):
-        for batch_keys, in_flight in ((100, 1), (100, 4), (500, 4), (1000, 4)):
+        for batch_keys, batch_keys_max, in_flight in ((100, 100, 1), (100, 100, 4), (100, 500, 4), (1000, 1000, 4)):
             dictionary = Dictionary()
-            source = Source(url, batch_keys=batch_keys, in_flight=in_flight, whole_rows_max=0)
+            source = Source(
+                url, batch_keys=batch_keys, batch_keys_max=batch_keys_max, in_flight=in_flight, whole_rows_max=0
+            )
             kbs = KnowledgeBases.load({DB: source}, dictionary, Evaluator(dictionary))
             ids = np.array([dictionary.intern(IRI(f"http://x/s{n}")) for n in range(keys)], dtype=np.int64)
             begin = time.perf_counter()
@@ -73,7 +76,10 @@ def measure_endpoint(keys: int = 200_000) -> None:
             seconds = time.perf_counter() - begin
             kbs.close()
             assert found == keys, found
-            print(f"{batch_keys:5} keys a request, {in_flight} in flight: {keys / seconds:8,.0f} distinct keys/s")
+            print(
+                f"{batch_keys:5} to {batch_keys_max:4} keys a request, {in_flight} in flight: "
+                f"{keys / seconds:8,.0f} distinct keys/s"
+            )
 
 
 def measure_growth(folder: Path, triples_max: int) -> None:
@@ -111,7 +117,7 @@ def growth_run(folder: Path, name: str) -> None:
 
 def measure_outage(folder: Path, seconds: float) -> None:
     """The rows with an endpoint that goes away in the middle of the run, and without."""
-    write_events(folder / "events.nq", 40_000)
+    write_events(folder / "events.nq", 40_000, sensors=40_000)
     lines = "".join(f"<http://x/s{n}> <http://x/in> <http://x/room{n % 997}> .\n" for n in range(0, 40_000, 2))
 
     def rows(url: str, interrupt: subprocess.Popen[bytes] | None) -> tuple[list[str], float]:
@@ -162,23 +168,22 @@ def query() -> spaseq.Query:
     )
 
 
-def write_events(path: Path, count: int) -> None:
-    """Events about as many sensors as there are in the smallest knowledge base, over and over."""
+def write_events(path: Path, count: int, sensors: int = SIZES[0]) -> None:
+    """Events, one a second, about the same sensors again and again; half of them are in every knowledge base."""
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
     with path.open("w") as file:
         for n in range(count):
-            when = f"2026-01-01T{n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02}Z"
+            when = (begin + timedelta(seconds=n)).isoformat()
             file.write(f'<urn:e{n}> <{PROV_TIME}> "{when}"^^<{XSD_TIME}> .\n')
-            file.write(f'<http://x/s{n}> <http://x/reads> "{n % 50}" <urn:e{n}> .\n')
+            file.write(f'<http://x/s{n % sensors}> <http://x/reads> "{n % 50}" <urn:e{n}> .\n')
 
 
 def write_knowledge(path: Path, triples: int) -> None:
     """Half of the triples are of the predicate that the query asks for."""
-    sensors = triples // 2
-    stride = max(1, EVENTS // sensors)
     with path.open("w") as file:
-        for n in range(sensors):
-            file.write(f"<http://x/s{2 * n * stride}> <http://x/in> <http://x/room{n % 997}> .\n")
-            file.write(f'<http://x/s{2 * n * stride}> <http://x/serial> "{n * 7919 % 1_000_003}" .\n')
+        for n in range(0, triples, 2):
+            file.write(f"<http://x/s{n}> <http://x/in> <http://x/room{n % 997}> .\n")
+            file.write(f'<http://x/s{n}> <http://x/serial> "{n * 7919 % 1_000_003}" .\n')
 
 
 @contextlib.contextmanager

@@ -120,9 +120,10 @@ class BindJoin:
         return [row for task in tasks for row in task.result()]
 
     def _parts(self, keys: Keys) -> Iterator[Keys]:
-        items = list(keys.items())
-        for begin in range(0, len(items), self._source.batch_keys):
-            yield dict(items[begin : begin + self._source.batch_keys])
+        items, source = list(keys.items()), self._source
+        size = max(source.batch_keys, min(source.batch_keys_max, len(items) // source.in_flight))
+        for begin in range(0, len(items), size):
+            yield dict(items[begin : begin + size])
 
     async def _fetch(self, names: Names, keys: Keys, client: Client) -> list[Row]:
         """The solutions for some keys, kept in the cache; none if the endpoint fails and that is to be skipped."""

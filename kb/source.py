@@ -24,7 +24,7 @@ class Source:
     entail          materialise the RDFS entailments of the knowledge base, and let its classes and properties
                     speak about events too
     timeout_s       for one answer of the endpoint
-    batch_keys      keys in one request
+    batch_keys      keys in one request, up to `batch_keys_max` when there are more than the requests in flight hold
     in_flight       requests at a time
     whole_rows_max  a pattern with at most this many solutions is fetched once and kept, 0: never
     answer_rows_max, answer_bytes_max   a larger answer is an error
@@ -36,6 +36,7 @@ class Source:
     entail: bool = False
     timeout_s: float = 30.0
     batch_keys: int = 100
+    batch_keys_max: int = 500
     in_flight: int = 4
     whole_rows_max: int = 5_000
     answer_rows_max: int = 1_000_000

@@ -93,7 +93,7 @@ def test_an_endpoint_answers_as_a_local_file_does(world: World, server: str, sma
     body = PATTERNS[about]
     local = world.rows(body, str(world.folder / "kb.nt"))
     assert local
-    assert world.rows(body, Source(world.urls[server], whole_rows_max=small, batch_keys=20)) == local
+    assert world.rows(body, Source(world.urls[server], whole_rows_max=small, batch_keys=20, batch_keys_max=20)) == local
 
 
 @pytest.mark.parametrize("server", ["oxigraph", "rdflib"])
@@ -105,6 +105,9 @@ def test_a_service_is_asked_as_the_query_says(world: World, server: str) -> None
 
 def test_the_size_of_batches_changes_nothing(world: World) -> None:
     body = f"?s :reads ?v . {GRAPH} {{ ?s :in ?room OPTIONAL {{ ?s :label ?label }} }}"
-    sources = [Source(world.urls["oxigraph"], batch_keys=keys, whole_rows_max=0) for keys in (1, 7, 100, 1000)]
+    sources = [
+        Source(world.urls["oxigraph"], batch_keys=keys, batch_keys_max=keys, whole_rows_max=0)
+        for keys in (1, 7, 100, 1000)
+    ]
     first, *others = (world.rows(body, source) for source in sources)
     assert all(other == first for other in others)

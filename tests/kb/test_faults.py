@@ -50,7 +50,7 @@ def stream(tmp_path: Path) -> Path:
 
 def run(stream: Path, url: str, failure: Failure = "wait") -> tuple[list[str], int]:
     """The rows, and how many were joined with nothing."""
-    source = Source(url, failure, whole_rows_max=0, batch_keys=5, timeout_s=0.4)
+    source = Source(url, failure, whole_rows_max=0, batch_keys=5, batch_keys_max=5, timeout_s=0.4)
     job = spaseq.Job([query(BODY)], {"S": str(stream)}, {DB: source}, spaseq.RunOptions(batch_events=40))
     try:
         rows = sorted(repr(row) for rows in job.rows() for row in rows)

@@ -276,9 +276,7 @@ def test_unusable_input_is_one_error_line_and_a_hint_with_exit_code_2(
     assert events.read_text() == before
 
 
-@pytest.mark.parametrize(
-    "option", [["--evaluator", "cea"], ["--evaluator", "lazy"], ["--evaluator", "tree"], ["--runtime", "spark"]]
-)
+@pytest.mark.parametrize("option", [["--evaluator", "lazy"], ["--evaluator", "tree"], ["--runtime", "spark"]])
 def test_what_this_version_does_not_have_is_said_before_anything_runs(
     tmp_path: Path, query: Path, events: Path, option: list[str]
 ) -> None:
@@ -384,7 +382,8 @@ def test_progress_is_shown_when_stderr_is_a_terminal(query: Path, events: Path) 
     shown = b"".join(chunks(main_end)).decode()
     os.close(main_end)
     assert (done.returncode, done.stdout.decode()) == (0, LINE)
-    assert shown.rstrip().splitlines()[-1].lstrip("\r").startswith("2 events · ")
+    last = shown.rstrip().splitlines()[-1].replace("\x1b[2K", "").lstrip("\r")  # a slow run wipes what it has shown
+    assert last.startswith("2 events · ")
     assert " · 1 match · lag " in shown
 
 

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, note, settings
@@ -16,9 +17,7 @@ from hypothesis import strategies as st
 
 from automata.applicability import why_not_cea
 from spaseq.algebra.build import build
-from spaseq.errors import InputError
 from spaseq.lang.parse import parse
-from spaseq.physical.planner import choose_evaluator
 from spaseq.physical.program import compile_program
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
@@ -27,7 +26,7 @@ from tests.strategies_keyed import keyed_queries
 
 # In the `ci` profile 5,000 pairs in the first test; else a twentieth, so that `make test` stays quick.
 PAIRS = 5000 if settings().derandomize else 250
-WITHOUT_JIT = "NUMBA_DISABLE_JIT"
+ROOT = Path(__file__).parent.parent.parent
 
 
 @given(st.data())
@@ -43,3 +42,11 @@ def test_complex_event_automata_equal_the_reference_whatever_the_batches(data: s
     assert [comparable(row) for row in run_engine(query, [arrived], evaluator="cea")] == expected
     pieces = batches(arrived, data.draw(cuts(len(arrived))))
     assert Counter(map(comparable, run_engine(query, pieces, evaluator="cea"))) == Counter(expected)
+
+
+@pytest.mark.parametrize("switch", ["0", "1"])
+def test_kernels_give_the_same_compiled_and_as_python_with_the_invariants_checked(switch: str) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/automata/test_cea.py"]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": switch}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,139 @@
+"""Complex event automata by the examples of CEL, and what must not grow with the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from automata.cea import CeaEvaluator
+from automata.cea_core import CeaCore
+from automata.configurations import Configurations
+from automata.determinize import Determinised
+from automata.expression import Chain, Contiguity, Either, Expression, Iterate, Take
+from automata.nfa import build_automaton
+from automata.program import Events, Program, Selector, Skip, Symbol, SymbolSolutions, Window
+from automata.strategies import strategy_for
+
+ANY = Contiguity.ANY
+FOREVER = Window(1 << 40, in_events=False, sliding=True)
+# CEL's running stream: (type, sensor, value); its symbols are what the filters of φ1, φ2 and φ3 ask for
+STREAM = (
+    ("H", 2, 25), ("T", 0, 45), ("H", 0, 20), ("H", 1, 25), ("T", 1, 40), ("T", 0, 42), ("T", 1, 25), ("H", 1, 70),
+    ("H", 0, 18),
+)  # fmt: skip
+HOT = [n for n, (kind, sensor, value) in enumerate(STREAM) if kind == "T" and sensor == 0 and value > 40]
+DRY = [n for n, (kind, sensor, value) in enumerate(STREAM) if kind == "H" and sensor == 0 and value <= 25]
+LOW = [n for n, (kind, sensor, value) in enumerate(STREAM) if kind == "H" and sensor == 1 and value < 30]
+READ = [n for n, (kind, sensor, _) in enumerate(STREAM) if kind == "T" and sensor == 1]
+HIGH = [n for n, (kind, sensor, value) in enumerate(STREAM) if kind == "H" and sensor == 1 and value > 60]
+PHI1: Expression = Chain((Take((0,)), Take((1,))), (ANY,))
+PHI2: Expression = Either((PHI1, Chain((Take((1,)), Take((0,))), (ANY,))))
+PHI3: Expression = Chain((Take((0,)), Iterate(Take((1,)), 1, None, ANY), Take((2,))), (ANY, ANY))
+
+
+def program(
+    expression: Expression,
+    symbols: int,
+    window: Window = FOREVER,
+    selector: Selector = Selector.ALL,
+    skip: Skip = Skip.NO_SKIP,
+    key: bool = False,
+) -> Program:
+    """A program over one stream whose solutions bind nothing, or only the partition."""
+    scope = frozenset({0}) if key else frozenset[int]()
+    named = tuple(Symbol(f"S{number}", scope, scope, frozenset({0})) for number in range(symbols))
+    return Program(expression, named, int(key), (), window, (0,) if key else (), selector, skip, (), 1)
+
+
+def events(count: int, first: int = 0) -> Events:
+    """One event a nanosecond."""
+    return Events(np.arange(first, first + count, dtype=np.int64), np.zeros(count, dtype=np.int64))
+
+
+def taken(*places: Sequence[int]) -> dict[int, SymbolSolutions]:
+    """Which events each symbol takes."""
+    return {number: SymbolSolutions(np.array(own, dtype=np.int64), {}) for number, own in enumerate(places)}
+
+
+def positions(expression: Expression, selector: Selector, *places: Sequence[int]) -> list[set[int]]:
+    """The complex events of CEL's stream."""
+    evaluator = CeaEvaluator(program(expression, len(places), selector=selector))
+    return [{entry[1] for entry in match.entries} for match in evaluator.on_batch(events(len(STREAM)), taken(*places))]
+
+
+def test_phi_one_two_and_three_give_the_complex_events_that_the_paper_lists() -> None:
+    assert positions(PHI1, Selector.ALL, HOT, DRY) == [{1, 2}, {1, 8}, {5, 8}]
+    assert positions(PHI2, Selector.ALL, HOT, DRY) == [{1, 2}, {2, 5}, {1, 8}, {5, 8}]
+    assert positions(PHI3, Selector.ALL, LOW, READ, HIGH) == [{3, 4, 6, 7}, {3, 4, 7}, {3, 6, 7}]
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        (Selector.NEXT, [{1, 2}, {1, 8}]),
+        (Selector.LAST, [{1, 2}, {5, 8}]),
+        (Selector.STRICT, [{1, 2}]),
+        (Selector.MAX, [{1, 2}, {1, 8}, {5, 8}]),
+    ],
+)
+def test_each_selector_keeps_of_phi_one_what_the_paper_says(selector: Selector, expected: list[set[int]]) -> None:
+    assert positions(PHI1, selector, HOT, DRY) == expected
+
+
+@pytest.mark.parametrize("selector", [Selector.NEXT, Selector.LAST, Selector.MAX])
+def test_the_selectors_keep_of_phi_three_the_largest(selector: Selector) -> None:
+    assert positions(PHI3, selector, LOW, READ, HIGH) == [{3, 4, 6, 7}]
+
+
+@pytest.mark.parametrize("selector", [Selector.NEXT, Selector.LAST, Selector.MAX])
+def test_a_selector_goes_on_with_few_of_exponentially_many_markings(selector: Selector) -> None:
+    """A start, 300 iterations and an end: 2^300 - 1 matches, one of which is kept."""
+    evaluator = CeaEvaluator(program(PHI3, 3, selector=selector))
+    (match,) = evaluator.on_batch(events(302), taken([0], range(1, 301), [301]))
+    assert [position for _, position, _ in match.entries] == list(range(302))
+
+
+def test_the_arena_is_bounded_by_the_window() -> None:
+    core = CeaCore(program(PHI3, 3, Window(50, in_events=False, sliding=True)))
+    held = []
+    for first in range(0, 4000, 100):
+        for _ in core.feed(events(100, first), taken(range(0, 100, 2), range(1, 100, 2), [])):
+            pass
+        core.forget(first + 99)
+        held.append(core.nodes)
+    assert max(held[1:]) <= 2 * held[1]
+    assert len(core.entries.rows) <= 51
+
+
+def test_keys_out_of_the_window_are_forgotten() -> None:
+    evaluator = CeaEvaluator(program(PHI1, 2, Window(20, in_events=False, sliding=True), key=True))
+    for first in range(0, 5000, 10):
+        column = np.arange(10, dtype=np.int64)
+        solutions = {0: SymbolSolutions(column, {0: 1 + first + column})}
+        assert evaluator.on_batch(events(10, first), solutions) == []
+    ids = np.unique(np.concatenate([column.ravel() for column in evaluator.live_ids()]))
+    assert len(ids) <= 100
+
+
+def test_determinisation_forgets_what_no_run_needs() -> None:
+    configurations = Configurations(build_automaton(PHI3))
+    determinised = Determinised(strategy_for(Selector.ALL, configurations))
+    letter = determinised.letter(0b001)
+    determinised.determine(0, letter)
+    (wanted,) = (int(cell) for cell in determinised.moves.targets[:1])
+    for bits in range(1, 8):
+        determinised.determine(wanted, determinised.letter(bits))
+    numbers = determinised.forget_all_but(np.array([wanted]))
+    assert numbers[wanted] == 1
+    assert determinised.letter(0b010) == 1
+    determinised.determine(1, 1)
+    assert determinised.moves.effort[1, 1] > 0
+
+
+def test_a_limit_gives_the_newest_starts_of_each_triggering_event() -> None:
+    core = CeaCore(program(PHI1, 2))
+    solutions = taken([0, 1, 2], [3])
+    found = [c.entries.tolist() for c in core.feed(events(4), solutions, limit=2)]
+    assert found == [[2, 3, 1, 3]]

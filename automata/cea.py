@@ -36,9 +36,10 @@ class CeaEvaluator:
         matches: list[Match] = []
         for found in self._core.feed(events, solutions):
             matches += self._reader.read(found)
+        chosen = self._chosen(matches)
         if len(events):
             self._forget(int(events.times[-1]))
-        return self._chosen(matches)
+        return chosen
 
     def on_watermark(self, time: int) -> list[Match]:
         """See `automata.face.Evaluator`."""

@@ -131,7 +131,8 @@ class Replay:
         if window.sliding and not window.in_events:
             begin = np.maximum(begin, buffer.number(TIME, complete[:, TIME_MAX] - window.size))
         context = [complete[:, OF_PARTITION], complete[:, OF_WINDOW]]
-        found = buffer.search(begin, last, (), hash_columns(context, len(rows)), in_context=True)
+        end = buffer.number(LOW, buffer.at(LOW, last))
+        found = buffer.search(begin, end, (), hash_columns(context, len(rows)), in_context=True)
         parts = [
             (at[keep], numbers[keep])
             for at, numbers in found

@@ -1,0 +1,78 @@
+"""Lazy chains and trees against run-based evaluation, on random programs, streams, stretches and orders."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from automata import lazy_buffer, steps
+from automata.evaluator import RunEvaluator
+from automata.face import Evaluator
+from automata.lazy_evaluator import LazyEvaluator, TreeEvaluator
+from automata.lazy_join import Bound
+from automata.program import Events, Match, SymbolSolutions
+from tests.strategies_lazy import lazy_programs, lazy_streams
+
+# 5,000 programs in the `ci` profile, split over the orders; else a few, so that `make test` stays quick.
+PAIRS = 5000 if settings().derandomize else 300
+Stretches = Sequence[tuple[Events, dict[int, SymbolSolutions]]]
+
+
+class AnyPlan:
+    """Any unit next, and another one at any time."""
+
+    def __init__(self, units: int, random: Random) -> None:
+        self._units = units
+        self._random = random
+
+    def observe(self, counts: Sequence[int], at_boundary: bool) -> None: ...
+
+    def following(self, bound: Bound, current: int | None) -> int:
+        if current is not None and self._random.random() < 0.5:
+            return current
+        return self._random.choice([unit for unit in range(self._units) if unit not in bound])
+
+
+def found(evaluator: Evaluator, stretches: Stretches) -> Counter[Match]:
+    matches: Counter[Match] = Counter()
+    for events, solutions in stretches:
+        matches.update(evaluator.on_batch(events, solutions))
+        matches.update(evaluator.on_watermark(int(events.times[-1])))
+    matches.update(evaluator.finish())
+    return matches
+
+
+@pytest.fixture(scope="module")
+def smallest() -> Iterator[None]:
+    """Every index and block as small as it can be."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lazy_buffer, "_TAIL_MAX", 0)
+        patch.setattr(lazy_buffer, "_ROWS_INITIAL", 1)
+        patch.setattr(steps, "_PAIRS_MAX", 16)
+        yield
+
+
+@pytest.mark.usefixtures("smallest")
+@given(st.data())
+@settings(max_examples=PAIRS // 2)
+def test_any_order_changed_at_any_time_gives_the_matches_of_runs(data: st.DataObject) -> None:
+    program, host = data.draw(lazy_programs())
+    stretches = data.draw(lazy_streams(program))
+    seed = data.draw(st.integers(0, 1000))
+    expected = found(RunEvaluator(program, host), stretches)
+    random = Random(seed)
+    assert found(LazyEvaluator(program, host, lambda units: AnyPlan(units, random)), stretches) == expected
+
+
+@pytest.mark.parametrize("make", [LazyEvaluator, TreeEvaluator])
+@given(data=st.data())
+@settings(max_examples=PAIRS // 4)
+def test_chain_and_tree_give_the_matches_of_runs(make: Callable[..., LazyEvaluator], data: st.DataObject) -> None:
+    program, host = data.draw(lazy_programs())
+    stretches = data.draw(lazy_streams(program))
+    assert found(make(program, host), stretches) == found(RunEvaluator(program, host), stretches)

@@ -1,0 +1,52 @@
+"""The benchmark of CORE's patterns: the three systems find the same matches, and it runs."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.core import ENVIRONMENT, with_cea, with_plain_runs, with_runs
+from benchmarks.core_patterns import STEPS, iteration, read_trades, sequence
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def stock(tmp_path: Path) -> Path:
+    """A thousand trades, a few seconds apart, of names that the patterns ask for."""
+    chance = random.Random(1)
+    path, clock = tmp_path / "trades.csv.gz", 0
+    with gzip.open(path, "wt", encoding="utf-8") as lines:
+        for number in range(1000):
+            clock += chance.randrange(0, 2000)
+            side, name = chance.choice(STEPS[:4])
+            lines.write(f"{side},{number},{name},{chance.choice((100, 4000))},20.5,{clock}\n")
+    return path
+
+
+@pytest.mark.parametrize("length", [2, 3, 4])
+def test_all_systems_find_the_same_number_of_matches(stock: Path, length: int) -> None:
+    trades = read_trades(stock)
+    counts = {system(sequence(length, False), trades).matches for system in (with_cea, with_runs, with_plain_runs)}
+    assert len(counts) == 1
+    assert counts != {0}
+
+
+def test_iteration_is_counted_alike(stock: Path) -> None:
+    trades = read_trades(stock)
+    assert with_cea(iteration(False), trades).matches == with_runs(iteration(False), trades).matches
+
+
+def test_the_benchmark_prints_a_table_of_every_pattern(stock: Path) -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "core.py"), "--lengths=3", "--runs=1", "--days=2"]
+    environment = {**os.environ, ENVIRONMENT: str(stock)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    for pattern in ("P3 ", "P3′", "Q7 ", "P6′, 64 T", "P6′, 2 days"):
+        assert pattern in done.stdout

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from rich.table import Table
 
 from automata.cea_core import CeaCore
 from automata.evaluator import RunEvaluator
+from automata.program import FoldValue, Ids, Mask, Reference
 from benchmarks.core_patterns import WINDOW_MS, Pattern, Trades, events_of, iteration, read_trades, sequence
 
 ENVIRONMENT = "SPASEQ_STOCK"
@@ -44,14 +45,16 @@ class Measured:
     nodes: int = 0
 
 
-class _Refusal:
-    """A host for programs without conditions and aggregates."""
+class _NoConditions:
+    """The host of programs without conditions and aggregates."""
 
-    def holds(self, *_: object) -> object:
+    def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
         """Never asked."""
-        raise AssertionError
+        raise AssertionError(condition)
 
-    fold = holds
+    def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
+        """Never asked."""
+        raise AssertionError(value)
 
 
 def with_cea(pattern: Pattern, trades: Trades) -> Measured:
@@ -70,7 +73,7 @@ def with_cea(pattern: Pattern, trades: Trades) -> Measured:
 
 def with_runs(pattern: Pattern, trades: Trades) -> Measured:
     """The run-based evaluator, matches as objects."""
-    evaluator = RunEvaluator(pattern.program, _Refusal())  # type: ignore[arg-type]
+    evaluator = RunEvaluator(pattern.program, _NoConditions())
     matches = 0
     started = time.process_time()
     for begin in range(0, len(trades), PEER_BATCH):

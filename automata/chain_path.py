@@ -77,14 +77,14 @@ def _check(automaton: Automaton) -> None:
             where = "between the iterations of a step" if loops else "between two steps"
             raise NotLazy(f"'{edge.operator.value}' stands {where}: buffered events are joined under ':' only")
     for repetition in automaton.repetitions:
-        if len(repetition.positions) > 1:
-            raise NotLazy("a group of several steps is repeated")
-        (position,) = repetition.positions
-        if automaton.positions[position].any_order >= 0:
+        inside = [automaton.positions[position] for position in repetition.positions]
+        if any(position.any_order >= 0 for position in inside):
             raise NotLazy("an ALL( ) is repeated")
-        if len(automaton.positions[position].symbols) > 1:
+        if len(inside) > 1:
+            raise NotLazy("a group of several steps is repeated")
+        if len(inside[0].symbols) > 1:
             raise NotLazy("a conjunction is repeated")
-        if len(automaton.positions[position].repetitions) > 1:
+        if len(inside[0].repetitions) > 1:
             raise NotLazy("a repetition is repeated")
 
 

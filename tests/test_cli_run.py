@@ -276,7 +276,7 @@ def test_unusable_input_is_one_error_line_and_a_hint_with_exit_code_2(
     assert events.read_text() == before
 
 
-@pytest.mark.parametrize("option", [["--evaluator", "lazy"], ["--evaluator", "tree"], ["--runtime", "spark"]])
+@pytest.mark.parametrize("option", [["--runtime", "spark"]])
 def test_what_this_version_does_not_have_is_said_before_anything_runs(
     tmp_path: Path, query: Path, events: Path, option: list[str]
 ) -> None:

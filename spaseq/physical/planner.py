@@ -9,6 +9,7 @@ from automata.applicability import why_not_cea
 from automata.program import Program
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
+from spaseq.physical.lazy_applies import needs_known_rates, why_not_lazy
 from spaseq.physical.program import Compiled, compile_program
 from spaseq.physical.register_applies import why_no_registers
 
@@ -20,11 +21,13 @@ class _Kind:
     title       what it is
     why_not     what keeps it from running a program, in words, or None
     why         why it is chosen where it can run
+    unless      what speaks against choosing it without being asked, in words, or None
     """
 
     title: str
     why_not: Callable[[Program], str | None]
     why: str
+    unless: Callable[[Program], str | None] = lambda program: None
 
 
 _KINDS = {
@@ -33,12 +36,23 @@ _KINDS = {
         why_not_cea,
         "the steps are related by nothing but equality on a key: constant time an event",
     ),
+    "lazy": _Kind(
+        "lazy chain automata",
+        why_not_lazy,
+        "members of an ALL( ) come in any order: looking for the rarest first makes the fewest partial matches",
+        needs_known_rates,
+    ),
+    "tree": _Kind(
+        "lazy tree automata",
+        why_not_lazy,
+        "the rates shift within a window",
+        lambda program: "whether rates shift within a window is not known before it runs",
+    ),
     "nfa": _Kind("run-based NFA^scep", lambda program: None, "it evaluates every construct of the language"),
 }
 """By the name that `--evaluator` takes, the most preferred first."""
 EVALUATORS = {name: kind.title for name, kind in _KINDS.items()}
 """The evaluators of this version by the name that `--evaluator` takes."""
-_NAMED_ELSEWHERE = {"lazy": "lazy chain automata", "tree": "lazy tree automata"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +65,12 @@ class Choice:
 
 
 def choose_evaluator(query: TemporalQuery, requested: str = "auto") -> Choice:
-    """The evaluator for a query; raises InputError for one that cannot run it, or that this version does not have."""
+    """The evaluator for a query; raises InputError for one that cannot run it."""
     compiled = compile_program(query)
     program = compiled.program
     refusals = {name: kind.why_not(program) for name, kind in _KINDS.items()}
     if requested == "auto":
+        refusals = {name: refusal or _KINDS[name].unless(program) for name, refusal in refusals.items()}
         chosen = next(name for name, refusal in refusals.items() if refusal is None)
         reason = _KINDS[chosen].why
     else:
@@ -63,19 +78,13 @@ def choose_evaluator(query: TemporalQuery, requested: str = "auto") -> Choice:
     if chosen == "nfa":
         reason = f"{reason}; {_how_runs_are_kept(compiled)}"
     passed_over = {name: refusal or _weaker(name, requested) for name, refusal in refusals.items() if name != chosen}
-    missing = {name: f"this version has no {title}" for name, title in _NAMED_ELSEWHERE.items()}
-    return Choice(chosen, reason, tuple((passed_over | missing).items()))
+    return Choice(chosen, reason, tuple(passed_over.items()))
 
 
 def _requested(query: TemporalQuery, requested: str, refusals: dict[str, str | None]) -> str:
     """The evaluator asked for, if it can run the query."""
     hint = "leave the option out, every evaluator gives the same rows"
     refused = f"query '{query.name}' cannot be run with --evaluator {requested}"
-    if requested in _NAMED_ELSEWHERE:
-        known = ", ".join(EVALUATORS)
-        raise InputError(
-            f"{refused}: this version has no {_NAMED_ELSEWHERE[requested]}", hint=f"this version has: {known}; {hint}"
-        )
     if requested not in EVALUATORS:
         raise InputError(f"unknown evaluator '{requested}'", hint=f"one of: auto, {', '.join(EVALUATORS)}")
     if refusals[requested] is not None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from automata.evaluator import RunEvaluator
 from automata.face import Evaluator as SequenceEvaluator
+from automata.lazy_evaluator import LazyEvaluator, TreeEvaluator
 from automata.program import Events, Ids, Match, SymbolSolutions
 from sparql_gpm.background import Background
 from sparql_gpm.bgp_view import BatchView
@@ -150,7 +151,11 @@ def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost) -> S
         case "cea":
             from automata.cea import CeaEvaluator
 
-            return CeaEvaluator(compiled.program)
+            return CeaEvaluator(compiled.program, host)
+        case "lazy":
+            return LazyEvaluator(compiled.program, host)
+        case "tree":
+            return TreeEvaluator(compiled.program, host)
         case "nfa" if why_no_registers(compiled) is None:
             from automata.register_evaluator import RegisterEvaluator
 

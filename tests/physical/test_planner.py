@@ -40,7 +40,6 @@ def test_steps_joined_by_one_key_or_by_nothing_are_for_complex_event_automata(se
         ("B ; D", "WITHIN 9 SECONDS", "a condition compares the steps by more than equality"),
         ("A ; B! ; A", "WITHIN 9 SECONDS", "it has a negation"),
         ("A ; B? ; A", "WITHIN 9 SECONDS", "it has an optional step"),
-        ("ALL(A, B)", "WITHIN 9 SECONDS", "it has an ALL( )"),
         ("A & B", "WITHIN 9 SECONDS", "a conjunction takes several events at one time"),
         ("B ; C ; A", "WITHIN 9 SECONDS", "some steps but not all share a variable, so that it is not one key"),
         ("B;+ ; A", "WITHIN 9 SECONDS", "some steps but not all share a variable, so that it is not one key"),
@@ -55,6 +54,14 @@ def test_where_they_do_not_apply_the_reason_is_given(sequence: str, head: str, r
         chosen(sequence, "cea", head)
     assert reason in str(refused.value)
     assert refused.value.hint
+
+
+def test_members_in_any_order_are_looked_for_lazily_the_rarest_first() -> None:
+    choice = chosen("ALL(A, B)")
+    assert choice.name == "lazy"
+    assert "rarest first" in choice.reason
+    assert dict(choice.others)["cea"] == "it has an ALL( )"
+    assert "rates are not known" in dict(chosen("B : D").others)["lazy"]
 
 
 def test_an_evaluator_that_is_asked_for_and_applies_is_taken() -> None:

@@ -9,8 +9,8 @@ from automata.applicability import why_not_cea
 from automata.cea_core import CeaCore
 from automata.cea_matches import MatchReader
 from automata.nfa import build_automaton
-from automata.program import Events, Ids, Match, Program, Selector, Skip, SymbolSolutions
-from automata.selection import AfterMatch, Candidate, select
+from automata.program import Events, Host, Ids, Match, Program, Selector, Skip, SymbolSolutions
+from automata.selection import AfterMatch, Candidate, in_report_order, report_order, select
 
 
 class CeaEvaluator:
@@ -22,11 +22,12 @@ class CeaEvaluator:
     needs_whole_slots = False
     """See `automata.face.Evaluator`."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, host: Host) -> None:
         reason = why_not_cea(program)
         assert reason is None, reason
         automaton = build_automaton(program.expression)
         self._program = program
+        self._host = host
         self._core = CeaCore(program)
         self._reader = MatchReader(self._core, automaton, analyse(program, automaton), program.variables)
         self._after = AfterMatch(program.skip)
@@ -70,10 +71,11 @@ class CeaEvaluator:
         """The matches of a stretch that are reported, in report order."""
         if self._program.selector not in (Selector.ALL, Selector.STRICT):
             matches = self._selected(matches)
-        matches.sort(key=_report_order)
+        candidates = [_candidate(match) for match in matches]
         if self._program.skip is Skip.NO_SKIP:
-            return matches
-        return [candidate.match for candidate in self._after.admit(map(_candidate, matches))]
+            return [candidate.match for candidate in sorted(candidates, key=report_order)]
+        ordered = in_report_order(candidates, self._host.texts)
+        return [candidate.match for candidate in self._after.admit(ordered)]
 
     def _selected(self, matches: list[Match]) -> list[Match]:
         groups: dict[tuple[int, int], list[Candidate]] = {}
@@ -85,11 +87,3 @@ class CeaEvaluator:
 def _candidate(match: Match) -> Candidate:
     positions = frozenset(position for _, position, _ in match.entries)
     return Candidate(match, positions, gapless=False, moment=())
-
-
-def _report_order(match: Match) -> tuple[object, ...]:
-    """Last position, first position, positions, then step by step (LANGUAGE 3.5)."""
-    steps: list[list[int]] = [[] for _ in range(1 + max(symbol for symbol, _, _ in match.entries))]
-    for symbol, position, _ in match.entries:
-        steps[symbol].append(position)
-    return match.last, [entry[1] for entry in match.entries], steps

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from automata.obligations import inner_obligations, trailing_obligations
 from automata.pending import PendingMatches
 from automata.program import Host, Ids, Mask, Match, Program, Selector, Skip
 from automata.runs import FIRST, FIRST_RANK, HIGH, HIGH_TIME, PARTITION, RANK
-from automata.selection import AfterMatch, Candidate, report_order, select
+from automata.selection import AfterMatch, Candidate, in_report_order, report_order, select
 from automata.timeline import Timeline
 
 _AT_END = (np.iinfo(np.int64).max, 2)
@@ -163,22 +162,10 @@ class Reporter:
         self._held += ready
         groups = self._resolved_groups(final)
         chosen = [c for group in groups for c in select(self._program.selector, group)]
-        ordered = self._in_order(chosen)
+        ordered = in_report_order(chosen, self._host.texts)
         if self._program.skip is Skip.CONSUME_ALL:
             ordered.sort(key=lambda candidate: candidate.match.last)
         return [candidate.match for candidate in self._after.admit(ordered)]
-
-    def _in_order(self, candidates: list[Candidate]) -> list[Candidate]:
-        """Report order, to the last: matches of the same events by what they project."""
-        ordered = sorted(candidates, key=report_order)
-        for _, ties in groupby(range(len(ordered)), key=lambda number: report_order(ordered[number])):
-            numbers = list(ties)
-            if len(numbers) > 1:
-                tied = [ordered[number] for number in numbers]
-                texts = self._host.texts([candidate.match for candidate in tied])
-                chosen = sorted(range(len(tied)), key=texts.__getitem__)
-                ordered[numbers[0] : numbers[-1] + 1] = [tied[number] for number in chosen]
-        return ordered
 
     def _resolved_groups(self, final: bool) -> Iterable[list[Candidate]]:
         """Takes from the held candidates the groups that nothing unresolved can still change or precede."""

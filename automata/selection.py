@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from automata.program import Match, Selector, Skip
+
+Texts = Callable[[Sequence[Match]], Sequence[tuple[str, ...]]]
+"""What matches project, as `automata.program.Host` tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,19 @@ def report_order(candidate: Candidate) -> tuple[object, ...]:
     for symbol, position, _ in match.entries:
         steps[symbol].append(position)
     return (candidate.moment, match.last, match.first, positions, steps)
+
+
+def in_report_order(candidates: Iterable[Candidate], texts: Texts) -> list[Candidate]:
+    """The candidates in report order to the last: matches of the same events by what they project (LANGUAGE 3.5)."""
+    ordered = sorted(candidates, key=report_order)
+    for _, ties in groupby(range(len(ordered)), key=lambda number: report_order(ordered[number])):
+        numbers = list(ties)
+        if len(numbers) > 1:
+            tied = [ordered[number] for number in numbers]
+            projected = texts([candidate.match for candidate in tied])
+            chosen = sorted(range(len(tied)), key=projected.__getitem__)
+            ordered[numbers[0] : numbers[-1] + 1] = [tied[number] for number in chosen]
+    return ordered
 
 
 class AfterMatch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -13,7 +13,20 @@ from automata.configurations import Configurations
 from automata.determinize import Determinised
 from automata.expression import Chain, Contiguity, Either, Expression, Iterate, Take
 from automata.nfa import build_automaton
-from automata.program import Events, Program, Selector, Skip, Symbol, SymbolSolutions, Window
+from automata.program import (
+    Events,
+    FoldValue,
+    Ids,
+    Mask,
+    Match,
+    Program,
+    Reference,
+    Selector,
+    Skip,
+    Symbol,
+    SymbolSolutions,
+    Window,
+)
 from automata.strategies import strategy_for
 
 ANY = Contiguity.ANY
@@ -31,6 +44,19 @@ HIGH = [n for n, (kind, sensor, value) in enumerate(STREAM) if kind == "H" and s
 PHI1: Expression = Chain((Take((0,)), Take((1,))), (ANY,))
 PHI2: Expression = Either((PHI1, Chain((Take((1,)), Take((0,))), (ANY,))))
 PHI3: Expression = Chain((Take((0,)), Iterate(Take((1,)), 1, None, ANY), Take((2,))), (ANY, ANY))
+
+
+class Nothing:
+    """A host of programs without conditions, whose matches project nothing."""
+
+    def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
+        raise AssertionError(condition)
+
+    def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
+        raise AssertionError(value)
+
+    def texts(self, matches: Sequence[Match]) -> Sequence[tuple[str, ...]]:
+        return [()] * len(matches)
 
 
 def program(
@@ -59,7 +85,7 @@ def taken(*places: Sequence[int]) -> dict[int, SymbolSolutions]:
 
 def positions(expression: Expression, selector: Selector, *places: Sequence[int]) -> list[set[int]]:
     """The complex events of CEL's stream."""
-    evaluator = CeaEvaluator(program(expression, len(places), selector=selector))
+    evaluator = CeaEvaluator(program(expression, len(places), selector=selector), Nothing())
     return [{entry[1] for entry in match.entries} for match in evaluator.on_batch(events(len(STREAM)), taken(*places))]
 
 
@@ -90,7 +116,7 @@ def test_the_selectors_keep_of_phi_three_the_largest(selector: Selector) -> None
 @pytest.mark.parametrize("selector", [Selector.NEXT, Selector.LAST, Selector.MAX])
 def test_a_selector_goes_on_with_few_of_exponentially_many_markings(selector: Selector) -> None:
     """A start, 300 iterations and an end: 2^300 - 1 matches, one of which is kept."""
-    evaluator = CeaEvaluator(program(PHI3, 3, selector=selector))
+    evaluator = CeaEvaluator(program(PHI3, 3, selector=selector), Nothing())
     (match,) = evaluator.on_batch(events(302), taken([0], range(1, 301), [301]))
     assert [position for _, position, _ in match.entries] == list(range(302))
 
@@ -108,7 +134,7 @@ def test_the_arena_is_bounded_by_the_window() -> None:
 
 
 def test_keys_out_of_the_window_are_forgotten() -> None:
-    evaluator = CeaEvaluator(program(PHI1, 2, Window(20, in_events=False, sliding=True), key=True))
+    evaluator = CeaEvaluator(program(PHI1, 2, Window(20, in_events=False, sliding=True), key=True), Nothing())
     for first in range(0, 5000, 10):
         column = np.arange(10, dtype=np.int64)
         solutions = {0: SymbolSolutions(column, {0: 1 + first + column})}

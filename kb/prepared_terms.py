@@ -39,7 +39,7 @@ class PreparedTerms(Dictionary):
         return self._stored + len(self._more)
 
     @property
-    def numbers(self) -> NDArray[np.float64]:
+    def numbers(self) -> NDArray[np.float64]:  # type: ignore[override, unused-ignore]
         """See `Dictionary`."""
         if len(self._all_numbers) <= len(self):
             more = self._more.numbers[1 : len(self._more) + 1]

@@ -16,7 +16,7 @@ from automata.chain_replay import Replay
 from automata.chain_units import units_of
 from automata.core import Core, Ended
 from automata.intake import Intake, needs_whole_slots, positive
-from automata.lazy_buffer import LOW, Buffer
+from automata.lazy_buffer import LOW, PARTITION, Buffer
 from automata.lazy_chain import LazyChain
 from automata.lazy_join import Joiner
 from automata.lazy_partial import PartialLayout
@@ -98,7 +98,10 @@ class LazyEvaluator:
                 ended.append(replay.ended(complete))
         if self._program.window.in_events:
             self._forget()
-        return self._report(ended, int(events.times[-1]))
+        matches = self._report(ended, int(events.times[-1]))
+        if at_boundary and self._program.partition and not self._program.window.in_events:
+            self._forget_partitions()
+        return matches
 
     def on_watermark(self, time: int) -> list[Match]:
         """See `automata.face.Evaluator`."""
@@ -147,6 +150,15 @@ class LazyEvaluator:
         elif not self._program.partition:
             first = min(self._oldest_buffered(), self._reporter.oldest_position())
             self._absences.forget(_FOREVER, first - window.size)
+
+    def _forget_partitions(self) -> None:
+        """Drops what is known of partitions that no event, match or negation is in any more."""
+        kept = self._reporter.partitions()
+        for buffer in self._buffers.values():
+            kept |= set(np.unique(buffer.column(PARTITION)).tolist())
+        for table in self._absences.kept():
+            kept |= set(np.unique(table.partitions).tolist())
+        self._intake.forget(kept)
 
     def _oldest_buffered(self) -> int:
         return min(

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from automata.cea_core import CeaCore
 from automata.evaluator import RunEvaluator
-from automata.program import FoldValue, Ids, Mask, Reference
+from automata.program import FoldValue, Ids, Mask, Match, Reference
 from benchmarks.core_patterns import WINDOW_MS, Pattern, Trades, events_of, iteration, read_trades, sequence
 
 ENVIRONMENT = "SPASEQ_STOCK"
@@ -46,7 +46,7 @@ class Measured:
 
 
 class _NoConditions:
-    """The host of programs without conditions and aggregates."""
+    """The host of programs without conditions and aggregates, whose matches project nothing."""
 
     def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
         """Never asked."""
@@ -55,6 +55,10 @@ class _NoConditions:
     def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
         """Never asked."""
         raise AssertionError(value)
+
+    def texts(self, matches: Sequence[Match]) -> Sequence[tuple[str, ...]]:
+        """All alike."""
+        return [()] * len(matches)
 
 
 def with_cea(pattern: Pattern, trades: Trades) -> Measured:

@@ -1,0 +1,167 @@
+"""A set of byte strings with dense ids: open addressing with linear probing over one arena of bytes.
+
+Kernels take few arrays, and each by itself: tuples of arrays are slow to hand from one compiled function to the next.
+The host makes room before it calls (`TermTable.reserve`), so that no kernel here can run out of it.
+
+arena       bytes: the strings, one after the other, and at least a word more
+entries     int64[ids, 4]: by id where its string begins, its length (0: the id is free), its hash, and whether
+            the string is known to be a valid term as it would stand in a document. The begin of a free id is the next
+            free one. Entry 0 belongs to no id: it holds NEXT, USED, FREE, LIVE
+slots       int32, a power of two: ids at the places of their hashes, 0 where there is none
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparql_gpm.columns import Ids, Mask
+from sparql_gpm.kernels import WORD, Bytes, kernel, part, word_at
+
+Slots = NDArray[np.int32]
+
+START, LENGTH, HASH, CHECKED = 0, 1, 2, 3
+NEXT, USED, FREE, LIVE = 0, 1, 2, 3
+"""In entry 0: the next fresh id, the bytes used, the first free id or 0, the number of ids in use."""
+_PRIME = -7046029254386353131  # 2^64 divided by the golden ratio
+
+
+@part
+def hash_of(text: Bytes, start: int, stop: int) -> int:
+    """The hash of text[start:stop], a word at a time."""
+    result = stop - start
+    at = start
+    while at + WORD <= stop:
+        result = (result ^ word_at(text, at)) * _PRIME
+        result ^= result >> 29
+        at += WORD
+    if at < stop:
+        result = (result ^ _low_bytes(word_at(text, at), stop - at)) * _PRIME
+    return result ^ (result >> 32)
+
+
+@part
+def _low_bytes(word: int, count: int) -> int:
+    """The first bytes of a word, fewer than all."""
+    return word & ((1 << (8 * count)) - 1)
+
+
+@part
+def same_bytes(left: Bytes, left_start: int, right: Bytes, right_start: int, length: int) -> bool:
+    """Whether two strings of one length are equal, a word at a time."""
+    at = 0
+    while at + WORD <= length:
+        if word_at(left, left_start + at) != word_at(right, right_start + at):
+            return False
+        at += WORD
+    if at == length:
+        return True
+    different = word_at(left, left_start + at) ^ word_at(right, right_start + at)
+    return _low_bytes(different, length - at) == 0
+
+
+@part
+def find(text: Bytes, start: int, stop: int, hash_: int, arena: Bytes, entries: Ids, slots: Slots) -> int:
+    """The id of text[start:stop], or 0."""
+    last = len(slots) - 1
+    slot = hash_ & last
+    while slots[slot] != 0:
+        known = int(slots[slot])
+        like = entries[known, HASH] == hash_ and entries[known, LENGTH] == stop - start
+        if like and same_bytes(arena, entries[known, START], text, start, stop - start):
+            return known
+        slot = (slot + 1) & last
+    return 0
+
+
+@part
+def add(text: Bytes, start: int, stop: int, hash_: int, arena: Bytes, entries: Ids, slots: Slots) -> int:
+    """A new id for text[start:stop], which must not be there yet."""
+    new = int(entries[0, FREE])
+    if new > 0:
+        entries[0, FREE] = entries[new, START]
+    else:
+        new = int(entries[0, NEXT])
+        entries[0, NEXT] = new + 1
+    at = entries[0, USED]
+    for index in range(stop - start):
+        arena[at + index] = text[start + index]
+    entries[0, USED] = at + stop - start
+    entries[0, LIVE] += 1
+    entries[new, START], entries[new, LENGTH] = at, stop - start
+    entries[new, HASH], entries[new, CHECKED] = hash_, 0
+    place(new, entries, slots)
+    return new
+
+
+@part
+def place(new: int, entries: Ids, slots: Slots) -> None:
+    """Enter an id at the first slot that is empty."""
+    last = len(slots) - 1
+    slot = entries[new, HASH] & last
+    while slots[slot] != 0:
+        slot = (slot + 1) & last
+    slots[slot] = new
+
+
+@kernel
+def fill_slots(entries: Ids, slots: Slots) -> None:
+    """Enter every id in use into slots that are all 0."""
+    for identifier in range(1, entries[0, NEXT]):
+        if entries[identifier, LENGTH] > 0:
+            place(identifier, entries, slots)
+
+
+@kernel
+def find_one(text: Bytes, stop: int, arena: Bytes, entries: Ids, slots: Slots) -> int:
+    """The id of text[:stop], or 0."""
+    return find(text, 0, stop, hash_of(text, 0, stop), arena, entries, slots)
+
+
+@kernel
+def add_one(text: Bytes, stop: int, arena: Bytes, entries: Ids, slots: Slots) -> int:
+    """The id of text[:stop]; negative if it was given out now, 0 if there is no room for it."""
+    hash_ = hash_of(text, 0, stop)
+    known = find(text, 0, stop, hash_, arena, entries, slots)
+    if known > 0:
+        return known
+    full = entries[0, FREE] == 0 and entries[0, NEXT] >= len(entries)
+    if full or entries[0, USED] + stop + WORD > len(arena):
+        return 0
+    return -add(text, 0, stop, hash_, arena, entries, slots)
+
+
+@kernel
+def add_all(text: Bytes, offsets: Ids, arena: Bytes, entries: Ids, slots: Slots, ids: Ids) -> None:
+    """The ids of the strings text[offsets[i]:offsets[i + 1]]; negative for those that were given out now."""
+    for index in range(len(ids)):
+        start, stop = offsets[index], offsets[index + 1]
+        hash_ = hash_of(text, start, stop)
+        known = find(text, start, stop, hash_, arena, entries, slots)
+        ids[index] = known if known > 0 else -add(text, start, stop, hash_, arena, entries, slots)
+
+
+@kernel
+def keep(arena: Bytes, entries: Ids, kept: Mask, other_arena: Bytes) -> int:
+    """Free the ids that are not kept, and move the strings of the others to another arena; gives how many went.
+
+    The slots are stale afterwards.
+    """
+    at = released = 0
+    for identifier in range(1, entries[0, NEXT]):
+        start, length = entries[identifier, START], entries[identifier, LENGTH]
+        if length == 0:
+            continue
+        if kept[identifier]:
+            for index in range(length):
+                other_arena[at + index] = arena[start + index]
+            entries[identifier, START] = at
+            at += length
+        else:
+            entries[identifier, LENGTH] = 0
+            entries[identifier, START] = entries[0, FREE]
+            entries[0, FREE] = identifier
+            released += 1
+    entries[0, USED] = at
+    entries[0, LIVE] -= released
+    return released

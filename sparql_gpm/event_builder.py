@@ -9,12 +9,13 @@ A graph is known by its key: its canonical N-Triples text, `<iri>` or `_:label`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
 
+from sparql_gpm.closed_graphs import ClosedGraphs
 from sparql_gpm.columns import EventBatch, Ids, as_ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import BlankNode, Literal
@@ -101,7 +102,9 @@ class EventBuilder:
     ) -> None:
         self._dictionary, self._names, self._report = dictionary, names, report
         self._batch_events, self._arrival_time = batch_events, arrival_time
-        self._closed_graphs: dict[bytes, None] = {}
+        self._closed_graphs = ClosedGraphs(CLOSED_GRAPHS_MAX)
+        self._pieces: list[LocatedBatch] = []
+        self._events_in_pieces = 0
         self._input = 0
         self.subjects: list[int] = []
         self.predicates: list[int] = []
@@ -170,7 +173,7 @@ class EventBuilder:
             self._leave_out(self._fault)
         else:
             self._admit(self._time)
-        self._remember(self._document_key(self.key))
+        self._closed_graphs.add(self._document_key(self.key))
         self.key, self._time, self._fault = None, None, None
         self.raw.clear()
         self._blank_nodes.clear()
@@ -186,10 +189,44 @@ class EventBuilder:
         if reason and self.key is not None:
             self.blame(line, 1, f"{self._shown_key()} is incomplete: the input breaks off", "truncated")
 
+    def fresh(self, keys: Sequence[bytes]) -> int:
+        """How many of these graphs, from the first on, may be opened: none of them has been closed before."""
+        return self._closed_graphs.fresh(keys)
+
+    def arrivals(self, events: int) -> Ids | None:
+        """The times of so many events that arrive now, or None if timestamps tell."""
+        clock = self._arrival_time
+        return as_ids([clock() for _ in range(events)]) if clock is not None else None
+
+    @property
+    def stamps_arrivals(self) -> bool:
+        """Events get the time of their arrival."""
+        return self._arrival_time is not None
+
+    def new_scope(self) -> int:
+        """A number for the blank nodes of one more event."""
+        return next(_scopes)
+
+    def admit(self, piece: LocatedBatch, keys: Sequence[bytes]) -> None:
+        """Events in columns, complete and well-formed, of these graphs, all IRIs and fresh, follow the open one.
+
+        There must be `room` for them.
+        """
+        self.close()
+        self._cut_piece()
+        self._pieces.append(piece)
+        self._events_in_pieces += len(piece.events)
+        self._closed_graphs.extend(keys)
+
+    @property
+    def room(self) -> int:
+        """So many complete events more make the batch full."""
+        return max(0, self._batch_events - len(self._times) - self._events_in_pieces)
+
     @property
     def full(self) -> bool:
         """There are enough complete events for a batch."""
-        return len(self._times) >= self._batch_events
+        return len(self._times) + self._events_in_pieces >= self._batch_events
 
     def flush(self) -> Iterator[LocatedBatch]:
         """Give out the complete events, if any.
@@ -197,7 +234,7 @@ class EventBuilder:
         Meanwhile the dictionary may release every id but those given out, so the rows of the open event
         wait as terms.
         """
-        if not self._times:
+        if not self._times and not self._pieces:
             return
         batch = self._cut()
         dictionary, columns = self._dictionary, (self.subjects, self.predicates, self.objects)
@@ -211,15 +248,25 @@ class EventBuilder:
 
     def _cut(self) -> LocatedBatch:
         """The complete events as a batch; only the rows of the open event are kept."""
+        self._cut_piece()
+        events = EventBatch.concatenate([piece.events for piece in self._pieces])
+        lines = np.concatenate([piece.lines for piece in self._pieces])
+        self._pieces, self._events_in_pieces = [], 0
+        return LocatedBatch(without_repeated_triples(events), lines)
+
+    def _cut_piece(self) -> None:
+        """Make a piece of the complete events that stand in lists, if there are any."""
+        if not self._times:
+            return
         end = self._offsets[-1]
         times = as_ids(self._times)
         columns = [as_ids(column[:end]) for column in (self.subjects, self.predicates, self.objects)]
         events = EventBatch(times, np.zeros_like(times), self._event_names, as_ids(self._offsets), *columns)
-        batch = LocatedBatch(without_repeated_triples(events), as_ids(self._lines))
+        self._pieces.append(LocatedBatch(events, as_ids(self._lines)))
+        self._events_in_pieces += len(times)
         for column in (self.subjects, self.predicates, self.objects):
             del column[:end]
         self._times, self._event_names, self._lines, self._offsets = [], [], [], [0]
-        return batch
 
     def _admit(self, time: int | None) -> None:
         assert time is not None and self.key is not None
@@ -233,11 +280,6 @@ class EventBuilder:
         end = self._offsets[-1]
         del self.subjects[end:], self.predicates[end:], self.objects[end:]
         self._report(Malformed(line, column, reason, shown(b"\n".join(self.raw)), kind))
-
-    def _remember(self, key: bytes) -> None:
-        self._closed_graphs[key] = None
-        if len(self._closed_graphs) > CLOSED_GRAPHS_MAX:
-            del self._closed_graphs[next(iter(self._closed_graphs))]
 
     def _document_key(self, key: bytes) -> bytes:
         """The key of a graph among all documents of the stream: a blank label belongs to its document."""

@@ -65,7 +65,7 @@ class EventReader:
         terms = TermIds(dictionary, builder, time_predicates)
         self._terms = terms
         self._readers: dict[str, NQuadsReader | TriGReader | DocumentReader] = {
-            "nquads": NQuadsReader(terms, builder, time_predicates),
+            "nquads": NQuadsReader(dictionary, terms, builder, time_predicates),
             "trig": TriGReader(terms, builder, time_predicates),
             "turtle": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.TURTLE),
             "ntriples": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.N_TRIPLES),

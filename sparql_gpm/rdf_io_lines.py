@@ -9,13 +9,23 @@ it stands in keeps its other lines.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
+from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.rdf_io_blocks import Blocks, ByteStream, complaint
 from sparql_gpm.rdf_io_terms import PLAIN_IRI, TermIds, is_token, parse_token, to_term
 from sparql_gpm.terms import IRI, Literal
+
+if TYPE_CHECKING:
+    from sparql_gpm.nquads_columns import ColumnReader
+
+KERNEL_BYTES_MIN = 4 << 20
+"""So much of a stream is read line by line, about 30,000 quads: loading the kernels takes longer than that."""
+BLOCK_BYTES_MIN = 1 << 14
+"""A block that is shorter is read line by line."""
 
 Tokens = tuple[bytes, bytes, bytes, bytes]
 """Subject, predicate, object and graph (b"" for the default graph) in canonical N-Triples; each is a valid term."""
@@ -24,26 +34,49 @@ Tokens = tuple[bytes, bytes, bytes, bytes]
 class NQuadsReader:
     """Reads the documents of one stream, one after the other."""
 
-    def __init__(self, terms: TermIds, builder: EventBuilder, time_predicates: frozenset[str]) -> None:
-        self._terms, self._builder = terms, builder
+    def __init__(
+        self, dictionary: Dictionary, terms: TermIds, builder: EventBuilder, time_predicates: frozenset[str]
+    ) -> None:
+        self._dictionary, self._terms, self._builder = dictionary, terms, builder
         self._time_predicates = frozenset(f"<{iri}>".encode() for iri in time_predicates)
+        self._columns: ColumnReader | None = None
+        self._bytes_read = 0
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The events of one document."""
-        builder, blocks, line = self._builder, Blocks(stream, live), 0
+        builder, blocks, line, text = self._builder, Blocks(stream, live), 0, b""
         builder.start_input()
         for block in blocks:
-            lines = block.replace(b"\r\n", b"\n").removesuffix(b"\n").split(b"\n")
-            yield from self._lines(lines, line)
-            line += len(lines)
+            text += block.replace(b"\r\n", b"\n") if b"\r" in block else block
+            columns = self._column_reader(text)
+            if columns is not None:
+                yield from columns.take(text, line)
+                line, text = line + columns.lines_taken, columns.left
+            if columns is None or blocks.pausing:
+                lines = _split(text)
+                yield from self.take(lines, line)
+                line, text = line + len(lines), b""
             self._terms.refresh()
             if blocks.pausing:
-                yield from self._flush()
-        builder.break_off(line, blocks.broken_off)
+                yield from self.flush()
+        lines = _split(text)
+        yield from self.take(lines, line)
+        builder.break_off(line + len(lines), blocks.broken_off)
         builder.close()
-        yield from self._flush()
+        yield from self.flush()
 
-    def _lines(self, lines: list[bytes], before: int) -> Iterator[LocatedBatch]:
+    def _column_reader(self, text: bytes) -> ColumnReader | None:
+        """The reader by kernels, if the text, and the stream so far, are long enough for it to pay."""
+        self._bytes_read += len(text)
+        if self._bytes_read < KERNEL_BYTES_MIN or len(text) < BLOCK_BYTES_MIN or not text.endswith(b"\n"):
+            return None
+        if self._columns is None:
+            from sparql_gpm.nquads_columns import ColumnReader
+
+            self._columns = ColumnReader(self._dictionary, self._builder, self._time_predicates, self)
+        return self._columns
+
+    def take(self, lines: list[bytes], before: int) -> Iterator[LocatedBatch]:
         """Take lines; `before` of them have gone before.
 
         The loop itself handles the further lines of the open event; `kept` is the first of those whose
@@ -73,10 +106,11 @@ class NQuadsReader:
             self._line(line, before + index + 1)
             ending, kept = _ending(builder.key), index + 1
             if builder.full:
-                yield from self._flush()
+                yield from self.flush()
         builder.raw += lines[kept:]
 
-    def _flush(self) -> Iterator[LocatedBatch]:
+    def flush(self) -> Iterator[LocatedBatch]:
+        """Give out the complete events, if any; meanwhile the dictionary may release terms."""
         yield from self._builder.flush()
         self._terms.refresh()
 
@@ -144,6 +178,11 @@ class NQuadsReader:
             (_token(quad.subject), _token(quad.predicate), _token(quad.object), _graph_token(quad.graph_name))
             for quad in quads
         ]
+
+
+def _split(text: bytes) -> list[bytes]:
+    """The lines of a text, without their newlines; of an empty text, none."""
+    return text.removesuffix(b"\n").split(b"\n") if text else []
 
 
 def _ending(key: bytes | None) -> bytes:

@@ -1,7 +1,8 @@
 """Lazy against eager evaluation: run operations and events per second, over skewed and over shifting rates.
 
 A run operation is one partial match made: a row of a run, or of the lazy evaluators' partial matches. All
-systems work on the same stream in the same process, from columns of ids to matches, and must find as many. Seconds are processor time.
+systems work on the same stream in the same process, from columns of ids to matches, and must find as many. Seconds
+are processor time.
 """
 
 from __future__ import annotations

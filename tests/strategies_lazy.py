@@ -135,7 +135,7 @@ def lazy_programs(draw: DrawFn) -> tuple[Program, AtMost]:
 def _condition(draw: DrawFn, symbol: int, positive: Sequence[int]) -> Condition:
     """The symbol's own value beside another step's, an earlier iteration's, or a count."""
     own: Reference = symbol + 1
-    kinds: list[Reference] = [number + 1 for number in positive if number != symbol] * 2
+    kinds: list[Reference] = [*(number + 1 for number in positive if number != symbol)] * 2
     if symbol in positive:
         kinds += [IterationValue("PREV", symbol + 1), IterationValue("FIRST", symbol + 1), FoldValue(0, symbol + 1)]
     other = draw(st.sampled_from(kinds)) if kinds else own

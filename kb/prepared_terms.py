@@ -38,7 +38,7 @@ class PreparedTerms(Dictionary):
     def __len__(self) -> int:
         return self._stored + len(self._more)
 
-    @property
+    @property  # type: ignore[override, unused-ignore]
     def numbers(self) -> NDArray[np.float64]:  # type: ignore[override, unused-ignore]
         """See `Dictionary`."""
         if len(self._all_numbers) <= len(self):

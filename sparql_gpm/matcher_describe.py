@@ -77,7 +77,8 @@ def _lines(pattern: Pattern) -> Iterator[str]:
             which = "every knowledge base as " if isinstance(name, Variable) else "knowledge base "
             yield from _titled(f"{which}{_node(name)}, solved once and looked up", inner)
         case Service(endpoint, inner, silent):
-            yield from _titled(f"service {_node(endpoint)}{' silent' if silent else ''}, asked for what the rest can join", inner)
+            silently = " silent" if silent else ""
+            yield from _titled(f"service {_node(endpoint)}{silently}, asked for what the rest can join", inner)
         case Group() | OrderBy() | Project() | Distinct() | Slice():
             yield from _titled(_modifier_title(pattern), pattern.inner)
         case _:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automata.jit import kernel
+from automata.jit import lean_kernel
 from automata.program import Condition, Host, Ids, Reference
 from automata.register_code import FALSE, TRUE, UNKNOWN
 from automata.register_pool import mix
@@ -70,7 +70,7 @@ def _grown(answers: Answers) -> Answers:
     return grown
 
 
-@kernel
+@lean_kernel
 def look_up(answers: Answers, references: Ids, condition: int, registers: Ids) -> int:
     """FALSE or TRUE if that has been answered, else UNKNOWN."""
     hashed = mix(0xA5C, condition)
@@ -88,7 +88,7 @@ def look_up(answers: Answers, references: Ids, condition: int, registers: Ids) -
     return UNKNOWN
 
 
-@kernel
+@lean_kernel
 def write_question(answers: Answers, references: Ids, condition: int, registers: Ids) -> None:
     """Ask the host about a condition over these registers; questions for which there is no room come up again."""
     number = answers.counts[ASKED]
@@ -100,7 +100,7 @@ def write_question(answers: Answers, references: Ids, condition: int, registers:
             answers.questions[number, 1 + place] = value
 
 
-@kernel
+@lean_kernel
 def _write_answer(answers: Answers, condition: int, answer: int, values: Ids) -> None:
     hashed = mix(0xA5C, condition)
     for value in values:
@@ -110,5 +110,6 @@ def _write_answer(answers: Answers, condition: int, answer: int, values: Ids) ->
         row = (row + 1) & (answers.known.shape[0] - 1)
     answers.known[row, 0] = condition
     answers.known[row, 1] = answer
-    answers.known[row, 2:] = values
+    for place in range(values.shape[0]):
+        answers.known[row, 2 + place] = values[place]
     answers.counts[ANSWERED] += 1

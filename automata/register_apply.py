@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automata.jit import kernel
+from automata.jit import lean_kernel
 from automata.program import Ids
 from automata.register_gather import (
     EDGE,
@@ -59,7 +59,21 @@ from automata.register_pool import (
     take_row,
     unlink,
 )
-from automata.register_tables import ENTER, NEXT, NONE, STRICT
+from automata.register_tables import (
+    ACTIONS,
+    BLOCKERS,
+    ENTER,
+    MARKER_BITS,
+    NEXT,
+    NONE,
+    OPERATOR,
+    OUTGOING,
+    SLOT_OF,
+    SOURCE_OF,
+    STRICT,
+    STRICT_ONLY,
+    TARGET,
+)
 
 MATCHES, ENTRIES = range(2)
 """Of `Output.counts`."""
@@ -92,7 +106,7 @@ def new_output(variables: int, matches: int, entries: int) -> Output:
     )
 
 
-@kernel
+@lean_kernel
 def entries_needed(machine: Machine, step: Step) -> int:
     """How many entries the matches among the candidates have."""
     needed = 0
@@ -102,7 +116,7 @@ def entries_needed(machine: Machine, step: Step) -> int:
     return needed
 
 
-@kernel
+@lean_kernel
 def matches_found(step: Step) -> int:
     """How many of the candidates end a match."""
     found = 0
@@ -111,21 +125,21 @@ def matches_found(step: Step) -> int:
     return found
 
 
-@kernel
+@lean_kernel
 def apply(machine: Machine, step: Step, output: Output, number: int, symbol: int, serial: int) -> None:
     """Let one candidate take its edge; its solution's values are in `step.own`."""
     edge, source = step.candidates[number, EDGE], step.candidates[number, RUN]
     merge(machine, step, edge, source)
     if step.candidates[number, ENDS]:
         _report(machine, step, output, number, symbol, serial)
-    if machine.tables.outgoing[machine.tables.target[edge], 0] >= 0:
+    if machine.tables[OUTGOING, machine.tables[TARGET, edge, 0], 0] >= 0:
         row = take_row(machine.pool, source)
         _stamp(machine, step, row, number, symbol, serial)
         _count(machine, edge, source, row)
         _enlist(machine, step, row)
 
 
-@kernel
+@lean_kernel
 def _report(machine: Machine, step: Step, output: Output, number: int, symbol: int, serial: int) -> None:
     rows, source, place = machine.pool.rows, step.candidates[number, RUN], step.candidates[number, PLACE]
     match, end = output.counts[MATCHES], output.counts[ENTRIES] + rows[source, DEPTH] + 1
@@ -138,7 +152,8 @@ def _report(machine: Machine, step: Step, output: Output, number: int, symbol: i
     output.facts[match, 5] = rows[source, FIRST_RANK] if begun else rank
     output.facts[match, 6] = rank
     output.facts[match, 7] = end
-    output.registers[match, :] = step.merged
+    for variable in range(machine.shape.variables):
+        output.registers[match, variable] = step.merged[variable]
     output.counts[MATCHES] += 1
     output.counts[ENTRIES] = end
     at, row = end - 1, source
@@ -150,11 +165,11 @@ def _report(machine: Machine, step: Step, output: Output, number: int, symbol: i
         row = rows[row, PARENT]
 
 
-@kernel
+@lean_kernel
 def _stamp(machine: Machine, step: Step, row: int, number: int, symbol: int, serial: int) -> None:
     """Write what a new run has taken, and where it stands."""
     rows, edge, source = machine.pool.rows, step.candidates[number, EDGE], step.candidates[number, RUN]
-    place, target = step.candidates[number, PLACE], machine.tables.target[edge]
+    place, target = step.candidates[number, PLACE], machine.tables[TARGET, edge, 0]
     rank = machine.places.rows[place, PLACE_RANK]
     rows[row, PARENT], rows[row, STATE], rows[row, SYMBOL] = source, target, symbol
     rows[row, POSITION], rows[row, SERIAL] = step.now[POSITION_NOW], serial
@@ -168,26 +183,27 @@ def _stamp(machine: Machine, step: Step, row: int, number: int, symbol: int, ser
         rows[row, FIRST_TIME], rows[row, FIRST] = rows[source, FIRST_TIME], rows[source, FIRST]
         rows[row, FIRST_RANK], rows[row, WINDOW] = rows[source, FIRST_RANK], rows[source, WINDOW]
     rows[row, DEPTH] = rows[source, DEPTH] + 1
-    rows[row, MARKERS] = rows[source, MARKERS] | machine.tables.marker_bits[target]
+    rows[row, MARKERS] = rows[source, MARKERS] | machine.tables[MARKER_BITS, target, 0]
     rows[row, CHILDREN] = 0
     rows[source, CHILDREN] += 1
     machine.places.rows[place, RUNS] += 1
-    rows[row, machine.columns.registers :] = step.merged
+    for variable in range(machine.shape.variables):
+        rows[row, machine.columns.registers + variable] = step.merged[variable]
 
 
-@kernel
+@lean_kernel
 def _count(machine: Machine, edge: int, source: int, row: int) -> None:
     """Iterations begun, and from where each repetition was entered."""
-    rows, first, actions = machine.pool.rows, machine.columns.repetitions, machine.tables.actions
+    rows, first, tables = machine.pool.rows, machine.columns.repetitions, machine.tables
     for repetition in range(machine.shape.repetitions):
         rows[row, first + 2 * repetition] = count_after(machine, edge, source, repetition)
         rows[row, first + 2 * repetition + 1] = rows[source, first + 2 * repetition + 1]
-    for place in range(0, actions.shape[1] - 1, 2):
-        if actions[edge, place] == ENTER:
-            rows[row, first + 2 * actions[edge, place + 1] + 1] = source
+    for place in range(0, tables.shape[2] - 1, 2):
+        if tables[ACTIONS, edge, place] == ENTER:
+            rows[row, first + 2 * tables[ACTIONS, edge, place + 1] + 1] = source
 
 
-@kernel
+@lean_kernel
 def _enlist(machine: Machine, step: Step, row: int) -> None:
     """Put a new run, whose registers are in `step.merged`, into the lists of its edges."""
     pool, columns, tables, slots = machine.pool, machine.columns, machine.tables, machine.shape.slots
@@ -196,41 +212,41 @@ def _enlist(machine: Machine, step: Step, row: int) -> None:
         column = columns.links + LINK * number
         pool.rows[row, column + BEFORE] = 0
         pool.rows[row, column + TAKEN_STREAM] = NONE
-        edge = tables.outgoing[state, number] if number < slots else NONE
+        edge = tables[OUTGOING, state, number] if number < slots else NONE
         if edge < 0:
             continue
-        slot = pool.rows[row, SLOT] if tables.operator[edge] == STRICT else NONE
+        slot = pool.rows[row, SLOT] if tables[OPERATOR, edge, 0] == STRICT else NONE
         link(pool, columns, row, number, edge_list(pool, tables, edge, partition, slot, step.merged))
         linked += 1
-    if tables.strict_only[state]:
+    if tables[STRICT_ONLY, state, 0]:
         link(pool, columns, row, slots, strict_list(pool, partition))
     pool.rows[row, LINKED] = linked
 
 
-@kernel
+@lean_kernel
 def close(machine: Machine, step: Step, number: int) -> None:
     """Remember, under skip-till-next, that the candidate's edge has been taken; events in one order end it at once."""
     edge, row = step.candidates[number, EDGE], step.candidates[number, RUN]
     pool, columns, tables = machine.pool, machine.columns, machine.tables
-    if row == ROOT or tables.operator[edge] != NEXT:
+    if row == ROOT or tables[OPERATOR, edge, 0] != NEXT:
         return
-    column = columns.links + LINK * tables.slot[edge]
+    column = columns.links + LINK * tables[SLOT_OF, edge, 0]
     if pool.rows[row, column + TAKEN_STREAM] == NONE:
         pool.rows[row, column + TAKEN_TIME] = step.now[TIME_NOW]
     pool.rows[row, column + TAKEN_STREAM] = step.now[STREAM_NOW]
     pool.rows[row, column + TAKEN_POSITION] = step.now[POSITION_NOW]
     if not machine.shape.total:
         return
-    for place in range(tables.outgoing.shape[1]):
-        other = tables.outgoing[tables.source[edge], place]
+    for place in range(tables.shape[2]):
+        other = tables[OUTGOING, tables[SOURCE_OF, edge, 0], place]
         if other < 0:
             break
-        for blocker in tables.blockers[other]:
-            if blocker == tables.slot[edge] and pool.rows[row, LINKED] > 0:
-                drop_edge(pool, columns, machine.places.rows, row, tables.slot[other])
+        for blocker in tables[BLOCKERS, other]:
+            if blocker == tables[SLOT_OF, edge, 0] and pool.rows[row, LINKED] > 0:
+                drop_edge(pool, columns, machine.places.rows, row, tables[SLOT_OF, other, 0])
 
 
-@kernel
+@lean_kernel
 def retire(machine: Machine, place: int) -> None:
     """A slot has begun: free the runs that waited for an event in the one before, or there, in vain."""
     pool, columns, slots = machine.pool, machine.columns, machine.shape.slots
@@ -243,7 +259,7 @@ def retire(machine: Machine, place: int) -> None:
             _give_up(machine, row)
 
 
-@kernel
+@lean_kernel
 def _give_up(machine: Machine, row: int) -> None:
     """Take a run that nothing can extend out of its lists."""
     pool, columns = machine.pool, machine.columns

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.jit import kernel
+from automata.jit import lean_kernel
 from automata.program import UNBOUND, Ids
 from automata.register_guard import Guard, Op
 
@@ -21,41 +21,33 @@ FALSE, TRUE, UNKNOWN = 0, 1, 2
 
 
 class GuardCode(NamedTuple):
-    """The guards of a program for the kernel; one row a condition, short rows filled up with -1.
+    """The guards of a program for the kernel.
 
-    values, errors, truths      the stack: a number, how far it may be off, or a truth
+    code        int64[2, conditions, places]: instructions and operands, short rows filled up with -1
+    constants   of all guards
+    stack       float64[3, depth]: numbers, how far they may be off, truths
     """
 
-    ops: Ids
-    operands: Ids
+    code: Ids
     constants: NDArray[np.float64]
-    values: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    truths: Ids
+    stack: NDArray[np.float64]
 
 
 def guard_code(guards: list[Guard]) -> GuardCode:
     """The guards of all conditions, packed."""
     longest = max((len(guard.code) for guard in guards), default=1)
     deepest = max((guard.depth() for guard in guards), default=1)
-    ops = np.full((len(guards), longest), -1, dtype=np.int64)
-    operands = np.zeros((len(guards), longest), dtype=np.int64)
+    packed = np.full((2, len(guards), longest), -1, dtype=np.int64)
     constants: list[float] = []
     for number, guard in enumerate(guards):
         for place, (op, operand) in enumerate(guard.code):
-            ops[number, place] = op
-            operands[number, place] = operand + (len(constants) if op is Op.CONSTANT else 0)
+            packed[0, number, place] = op
+            packed[1, number, place] = operand + (len(constants) if op is Op.CONSTANT else 0)
         constants += guard.constants
-    return GuardCode(
-        ops,
-        operands,
-        np.array(constants, dtype=np.float64),
-        np.zeros(deepest, dtype=np.float64),
-        np.zeros(deepest, dtype=np.float64),
-        np.zeros(deepest, dtype=np.int64),
-    )
+    return GuardCode(packed, np.array(constants, dtype=np.float64), np.zeros((3, deepest), dtype=np.float64))
 
 
+_VALUE, _ERROR, _TRUTH = range(3)
 _REGISTER, _CONSTANT, _BOUND = int(Op.REGISTER), int(Op.CONSTANT), int(Op.BOUND)
 _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = int(Op.ADD), int(Op.SUBTRACT), int(Op.MULTIPLY), int(Op.DIVIDE)
 _LESS, _AT_MOST, _GREATER, _AT_LEAST = int(Op.LESS), int(Op.AT_MOST), int(Op.GREATER), int(Op.AT_LEAST)
@@ -69,38 +61,38 @@ _MAGNITUDE_MIN, _MAGNITUDE_MAX = 1e-12, 1e30
 """Between these no numeric type overflows or loses digits."""
 
 
-@kernel
+@lean_kernel
 def evaluate_guard(code: GuardCode, condition: int, registers: Ids, numbers: NDArray[np.float64]) -> int:
     """FALSE, TRUE or UNKNOWN, from the ids in the registers."""
-    top = -1
-    for place in range(code.ops.shape[1]):
-        op, operand = code.ops[condition, place], code.operands[condition, place]
+    stack, top = code.stack, -1
+    for place in range(code.code.shape[2]):
+        op, operand = code.code[0, condition, place], code.code[1, condition, place]
         if op < 0:
             break
         if op <= _BOUND:
             top += 1
-            code.errors[top] = 0.0
+            stack[_ERROR, top] = 0.0
             if op == _REGISTER:
-                code.values[top] = numbers[registers[operand]]
+                stack[_VALUE, top] = numbers[registers[operand]]
             elif op == _CONSTANT:
-                code.values[top] = code.constants[operand]
+                stack[_VALUE, top] = code.constants[operand]
             else:
-                code.truths[top] = TRUE if registers[operand] != UNBOUND else FALSE
+                stack[_TRUTH, top] = TRUE if registers[operand] != UNBOUND else FALSE
         elif op == _NOT:
-            if code.truths[top] != UNKNOWN:
-                code.truths[top] = 1 - code.truths[top]
+            if stack[_TRUTH, top] != UNKNOWN:
+                stack[_TRUTH, top] = 1 - stack[_TRUTH, top]
         else:
             top -= 1
             if op <= _DIVIDE:
-                _calculate(code, op, top)
+                _calculate(stack, op, top)
             elif op >= _AND:
-                code.truths[top] = _connected(op == _AND, code.truths[top], code.truths[top + 1])
+                stack[_TRUTH, top] = _connected(op == _AND, int(stack[_TRUTH, top]), int(stack[_TRUTH, top + 1]))
             else:
-                code.truths[top] = _compared(code, op, top)
-    return int(code.truths[0])
+                stack[_TRUTH, top] = _compared(stack, op, top)
+    return int(stack[_TRUTH, 0])
 
 
-@kernel
+@lean_kernel
 def _connected(both: bool, left: int, right: int) -> int:
     """`&&` or `||` of two truths."""
     decisive = FALSE if both else TRUE
@@ -109,15 +101,15 @@ def _connected(both: bool, left: int, right: int) -> int:
     return UNKNOWN if left == UNKNOWN or right == UNKNOWN else 1 - decisive
 
 
-@kernel
-def _compared(code: GuardCode, op: int, top: int) -> int:
+@lean_kernel
+def _compared(stack: NDArray[np.float64], op: int, top: int) -> int:
     """The comparison of the two uppermost numbers; UNKNOWN where their numeric type could matter."""
-    a, b = float(code.values[top]), float(code.values[top + 1])
+    a, b = float(stack[_VALUE, top]), float(stack[_VALUE, top + 1])
     if isnan(a) or isnan(b):
         return UNKNOWN
     if a != b and (abs(a) > _MAGNITUDE_MAX or abs(b) > _MAGNITUDE_MAX or np.float32(a) == np.float32(b)):
         return UNKNOWN
-    error = code.errors[top] + code.errors[top + 1]
+    error = stack[_ERROR, top] + stack[_ERROR, top + 1]
     if error > 0 and not abs(a - b) > error:
         return UNKNOWN
     if op == _LESS:
@@ -135,14 +127,14 @@ def _compared(code: GuardCode, op: int, top: int) -> int:
     return TRUE if holds else FALSE
 
 
-@kernel
-def _calculate(code: GuardCode, op: int, top: int) -> None:
+@lean_kernel
+def _calculate(stack: NDArray[np.float64], op: int, top: int) -> None:
     """`+ - * /` with a bound of the error: 0 where operands and result are the same in every numeric type."""
-    a, b = float(code.values[top]), float(code.values[top + 1])
-    first = float(code.errors[top]) + abs(a) * _ROUNDING
-    second = float(code.errors[top + 1]) + abs(b) * _ROUNDING
-    small = _is_small(a) and _is_small(b) and code.errors[top] == 0 and code.errors[top + 1] == 0
-    code.values[top], code.errors[top] = nan, 0.0
+    a, b = float(stack[_VALUE, top]), float(stack[_VALUE, top + 1])
+    first = float(stack[_ERROR, top]) + abs(a) * _ROUNDING
+    second = float(stack[_ERROR, top + 1]) + abs(b) * _ROUNDING
+    small = _is_small(a) and _is_small(b) and stack[_ERROR, top] == 0 and stack[_ERROR, top + 1] == 0
+    stack[_VALUE, top], stack[_ERROR, top] = nan, 0.0
     if not (_is_moderate(a) and _is_moderate(b)) or (op == _DIVIDE and not abs(b) > second):
         return
     if op == _ADD:
@@ -156,12 +148,12 @@ def _calculate(code: GuardCode, op: int, top: int) -> None:
         error = (first + abs(result) * second) / (abs(b) - second)
         small = small and result * b == a
     if small and _is_small(result):
-        code.values[top] = result
+        stack[_VALUE, top] = result
     elif _is_moderate(result) and result != 0:
-        code.values[top], code.errors[top] = result, error + abs(result) * _ROUNDING
+        stack[_VALUE, top], stack[_ERROR, top] = result, error + abs(result) * _ROUNDING
 
 
-@kernel
+@lean_kernel
 def _is_small(value: float) -> bool:
     """Whether the number is itself in every numeric type."""
     if not abs(value) <= _WHOLE_MAX:
@@ -170,7 +162,7 @@ def _is_small(value: float) -> bool:
     return bool(scaled == np.floor(scaled) and np.float32(value) == value)
 
 
-@kernel
+@lean_kernel
 def _is_moderate(value: float) -> bool:
     """Whether no numeric type overflows or loses digits there."""
     return value == 0 or _MAGNITUDE_MIN <= abs(value) <= _MAGNITUDE_MAX

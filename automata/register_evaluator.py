@@ -54,7 +54,7 @@ class RegisterEvaluator:
             guard_code([guard for guard in guards if guard is not None]),
             new_pool(shape, columns),
             new_places(shape),
-            new_answers(tables.references.shape[1]),
+            new_answers(tables.shape[2]),
         )
         assert all(guard is not None for guard in guards), "a condition without a guard"
         self._step = new_step(shape, _CANDIDATES_INITIAL)

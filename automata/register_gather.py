@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.jit import kernel
+from automata.jit import lean_kernel
 from automata.program import UNBOUND, Ids
 from automata.register_answers import Answers, look_up, write_question
 from automata.register_code import FALSE, TRUE, UNKNOWN, GuardCode, evaluate_guard
@@ -39,7 +39,33 @@ from automata.register_pool import (
     drop_edge,
     edge_list,
 )
-from automata.register_tables import ENTER, LEAVE, LOOP, NEXT, NONE, STRICT, Shape, Tables
+from automata.register_tables import (
+    ACCEPTS,
+    ACTIONS,
+    AT_LEAST,
+    AT_MOST,
+    BLOCKERS,
+    CHECKS,
+    CONDITION,
+    EDGES,
+    ENTER,
+    FINALS,
+    LEAVE,
+    LEAVES,
+    LOCALS,
+    LOOP,
+    MARKER,
+    NEXT,
+    NONE,
+    OPERATOR,
+    REFERENCES,
+    SLOT_OF,
+    SOURCE_OF,
+    STRICT,
+    TARGET,
+    WAITING,
+    Shape,
+)
 
 EDGE, RUN, LETTER, PLACE, ENDS = range(5)
 """Of a candidate: the edge, the run that takes it, the row of the solution, the partition, whether a match ends."""
@@ -69,7 +95,7 @@ class Machine(NamedTuple):
 
     shape: Shape
     columns: Columns
-    tables: Tables
+    tables: Ids
     code: GuardCode
     pool: Pool
     places: Places
@@ -83,7 +109,7 @@ def new_step(shape: Shape, candidates: int) -> Step:
     return Step(np.zeros(7, dtype=np.int64), variables, variables.copy(), np.zeros(shape.keys, dtype=np.int64), found)
 
 
-@kernel
+@lean_kernel
 def window_of(shape: Shape, time: int, rank: int) -> int:
     """The number of the tumbling window, NOWHERE before STARTING AT; 0 if the window slides."""
     if shape.sliding:
@@ -92,17 +118,17 @@ def window_of(shape: Shape, time: int, rank: int) -> int:
     return NOWHERE if shape.anchored and number < 0 else int(number)
 
 
-@kernel
+@lean_kernel
 def gather(machine: Machine, step: Step, numbers: NDArray[np.float64], symbol: int, letter: int) -> None:
     """Add the candidates of one solution of the present event, whose values are in `step.own`."""
     tables = machine.tables
-    for place in range(tables.edges.shape[1]):
-        edge = tables.edges[symbol, place]
+    for place in range(tables.shape[2]):
+        edge = tables[EDGES, symbol, place]
         if edge < 0:
             break
-        if tables.source[edge] == ROOT:
+        if tables[SOURCE_OF, edge, 0] == ROOT:
             _consider(machine, step, numbers, edge, ROOT, letter)
-        elif tables.operator[edge] != STRICT:
+        elif tables[OPERATOR, edge, 0] != STRICT:
             _meet(machine, step, numbers, edge, letter, NONE)
         else:
             slot = machine.places.rows[step.now[PLACE_NOW], PLACE_SLOT]
@@ -112,7 +138,7 @@ def gather(machine: Machine, step: Step, numbers: NDArray[np.float64], symbol: i
                 _meet(machine, step, numbers, edge, letter, slot)
 
 
-@kernel
+@lean_kernel
 def _meet(machine: Machine, step: Step, numbers: NDArray[np.float64], edge: int, letter: int, slot: int) -> None:
     """Look at the runs on an edge that have the solution's keys."""
     pool, columns, tables = machine.pool, machine.columns, machine.tables
@@ -124,37 +150,37 @@ def _meet(machine: Machine, step: Step, numbers: NDArray[np.float64], edge: int,
         link = pool.rows[row, columns.links + LINK * number + AFTER]
         step.now[VISITED] += 1
         if (
-            number == tables.slot[edge]
-            and pool.rows[row, STATE] == tables.source[edge]
+            number == tables[SLOT_OF, edge, 0]
+            and pool.rows[row, STATE] == tables[SOURCE_OF, edge, 0]
             and pool.rows[row, PARTITION] == place
             and (slot == NONE or pool.rows[row, SLOT] == slot)
         ):
             _consider(machine, step, numbers, edge, row, letter)
 
 
-@kernel
+@lean_kernel
 def _consider(machine: Machine, step: Step, numbers: NDArray[np.float64], edge: int, row: int, letter: int) -> None:
     """Make a run a candidate if it takes the edge with this solution."""
     if not (_in_order(machine, step, row) and _in_window(machine, step, row) and _able(machine, edge, row)):
         return
-    operator = machine.tables.operator[edge]
+    operator = machine.tables[OPERATOR, edge, 0]
     if row != ROOT and operator == STRICT and not _adjacent(machine, step, row):
         return
     if operator == NEXT and _blocked(machine, step, edge, row):
         return
     if not merge(machine, step, edge, row):
         return
-    target = machine.tables.target[edge]
-    decided = _decide(machine, step, numbers, machine.tables.checks[target], row, True)
+    target = machine.tables[TARGET, edge, 0]
+    decided = _decide(machine, step, numbers, machine.tables[CHECKS, target], row, True)
     if decided != FALSE:
         ends = _may_end(machine, edge, row)
         if ends:
-            final = _decide(machine, step, numbers, machine.tables.finals[target], row, False)
+            final = _decide(machine, step, numbers, machine.tables[FINALS, target], row, False)
             ends = final != FALSE
         _add(step, edge, row, letter, 1 if ends else 0)
 
 
-@kernel
+@lean_kernel
 def _add(step: Step, edge: int, row: int, letter: int, ends: int) -> None:
     """Write a candidate down if there is room; count it in any case."""
     number = step.now[FOUND]
@@ -167,7 +193,7 @@ def _add(step: Step, edge: int, row: int, letter: int, ends: int) -> None:
         step.candidates[number, ENDS] = ends
 
 
-@kernel
+@lean_kernel
 def _in_order(machine: Machine, step: Step, row: int) -> bool:
     rows = machine.pool.rows
     if row == ROOT or rows[row, TIME] < step.now[TIME_NOW]:
@@ -176,7 +202,7 @@ def _in_order(machine: Machine, step: Step, row: int) -> bool:
     return bool(same and rows[row, POSITION] < step.now[POSITION_NOW])
 
 
-@kernel
+@lean_kernel
 def _in_window(machine: Machine, step: Step, row: int) -> bool:
     shape, rows = machine.shape, machine.pool.rows
     if row == ROOT:
@@ -189,7 +215,7 @@ def _in_window(machine: Machine, step: Step, row: int) -> bool:
     return bool(step.now[TIME_NOW] - rows[row, FIRST_TIME] <= shape.size)
 
 
-@kernel
+@lean_kernel
 def _adjacent(machine: Machine, step: Step, row: int) -> bool:
     """No event lies between the run's last event and this one (G Definition 12)."""
     rows, place = machine.pool.rows, step.now[PLACE_NOW]
@@ -201,28 +227,28 @@ def _adjacent(machine: Machine, step: Step, row: int) -> bool:
     return bool(seq == 0 and was_last(machine.places, machine.shape, place, rows[row, STREAM], rows[row, SEQ]))
 
 
-@kernel
+@lean_kernel
 def _able(machine: Machine, edge: int, row: int) -> bool:
     """The repetitions that the edge leaves or goes through once more have been iterated often, or seldom, enough."""
-    actions = machine.tables.actions
-    for place in range(0, actions.shape[1] - 1, 2):
-        crossing, repetition = actions[edge, place], actions[edge, place + 1]
+    tables = machine.tables
+    for place in range(0, tables.shape[2] - 1, 2):
+        crossing, repetition = tables[ACTIONS, edge, place], tables[ACTIONS, edge, place + 1]
         if crossing < 0:
             break
         count = machine.pool.rows[row, machine.columns.repetitions + 2 * repetition]
-        if crossing == LEAVE and count < machine.tables.at_least[repetition]:
+        if crossing == LEAVE and count < machine.tables[AT_LEAST, repetition, 0]:
             return False
-        if crossing == LOOP and count >= machine.tables.at_most[repetition]:
+        if crossing == LOOP and count >= machine.tables[AT_MOST, repetition, 0]:
             return False
     return True
 
 
-@kernel
+@lean_kernel
 def _blocked(machine: Machine, step: Step, edge: int, row: int) -> bool:
     """Under skip-till-next an earlier event has taken the edge or one that is the same step (G Definition 11)."""
-    rows, blockers = machine.pool.rows, machine.tables.blockers
-    for place in range(blockers.shape[1]):
-        slot = blockers[edge, place]
+    rows, tables = machine.pool.rows, machine.tables
+    for place in range(tables.shape[2]):
+        slot = tables[BLOCKERS, edge, place]
         if slot < 0:
             break
         column = machine.columns.links + LINK * slot
@@ -230,14 +256,14 @@ def _blocked(machine: Machine, step: Step, edge: int, row: int) -> bool:
         if stream == NONE:
             continue
         if rows[row, column + TAKEN_TIME] < step.now[TIME_NOW]:
-            drop_edge(machine.pool, machine.columns, machine.places.rows, row, machine.tables.slot[edge])
+            drop_edge(machine.pool, machine.columns, machine.places.rows, row, machine.tables[SLOT_OF, edge, 0])
             return True
         if stream == step.now[STREAM_NOW] and rows[row, column + TAKEN_POSITION] < step.now[POSITION_NOW]:
             return True
     return False
 
 
-@kernel
+@lean_kernel
 def merge(machine: Machine, step: Step, edge: int, row: int) -> bool:
     """Put the run's registers and the solution's values together; whether they are compatible.
 
@@ -246,12 +272,12 @@ def merge(machine: Machine, step: Step, edge: int, row: int) -> bool:
     columns, rows, tables = machine.columns, machine.pool.rows, machine.tables
     for variable in range(machine.shape.variables):
         step.merged[variable] = rows[row, columns.registers + variable]
-    for place in range(0, tables.actions.shape[1] - 1, 2):
-        if tables.actions[edge, place] == LOOP:
-            repetition = tables.actions[edge, place + 1]
+    for place in range(0, tables.shape[2] - 1, 2):
+        if tables[ACTIONS, edge, place] == LOOP:
+            repetition = tables[ACTIONS, edge, place + 1]
             entered = rows[row, columns.repetitions + 2 * repetition + 1]
-            for number in range(tables.locals.shape[1]):
-                variable = tables.locals[repetition, number]
+            for number in range(tables.shape[2]):
+                variable = tables[LOCALS, repetition, number]
                 if variable < 0:
                     break
                 step.merged[variable] = rows[entered, columns.registers + variable]
@@ -264,55 +290,55 @@ def merge(machine: Machine, step: Step, edge: int, row: int) -> bool:
     return True
 
 
-@kernel
+@lean_kernel
 def count_after(machine: Machine, edge: int, row: int, repetition: int) -> int:
     """How many iterations of the repetition have begun once the run has taken the edge."""
     count = machine.pool.rows[row, machine.columns.repetitions + 2 * repetition]
-    actions = machine.tables.actions
-    for place in range(0, actions.shape[1] - 1, 2):
-        if actions[edge, place] >= 0 and actions[edge, place + 1] == repetition:
-            if actions[edge, place] == ENTER:
+    tables = machine.tables
+    for place in range(0, tables.shape[2] - 1, 2):
+        if tables[ACTIONS, edge, place] >= 0 and tables[ACTIONS, edge, place + 1] == repetition:
+            if tables[ACTIONS, edge, place] == ENTER:
                 count = 1
-            elif actions[edge, place] == LOOP:
+            elif tables[ACTIONS, edge, place] == LOOP:
                 count += 1
     return int(count)
 
 
-@kernel
+@lean_kernel
 def _may_end(machine: Machine, edge: int, row: int) -> bool:
     """Whether a match may end where the edge leads to."""
     tables = machine.tables
-    for place in range(tables.accepts.shape[1]):
-        accept = tables.accepts[tables.target[edge], place]
+    for place in range(tables.shape[2]):
+        accept = tables[ACCEPTS, tables[TARGET, edge, 0], place]
         if accept < 0:
             break
         enough = True
-        for number in range(tables.leaves.shape[1]):
-            repetition = tables.leaves[accept, number]
+        for number in range(tables.shape[2]):
+            repetition = tables[LEAVES, accept, number]
             if repetition < 0:
                 break
-            enough = enough and count_after(machine, edge, row, repetition) >= tables.at_least[repetition]
+            enough = enough and count_after(machine, edge, row, repetition) >= tables[AT_LEAST, repetition, 0]
         if enough:
             return True
     return False
 
 
-@kernel
+@lean_kernel
 def _decide(machine: Machine, step: Step, numbers: NDArray[np.float64], checks: Ids, row: int, patient: bool) -> int:
     """FALSE if a condition that can be decided does not hold; UNKNOWN if the host must be asked; else TRUE."""
     tables, decided = machine.tables, TRUE
     for check in checks:
         if check < 0:
             break
-        taken = tables.marker[check] == 0 or machine.pool.rows[row, MARKERS] & tables.marker[check] != 0
+        taken = tables[MARKER, check, 0] == 0 or machine.pool.rows[row, MARKERS] & tables[MARKER, check, 0] != 0
         if not taken or (patient and _waits(tables, step, check)):
             continue
-        condition = tables.condition[check]
+        condition = tables[CONDITION, check, 0]
         held = evaluate_guard(machine.code, condition, step.merged, numbers)
         if held == UNKNOWN:
-            held = look_up(machine.answers, tables.references[condition], condition, step.merged)
+            held = look_up(machine.answers, tables[REFERENCES, condition], condition, step.merged)
             if held == UNKNOWN:
-                write_question(machine.answers, tables.references[condition], condition, step.merged)
+                write_question(machine.answers, tables[REFERENCES, condition], condition, step.merged)
         if held == FALSE:
             return FALSE
         if held == UNKNOWN:
@@ -320,11 +346,11 @@ def _decide(machine: Machine, step: Step, numbers: NDArray[np.float64], checks: 
     return decided
 
 
-@kernel
-def _waits(tables: Tables, step: Step, check: int) -> bool:
+@lean_kernel
+def _waits(tables: Ids, step: Step, check: int) -> bool:
     """A variable that the condition reads is unbound and can still be bound (LANGUAGE 3.1)."""
-    for place in range(tables.waiting.shape[1]):
-        variable = tables.waiting[check, place]
+    for place in range(tables.shape[2]):
+        variable = tables[WAITING, check, place]
         if variable < 0:
             break
         if step.merged[variable] == UNBOUND:

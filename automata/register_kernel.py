@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.jit import kernel
+from automata.jit import lean_kernel
 from automata.program import UNBOUND, Ids
 from automata.register_answers import ASKED
 from automata.register_apply import (
@@ -50,7 +50,7 @@ from automata.register_pool import (
     free_row,
     room,
 )
-from automata.register_tables import NONE
+from automata.register_tables import NONE, SCOPE
 
 
 class Stop(IntEnum):
@@ -91,7 +91,7 @@ class Stretch(NamedTuple):
     serial: int
 
 
-@kernel
+@lean_kernel
 def take_in(machine: Machine, step: Step, output: Output, stretch: Stretch, numbers: NDArray[np.float64]) -> int:
     """Takes in the rest of the stretch; returns why it stopped."""
     while stretch.progress[0] < stretch.times.shape[0]:
@@ -114,7 +114,7 @@ def take_in(machine: Machine, step: Step, output: Output, stretch: Stretch, numb
     return _DONE
 
 
-@kernel
+@lean_kernel
 def expire(machine: Machine, time: int) -> None:
     """Free the runs whose window is over at this time, or at their partition's rank; the oldest come first."""
     pool = machine.pool
@@ -124,7 +124,7 @@ def expire(machine: Machine, time: int) -> None:
         row = pool.ends[OLDEST]
 
 
-@kernel
+@lean_kernel
 def sweep(machine: Machine, time: int) -> None:
     """The same for all runs, where those of several partitions are over at different ranks."""
     row = machine.pool.ends[OLDEST]
@@ -135,7 +135,7 @@ def sweep(machine: Machine, time: int) -> None:
         row = following
 
 
-@kernel
+@lean_kernel
 def _over(machine: Machine, row: int, time: int) -> bool:
     shape, rows = machine.shape, machine.pool.rows
     rank = machine.places.rows[rows[row, PARTITION], PLACE_RANK]
@@ -146,7 +146,7 @@ def _over(machine: Machine, row: int, time: int) -> bool:
     return bool(time - rows[row, FIRST_TIME] > shape.size)
 
 
-@kernel
+@lean_kernel
 def _stand(machine: Machine, step: Step, place: int) -> None:
     """The present event stands in this partition."""
     position, time, stream = step.now[POSITION_NOW], step.now[TIME_NOW], step.now[STREAM_NOW]
@@ -156,7 +156,7 @@ def _stand(machine: Machine, step: Step, place: int) -> None:
     step.now[WINDOW_NOW] = window_of(machine.shape, time, machine.places.rows[place, PLACE_RANK])
 
 
-@kernel
+@lean_kernel
 def _gather_event(machine: Machine, step: Step, stretch: Stretch, numbers: NDArray[np.float64], event: int) -> bool:
     """All candidates of one event; whether there was room for its partitions."""
     for symbol in range(stretch.ends.shape[0]):
@@ -180,17 +180,17 @@ def _gather_event(machine: Machine, step: Step, stretch: Stretch, numbers: NDArr
     return True
 
 
-@kernel
+@lean_kernel
 def read_letter(machine: Machine, step: Step, stretch: Stretch, symbol: int, letter: int, fill: bool) -> None:
     """Write a solution's values into its registers, or unbind them again."""
-    for number in range(machine.tables.scope.shape[1]):
-        variable = machine.tables.scope[symbol, number]
+    for number in range(machine.tables.shape[2]):
+        variable = machine.tables[SCOPE, symbol, number]
         if variable < 0:
             break
         step.own[variable] = stretch.values[letter, number] if fill else UNBOUND
 
 
-@kernel
+@lean_kernel
 def _lacking(machine: Machine, step: Step, output: Output) -> int:
     """What there is too little room for."""
     if step.now[FOUND] > step.candidates.shape[0]:
@@ -204,7 +204,7 @@ def _lacking(machine: Machine, step: Step, output: Output) -> int:
     return _DONE
 
 
-@kernel
+@lean_kernel
 def _apply_all(machine: Machine, step: Step, output: Output, stretch: Stretch, event: int) -> None:
     number = 0
     for symbol in range(stretch.ends.shape[0]):

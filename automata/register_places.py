@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.jit import kernel
+from automata.jit import lean_kernel
 from automata.program import UNBOUND, Ids
 from automata.register_pool import RUNS, mix
-from automata.register_tables import NONE, Shape, Tables
+from automata.register_tables import NONE, PARTITION_BY, Shape
 
 _PLACES_INITIAL = 16
 
@@ -64,7 +64,7 @@ def grow_places(places: Places, shape: Shape) -> Places:
     return grown
 
 
-@kernel
+@lean_kernel
 def _key_list(places: Places, key: Ids) -> int:
     hashed = 0x9A57
     for value in key:
@@ -72,7 +72,7 @@ def _key_list(places: Places, key: Ids) -> int:
     return int(hashed & (places.heads.shape[0] - 1))
 
 
-@kernel
+@lean_kernel
 def find_place(places: Places, shape: Shape, key: Ids) -> int:
     """The partition with this key, NONE if there is none yet."""
     first = _COUNTS + 2 * shape.streams
@@ -87,7 +87,7 @@ def find_place(places: Places, shape: Shape, key: Ids) -> int:
     return NONE
 
 
-@kernel
+@lean_kernel
 def add_place(places: Places, shape: Shape, key: Ids) -> int:
     """A new partition; there must be room."""
     row = places.ends[HEAD_FREE]
@@ -108,7 +108,7 @@ def add_place(places: Places, shape: Shape, key: Ids) -> int:
     return int(row)
 
 
-@kernel
+@lean_kernel
 def forget_places(places: Places, shape: Shape, position: int) -> None:
     """Drop the partitions without a run that the event at `position` is not in; not where ranks must go on."""
     for row in range(places.ends[USED]):
@@ -118,7 +118,7 @@ def forget_places(places: Places, shape: Shape, position: int) -> None:
     rehash(places, shape)
 
 
-@kernel
+@lean_kernel
 def rehash(places: Places, shape: Shape) -> None:
     """Make the lists anew."""
     first = _COUNTS + 2 * shape.streams
@@ -134,7 +134,7 @@ def rehash(places: Places, shape: Shape) -> None:
             places.heads[head] = row
 
 
-@kernel
+@lean_kernel
 def advance(places: Places, shape: Shape, row: int, position: int, time: int, stream: int) -> bool:
     """Count the event in the partition, once however often it is asked; whether that began a slot."""
     if places.rows[row, LAST] == position:
@@ -156,17 +156,17 @@ def advance(places: Places, shape: Shape, row: int, position: int, time: int, st
     return bool(opens)
 
 
-@kernel
+@lean_kernel
 def was_last(places: Places, shape: Shape, row: int, stream: int, seq: int) -> bool:
     """Whether the event with that number was the last of its stream in the slot before the present one."""
     return bool(places.rows[row, _COUNTS + shape.streams + stream] == seq + 1)
 
 
-@kernel
-def partition_key(tables: Tables, registers: Ids, key: Ids) -> bool:
+@lean_kernel
+def partition_key(tables: Ids, registers: Ids, key: Ids) -> bool:
     """Fill in the key of the partition that a solution belongs to; whether it belongs to one."""
-    for number in range(tables.partition.shape[0]):
-        key[number] = registers[tables.partition[number]]
+    for number in range(key.shape[0]):
+        key[number] = registers[tables[PARTITION_BY, number, 0]]
         if key[number] == UNBOUND:
             return False
     return True

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.jit import kernel
+from automata.jit import lean_kernel
 from automata.program import Ids
-from automata.register_tables import NONE, STRICT, Shape, Tables
+from automata.register_tables import KEYS, NONE, OPERATOR, OUTGOING, STRICT, Shape
 
 ROOT = 0
 """The row of the run that has taken nothing; always there, in no list."""
@@ -101,26 +101,26 @@ def _heads_for(rows: int, shape: Shape) -> int:
     return 1 << (lists - 1).bit_length()
 
 
-@kernel
+@lean_kernel
 def room(pool: Pool) -> int:
     """How many runs can be added."""
     return int(pool.rows.shape[0] - pool.ends[LIVE] - 1)
 
 
-@kernel
+@lean_kernel
 def mix(hashed: int, value: int) -> int:
     """One more value in a hash; below 2**62 throughout, the same compiled and not."""
     mixed = ((hashed ^ int(value)) * 0x1E3779B97F4A7C15) & 0x3FFFFFFFFFFFFFFF
     return mixed ^ (mixed >> 29)
 
 
-@kernel
+@lean_kernel
 def strict_list(pool: Pool, partition: int) -> int:
     """The list of a partition's runs that only an adjacent event can extend."""
     return int(mix(mix(0x51D, partition), 0) & (pool.heads.shape[0] - 1))
 
 
-@kernel
+@lean_kernel
 def link(pool: Pool, columns: Columns, row: int, number: int, head: int) -> None:
     """Put one link of a row into a list."""
     links = (columns.registers - columns.links) // LINK
@@ -134,7 +134,7 @@ def link(pool: Pool, columns: Columns, row: int, number: int, head: int) -> None
     pool.heads[head] = own
 
 
-@kernel
+@lean_kernel
 def unlink(pool: Pool, columns: Columns, row: int, number: int) -> bool:
     """Take one link of a row out of its list; whether it was in one."""
     links = (columns.registers - columns.links) // LINK
@@ -153,7 +153,7 @@ def unlink(pool: Pool, columns: Columns, row: int, number: int) -> bool:
     return True
 
 
-@kernel
+@lean_kernel
 def take_row(pool: Pool, source: int) -> int:
     """A row for a run that comes from `source`, in its place by age; there must be room."""
     row = pool.ends[FREE]
@@ -177,7 +177,7 @@ def take_row(pool: Pool, source: int) -> int:
     return int(row)
 
 
-@kernel
+@lean_kernel
 def free_row(pool: Pool, columns: Columns, places: Ids, row: int) -> None:
     """Take a run out of every list and its row into use again; `places` counts the runs of each partition."""
     for number in range((columns.registers - columns.links) // LINK):
@@ -198,7 +198,7 @@ def free_row(pool: Pool, columns: Columns, places: Ids, row: int) -> None:
     pool.ends[LIVE] -= 1
 
 
-@kernel
+@lean_kernel
 def release(pool: Pool, columns: Columns, places: Ids, row: int) -> None:
     """Free a run that no event can extend and no other run came from; then those that were kept for its sake."""
     while row != ROOT and pool.rows[row, LINKED] == 0 and pool.rows[row, CHILDREN] == 0:
@@ -208,7 +208,7 @@ def release(pool: Pool, columns: Columns, places: Ids, row: int) -> None:
         row = parent
 
 
-@kernel
+@lean_kernel
 def drop_edge(pool: Pool, columns: Columns, places: Ids, row: int, number: int) -> None:
     """The run will not take its edge with this number any more."""
     if unlink(pool, columns, row, number):
@@ -217,25 +217,26 @@ def drop_edge(pool: Pool, columns: Columns, places: Ids, row: int, number: int) 
             release(pool, columns, places, row)
 
 
-@kernel
-def edge_list(pool: Pool, tables: Tables, edge: int, partition: int, slot: int, registers: Ids) -> int:
+@lean_kernel
+def edge_list(pool: Pool, tables: Ids, edge: int, partition: int, slot: int, registers: Ids) -> int:
     """The list of the runs that may take an edge with these keys; `slot` is NONE but under strict contiguity."""
     hashed = mix(mix(mix(0xED6E, edge), partition), slot + 2)
-    for place in range(tables.keys.shape[1]):
-        variable = tables.keys[edge, place]
+    for place in range(tables.shape[2]):
+        variable = tables[KEYS, edge, place]
         if variable < 0:
             break
         hashed = mix(hashed, registers[variable])
     return int(hashed & (pool.heads.shape[0] - 1))
 
 
-@kernel
-def link_again(pool: Pool, columns: Columns, tables: Tables, registers: Ids) -> None:
+@lean_kernel
+def link_again(pool: Pool, columns: Columns, tables: Ids, registers: Ids) -> None:
     """Fill the empty lists of a pool that has grown; `registers` is room for those of one run."""
     slots = (columns.registers - columns.links) // LINK - 1
     row = pool.ends[OLDEST]
     while row != NONE:
-        registers[:] = pool.rows[row, columns.registers :]
+        for variable in range(registers.shape[0]):
+            registers[variable] = pool.rows[row, columns.registers + variable]
         for number in range(slots + 1):
             column = columns.links + LINK * number + BEFORE
             if pool.rows[row, column] != 0:
@@ -244,8 +245,8 @@ def link_again(pool: Pool, columns: Columns, tables: Tables, registers: Ids) -> 
                 if number == slots:
                     head = strict_list(pool, partition)
                 else:
-                    edge = tables.outgoing[pool.rows[row, STATE], number]
-                    slot = pool.rows[row, SLOT] if tables.operator[edge] == STRICT else NONE
+                    edge = tables[OUTGOING, pool.rows[row, STATE], number]
+                    slot = pool.rows[row, SLOT] if tables[OPERATOR, edge, 0] == STRICT else NONE
                     head = edge_list(pool, tables, edge, partition, slot, registers)
                 link(pool, columns, row, number, head)
         row = pool.rows[row, YOUNGER]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from automata.program import Host, Match, Program, Selector, Skip
 from automata.register_apply import ENTRIES, MATCHES, Output
-from automata.selection import AfterMatch, Candidate, report_order, select
+from automata.selection import AfterMatch, Candidate, in_report_order, report_order, select
 
 _MOMENT = (0,)
 """Without trailing negations every match is reported at its last event: positions alone order them."""
@@ -50,21 +48,11 @@ class MatchReporter:
         groups: dict[tuple[int, int], list[Candidate]] = {}
         for candidate in found:
             groups.setdefault((candidate.match.partition, candidate.match.last), []).append(candidate)
-        ordered = self._in_order([c for group in groups.values() for c in select(self._program.selector, group)])
+        ordered = in_report_order(
+            (c for group in groups.values() for c in select(self._program.selector, group)), self._host.texts
+        )
         if self._program.skip is Skip.CONSUME_ALL:
             ordered.sort(key=lambda candidate: candidate.match.last)
         admitted = self._after.admit(ordered)
         self._after.forget(oldest)
         return [candidate.match for candidate in admitted]
-
-    def _in_order(self, candidates: list[Candidate]) -> list[Candidate]:
-        """Report order, to the last: matches of the same events by what they project."""
-        ordered = sorted(candidates, key=report_order)
-        for _, ties in groupby(range(len(ordered)), key=lambda number: report_order(ordered[number])):
-            numbers = list(ties)
-            if len(numbers) > 1:
-                tied = [ordered[number] for number in numbers]
-                texts = self._host.texts([candidate.match for candidate in tied])
-                chosen = sorted(range(len(tied)), key=texts.__getitem__)
-                ordered[numbers[0] : numbers[-1] + 1] = [tied[number] for number in chosen]
-        return ordered

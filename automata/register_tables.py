@@ -1,6 +1,6 @@
 """The register automaton of a program as arrays that a kernel walks, or the reason why there is none.
 
-Tables are int64 matrices, one row an item, short rows filled up with NONE.
+All tables are one int64 array, short lists filled up with NONE.
 """
 
 from __future__ import annotations
@@ -27,45 +27,26 @@ ENTER, LOOP, LEAVE = 0, 1, 2
 _CROSSINGS = {Crossing.ENTER: ENTER, Crossing.LOOP: LOOP, Crossing.LEAVE: LEAVE}
 
 
-class Tables(NamedTuple):
-    """One program.
+(
+    EDGES, SCOPE, SOURCE_OF, TARGET, SLOT_OF, OPERATOR, KEYS, BLOCKERS, ACTIONS,
+    OUTGOING, STRICT_ONLY, CHECKS, FINALS, ACCEPTS, MARKER_BITS,
+    CONDITION, MARKER, WAITING, LEAVES, AT_LEAST, AT_MOST, LOCALS, REFERENCES, PARTITION_BY,
+) = range(24)  # fmt: skip
+"""The tables of a program, tables[NAME, item, place]; lists end with NONE, single numbers stand at place 0.
 
-    by symbol       `edges` into the positions that take it; `scope`: its variables, in the order of a letter's values
-    by edge         source, target, slot among the edges of its source, operator; `keys`: the variables by which runs
-                    and events are joined; `blockers`: slots whose taking ends skip-till-next; `actions`: crossing,
-                    repetition, crossing, repetition, …
-    by position     `outgoing` edges, `strict_only`, `checks`, `finals` (numbers of checks), `accepts`, `marker_bits`
-    by check        `condition`, `marker` (a bit; 0 at home), `waiting` variables
-    by accept       `leaves`: the repetitions that are left
-    by repetition   at_least, at_most; `locals`: variables that an iteration binds afresh
-    by condition    `references`: the variables it reads
-    partition       the variables of PARTITION BY
-    """
+symbol      EDGES into the positions that take it; SCOPE: its variables, in the order of a letter's values
+edge        SOURCE_OF, TARGET, SLOT_OF (its place among the edges of its source), OPERATOR; KEYS: the variables by which
+            runs and events are joined; BLOCKERS: slots whose taking ends skip-till-next; ACTIONS: crossing,
+            repetition, crossing, repetition, …
+position    OUTGOING edges; STRICT_ONLY; CHECKS, FINALS: numbers of checks on arrival and at the end; ACCEPTS;
+            MARKER_BITS
+check       CONDITION; MARKER (a bit; 0 at home); WAITING variables
+accept      LEAVES: the repetitions that are left
+repetition  AT_LEAST, AT_MOST; LOCALS: variables that an iteration binds afresh
+condition   REFERENCES: the variables it reads
+program     PARTITION_BY: one variable an item
 
-    edges: Ids
-    scope: Ids
-    source: Ids
-    target: Ids
-    slot: Ids
-    operator: Ids
-    keys: Ids
-    blockers: Ids
-    actions: Ids
-    outgoing: Ids
-    strict_only: Ids
-    checks: Ids
-    finals: Ids
-    accepts: Ids
-    marker_bits: Ids
-    condition: Ids
-    marker: Ids
-    waiting: Ids
-    leaves: Ids
-    at_least: Ids
-    at_most: Ids
-    locals: Ids
-    references: Ids
-    partition: Ids
+One array, for a kernel pays for each that it is handed."""
 
 
 class Shape(NamedTuple):
@@ -127,7 +108,7 @@ def _outside(expression: Expression) -> str | None:
             return "a negation looks at events between the steps"
 
 
-def build_tables(program: Program) -> tuple[Tables, Shape]:
+def build_tables(program: Program) -> tuple[Ids, Shape]:
     """The tables of a program for which `why_not` has nothing to say."""
     automaton = build_automaton(program.expression)
     analysis = analyse(program, automaton)
@@ -139,39 +120,39 @@ def build_tables(program: Program) -> tuple[Tables, Shape]:
         for symbol in range(len(program.symbols))
     ]
     slots = [outgoing[edge.source].index(number) for number, edge in enumerate(edges)]
-    tables = Tables(
-        edges=_padded(into),
-        scope=_padded([sorted(symbol.scope) for symbol in program.symbols]),
-        source=_column(edge.source for edge in edges),
-        target=_column(edge.target for edge in edges),
-        slot=_column(slots),
-        operator=_column(_OPERATORS[edge.operator] for edge in edges),
-        keys=_padded([_key(program, automaton, analysis, number) for number in range(len(edges))]),
-        blockers=_padded([[slots[n] for n in (number, *edge.rivals)] for number, edge in enumerate(edges)]),
-        actions=_padded([_flat(edge.actions) for edge in edges]),
-        outgoing=_padded(outgoing),
-        strict_only=_column(
+    rows: dict[int, Sequence[Sequence[int]]] = {
+        EDGES: into,
+        SCOPE: [sorted(symbol.scope) for symbol in program.symbols],
+        SOURCE_OF: _single(edge.source for edge in edges),
+        TARGET: _single(edge.target for edge in edges),
+        SLOT_OF: _single(slots),
+        OPERATOR: _single(_OPERATORS[edge.operator] for edge in edges),
+        KEYS: [_key(program, automaton, analysis, number) for number in range(len(edges))],
+        BLOCKERS: [[slots[n] for n in (number, *edge.rivals)] for number, edge in enumerate(edges)],
+        ACTIONS: [_flat(edge.actions) for edge in edges],
+        OUTGOING: outgoing,
+        STRICT_ONLY: _single(
             int(p > 0 and all(edges[n].operator is Contiguity.STRICT for n in outgoing[p])) for p in places
         ),
-        checks=_padded(checks.arriving),
-        finals=_padded(checks.final),
-        accepts=_padded([[n for n, a in enumerate(automaton.accepts) if a.position == p] for p in places]),
-        marker_bits=_column(
+        CHECKS: checks.arriving,
+        FINALS: checks.final,
+        ACCEPTS: [[n for n, a in enumerate(automaton.accepts) if a.position == p] for p in places],
+        MARKER_BITS: _single(
             sum(1 << number for number, (_, home) in enumerate(analysis.markers) if home == p) for p in places
         ),
-        condition=_column(check.condition for check in checks.all),
-        marker=_column(0 if check.at_home else 1 << check.marker for check in checks.all),
-        waiting=_padded([sorted(check.waiting) for check in checks.all]),
-        leaves=_padded([_left(accept) for accept in automaton.accepts]),
-        at_least=_column(repetition.at_least for repetition in automaton.repetitions),
-        at_most=_column(
+        CONDITION: _single(check.condition for check in checks.all),
+        MARKER: _single(0 if check.at_home else 1 << check.marker for check in checks.all),
+        WAITING: [sorted(check.waiting) for check in checks.all],
+        LEAVES: [_left(accept) for accept in automaton.accepts],
+        AT_LEAST: _single(repetition.at_least for repetition in automaton.repetitions),
+        AT_MOST: _single(
             _UNBOUNDED if repetition.at_most is None else repetition.at_most for repetition in automaton.repetitions
         ),
-        locals=_padded([sorted(variables) for variables in analysis.locals]),
-        references=_padded([[r for r in c.references if isinstance(r, int)] for c in program.conditions]),
-        partition=_column(program.partition),
-    )
-    return tables, _shape(program, automaton, program.window)
+        LOCALS: [sorted(variables) for variables in analysis.locals],
+        REFERENCES: [[r for r in c.references if isinstance(r, int)] for c in program.conditions],
+        PARTITION_BY: _single(program.partition),
+    }
+    return _stacked([rows[name] for name in range(len(rows))]), _shape(program, automaton, program.window)
 
 
 def _shape(program: Program, automaton: Automaton, window: Window) -> Shape:
@@ -223,13 +204,16 @@ def _left(accept: Accept) -> list[int]:
     return [action.repetition for action in accept.actions if action.crossing is Crossing.LEAVE]
 
 
-def _column(numbers: Iterable[int]) -> Ids:
-    return np.array(list(numbers), dtype=np.int64)
+def _single(numbers: Iterable[int]) -> list[list[int]]:
+    return [[number] for number in numbers]
 
 
-def _padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    """One row each, and at least one NONE behind the longest."""
-    table = np.full((max(1, len(rows)), 1 + max((len(row) for row in rows), default=0)), NONE, dtype=np.int64)
-    for number, row in enumerate(rows):
-        table[number, : len(row)] = row
-    return table
+def _stacked(tables: Sequence[Sequence[Sequence[int]]]) -> NDArray[np.int64]:
+    """int64[tables, items, places], at least one NONE behind the longest list."""
+    items = max(len(table) for table in tables)
+    places = 1 + max((len(row) for table in tables for row in table), default=0)
+    stacked = np.full((len(tables), items, places), NONE, dtype=np.int64)
+    for number, table in enumerate(tables):
+        for item, row in enumerate(table):
+            stacked[number, item, : len(row)] = row
+    return stacked

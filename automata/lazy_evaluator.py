@@ -19,6 +19,7 @@ from automata.intake import Intake, needs_whole_slots, positive
 from automata.lazy_buffer import LOW, PARTITION, Buffer
 from automata.lazy_chain import LazyChain
 from automata.lazy_join import Joiner
+from automata.lazy_negation import FirstChance
 from automata.lazy_partial import PartialLayout
 from automata.lazy_plan import ChainPlan, Plan, TreePlan
 from automata.lazy_window import Horizon
@@ -53,11 +54,13 @@ class LazyEvaluator:
         self._intake = Intake(program, symbols | self._absences.symbols, ranks)
         self._horizon = Horizon(program, self._intake.timeline)
         self._buffers = {symbol: Buffer(symbol, program.variables) for symbol in sorted(symbols)}
+        self._negated = {symbol: Buffer(symbol, program.variables) for symbol in sorted(self._absences.symbols)}
         self._chains: list[tuple[LazyChain, Replay]] = []
         for way in ways:
             units = units_of(way)
             layout = PartialLayout(len(units), program.variables)
-            joiner = Joiner(program, units, layout, self._buffers, host)
+            chance = FirstChance(program, self._automaton, way, units, layout, self._buffers, self._negated, host)
+            joiner = Joiner(program, units, layout, self._buffers, chance, host)
             chain = LazyChain(units, layout, joiner, self._buffers, plan_of(len(units)))
             self._chains.append((chain, Replay(core, way, units, layout, self._buffers)))
 
@@ -91,6 +94,9 @@ class LazyEvaluator:
             fresh[symbol] = buffer.end
             if symbol in tables:
                 buffer.add(positive(tables[symbol]))
+        for symbol, buffer in self._negated.items():
+            if symbol in tables:
+                buffer.add(tables[symbol])
         ended: list[Ended] = []
         for chain, replay in self._chains:
             complete = chain.advance(position, fresh, at_boundary)
@@ -143,6 +149,8 @@ class LazyEvaluator:
             self._horizon.forget(buffer)
         for chain, _ in self._chains:
             chain.keep(self._horizon.alive)
+        for buffer in self._negated.values():
+            buffer.forget(int(buffer.number(LOW, np.array([self._oldest_buffered()]))[0]))
         window = self._program.window
         if not window.in_events:
             oldest = min(self._horizon.oldest_time(), self._reporter.oldest_time())

@@ -15,6 +15,7 @@ from automata.lazy_buffer import LOW, RANK, STREAM, TIME, Buffer
 from automata.lazy_buffer import PARTITION as BUFFER_PARTITION
 from automata.lazy_buffer import WINDOW as BUFFER_WINDOW
 from automata.lazy_conditions import EarlyConditions
+from automata.lazy_negation import FirstChance
 from automata.lazy_partial import (
     PARTITION,
     RANK_MAX,
@@ -36,12 +37,19 @@ class Joiner:
     """Joins for one way through the automaton."""
 
     def __init__(
-        self, program: Program, units: Units, layout: PartialLayout, buffers: Mapping[int, Buffer], host: Host
+        self,
+        program: Program,
+        units: Units,
+        layout: PartialLayout,
+        buffers: Mapping[int, Buffer],
+        first_chance: FirstChance,
+        host: Host,
     ) -> None:
         self._program = program
         self._units = units
         self._layout = layout
         self._buffers = buffers
+        self._first_chance = first_chance
         self._conditions = EarlyConditions(program, units, layout, host)
         self._scopes = [tuple(sorted(program.symbols[unit.symbol].scope)) for unit in units.units]
 
@@ -101,7 +109,8 @@ class Joiner:
             registers[:, variable] = np.where(new == UNBOUND, old, new)
         rows, numbers = rows[compatible], numbers[compatible]
         self._stamp(bound, rows, unit, buffer, numbers)
-        return rows[self._conditions.hold(bound, unit, rows)]
+        rows = rows[self._conditions.hold(bound, unit, rows)]
+        return rows[self._first_chance.free(bound, unit, rows)]
 
     def _fits(self, bound: Bound, rows: Rows, unit: int, buffer: Buffer, numbers: Ids) -> Mask:
         """Partition, window, order between streams, distinct events."""

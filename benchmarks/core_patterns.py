@@ -45,8 +45,8 @@ class Trades:
         """The same day so many times, one after the other."""
         day = int(self.times[-1] - self.times[0]) + WINDOW_MS * 2 * MS
         clocks = np.concatenate([self.times + n * day for n in range(times)])
-        columns = (np.tile(column, times) for column in (self.sides, self.names, self.volumes))
-        return Trades(clocks, *columns, self.words)
+        sides, names, volumes = (np.tile(column, times) for column in (self.sides, self.names, self.volumes))
+        return Trades(clocks, sides, names, volumes, self.words)
 
 
 def read_trades(path: Path) -> Trades:

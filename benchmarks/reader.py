@@ -173,8 +173,8 @@ def tables(rates: Sequence[Rate], growths: Sequence[Growth]) -> list[Table]:
     for heading in ("quads", "seconds", "quads/s", "peak MB"):
         memory.add_column(heading, justify="right")
     for growth in growths:
-        rate = f"{growth.quads / growth.seconds:,.0f}"
-        memory.add_row(f"{growth.quads:,}", f"{growth.seconds:.2f}", rate, f"{growth.rss_mb_max:.0f}")
+        speed = f"{growth.quads / growth.seconds:,.0f}"
+        memory.add_row(f"{growth.quads:,}", f"{growth.seconds:.2f}", speed, f"{growth.rss_mb_max:.0f}")
     return [readers, memory] if growths else [readers]
 
 

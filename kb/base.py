@@ -127,7 +127,7 @@ class KnowledgeBases:
         if isinstance(base, Endpoint):
             base.check(pattern, name in self._services)
         elif isinstance(base, Prepared):
-            base.check(pattern)
+            base.prepare(pattern)
         return base.asked
 
     def solve(self, name: str, pattern: Pattern, given: Mapping[str, Ids] | None = None, rows: int = 1) -> Solutions:

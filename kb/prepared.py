@@ -69,11 +69,12 @@ class Prepared:
             raise KnowledgeBaseError("RDFS was not applied when this file was prepared", source.location, hint=hint)
         return prepared
 
-    def check(self, pattern: Pattern) -> None:
-        """Raises KnowledgeBaseError for a pattern that is not about this knowledge base alone."""
+    def prepare(self, pattern: Pattern) -> None:
+        """Solves a pattern that will be asked; KnowledgeBaseError if it is not about this knowledge base alone."""
         if any(isinstance(node, Graph | Service) for node in walk(pattern)):
             hint = "write the two one after the other, not one inside the other"
             raise KnowledgeBaseError("GRAPH or SERVICE inside GRAPH over a prepared file", self._iri, hint=hint)
+        self._solved(pattern)
 
     def ask(self, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
         """The solutions that agree with a row of the given values."""

@@ -64,6 +64,27 @@ def units_of(path: Path) -> Units:
     return _Collector().collect(path)
 
 
+def relations(program: Program, units: Units) -> tuple[frozenset[int], ...]:
+    """For each unit those that share a variable with it or stand with it in a condition."""
+    symbols = [program.symbols[unit.symbol] for unit in units.units]
+    groups = [
+        frozenset(
+            n for n, unit in enumerate(units.units) if unit.symbol == c.symbol or symbols[n].certain & c.variables()
+        )
+        for c in program.conditions
+        if any(unit.symbol == c.symbol for unit in units.units)
+    ]
+    shared = [
+        frozenset(
+            other for other, symbol in enumerate(symbols) if symbol.certain & own.certain - set(program.partition)
+        )
+        for own in symbols
+    ]
+    return tuple(
+        shared[number].union(*(group for group in groups if number in group)) - {number} for number in range(len(units))
+    )
+
+
 class _Collector:
     def __init__(self) -> None:
         self._steps: list[Step] = []

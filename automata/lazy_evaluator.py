@@ -13,7 +13,7 @@ import numpy as np
 from automata.absence import Absences
 from automata.chain_path import paths
 from automata.chain_replay import Replay
-from automata.chain_units import units_of
+from automata.chain_units import relations, units_of
 from automata.core import Core, Ended
 from automata.intake import Intake, needs_whole_slots, positive
 from automata.lazy_buffer import LOW, PARTITION, Buffer
@@ -21,7 +21,7 @@ from automata.lazy_chain import LazyChain
 from automata.lazy_join import Joiner
 from automata.lazy_negation import FirstChance
 from automata.lazy_partial import PartialLayout
-from automata.lazy_plan import ChainPlan, Plan, TreePlan
+from automata.lazy_plan import ChainPlan, Plan, Relations, TreePlan
 from automata.lazy_window import Horizon
 from automata.matches import Reader
 from automata.negated_groups import NegatedGroups
@@ -30,8 +30,8 @@ from automata.program import Events, Host, Ids, Match, Program, SymbolSolutions
 from automata.reporting import Reporter
 
 _FOREVER = np.iinfo(np.int64).max
-PlanOf = Callable[[int], Plan]
-"""The plan for a way of so many units."""
+PlanOf = Callable[[Relations], Plan]
+"""The plan for a way, given how its units are related."""
 
 
 class LazyEvaluator:
@@ -61,7 +61,7 @@ class LazyEvaluator:
             layout = PartialLayout(len(units), program.variables)
             chance = FirstChance(program, self._automaton, way, units, layout, self._buffers, self._negated, host)
             joiner = Joiner(program, units, layout, self._buffers, chance, host)
-            chain = LazyChain(units, layout, joiner, self._buffers, plan_of(len(units)))
+            chain = LazyChain(units, layout, joiner, self._buffers, plan_of(relations(program, units)))
             self._chains.append((chain, Replay(core, way, units, layout, self._buffers)))
 
     @property

@@ -66,7 +66,7 @@ SYSTEMS: dict[str, EvaluatorOf] = {
 
 def fixed(order: tuple[int, ...]) -> EvaluatorOf:
     """A lazy chain with this order."""
-    return lambda pattern: LazyEvaluator(pattern.program, pattern.host, lambda units: FixedPlan(order))
+    return lambda pattern: LazyEvaluator(pattern.program, pattern.host, lambda related: FixedPlan(order))
 
 
 def measure(system: str, make: EvaluatorOf, pattern: Pattern, events: Stream, batch: int, parts: int) -> list[Measured]:

@@ -23,6 +23,7 @@ from benchmarks.lazy_patterns import patterns, stream
 A, B, C = (Take((symbol,)) for symbol in range(3))
 ANY = Contiguity.ANY
 NOTHING: frozenset[int] = frozenset()
+UNRELATED = (NOTHING,) * 3
 
 
 def step_table(lows: Ids, keys: Ids) -> StepTable:
@@ -81,7 +82,7 @@ def test_a_number_is_found_by_position_and_outlives_forgetting() -> None:
 
 
 def test_a_chain_takes_the_rarest_first_and_keeps_its_order_within_a_window() -> None:
-    plan = ChainPlan(3)
+    plan = ChainPlan(UNRELATED)
     plan.observe([100, 10, 1], at_boundary=False)
     assert plan.order == [2, 1, 0]
     plan.observe([1, 10, 120], at_boundary=False)
@@ -91,7 +92,7 @@ def test_a_chain_takes_the_rarest_first_and_keeps_its_order_within_a_window() ->
 
 
 def test_a_tree_changes_its_mind_only_for_a_unit_much_rarer() -> None:
-    plan = TreePlan(3)
+    plan = TreePlan(UNRELATED)
     plan.observe([9, 10, 50], at_boundary=False)
     assert plan.following(NOTHING, None) == 0
     assert plan.following(frozenset({0}), None) == 1
@@ -99,6 +100,13 @@ def test_a_tree_changes_its_mind_only_for_a_unit_much_rarer() -> None:
     assert plan.following(NOTHING, 0) == 0
     plan.observe([9, 2, 50], at_boundary=False)
     assert plan.following(NOTHING, 0) == 1
+
+
+def test_of_units_as_frequent_the_one_related_to_what_is_bound_comes_first() -> None:
+    plan = TreePlan((frozenset({2}), frozenset({2}), frozenset({0, 1})))
+    plan.observe([100, 1, 110], at_boundary=False)
+    assert plan.following(NOTHING, None) == 1
+    assert plan.following(frozenset({1}), None) == 2
 
 
 @pytest.mark.parametrize(

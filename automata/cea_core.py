@@ -69,6 +69,9 @@ class CeaCore:
 
         What is given is valid until the next is asked for; all must be asked for before the next stretch.
         """
+        if not any(len(table.events) for table in solutions.values()):
+            self.position += len(events)
+            return
         letters = self._letters(events, solutions)
         for begin in range(0, len(letters.slots), _LETTERS_MAX):
             some = Letters(*(column[begin : begin + _LETTERS_MAX] for column in letters))

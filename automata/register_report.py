@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby
+
 from automata.program import Host, Match, Program, Selector, Skip
 from automata.register_apply import ENTRIES, MATCHES, Output
 from automata.selection import AfterMatch, Candidate, in_report_order, report_order, select
@@ -44,7 +47,7 @@ class MatchReporter:
         """What has been collected, in report order; no match to come begins before `oldest`."""
         found, self._found = list(self._found.values()), {}
         if not self._in_turn:
-            return [candidate.match for candidate in sorted(found, key=report_order)]
+            return [candidate.match for candidate in _sorted_by_event(found)]
         groups: dict[tuple[int, int], list[Candidate]] = {}
         for candidate in found:
             groups.setdefault((candidate.match.partition, candidate.match.last), []).append(candidate)
@@ -56,3 +59,10 @@ class MatchReporter:
         admitted = self._after.admit(ordered)
         self._after.forget(oldest)
         return [candidate.match for candidate in admitted]
+
+
+def _sorted_by_event(found: list[Candidate]) -> Iterator[Candidate]:
+    """Report order of matches that were found event by event: only those of one last event need sorting."""
+    for _, group in groupby(found, key=lambda candidate: candidate.match.last):
+        same = list(group)
+        yield from sorted(same, key=report_order) if len(same) > 1 else same

@@ -35,7 +35,7 @@ from spaseq.physical.program import compile_program
 QUERIES = Path(__file__).resolve().parents[1] / "examples" / "stock"
 NAMES = ("head_and_shoulders", "v_shape")
 COMPANIES, PRICES, VOLUMES = 40, 20_000, 500
-RUN_SHARE = 0.2  # of the trades: of the company that traded right before
+RUN_SHARE = 0.7  # of the trades: of the company that traded right before
 SECOND = 1_000_000_000
 BATCH, SINGLE = 10_000, 3_000
 Ids = NDArray[np.int64]

@@ -22,8 +22,8 @@ from sparql_gpm.terms import IRI, Literal
 if TYPE_CHECKING:
     from sparql_gpm.nquads_columns import ColumnReader
 
-KERNEL_BYTES_MIN = 4 << 20
-"""So much of a stream is read line by line, about 30,000 quads: loading the kernels takes longer than that."""
+KERNEL_BYTES_MIN = 64 << 20
+"""So much of a stream is read line by line, about half a million quads: compiling the kernels takes longer."""
 BLOCK_BYTES_MIN = 1 << 14
 """A block that is shorter is read line by line."""
 

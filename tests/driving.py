@@ -27,7 +27,10 @@ def run_engine(
     dictionary = Dictionary()
     network = Network(dictionary, delay_ns)
     rows: list[Row] = []
-    network.add(Setup({}, RunOptions(evaluator=evaluator), dictionary).operator(query), rows.extend)
+    network.add(
+        Setup({}, RunOptions(evaluator=evaluator, compiled=evaluator in ("nfa", "cea")), dictionary).operator(query),
+        rows.extend,
+    )
     iris = {stream.name: stream.iri for stream in query.streams}
     for piece in pieces:
         for name in dict.fromkeys(event[0] for event in piece):

@@ -17,6 +17,10 @@ from spaseq.runtime.embedded import Network
 from spaseq.runtime.reorder import BEFORE_ALL
 from spaseq.runtime.rows import Row
 from spaseq.runtime.sources import SourceBatch, open_stream, report_late
+from spaseq.runtime.sources_files import input_size
+
+_COMPILED_BYTES_MIN = 256 << 20
+"""Input from this size on is worth compiling kernels for."""
 
 
 class Job:
@@ -37,6 +41,9 @@ class Job:
         self._dictionary = Dictionary()
         self._ready: list[Row] = []
         paths = resolve_streams(queries, streams)
+        if self._options.compiled is None:
+            long = input_size(path for _, path in paths.values()) >= _COMPILED_BYTES_MIN
+            self._options = replace(self._options, compiled=long)
         setup = Setup(named_knowledge(queries, kb or {}), self._options, self._dictionary, queries)
         self._bases = setup.bases
         self._network = Network(self._dictionary, self._options.max_delay_ns)

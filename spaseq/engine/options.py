@@ -21,6 +21,8 @@ class RunOptions:
     time_predicates     the properties that state an event's time
     arrival_time        events get the time at which they are read
     batch_events        events handled at a time
+    compiled            evaluators with compiled kernels may be chosen: they pay on long input. None: `run` and `Job`
+                        look at the size of their files, `Engine` does without
     allow_hosts         the only hosts that endpoints may be on; None: those that queries and knowledge bases name
     loading             told of a file of a knowledge base how many bytes were read, and of how many
     """
@@ -33,6 +35,7 @@ class RunOptions:
     time_predicates: tuple[str, ...] = (PROV_TIME,)
     arrival_time: bool = False
     batch_events: int = BATCH_EVENTS
+    compiled: bool | None = None
     allow_hosts: tuple[str, ...] | None = None
     loading: Callable[[str, int, int], None] | None = None
 

@@ -62,11 +62,19 @@ class Setup:
     def operator(self, query: Query) -> QueryOperator:
         """The query, compiled; raises InputError for a knowledge base that it names and nobody supplies."""
         meaning = build(query)
-        choice = choose_evaluator(meaning, self._options.evaluator)
+        choice = choose_evaluator(meaning, self._options.evaluator, bool(self._options.compiled))
         try:
             background = self.bases.named(meaning.knowledge, endpoints_of(meaning))
             entailed = background.entailed if background.entails else None
-            return QueryOperator(meaning, self._dictionary, self._evaluator, background, entailed, choice.name)
+            return QueryOperator(
+                meaning,
+                self._dictionary,
+                self._evaluator,
+                background,
+                entailed,
+                choice.name,
+                bool(self._options.compiled),
+            )
         except KnowledgeBaseError as error:
             raise InputError(error.told, hint=error.hint) from error
         except BackgroundError as error:

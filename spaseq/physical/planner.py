@@ -55,6 +55,10 @@ EVALUATORS = {name: kind.title for name, kind in _KINDS.items()}
 """The evaluators of this version by the name that `--evaluator` takes."""
 
 
+TOO_SHORT = "compiling its kernels, once for each installation, takes longer than a short input does"
+"""Why compiled evaluators are left to long inputs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The evaluator chosen; `others` are the names of those that were not, each with the reason."""
@@ -64,19 +68,26 @@ class Choice:
     others: tuple[tuple[str, str], ...]
 
 
-def choose_evaluator(query: TemporalQuery, requested: str = "auto") -> Choice:
-    """The evaluator for a query; raises InputError for one that cannot run it."""
+def choose_evaluator(query: TemporalQuery, requested: str = "auto", compiled_pays: bool = True) -> Choice:
+    """The evaluator for a query; raises InputError for one that cannot run it.
+
+    compiled_pays   the input is long enough for what must be compiled first
+    """
     compiled = compile_program(query)
     program = compiled.program
     refusals = {name: kind.why_not(program) for name, kind in _KINDS.items()}
     if requested == "auto":
         refusals = {name: refusal or _KINDS[name].unless(program) for name, refusal in refusals.items()}
+        if not compiled_pays:
+            refusals["cea"] = refusals["cea"] or TOO_SHORT
         chosen = next(name for name, refusal in refusals.items() if refusal is None)
         reason = _KINDS[chosen].why
     else:
         chosen, reason = _requested(query, requested, refusals), "asked for"
     if chosen == "nfa":
         reason = f"{reason}; {_how_runs_are_kept(compiled)}"
+    if requested == "auto" and compiled_pays and (chosen == "cea" or why_no_registers(compiled) is None):
+        reason = f"{reason} (a set of runs at a time where the input is short: {TOO_SHORT})"
     passed_over = {name: refusal or _weaker(name, requested) for name, refusal in refusals.items() if name != chosen}
     return Choice(chosen, reason, tuple(passed_over.items()))
 

@@ -34,6 +34,7 @@ class QueryOperator:
 
     entailed    what patterns see of events, with the triples that follow by some schema; None: the events as they are
     sequence    the name of the evaluator that `spaseq.physical.planner` chose for the query
+    compiled    runs may be kept by compiled kernels
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class QueryOperator:
         background: Background | None,
         entailed: Callable[[EventBatch], EventBatch] | None = None,
         sequence: str = "nfa",
+        compiled: bool = False,
     ) -> None:
         self.query = query
         self._entailed = entailed
@@ -53,7 +55,7 @@ class QueryOperator:
             for pattern in query.patterns
         ]
         self._host = ConditionHost(self.compiled, dictionary, evaluator, dict(enumerate(self.matchers)))
-        self._sequence = _sequence_evaluator(sequence, self.compiled, self._host)
+        self._sequence = _sequence_evaluator(sequence, self.compiled, self._host, compiled)
         self._projector = Projector(query, self.compiled, dictionary, evaluator)
         self._host.project = self._projector.texts
         self._variables = {name: number for number, name in enumerate(query.variables)}
@@ -145,7 +147,7 @@ class QueryOperator:
         return rows
 
 
-def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost) -> SequenceEvaluator:
+def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kernels: bool) -> SequenceEvaluator:
     """The evaluator with this name; one with compiled kernels is imported only when it is used."""
     match name:
         case "cea":
@@ -156,7 +158,7 @@ def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost) -> S
             return LazyEvaluator(compiled.program, host)
         case "tree":
             return TreeEvaluator(compiled.program, host)
-        case "nfa" if why_no_registers(compiled) is None:
+        case "nfa" if kernels and why_no_registers(compiled) is None:
             from automata.register_evaluator import RegisterEvaluator
 
             return RegisterEvaluator(compiled.program, host)

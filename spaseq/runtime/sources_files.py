@@ -10,7 +10,7 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,3 +173,13 @@ def _sniffed(buffered: io.BufferedReader) -> str:
     except (EOFError, OSError, zlib.error):
         return "nquads"
     return "trig" if _TRIG.search(start.removeprefix(b"\xef\xbb\xbf")) else "nquads"
+
+
+def input_size(paths: Iterable[str]) -> int:
+    """Bytes in the files of these inputs; standard input, and what does not exist, counts nothing."""
+    total = 0
+    for text in paths:
+        path = Path(text)
+        found = [path] if path.is_file() else path.iterdir() if path.is_dir() else map(Path, glob.glob(text))
+        total += sum(entry.stat().st_size for entry in found if entry.is_file())
+    return total

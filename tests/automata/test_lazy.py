@@ -19,7 +19,7 @@ from automata.lazy_join import Bound
 from automata.program import Events, Match, SymbolSolutions
 from tests.strategies_lazy import lazy_programs, lazy_streams
 
-# In the `ci` profile 600 programs, split over the orders; else half of them, so that `make test` stays quick.
+# Programs, split over the orders; fewer in the `ci` profile, which tries the whole engine on many more.
 PAIRS = 200 if settings().derandomize else 300
 Stretches = Sequence[tuple[Events, dict[int, SymbolSolutions]]]
 

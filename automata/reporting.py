@@ -38,6 +38,7 @@ class Reporter:
         self._host = host
         self._after = AfterMatch(program.skip)
         self._pending = PendingMatches()
+        self._trails = any(accept.passed for accept in automaton.accepts)
         self._held: list[Candidate] = []
         self._seen: dict[tuple[tuple[int, int, int], ...], int] = {}
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
@@ -142,9 +143,8 @@ class Reporter:
             first_rank, last_rank = self._core.runs.table[row, [FIRST_RANK, RANK]].tolist()
             positions = frozenset(position for _, position, _ in match.entries)
             gapless = last_rank - first_rank + 1 == len(positions)
-            candidates.append(
-                Candidate(match, positions, gapless, moment or (last_rank if in_events else match.time, _AT))
-            )
+            clock = (last_rank if self._trails else match.last) if in_events else match.time
+            candidates.append(Candidate(match, positions, gapless, moment or (clock, _AT)))
         self._forget_seen()
         return candidates
 

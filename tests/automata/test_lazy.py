@@ -20,7 +20,7 @@ from automata.program import Events, Match, SymbolSolutions
 from tests.strategies_lazy import lazy_programs, lazy_streams
 
 # Programs, split over the orders; fewer in the `ci` profile, which tries the whole engine on many more.
-PAIRS = 200 if settings().derandomize else 300
+PAIRS = 100 if settings().derandomize else 300
 Stretches = Sequence[tuple[Events, dict[int, SymbolSolutions]]]
 
 

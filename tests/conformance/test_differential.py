@@ -68,7 +68,7 @@ def smallest() -> Iterator[None]:
 
 @pytest.mark.usefixtures("smallest")
 @given(st.data())
-@settings(max_examples=PAIRS // 4)
+@settings(max_examples=PAIRS // 8)
 def test_indexes_blocks_and_compaction_change_no_row(data: st.DataObject) -> None:
     text = data.draw(queries())
     query = _query(text)
@@ -80,7 +80,7 @@ def test_indexes_blocks_and_compaction_change_no_row(data: st.DataObject) -> Non
 
 
 @given(st.data())
-@settings(max_examples=PAIRS // 4)
+@settings(max_examples=PAIRS // 8)
 def test_disorder_within_the_delay_changes_no_row(data: st.DataObject) -> None:
     text = data.draw(queries())
     query = _query(text)
@@ -95,7 +95,7 @@ def test_disorder_within_the_delay_changes_no_row(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=PAIRS // 4)
+@settings(max_examples=PAIRS // 8)
 def test_rows_come_in_the_order_of_the_language(data: st.DataObject) -> None:
     """In one batch, rows come as the reference orders them."""
     text = data.draw(queries())

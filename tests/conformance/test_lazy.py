@@ -19,8 +19,8 @@ from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, queries, streams, to_trig
 
-# In the `ci` profile 150 pairs with each evaluator; tests/automata/test_lazy.py has more, below the level of RDF.
-PAIRS = 150 if settings().derandomize else 60
+# In the `ci` profile 60 pairs with each evaluator; tests/automata/test_lazy.py has more, below the level of RDF.
+PAIRS = 60 if settings().derandomize else 60
 
 
 def under_any(text: str) -> str:

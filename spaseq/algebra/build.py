@@ -92,7 +92,7 @@ def _columns(query: Query, patterns: tuple[GraphPattern, ...]) -> tuple[Column, 
         return tuple(Column(c.variable, c.expression or Variable(c.variable)) for c in query.columns)
     positive = set(positive_names(query.sequence))
     names = dict.fromkeys(v for pattern in patterns if pattern.name in positive for v in pattern.variables)
-    return tuple(Column(name, Variable(name)) for name in names)
+    return tuple(Column(name, Variable(name)) for name in sorted(names))
 
 
 def _knowledge(query: Query, patterns: tuple[GraphPattern, ...]) -> tuple[str, ...]:

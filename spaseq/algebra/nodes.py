@@ -45,7 +45,7 @@ class TemporalQuery:
     patterns    the GPMs in the order of their first appearance in SEQ; symbols of `sequence` are indices here
     variables   all variables of GPMs in SEQ, in order of appearance
     partition   of PARTITION BY
-    columns     SELECT's, `*` spelt out; empty for CONSTRUCT
+    columns     SELECT's, `*` spelt out in the order of names; empty for CONSTRUCT
     template    CONSTRUCT's, else None
     knowledge   IRIs of the KBs that `GRAPH ?g` ranges over and that GPMs name
     """

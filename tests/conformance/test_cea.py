@@ -24,8 +24,8 @@ from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, streams, to_trig
 from tests.strategies_keyed import keyed_queries
 
-# In the `ci` profile 120 pairs, by hand (HYPOTHESIS_PROFILE=thorough) thousands.
-PAIRS = 120 if settings().derandomize else 120
+# By hand (HYPOTHESIS_PROFILE=thorough) thousands.
+PAIRS = 120
 ROOT = Path(__file__).parent.parent.parent
 
 

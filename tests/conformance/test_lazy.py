@@ -20,7 +20,7 @@ from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, queries, streams, to_trig
 
 # In the `ci` profile 60 pairs with each evaluator; tests/automata/test_lazy.py has more, below the level of RDF.
-PAIRS = 60 if settings().derandomize else 60
+PAIRS = 60
 
 
 def under_any(text: str) -> str:

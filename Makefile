@@ -22,7 +22,7 @@ demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	    --kb http://smartgrid.org/db=$(GRID)/kb.ttl --format table
 
 test: $(READY)  ## every test
-	$(BIN)/python -m pytest $(PYTEST)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST)
 
 lint: $(READY)  ## style, format, types, layers
 	$(BIN)/ruff check .

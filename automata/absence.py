@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.expression import Take
-from automata.iteration import Tracks
+from automata.iteration import Series, Tracks, View
 from automata.lookback import Lookback
 from automata.nfa import Automaton
 from automata.obligations import Obligations
-from automata.program import EVENT, UNBOUND, Host, Ids, Mask, Program
+from automata.program import EVENT, UNBOUND, FoldValue, Host, Ids, IterationValue, Mask, Program
 from automata.runs import (
     FIRST_RANK,
     FIRST_TIME,
@@ -39,8 +39,8 @@ from automata.runs import (
 from automata.steps import StepTable, blocks, expand
 from automata.timeline import window_ends
 
-GroupSearch = Callable[[int, NDArray[np.int64], dict[int, StepTable], int], bool]
-"""(absence, registers, tables of the stretch, partition) → whether the negated group has a match there."""
+GroupSearch = Callable[[int, NDArray[np.int64], dict[int, Series], dict[int, StepTable], int], bool]
+"""(absence, registers, iterations, tables of the stretch, partition) → whether the negated group has a match there."""
 
 
 class Absences:
@@ -212,8 +212,13 @@ class Absences:
         tables = {symbol: table for symbol, table in between.items() if len(table)}
         if not tables:
             return False
-        registers = self._registers(runs, row, int(owed.seen_from[0]), absence.repetitions)
-        return self._search(number, registers, tables, int(runs.table[row, PARTITION]))
+        now = self._tracks.standing(runs, self._layout, np.array([row], dtype=np.int64))
+        view = self._seen(runs, row, int(owed.seen_from[0]), absence.repetitions, now)
+        prior = {
+            variable: self._tracks.series(variable, view, absence.repetitions, runs, self._layout)
+            for variable in self._iterated(frozenset(tables))
+        }
+        return self._search(number, view.registers[0], prior, tables, int(runs.table[row, PARTITION]))
 
     def _between(self, runs: Runs, row: int, owed: Obligations, symbol: int) -> StepTable:
         """The solutions of a symbol strictly between the neighbours."""
@@ -223,13 +228,26 @@ class Absences:
         same = np.zeros(len(steps), dtype=np.int64)
         return table.take(steps[self._fits(runs, np.full(len(steps), row), owed.take(same), table, steps)])
 
-    def _registers(self, runs: Runs, row: int, seen_from: int, repetitions: tuple[int, ...]) -> NDArray[np.int64]:
-        last: NDArray[np.int64] = runs.table[row, self._layout.registers]
+    def _seen(self, runs: Runs, row: int, seen_from: int, repetitions: tuple[int, ...], now: View) -> View:
+        """The match as something inside the repetitions sees it from the iteration of the row `seen_from`."""
         if not repetitions:
-            return last
+            return now
         chain = self._lookback.chain(runs, row)
-        seen, _ = self._lookback.seen(runs, chain, chain.index(seen_from), repetitions, last, NONE)
-        return seen
+        seen, ends = self._lookback.seen(
+            runs, chain, chain.index(seen_from), repetitions, runs.table[row, self._layout.registers], NONE
+        )
+        view = replace(now, registers=seen[np.newaxis, :])
+        return self._tracks.seen_from(repetitions, ends, view, runs, self._layout)
+
+    def _iterated(self, symbols: frozenset[int]) -> set[int]:
+        """The variables over whose iterations a condition of these symbols ranges."""
+        return {
+            reference.variable
+            for condition in self._program.conditions
+            if condition.symbol in symbols
+            for reference in condition.references
+            if isinstance(reference, IterationValue | FoldValue)
+        }
 
 
 def symbols_of(expression: object) -> frozenset[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,27 +114,18 @@ class Checks:
             for at, ancestor in enumerate(chain):
                 if runs.table[ancestor, STATE] != check.home:
                     continue
-                seen, inner = self._lookback.seen(runs, chain, at, around, view.registers[run], number)
+                seen, ends = self._lookback.seen(runs, chain, at, around, view.registers[run], number)
                 if patient and any(seen[variable] == UNBOUND for variable in check.waiting):
                     continue
-                own = self._own_view(runs, check.home, seen, inner, view.take(np.array([run])))
+                now = view.take(np.array([run]))
+                own = self._tracks.seen_from(
+                    around, ends, replace(now, registers=seen[np.newaxis, :]), runs, self._layout
+                )
                 columns = self._tracks.columns(condition.references, own, runs, self._layout, self._host)
                 if condition.needs_event:
                     columns[EVENT] = np.array([self._event(runs, ancestor, condition.symbol)])
                 passed[run] &= bool(self._host.holds(check.condition, named(columns, np.array([0])), 1)[0])
         return passed
-
-    def _own_view(self, runs: Runs, home: int, seen: NDArray[np.int64], inner: int, now: View) -> View:
-        """Iterations as an instance counts them: up to its own inside its repetitions, up to now elsewhere."""
-        if inner == NONE:
-            return View(seen[np.newaxis, :], now.current, now.older)
-        around = set(self._automaton.positions[home].repetitions)
-        standing = self._tracks.standing(runs, self._layout, np.array([inner], dtype=np.int64))
-        current, older = dict(now.current), dict(now.older)
-        for track, repetitions in enumerate(self._tracks.repetitions):
-            if around & repetitions:
-                current[track], older[track] = standing.current[track], standing.older[track]
-        return View(seen[np.newaxis, :], current, older)
 
     @staticmethod
     def _event(runs: Runs, row: int, symbol: int) -> int:

@@ -20,7 +20,7 @@ from automata.expression import Contiguity
 from automata.extend import Extender, Pairs
 from automata.gather import Gather
 from automata.growth import Growth
-from automata.iteration import Tracks
+from automata.iteration import Series, Tracks
 from automata.lookback import Lookback
 from automata.nfa import START, Accept, Automaton, Crossing
 from automata.program import Host, Ids, Mask, Program
@@ -54,13 +54,20 @@ class Ended:
 
 
 class Core:
-    """The runs of one automaton."""
+    """The runs of one automaton, from one start: these registers, and iterations counted before it."""
 
-    def __init__(self, program: Program, automaton: Automaton, host: Host, registers: NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        automaton: Automaton,
+        host: Host,
+        registers: NDArray[np.int64],
+        prior: Mapping[int, Series] | None = None,
+    ) -> None:
         self.program = program
         self.automaton = automaton
         self.analysis = analyse(program, automaton)
-        self.tracks = Tracks(automaton, self.analysis)
+        self.tracks = Tracks(automaton, self.analysis, prior)
         members = max((len(unordered.members) for unordered in automaton.unordered), default=0)
         self.layout = Layout(
             program.variables, len(automaton.repetitions), len(self.tracks), len(self.analysis.markers), members

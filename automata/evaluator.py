@@ -71,10 +71,11 @@ class RunEvaluator:
         if not self._program.window.in_events:
             self._expire(int(events.times[0]))
         ended = self._core.grow({symbol: positive(table) for symbol, table in tables.items()})
+        self._core.prune(self._timeline)
+        matches = self._report(ended, self._time)
         if self._program.window.in_events:
             self._expire(self._time)
-        self._core.prune(self._timeline)
-        return self._report(ended, self._time)
+        return matches
 
     def on_watermark(self, time: int) -> list[Match]:
         """See `automata.face.Evaluator`."""

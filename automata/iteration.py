@@ -7,7 +7,7 @@ those pointers gives one row per iteration, newest first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,11 +42,29 @@ class View:
         )
 
 
-class Tracks:
-    """The tracks of a program."""
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The iterations of one variable that a whole match brings to a negated group looked for in it.
 
-    def __init__(self, automaton: Automaton, analysis: Analysis) -> None:
+    values      the bound ones, oldest first
+    previous    what PREV is as long as the group itself adds no iteration; UNBOUND where there is none
+    latest      the value of the last iteration
+    open        that iteration is still without a value, and the group stands in it: what the group binds is its value
+    """
+
+    values: tuple[int, ...]
+    previous: int
+    latest: int
+    open: bool
+
+
+class Tracks:
+    """The tracks of a program; `prior` are iterations before the first run (variable → series)."""
+
+    def __init__(self, automaton: Automaton, analysis: Analysis, prior: Mapping[int, Series] | None = None) -> None:
         self.repetitions = tuple(dict.fromkeys(analysis.tracked.values()))
+        self._automaton = automaton
+        self._prior = prior or {}
         self._of_variable = {v: self.repetitions.index(r) for v, r in analysis.tracked.items()}
         self._inside = [
             frozenset(p for r in track for p in automaton.repetitions[r].positions) for track in self.repetitions
@@ -86,6 +104,36 @@ class Tracks:
             {track: runs.column(rows, layout.inside(track)) for track in range(len(self))},
         )
 
+    def seen_from(self, around: Sequence[int], ends: Mapping[int, int], now: View, runs: Runs, layout: Layout) -> View:
+        """Iterations as something inside repetitions counts them: up to its own in those, up to now elsewhere.
+
+        around      the repetitions around it, outermost first
+        ends        the last row of its iteration of each; NONE where that goes on to the end
+        now         one run at its end
+        """
+        current, older = dict(now.current), dict(now.older)
+        for track in range(len(self)):
+            shared = [r for r in around if self._encloses(r, track)]
+            if shared and ends[shared[-1]] != NONE:
+                end = np.array([ends[shared[-1]]], dtype=np.int64)
+                current[track], older[track] = np.zeros(1, dtype=np.bool_), runs.column(end, layout.inside(track))
+        return View(now.registers, current, older)
+
+    def series(self, variable: int, view: View, around: Sequence[int], runs: Runs, layout: Layout) -> Series:
+        """What a match, seen so, brings to a negated group inside the repetitions `around`."""
+        track = self._of_variable[variable]
+        _, values = self._values(variable, view, runs, layout)
+        previous = self._previous(variable, view, runs, layout)
+        last = runs.registers(view.older[track])[0, variable] if view.older[track][0] != NONE else UNBOUND
+        inside = bool(around) and around[-1] in (self.repetitions[track] or around)
+        is_open = inside and view.registers[0, variable] == UNBOUND
+        return Series(tuple(values.tolist()), int(previous[0]), int(last), bool(is_open))
+
+    def _encloses(self, repetition: int, track: int) -> bool:
+        """Whether the repetition is one of the track's, or is around one of them."""
+        positions = [self._automaton.repetitions[r].positions for r in (repetition, *self.repetitions[track])]
+        return any(inner <= positions[0] for inner in positions[1:])
+
     def columns(
         self, references: Iterable[Reference], view: View, runs: Runs, layout: Layout, host: Host
     ) -> dict[Reference, Ids]:
@@ -117,7 +165,10 @@ class Tracks:
         older, current = view.older[track], view.current[track]
         before = np.where(current | (older == NONE), older, runs.column(older, layout.previous(track)))
         values = runs.registers(before)[:, variable]
-        return np.where(before == NONE, UNBOUND, values)
+        first = UNBOUND
+        if (prior := self._prior.get(variable)) is not None:
+            first = prior.latest if self.repetitions[track] else prior.previous
+        return np.where(before == NONE, first, values)
 
     def _values(self, variable: int, view: View, runs: Runs, layout: Layout) -> tuple[Ids, Ids]:
         """The bound values of all iterations, oldest first, as offsets and ids."""
@@ -130,6 +181,12 @@ class Tracks:
             owners.append(which)
             found.append(runs.registers(rows)[:, variable])
             rows = runs.column(rows, layout.previous(track))
+        if (prior := self._prior.get(variable)) is not None:
+            everyone = np.arange(len(view.registers), dtype=np.int64)
+            if prior.open and not self.repetitions[track]:
+                owners[0], found[0] = everyone, view.registers[:, variable]
+            owners += [everyone] * len(prior.values)
+            found += [np.full(len(everyone), value, dtype=np.int64) for value in reversed(prior.values)]
         owner, ids = np.concatenate(owners), np.concatenate(found)
         age = np.repeat(np.arange(len(owners)), [len(some) for some in owners])
         bound = ids != UNBOUND

@@ -102,9 +102,9 @@ class LazyEvaluator:
             complete = chain.advance(position, fresh, at_boundary)
             if len(complete):
                 ended.append(replay.ended(complete))
+        matches = self._report(ended, int(events.times[-1]))
         if self._program.window.in_events:
             self._forget()
-        matches = self._report(ended, int(events.times[-1]))
         if at_boundary and self._program.partition and not self._program.window.in_events:
             self._forget_partitions()
         return matches

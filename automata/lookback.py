@@ -62,8 +62,8 @@ class Lookback:
         repetitions: tuple[int, ...],
         last: NDArray[np.int64],
         edge: int,
-    ) -> tuple[NDArray[np.int64], int]:
-        """What something in step number `at` of the chain sees, and the last row of its innermost iteration.
+    ) -> tuple[NDArray[np.int64], dict[int, int]]:
+        """What something in step number `at` of the chain sees, and for each repetition the last row of its iteration.
 
         That row is NONE when the iteration goes on to the end.
 
@@ -73,17 +73,17 @@ class Lookback:
         edge    the edge by which a step is being taken that has no row yet; NONE if there is none
         """
         if not repetitions:
-            return last, NONE
+            return last, {}
         around = repetitions[::-1]
         crossed = [self._crossed(int(runs.table[row, EDGE])) for row in chain[at + 1 :]] + [self._crossed(edge)]
         ends = [self._end(crossed, repetition) for repetition in around]
         values = self._registers(runs, chain, at, ends[0], last, edge)
-        inner = chain[at + ends[0]] if at + ends[0] < len(chain) else NONE
+        rows = {r: chain[at + end] if at + end < len(chain) else NONE for r, end in zip(around, ends, strict=True)}
         for repetition, begin, end in zip(around, ends, [*ends[1:], len(crossed)], strict=True):
             outer = self._registers(runs, chain, at, end, last, edge)
             bound = self._bound_between(runs, chain, at, begin, end, edge, repetition)
             values = np.where((values == UNBOUND) & bound, outer, values)
-        return values, inner
+        return values, rows
 
     def _crossed(self, edge: int) -> frozenset[int]:
         if edge == NONE:

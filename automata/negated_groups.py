@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from automata.core import Core
+from automata.iteration import Series
 from automata.nfa import Automaton, build_automaton
 from automata.program import Host, Program, Selector, Skip, Window
 from automata.runs import NONE
@@ -26,9 +28,14 @@ class NegatedGroups:
         self._groups: dict[int, Automaton] = {}
 
     def __call__(
-        self, absence: int, registers: NDArray[np.int64], tables: dict[int, StepTable], partition: int
+        self,
+        absence: int,
+        registers: NDArray[np.int64],
+        prior: Mapping[int, Series],
+        tables: dict[int, StepTable],
+        partition: int,
     ) -> bool:
-        """Whether a negated group has a match among these solutions, starting from these registers."""
+        """Whether a negated group has a match among these solutions, starting from these registers and iterations."""
         if absence not in self._groups:
             self._groups[absence] = build_automaton(self._automaton.absences[absence].expression)
         program = replace(
@@ -40,7 +47,7 @@ class NegatedGroups:
             skip=Skip.NO_SKIP,
             outputs=(),
         )
-        core = Core(program, self._groups[absence], self._host, registers)
+        core = Core(program, self._groups[absence], self._host, registers, prior)
         ended = core.grow({symbol: _in_one_partition(table, partition) for symbol, table in tables.items()})
         return bool(ended)
 

@@ -108,10 +108,10 @@ def test_csv_variable_with_the_name_of_a_fixed_column_keeps_its_question_mark(tm
     assert text == "query,time,start,?time,graph,events.A,events.B\r\n"
 
 
-def test_select_star_lists_variables_of_positive_steps_as_they_are_written(tmp_path: Path) -> None:
+def test_select_star_lists_variables_of_positive_steps_in_the_order_of_names(tmp_path: Path) -> None:
     star = query("SELECT *", sequence="B : N! : A+ : B?")
     header = written("csv", tmp_path / "o", [], [star])
-    assert header == "query,time,start,w,s,house,fare,?time,graph,x,events.B,events.A\r\n"
+    assert header == "query,time,start,fare,graph,house,s,?time,w,x,events.B,events.A\r\n"
 
 
 def test_table_in_a_file_is_aligned_and_never_cut(tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ h
 from rich.console import Console
 from rich.table import Table
 
-from automata.cea_core import CeaCore
-from automata.evaluator import RunEvaluator
+from automata.cea.core import CeaCore
 from automata.program import FoldValue, Ids, Mask, Match, Reference
+from automata.runs.evaluator import RunEvaluator
 from benchmarks.core_patterns import WINDOW_MS, Pattern, Trades, events_of, iteration, read_trades, sequence
 
 ENVIRONMENT = "SPASEQ_STOCK"

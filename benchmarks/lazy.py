@@ -22,9 +22,9 @@ if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ h
 from rich.console import Console
 from rich.table import Table
 
-from automata.evaluator import RunEvaluator
-from automata.lazy_evaluator import LazyEvaluator, TreeEvaluator
-from automata.lazy_join import Bound
+from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
+from automata.lazy.join import Bound
+from automata.runs.evaluator import RunEvaluator
 from benchmarks.lazy_patterns import Pattern, Stream, patterns, stream
 
 SHIFTS = ((100, 100, 1, 1), (1, 100, 100, 1), (100, 1, 100, 1))

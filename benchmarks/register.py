@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the packages
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from automata.evaluator import RunEvaluator
 from automata.face import Evaluator
 from automata.program import Events, SymbolSolutions
-from automata.register_evaluator import RegisterEvaluator
+from automata.registers.evaluator import RegisterEvaluator
+from automata.runs.evaluator import RunEvaluator
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator as Expressions
 from sparql_gpm.terms import IRI, XSD, Literal

@@ -354,11 +354,21 @@ def test_an_interrupt_ends_the_run_quietly_with_exit_code_130(tmp_path: Path, qu
     fifo = tmp_path / "events.nq"
     os.mkfifo(fifo)
     arguments = command("run", query, "--stream", f"S1={fifo}")
-    with subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    heeding = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a background job ignores it, and so would its child
+    try:
+        process = subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    finally:
+        signal.signal(signal.SIGINT, heeding)
+    with process:
         writing = opened_for_reading(fifo, process)
         process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=60)
-        os.close(writing)
+        try:
+            _, stderr = process.communicate(timeout=60)
+        finally:
+            process.kill()
+            os.close(writing)
     assert (process.returncode, stderr) == (130, b"")
 
 

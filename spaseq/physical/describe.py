@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from automata.absence import symbols_of
 from automata.analysis import Analysis, analyse
 from automata.nfa import START, Accept, Action, Automaton, Crossing, Passed, build_automaton
+from automata.runs.absence import symbols_of
 from sparql_gpm.matcher_describe import describe as describe_pattern
 from sparql_gpm.matcher_describe import expression_text
 from spaseq.algebra.build import build

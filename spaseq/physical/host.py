@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.program import EVENT, FoldValue, Ids, Mask, Match, Reference
-from automata.register_guard import Guard
+from automata.registers.guard import Guard
 from sparql_gpm.aggregates import fold
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
@@ -102,14 +102,14 @@ class ConditionHost:
         return result
 
     def guard(self, condition: int) -> Guard | None:
-        """See `automata.register_guard.GuardHost`."""
+        """See `automata.registers.guard.GuardHost`."""
         references = self._compiled.program.conditions[condition].references
         registers = {self._name(r): r for r in references if isinstance(r, int)}
         return guard_of(self._compiled.conditions[condition], registers, self._dictionary)
 
     @property
     def numbers(self) -> NDArray[np.float64]:
-        """See `automata.register_guard.GuardHost`."""
+        """See `automata.registers.guard.GuardHost`."""
         return self._dictionary.numbers
 
     def _name(self, reference: Reference) -> str:

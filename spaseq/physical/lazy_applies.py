@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from automata.chain_path import NotLazy, paths
+from automata.lazy.path import NotLazy, paths
 from automata.nfa import build_automaton
 from automata.program import Program
 

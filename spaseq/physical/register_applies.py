@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from automata.register_tables import why_not
+from automata.registers.tables import why_not
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher_describe import expression_text
 from spaseq.physical.program import Compiled

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from automata.register_guard import Guard, Op
+from automata.registers.guard import Guard, Op
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Call, Constant, Expression, Variable
 

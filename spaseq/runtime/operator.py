@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from automata.evaluator import RunEvaluator
 from automata.face import Evaluator as SequenceEvaluator
-from automata.lazy_evaluator import LazyEvaluator, TreeEvaluator
+from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.program import Events, Ids, Match, SymbolSolutions
+from automata.runs.evaluator import RunEvaluator
 from sparql_gpm.background import Background
 from sparql_gpm.bgp_view import BatchView
 from sparql_gpm.columns import EventBatch, Mask, Solutions
@@ -151,7 +151,7 @@ def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kern
     """The evaluator with this name; one with compiled kernels is imported only when it is used."""
     match name:
         case "cea":
-            from automata.cea import CeaEvaluator
+            from automata.cea.evaluator import CeaEvaluator
 
             return CeaEvaluator(compiled.program, host)
         case "lazy":
@@ -159,7 +159,7 @@ def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kern
         case "tree":
             return TreeEvaluator(compiled.program, host)
         case "nfa" if kernels and why_no_registers(compiled) is None:
-            from automata.register_evaluator import RegisterEvaluator
+            from automata.registers.evaluator import RegisterEvaluator
 
             return RegisterEvaluator(compiled.program, host)
         case "nfa":

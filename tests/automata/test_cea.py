@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from automata.cea import CeaEvaluator
-from automata.cea_core import CeaCore
-from automata.configurations import Configurations
-from automata.determinize import Determinised
+from automata.cea.configurations import Configurations
+from automata.cea.core import CeaCore
+from automata.cea.determinize import Determinised
+from automata.cea.evaluator import CeaEvaluator
+from automata.cea.strategies import strategy_for
 from automata.expression import Chain, Contiguity, Either, Expression, Iterate, Take
 from automata.nfa import build_automaton
 from automata.program import (
@@ -27,7 +28,6 @@ from automata.program import (
     SymbolSolutions,
     Window,
 )
-from automata.strategies import strategy_for
 
 ANY = Contiguity.ANY
 FOREVER = Window(1 << 40, in_events=False, sliding=True)

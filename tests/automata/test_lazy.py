@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from automata import lazy_buffer, steps
-from automata.evaluator import RunEvaluator
 from automata.face import Evaluator
-from automata.lazy_evaluator import LazyEvaluator, TreeEvaluator
-from automata.lazy_join import Bound
+from automata.lazy import buffer as lazy_buffer
+from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
+from automata.lazy.join import Bound
 from automata.program import Events, Match, SymbolSolutions
+from automata.runs import steps
+from automata.runs.evaluator import RunEvaluator
 from tests.strategies_lazy import lazy_programs, lazy_streams
 
 # Programs, split over the orders; fewer in the `ci` profile, which tries the whole engine on many more.

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from automata import lazy_buffer
-from automata.chain_path import paths
-from automata.chain_units import units_of
 from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
-from automata.lazy_buffer import LOW, Buffer
-from automata.lazy_plan import ChainPlan, TreePlan
+from automata.lazy import buffer as lazy_buffer
+from automata.lazy.buffer import LOW, Buffer
+from automata.lazy.path import paths
+from automata.lazy.plan import ChainPlan, TreePlan
+from automata.lazy.units import units_of
 from automata.nfa import build_automaton
 from automata.program import Ids
-from automata.step_index import hash_columns
-from automata.steps import Part, StepTable
+from automata.runs.step_index import hash_columns
+from automata.runs.steps import Part, StepTable
 from benchmarks.lazy import SYSTEMS, measure
 from benchmarks.lazy_patterns import patterns, stream
 

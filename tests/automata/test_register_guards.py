@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from automata.register_code import FALSE, TRUE, UNKNOWN, evaluate_guard, guard_code
+from automata.registers.code import FALSE, TRUE, UNKNOWN, evaluate_guard, guard_code
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator
 from sparql_gpm.pattern import Call, Constant, Expression, Variable

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from automata.cea_enumeration import DONE, enumerate_roots, new_found, new_work
-from automata.tecs import (
+from automata.cea.enumeration import DONE, enumerate_roots, new_found, new_work
+from automata.cea.tecs import (
     DEPTH_MAX,
     HEAD,
     LEFT,

@@ -15,7 +15,10 @@ import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
-from automata import register_answers, register_evaluator, register_places, register_pool
+from automata.registers import answers as register_answers
+from automata.registers import evaluator as register_evaluator
+from automata.registers import places as register_places
+from automata.registers import pool as register_pool
 from spaseq.algebra.build import build
 from spaseq.lang.parse import parse
 from spaseq.physical.planner import choose_evaluator

@@ -1,0 +1,1 @@
+"""Complex event automata over tECS (CORE, CEL)."""

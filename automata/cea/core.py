@@ -1,0 +1,208 @@
+"""Complex event automata over tECS: events in, complex events in columns out (C Section 4)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from automata.applicability import key_of
+from automata.cea import arrays as cea_arrays
+from automata.cea import enumeration as cea_enumeration
+from automata.cea.arrays import CELL, LETTER, ROOTS, Letters, Roots, Rules
+from automata.cea.configurations import Configurations
+from automata.cea.determinize import Determinised
+from automata.cea.enumeration import enumerate_roots, new_found, new_work
+from automata.cea.key_tables import KeyTables
+from automata.cea.letters import COUNT, FIRST, MOMENT, POSITION, SUBSTREAM, SYMBOL, TIME, Log, Solved, solve
+from automata.cea.strategies import strategy_for
+from automata.cea.tecs import HEAD, NEVER, TAIL, grown, new_arena
+from automata.cea.update import advance
+from automata.expression import Contiguity
+from automata.nfa import START, build_automaton
+from automata.program import Events, Ids, Program, Selector, Skip, SymbolSolutions, Window
+
+NO_LIMIT = 1 << 62
+_LETTERS_MAX = 1 << 14
+"""Letters worked off before what is complete is enumerated and what is out of the window is given up."""
+_ROOTS_FIRST, _NODES_FIRST, _DEPTH_FIRST = 1 << 12, 1 << 12, 1 << 6
+_LABELS, _EVENTS = 1 << 18, 1 << 16
+"""Room for the complex events that are enumerated at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComplexEvents:
+    """Some complex events: the entries of one after those of the other, oldest first, and where each ends."""
+
+    entries: Ids
+    ends: Ids
+
+
+class CeaCore:
+    """The CEA of one program, to which CEA applies (`automata.applicability`)."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        automaton = build_automaton(program.expression)
+        self.configurations = Configurations(automaton)
+        self._determinised = Determinised(strategy_for(program.selector, self.configurations))
+        self._key = key_of(program)
+        self._keys = KeyTables(len(program.partition))
+        self._arena = new_arena(_NODES_FIRST)
+        self._roots = Roots(np.zeros(_ROOTS_FIRST, dtype=np.int64), np.zeros(_ROOTS_FIRST, dtype=np.int64))
+        self._found, self._work = new_found(_LABELS, _EVENTS), new_work(_DEPTH_FIRST)
+        strict = any(edge.operator is Contiguity.STRICT for edge in automaton.edges if edge.source != START)
+        gaps = strict or program.selector is Selector.STRICT
+        consume = program.skip is Skip.CONSUME_ALL
+        self._rules = Rules(len(program.symbols), gaps, bool(program.partition), consume)
+        self._made: deque[tuple[int, int]] = deque()
+        self.entries, self.solutions = Log(7), Log(program.variables)
+        self.position = 0
+
+    def feed(
+        self, events: Events, solutions: Mapping[int, SymbolSolutions], limit: int = NO_LIMIT
+    ) -> Iterator[ComplexEvents]:
+        """Takes in a stretch of the merged order; gives the complex events that it completes.
+
+        limit       of one triggering event, key and cell at most so many, those that began last first
+
+        What is given is valid until the next is asked for; all must be asked for before the next stretch.
+        """
+        if not any(len(table.events) for table in solutions.values()):
+            self.position += len(events)
+            return
+        letters = self._letters(events, solutions)
+        for begin in range(0, len(letters.slots), _LETTERS_MAX):
+            some = Letters(*(column[begin : begin + _LETTERS_MAX] for column in letters))
+            self._reclaim(int(some.lows[0]))
+            yield from self._work_off(some, limit)
+            self._made.append((int(some.starts[-1]), int(self._arena.marks[HEAD])))
+
+    def forget(self, moment: int) -> None:
+        """Nothing before this moment will come any more."""
+        window = self._program.window
+        low = int(_lows(window, np.array([moment], dtype=np.int64))[0])
+        low = max(low, window.start) if window.anchored else low
+        kept = int(np.searchsorted(self.entries.rows[:, MOMENT], low))
+        self.entries.forget(self.entries.first + kept)
+        rows = self.entries.rows
+        self.solutions.forget(int(rows[0, FIRST]) if len(rows) else self.solutions.next)
+        self._reclaim(low)
+
+    def oldest_position(self) -> int:
+        """No complex event to come has an earlier event."""
+        rows = self.entries.rows
+        return int(rows[0, POSITION]) if len(rows) else self.position
+
+    def live_ids(self) -> list[Ids]:
+        """Columns of the ids that are still needed."""
+        return [np.unique(self.solutions.rows), self._keys.live_ids()]
+
+    @property
+    def nodes(self) -> int:
+        """Rows of the arena in use."""
+        return int(self._arena.marks[HEAD] - self._arena.marks[TAIL])
+
+    # --- a stretch --------------------------------------------------------------------------------
+
+    def _letters(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Letters:
+        """The letters of a stretch; writes its entries and solutions down."""
+        solved, keys = solve(solutions, self._key, self._program.variables, max(len(self._program.symbols), 1))
+        at = solved.entries[solved.letters]
+        happened = solved.events[at]
+        places = self.position + happened
+        starts = places if self._program.window.in_events else events.times[happened]
+        lows = _lows(self._program.window, starts)
+        slots = self._slots(solved.keys[at], keys, starts, lows)
+        first = self.entries.next + solved.letters
+        self._write(solved, events, slots)
+        self.position += len(events)
+        inside = np.flatnonzero(lows > NEVER)
+        letters = Letters(slots, self._letter_numbers(solved.bits), first, starts, lows, places)
+        return letters if len(inside) == len(slots) else Letters(*(column[inside] for column in letters))
+
+    def _slots(self, number: Ids, keys: list[tuple[int, ...]], starts: Ids, lows: Ids) -> Ids:
+        if not len(number):
+            return number
+        slots = self._keys.slots(keys, int(lows[0]))[number]
+        self._keys.touch(slots, starts)
+        return slots
+
+    def _letter_numbers(self, bits: Ids) -> Ids:
+        if self._determinised.crowded():
+            self._keys.renumber(self._determinised.forget_all_but(self._keys.cells()))
+        distinct, inverse = np.unique(bits, return_inverse=True)
+        numbers = np.array([self._determinised.letter(int(letter)) for letter in distinct], dtype=np.int64)
+        return numbers[inverse]
+
+    def _write(self, solved: Solved, events: Events, slots: Ids) -> None:
+        happened = solved.events[solved.entries]
+        columns = np.empty((len(happened), 7), dtype=np.int64)
+        columns[:, POSITION] = self.position + happened
+        columns[:, SYMBOL] = solved.symbols[solved.entries]
+        columns[:, TIME] = events.times[happened]
+        columns[:, MOMENT] = columns[:, POSITION if self._program.window.in_events else TIME]
+        letter = np.repeat(np.arange(len(slots)), np.diff(solved.letters, append=len(solved.entries)))
+        columns[:, SUBSTREAM] = self._keys.substreams_of(slots)[letter] if len(slots) else 0
+        columns[:, FIRST] = self.solutions.next + solved.entries
+        columns[:, COUNT] = np.diff(solved.entries, append=len(solved.events))
+        self.entries.append(columns)
+        self.solutions.append(solved.values)
+
+    def _work_off(self, letters: Letters, limit: int) -> Iterator[ComplexEvents]:
+        progress = np.zeros(4, dtype=np.int64)
+        letters = Letters(*(np.ascontiguousarray(column) for column in letters))
+        status = cea_arrays.ROOTS_FULL
+        while status != cea_arrays.DONE:
+            self._keys.fit(len(self._determinised.moves.alive))
+            keys, moves = self._keys, self._determinised.moves
+            status = advance(
+                letters, keys.tables, keys.substreams, moves, keys.scratch, self._arena, self._roots, self._rules,
+                progress,
+            )  # fmt: skip
+            if status in (cea_arrays.ROOTS_FULL, cea_arrays.DONE):
+                yield from self._enumerate(letters, int(progress[ROOTS]), limit)
+                progress[ROOTS] = 0
+            self._provide(status, progress)
+
+    def _provide(self, status: int, progress: Ids) -> None:
+        """What the kernel asked for."""
+        if status == cea_arrays.MOVE_UNKNOWN:
+            self._determinised.determine(int(progress[CELL]), int(progress[LETTER]))
+        elif status == cea_arrays.ARENA_FULL:
+            self._arena = grown(self._arena)
+        elif status == cea_arrays.TABLE_FULL:
+            self._keys.make_room()
+        elif status == cea_arrays.ROOTS_FULL and len(self._roots.nodes) < len(self._keys.scratch.cells):
+            self._roots = Roots(*(np.zeros(2 * len(column), dtype=np.int64) for column in self._roots))
+
+    def _enumerate(self, letters: Letters, count: int, limit: int) -> Iterator[ComplexEvents]:
+        nodes, lows = self._roots.nodes[:count].copy(), letters.lows[self._roots.letters[:count]]
+        progress = np.zeros(3, dtype=np.int64)
+        status = cea_enumeration.DONE if not count else cea_enumeration.OUTPUT_FULL
+        while status != cea_enumeration.DONE:
+            status = enumerate_roots(self._arena, nodes, lows, limit, self._work, self._found, progress)
+            events, labels = progress[cea_enumeration.FOUND], progress[cea_enumeration.WRITTEN]
+            if events:
+                yield ComplexEvents(self._found.labels[:labels], self._found.ends[:events])
+            elif status == cea_enumeration.OUTPUT_FULL:
+                self._found = new_found(2 * len(self._found.labels), 2 * len(self._found.ends))
+            if status == cea_enumeration.WORK_FULL:
+                self._work = new_work(2 * len(self._work.path))
+            progress[cea_enumeration.FOUND] = progress[cea_enumeration.WRITTEN] = 0
+
+    def _reclaim(self, low: int) -> None:
+        """Gives up the nodes made before the window began."""
+        while self._made and self._made[0][0] < low:
+            self._arena.marks[TAIL] = self._made.popleft()[1]
+
+
+def _lows(window: Window, moments: Ids) -> Ids:
+    """The earliest start in the window of each moment; NEVER for a moment outside all windows."""
+    if window.sliding:
+        return moments - window.size + (1 if window.in_events else 0)
+    numbers = (moments - window.start) // window.size
+    lows = window.start + numbers * window.size
+    return np.where(numbers < 0, NEVER, lows) if window.anchored else lows

@@ -1,0 +1,89 @@
+"""The evaluator over complex event automata: constant time per event, output-linear delay (C Sections 3-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from automata.analysis import analyse
+from automata.applicability import why_not_cea
+from automata.cea.core import CeaCore
+from automata.cea.matches import MatchReader
+from automata.nfa import build_automaton
+from automata.program import Events, Host, Ids, Match, Program, Selector, Skip, SymbolSolutions
+from automata.selection import AfterMatch, Candidate, in_report_order, report_order, select
+
+
+class CeaEvaluator:
+    """Complex events of one program to which CEA applies; see `automata.face.Evaluator`.
+
+    The automaton selects among markings with one start; `select` then chooses among the best of each start.
+    """
+
+    needs_whole_slots = False
+    """See `automata.face.Evaluator`."""
+
+    def __init__(self, program: Program, host: Host) -> None:
+        reason = why_not_cea(program)
+        assert reason is None, reason
+        automaton = build_automaton(program.expression)
+        self._program = program
+        self._host = host
+        self._core = CeaCore(program)
+        self._reader = MatchReader(self._core, automaton, analyse(program, automaton), program.variables)
+        self._after = AfterMatch(program.skip)
+
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+        """See `automata.face.Evaluator`."""
+        matches: list[Match] = []
+        for found in self._core.feed(events, solutions):
+            matches += self._reader.read(found)
+        chosen = self._chosen(matches)
+        if len(events):
+            self._forget(int(events.times[-1]))
+        return chosen
+
+    def on_watermark(self, time: int) -> list[Match]:
+        """See `automata.face.Evaluator`."""
+        self._forget(time)
+        return []
+
+    def finish(self) -> list[Match]:
+        """See `automata.face.Evaluator`."""
+        return []
+
+    def live_ids(self) -> list[Ids]:
+        """See `automata.face.Evaluator`."""
+        return self._core.live_ids()
+
+    def oldest_position(self) -> int:
+        """See `automata.face.Evaluator`."""
+        return self._core.oldest_position()
+
+    def oldest_output_time(self, watermark: int) -> int:
+        """See `automata.face.Evaluator`."""
+        return watermark
+
+    def _forget(self, time: int) -> None:
+        self._core.forget(self._core.position if self._program.window.in_events else time)
+        self._after.forget(self._core.oldest_position())
+
+    def _chosen(self, matches: list[Match]) -> list[Match]:
+        """The matches of a stretch that are reported, in report order."""
+        if self._program.selector not in (Selector.ALL, Selector.STRICT):
+            matches = self._selected(matches)
+        candidates = [_candidate(match) for match in matches]
+        if self._program.skip is Skip.NO_SKIP:
+            return [candidate.match for candidate in sorted(candidates, key=report_order)]
+        ordered = in_report_order(candidates, self._host.texts)
+        return [candidate.match for candidate in self._after.admit(ordered)]
+
+    def _selected(self, matches: list[Match]) -> list[Match]:
+        groups: dict[tuple[int, int], list[Candidate]] = {}
+        for match in matches:
+            groups.setdefault((match.partition, match.last), []).append(_candidate(match))
+        return [c.match for group in groups.values() for c in select(self._program.selector, group)]
+
+
+def _candidate(match: Match) -> Candidate:
+    positions = frozenset(position for _, position, _ in match.entries)
+    return Candidate(match, positions, gapless=False, moment=())

@@ -1,0 +1,96 @@
+"""From complex events to matches: the solutions of each event multiplied, the values seen from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from automata.analysis import Analysis
+from automata.cea.core import CeaCore, ComplexEvents
+from automata.cea.letters import COUNT, FIRST, POSITION, SUBSTREAM, SYMBOL, TIME
+from automata.nfa import Automaton, Crossing
+from automata.program import UNBOUND, Ids, Match
+from automata.runs.steps import expand
+
+_PLANS_MAX = 1 << 10
+"""Words whose plan is remembered."""
+Plan = dict[int, tuple[int, ...]]
+"""variable → the steps that may bind it; the last of them that does counts."""
+
+
+class MatchReader:
+    """Makes matches of the complex events of one core."""
+
+    def __init__(self, core: CeaCore, automaton: Automaton, analysis: Analysis, variables: int) -> None:
+        self._core = core
+        self._automaton = automaton
+        self._analysis = analysis
+        self._variables = variables
+        self._plans: dict[tuple[int, ...], Plan] = {}
+
+    def read(self, found: ComplexEvents) -> list[Match]:
+        """The matches of some complex events, in no particular order."""
+        lengths = np.diff(found.ends, prepend=0)
+        matches: list[Match] = []
+        for length in np.unique(lengths).tolist():
+            begins = found.ends[lengths == length] - length
+            numbers = found.entries[begins[:, np.newaxis] + np.arange(length)]
+            entries = self._core.entries.take(numbers.ravel()).reshape(*numbers.shape, -1)
+            words, of = np.unique(entries[:, :, SYMBOL], axis=0, return_inverse=True)
+            for number, word in enumerate(words.tolist()):
+                matches += self._matches(entries[of.ravel() == number], tuple(word))
+        return matches
+
+    def _matches(self, entries: Ids, word: tuple[int, ...]) -> Iterable[Match]:
+        """Those of complex events whose events are taken as the symbols of one word; entries: int64[n, length, 7]."""
+        which, within = expand(entries[:, :, COUNT].prod(axis=1))
+        entries = entries[which]
+        serials = np.empty(entries.shape[:2], dtype=np.int64)
+        for step in range(len(word) - 1, -1, -1):
+            count = entries[:, step, COUNT]
+            serials[:, step] = entries[:, step, FIRST] + within % count
+            within //= count
+        registers = self._registers(serials, self._plan(word)).tolist()
+        steps = np.stack((entries[:, :, SYMBOL], entries[:, :, POSITION], serials), axis=2).tolist()
+        ends = entries[:, [0, -1]]
+        facts = np.column_stack((ends[:, :, POSITION], ends[:, :, TIME], entries[:, 0, SUBSTREAM])).tolist()
+        return [
+            Match(tuple(map(tuple, own)), tuple(values), (), *fact)
+            for own, values, fact in zip(steps, registers, facts, strict=True)
+        ]
+
+    def _registers(self, serials: Ids, plan: Plan) -> Ids:
+        registers = np.full((len(serials), self._variables), UNBOUND, dtype=np.int64)
+        for step in range(serials.shape[1]):
+            values = self._core.solutions.take(serials[:, step])
+            for variable, binders in plan.items():
+                if step in binders:
+                    new = values[:, variable]
+                    registers[:, variable] = np.where(new == UNBOUND, registers[:, variable], new)
+        return registers
+
+    def _plan(self, word: tuple[int, ...]) -> Plan:
+        if word not in self._plans:
+            if len(self._plans) == _PLANS_MAX:
+                self._plans.clear()
+            self._plans[word] = self._binders(word)
+        return self._plans[word]
+
+    def _binders(self, word: tuple[int, ...]) -> Plan:
+        """Follows the word through the automaton: a new iteration forgets what the one before bound."""
+        plan: Plan = {}
+        entered: dict[int, Plan] = {}
+        for step, number in enumerate(self._core.configurations.path(word)):
+            edge = self._automaton.edges[number]
+            for action in edge.actions:
+                if action.crossing is Crossing.LOOP:
+                    local = self._analysis.locals[action.repetition]
+                    before = entered[action.repetition]
+                    plan = {v: steps for v, steps in plan.items() if v not in local}
+                    plan |= {v: steps for v, steps in before.items() if v in local}
+                elif action.crossing is Crossing.ENTER:
+                    entered[action.repetition] = dict(plan)
+            for variable in self._analysis.scope[edge.target]:
+                plan[variable] = (*plan.get(variable, ()), step)
+        return plan

@@ -1,0 +1,210 @@
+"""Selection strategies as automata: what one run of the determinised CEA knows (B Theorems 4 and 6).
+
+A run here is one way of marking the events since its start. All it knows is its *cell*, which says what it may
+still become: for ALL the configurations reached by these labels on these events (an I/O-deterministic CEA by
+the subset construction), for the others also what other markings that begin at the same event have reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple, Protocol
+
+from automata.cea.configurations import FINAL, Configurations, States
+from automata.program import Selector
+
+NOTHING: States = frozenset()
+Steps = tuple[Hashable | None, dict[int, Hashable]]
+"""The cell after skipping an event (None: no run survives), and symbol → the cell after marking it so."""
+
+
+class Strategy(Protocol):
+    """One selection strategy over one automaton; `bits` are the symbols that an event has solutions for."""
+
+    def begin(self, bits: int) -> dict[int, Hashable]:
+        """symbol → the cell of a run whose first event has just been marked so."""
+
+    def step(self, cell: Hashable, bits: int) -> Steps:
+        """What an event does to a run."""
+
+    def states(self, cell: Hashable) -> States:
+        """The configurations of a run in the cell."""
+
+
+def strategy_for(selector: Selector, configurations: Configurations) -> Strategy:
+    """The construction of a selector."""
+    match selector:
+        case Selector.ALL:
+            return Unselected(configurations)
+        case Selector.STRICT:
+            return Gapless(configurations)
+        case Selector.NEXT | Selector.LAST:
+            return Ranked(configurations, last=selector is Selector.LAST)
+        case Selector.MAX:
+            return Maximal(configurations)
+
+
+def _symbols(bits: int) -> Iterable[int]:
+    return (symbol for symbol in range(bits.bit_length()) if bits >> symbol & 1)
+
+
+class Unselected:
+    """ALL: the subset construction, a cell is a set of configurations."""
+
+    def __init__(self, configurations: Configurations) -> None:
+        self._configurations = configurations
+
+    def begin(self, bits: int) -> dict[int, Hashable]:
+        """See `Strategy`."""
+        return self._taken(self._configurations.start, bits)
+
+    def step(self, cell: Hashable, bits: int) -> Steps:
+        """See `Strategy`."""
+        states = self.states(cell)
+        return self._configurations.keep(states, bits) or None, self._taken(states, bits)
+
+    def states(self, cell: Hashable) -> States:
+        """See `Strategy`."""
+        assert isinstance(cell, frozenset)
+        return cell
+
+    def _taken(self, states: States, bits: int) -> dict[int, Hashable]:
+        taken = {symbol: self._configurations.take(states, symbol) for symbol in _symbols(bits)}
+        return {symbol: reached for symbol, reached in taken.items() if reached}
+
+
+class Gapless(Unselected):
+    """STRICT: once begun, a run may leave no event out (B Appendix C.3.1, the second copy of the automaton)."""
+
+    def step(self, cell: Hashable, bits: int) -> Steps:
+        """See `Strategy`."""
+        return None, self._taken(self.states(cell), bits)
+
+
+class _Place(NamedTuple):
+    """A run of NEXT or LAST.
+
+    order   the markings from one start, best first: for each the sets of configurations that its label words reach,
+            without those that a better marking has reached
+    marking, own    which of them is the run's
+    """
+
+    order: tuple[tuple[States, ...], ...]
+    marking: int
+    own: States
+
+
+class Ranked:
+    """NEXT and LAST: a marking goes on only in configurations that no better one has (B Appendix C.3.2, C.3.3).
+
+    Two markings in one configuration have the same futures, so the worse can be forgotten.
+    """
+
+    def __init__(self, configurations: Configurations, last: bool) -> None:
+        self._configurations = configurations
+        self._last = last
+
+    def begin(self, bits: int) -> dict[int, Hashable]:
+        """See `Strategy`."""
+        start = self._configurations.start
+        reached = {symbol: self._configurations.take(start, symbol) for symbol in _symbols(bits)}
+        order = (_distinct(reached.values()),)
+        return {symbol: _Place(order, 0, own) for symbol, own in reached.items() if own}
+
+    def step(self, cell: Hashable, bits: int) -> Steps:
+        """See `Strategy`."""
+        assert isinstance(cell, _Place)
+        order: list[tuple[States, ...]] = []
+        claimed: set[int] = set()
+        skipped: tuple[int, States] | None = None
+        marked: dict[int, tuple[int, States]] = {}
+        for number, marks in self._by_rank(len(cell.order)):
+            taken = self._moved(cell.order[number], bits, marks, claimed)
+            reached = _distinct(taken.values())
+            if not reached:
+                continue
+            if number == cell.marking and marks:
+                marked = {s: (len(order), own) for (old, s), own in taken.items() if old == cell.own and own}
+            elif number == cell.marking and taken[cell.own, -1]:
+                skipped = (len(order), taken[cell.own, -1])
+            order.append(reached)
+            claimed = claimed.union(*reached)
+        whole = tuple(order)
+        return (
+            None if skipped is None else _Place(whole, *skipped),
+            {symbol: _Place(whole, *place) for symbol, place in marked.items()},
+        )
+
+    def states(self, cell: Hashable) -> States:
+        """See `Strategy`."""
+        assert isinstance(cell, _Place)
+        return cell.own
+
+    def _by_rank(self, markings: int) -> list[tuple[int, bool]]:
+        """What becomes of each marking, best first: it is extended by the event (True), or not.
+
+        NEXT looks at the smallest position in which two markings differ, LAST at the largest.
+        """
+        if self._last:
+            return [(number, marks) for marks in (True, False) for number in range(markings)]
+        return [(number, marks) for number in range(markings) for marks in (True, False)]
+
+    def _moved(
+        self, marking: tuple[States, ...], bits: int, marks: bool, claimed: set[int]
+    ) -> dict[tuple[States, int], States]:
+        if not marks:
+            return {(states, -1): self._configurations.keep(states, bits) - claimed for states in marking}
+        return {
+            (states, symbol): self._configurations.take(states, symbol) - claimed
+            for states in marking
+            for symbol in _symbols(bits)
+        }
+
+
+class _Rivalled(NamedTuple):
+    """A run of MAX: what its labels, its marking under any labels, and larger markings have reached."""
+
+    own: States
+    marking: States
+    larger: States
+
+
+class Maximal:
+    """MAX: a run goes on only in configurations that no marking with more events has (B Appendix C.3.4)."""
+
+    def __init__(self, configurations: Configurations) -> None:
+        self._configurations = configurations
+
+    def begin(self, bits: int) -> dict[int, Hashable]:
+        """See `Strategy`."""
+        start = self._configurations.start
+        marking = self._take_any(start, bits)
+        reached = {symbol: self._configurations.take(start, symbol) for symbol in _symbols(bits)}
+        return {symbol: _Rivalled(own, marking, NOTHING) for symbol, own in reached.items() if own}
+
+    def step(self, cell: Hashable, bits: int) -> Steps:
+        """See `Strategy`."""
+        assert isinstance(cell, _Rivalled)
+        keep = self._configurations.keep
+        larger = self._take_any(cell.larger, bits)
+        marking = self._take_any(cell.marking, bits)
+        marked = {symbol: self._configurations.take(cell.own, symbol) - larger for symbol in _symbols(bits)}
+        passed = (keep(cell.larger, bits) | larger | marking) - {FINAL}
+        own = keep(cell.own, bits) - passed
+        return (
+            _Rivalled(own, keep(cell.marking, bits) - passed, passed) if own else None,
+            {s: _Rivalled(reached, marking - larger, larger - {FINAL}) for s, reached in marked.items() if reached},
+        )
+
+    def states(self, cell: Hashable) -> States:
+        """See `Strategy`."""
+        assert isinstance(cell, _Rivalled)
+        return cell.own
+
+    def _take_any(self, states: States, bits: int) -> States:
+        return NOTHING.union(*(self._configurations.take(states, symbol) for symbol in _symbols(bits)))
+
+
+def _distinct(reached: Iterable[States]) -> tuple[States, ...]:
+    """The sets that are not empty, each once, in an order of their own."""
+    return tuple(sorted({states for states in reached if states}, key=sorted))

@@ -1,0 +1,1 @@
+"""Lazy chain, multi-chain and tree evaluation (K)."""

@@ -1,0 +1,137 @@
+"""Input buffers: the solutions of one symbol in merged order, for as long as a match may ask for them (K Section 3).
+
+A buffered solution has a number that it keeps: how many were buffered before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.lazy.index import BufferIndex, buffer_index
+from automata.program import Ids
+from automata.runs.step_index import hash_columns
+from automata.runs.steps import Part, StepTable, blocks, expand
+
+LOW, TIME, STREAM, SLOT, SEQ, TAIL, RANK, WINDOW, PARTITION, SERIAL = range(10)
+_FIXED = 10
+_ROWS_INITIAL = 256
+_TAIL_MAX = 256
+"""Solutions that may wait to be indexed, unless they are fewer than half of the indexed ones."""
+
+
+class Buffer:
+    """The solutions of one symbol. `first` … `end` - 1 are the numbers of those that are kept."""
+
+    def __init__(self, symbol: int, variables: int) -> None:
+        self._symbol = symbol
+        self._columns: NDArray[np.int64] = np.empty((_FIXED + variables, _ROWS_INITIAL), dtype=np.int64)
+        self._origin = 0
+        self._indexes: dict[tuple[int, ...], BufferIndex] = {}
+        self.first = self.end = 0
+
+    def __len__(self) -> int:
+        return self.end - self.first
+
+    def add(self, table: StepTable) -> None:
+        """The next stretch."""
+        begin, needed = self.end - self._origin, self.end - self._origin + len(table)
+        if needed > self._columns.shape[1]:
+            self._compact(max(2 * (len(self) + len(table)), _ROWS_INITIAL))
+            begin, needed = self.end - self._origin, self.end - self._origin + len(table)
+        fixed = (
+            table.low, table.times, table.streams, table.slots, table.seq_low, table.tails, table.rank_low,
+            table.windows, table.partitions, table.parts[0].serials,
+        )  # fmt: skip
+        for number, column in enumerate(fixed):
+            self._columns[number, begin:needed] = column
+        self._columns[_FIXED:, begin:needed] = table.values.T
+        self.end += len(table)
+
+    def forget(self, before: int) -> None:
+        """Drops the solutions with smaller numbers."""
+        self.first = max(self.first, min(before, self.end))
+
+    def column(self, column: int) -> Ids:
+        """One column of everything kept."""
+        return self._columns[column, self.first - self._origin : self.end - self._origin]
+
+    def at(self, column: int, numbers: Ids) -> Ids:
+        """One column of these solutions."""
+        found: Ids = self._columns[column, numbers - self._origin]
+        return found
+
+    def value(self, variable: int, numbers: Ids) -> Ids:
+        """What these solutions bind the variable to."""
+        found: Ids = self._columns[_FIXED + variable, numbers - self._origin]
+        return found
+
+    def values(self) -> Ids:
+        """Every id in the buffer, each once."""
+        return np.unique(self._columns[_FIXED:, self.first - self._origin : self.end - self._origin])
+
+    def number(self, column: int, bounds: Ids, after: bool = False) -> Ids:
+        """The number of the first solution whose LOW or TIME reaches each bound (`after`: exceeds it)."""
+        return np.searchsorted(self.column(column), bounds, "right" if after else "left") + self.first
+
+    def table(self, numbers: Ids) -> StepTable:
+        """These solutions as a step table."""
+        some = self._columns[:, numbers - self._origin]
+        low, times, streams, slots, seq, tails, rank, windows, partitions, serials = some[:_FIXED]
+        return StepTable(
+            low, low, times, streams, slots, seq, seq, tails != 0, rank, rank, windows, partitions,
+            some[_FIXED:].T.copy(), (Part(self._symbol, low, serials),),
+        )  # fmt: skip
+
+    def search(
+        self, begin: Ids, end: Ids, key: tuple[int, ...], hashes: Ids, in_context: bool
+    ) -> Iterator[tuple[Ids, Ids]]:
+        """Pairs (row, number) with begin <= number < end and equal hashed keys, some at a time.
+
+        hashes      of each row's partition and window, `in_context`, and of its values of the key's variables
+        """
+        if not key and not in_context:
+            for which, within in _expanded(begin, end):
+                yield which, begin[which] + within
+            return
+        since = int(begin[begin < end].min(initial=self.end))
+        for index in self._segments(since, key, in_context):
+            low, high = index.ranges(hashes, begin, end)
+            for which, within in _expanded(low, high):
+                yield which, index.order[low[which] + within]
+
+    def _segments(self, since: int, key: tuple[int, ...], in_context: bool) -> Iterator[BufferIndex]:
+        """Indexes that cover everything from number `since` on; a short end is indexed for the occasion."""
+        name = (int(in_context), *key)
+        main = self._indexes.get(name)
+        covered = main.end if main else self.first
+        if since < covered or self.end - since > _TAIL_MAX:
+            if main is None or self.end - main.end > max(_TAIL_MAX, (main.end - main.first) // 2):
+                main = self._indexes[name] = self._index(self.first, key, in_context)
+            yield main
+            since = max(since, main.end)
+        if since < self.end:
+            yield self._index(since, key, in_context)
+
+    def _index(self, since: int, key: tuple[int, ...], in_context: bool) -> BufferIndex:
+        begin, end = since - self._origin, self.end - self._origin
+        context = [PARTITION, WINDOW] if in_context else []
+        columns = [self._columns[c, begin:end] for c in (*context, *(_FIXED + variable for variable in key))]
+        return buffer_index(hash_columns(columns, end - begin), since)
+
+    def _compact(self, capacity: int) -> None:
+        kept = self._columns[:, self.first - self._origin : self.end - self._origin]
+        columns = np.empty((len(self._columns), capacity), dtype=np.int64)
+        columns[:, : kept.shape[1]] = kept
+        self._columns, self._origin = columns, self.first
+        self._indexes.clear()
+
+
+def _expanded(begin: Ids, end: Ids) -> Iterator[tuple[Ids, Ids]]:
+    counts = np.maximum(end - begin, 0)
+    for block in blocks(counts):
+        which, within = expand(counts[block])
+        if len(which):
+            yield which + block.start, within

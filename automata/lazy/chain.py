@@ -1,0 +1,102 @@
+"""Lazy evaluation of one way: partial matches that wait, state by state, for the next unit (K Sections 3-6).
+
+A state is a set of bound units. A partial match that comes to a state is joined at once with every
+buffered event of the unit that the plan names next, and then waits for the later ones, if there can
+be any. When the plan names another unit for a state, its partial matches have met all events of the
+old one up to now: from then on they look for matches with *later* events of it only. So every match
+is found once, whatever the plan does; for the tree this is K's choice of a branch at each state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from automata.lazy.buffer import Buffer
+from automata.lazy.join import Bound, Joiner
+from automata.lazy.partial import PartialLayout, Rows, Waiting
+from automata.lazy.plan import Plan
+from automata.lazy.units import Units
+from automata.program import Mask
+
+_NOTHING: Bound = frozenset()
+
+
+class LazyChain:
+    """The partial matches of one way.
+
+    operations      partial matches made so far
+    """
+
+    def __init__(
+        self, units: Units, layout: PartialLayout, joiner: Joiner, buffers: Mapping[int, Buffer], plan: Plan
+    ) -> None:
+        self._units = units
+        self._layout = layout
+        self._joiner = joiner
+        self._buffers = buffers
+        self._plan = plan
+        self._states: dict[Bound, Waiting] = {}
+        self.operations = 0
+
+    def advance(self, position: int, fresh: Mapping[int, int], at_boundary: bool) -> Rows:
+        """The complete matches that a stretch, already buffered, brings.
+
+        position    of its first event
+        fresh       symbol → the number of its first solution
+        """
+        self._plan.observe([len(self._buffers[unit.symbol]) for unit in self._units.units], at_boundary)
+        if not self._states:
+            self._begin()
+        complete: list[Rows] = []
+        arriving: list[tuple[Bound, Rows]] = []
+        for bound, waiting in self._states.items():
+            unit, rows = self._meet(bound, waiting, position, fresh)
+            arriving.append((bound | {unit}, rows))
+        while arriving:
+            bound, rows = arriving.pop()
+            if not len(rows):
+                continue
+            self.operations += len(rows)
+            if len(bound) == len(self._units):
+                complete.append(rows)
+            else:
+                arriving.append(self._arrive(bound, rows))
+        return np.concatenate(complete) if complete else self._layout.root()[:0]
+
+    def keep(self, alive: Callable[[Rows], Mask]) -> None:
+        """Drops partial matches that have run out of time."""
+        for bound, waiting in self._states.items():
+            if bound and len(waiting.rows):
+                waiting.keep(alive(waiting.rows))
+
+    def _begin(self) -> None:
+        root = Waiting(self._layout.width, self._plan.following(_NOTHING, None))
+        root.add(self._layout.root())
+        self._states[_NOTHING] = root
+
+    def _meet(self, bound: Bound, waiting: Waiting, position: int, fresh: Mapping[int, int]) -> tuple[int, Rows]:
+        """Partial matches that have been waiting, joined with the stretch, or with all events of another unit."""
+        chosen = self._plan.following(bound, waiting.unit)
+        if chosen == waiting.unit or not len(waiting.rows):
+            waiting.unit = chosen
+            symbol = self._units.units[chosen].symbol
+            since = fresh.get(symbol, self._buffers[symbol].end)
+            return chosen, self._joiner.join(bound, waiting.rows, chosen, since)
+        rows = waiting.await_instead(chosen, position, self._layout)
+        if not self._units.waits(bound, chosen):
+            waiting.keep(np.zeros(len(rows), dtype=np.bool_))
+        return chosen, self._joiner.join(bound, rows, chosen, self._first(chosen))
+
+    def _arrive(self, bound: Bound, rows: Rows) -> tuple[Bound, Rows]:
+        """New partial matches at a state: joined with all that is buffered; kept if more can come."""
+        waiting = self._states.get(bound)
+        if waiting is None:
+            waiting = self._states[bound] = Waiting(self._layout.width, self._plan.following(bound, None))
+        if self._units.waits(bound, waiting.unit):
+            waiting.add(rows)
+        return bound | {waiting.unit}, self._joiner.join(bound, rows, waiting.unit, self._first(waiting.unit))
+
+    def _first(self, unit: int) -> int:
+        return self._buffers[self._units.units[unit].symbol].first

@@ -1,0 +1,182 @@
+"""The lazy evaluators: chain, multi-chain and tree (K Sections 3-7).
+
+What they share with run-based evaluation is everything after the joins: complete sets of events are
+replayed into its rows, and negation, selection and output order are its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from automata.lazy.buffer import LOW, PARTITION, Buffer
+from automata.lazy.chain import LazyChain
+from automata.lazy.join import Joiner
+from automata.lazy.negation import FirstChance
+from automata.lazy.partial import PartialLayout
+from automata.lazy.path import paths
+from automata.lazy.plan import ChainPlan, Plan, Relations, TreePlan
+from automata.lazy.replay import Replay
+from automata.lazy.units import relations, units_of
+from automata.lazy.window import Horizon
+from automata.nfa import Automaton, build_automaton
+from automata.program import Events, Host, Ids, Match, Program, SymbolSolutions
+from automata.runs.absence import Absences
+from automata.runs.core import Core, Ended
+from automata.runs.intake import Intake, needs_whole_slots, positive
+from automata.runs.matches import Reader
+from automata.runs.negated_groups import NegatedGroups
+from automata.runs.reporting import Reporter
+
+_FOREVER = np.iinfo(np.int64).max
+PlanOf = Callable[[Relations], Plan]
+"""The plan for a way, given how its units are related."""
+
+
+class LazyEvaluator:
+    """Lazy (multi-)chain evaluation of one program; see `automata.face.Evaluator`.
+
+    Raises `automata.lazy.path.NotLazy` for a program that it does not cover.
+    """
+
+    def __init__(self, program: Program, host: Host, plan_of: PlanOf = ChainPlan) -> None:
+        self._program = program
+        self._automaton = build_automaton(program.expression)
+        ways = paths(self._automaton)
+        core = self._core = Core(program, self._automaton, host, np.zeros(program.variables, dtype=np.int64))
+        groups = NegatedGroups(program, self._automaton, host)
+        self._absences = Absences(program, self._automaton, core.layout, core.tracks, core.lookback, host, groups)
+        reader = Reader(core, program, host)
+        self._reporter = Reporter(program, self._automaton, core, self._absences, reader, host)
+        symbols = frozenset(s for p in self._automaton.positions for s in p.symbols)
+        ranks = self._absences.ranks if program.window.in_events and self._absences.symbols else None
+        self._intake = Intake(program, symbols | self._absences.symbols, ranks)
+        self._horizon = Horizon(program, self._intake.timeline)
+        self._buffers = {symbol: Buffer(symbol, program.variables) for symbol in sorted(symbols)}
+        self._negated = {symbol: Buffer(symbol, program.variables) for symbol in sorted(self._absences.symbols)}
+        self._chains: list[tuple[LazyChain, Replay]] = []
+        for way in ways:
+            units = units_of(way)
+            layout = PartialLayout(len(units), program.variables)
+            chance = FirstChance(program, self._automaton, way, units, layout, self._buffers, self._negated, host)
+            joiner = Joiner(program, units, layout, self._buffers, chance, host)
+            chain = LazyChain(units, layout, joiner, self._buffers, plan_of(relations(program, units)))
+            self._chains.append((chain, Replay(core, way, units, layout, self._buffers)))
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton, to be explained."""
+        return self._automaton
+
+    @property
+    def operations(self) -> int:
+        """Run operations: partial matches and rows of runs made so far."""
+        return sum(chain.operations for chain, _ in self._chains) + self._core.runs.made
+
+    @property
+    def needs_whole_slots(self) -> bool:
+        """See `automata.face.Evaluator`."""
+        return needs_whole_slots(self._program)
+
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+        """See `automata.face.Evaluator`."""
+        if not len(events):
+            return []
+        position = self._intake.timeline.position
+        tables = self._intake.tables(events, solutions)
+        self._absences.add(tables)
+        at_boundary = self._horizon.advance(int(events.times[0]))
+        if not self._program.window.in_events:
+            self._forget()
+        fresh = {}
+        for symbol, buffer in self._buffers.items():
+            fresh[symbol] = buffer.end
+            if symbol in tables:
+                buffer.add(positive(tables[symbol]))
+        for symbol, buffer in self._negated.items():
+            if symbol in tables:
+                buffer.add(tables[symbol])
+        ended: list[Ended] = []
+        for chain, replay in self._chains:
+            complete = chain.advance(position, fresh, at_boundary)
+            if len(complete):
+                ended.append(replay.ended(complete))
+        matches = self._report(ended, int(events.times[-1]))
+        if self._program.window.in_events:
+            self._forget()
+        if at_boundary and self._program.partition and not self._program.window.in_events:
+            self._forget_partitions()
+        return matches
+
+    def on_watermark(self, time: int) -> list[Match]:
+        """See `automata.face.Evaluator`."""
+        return self._report([], time + 1)
+
+    def finish(self) -> list[Match]:
+        """See `automata.face.Evaluator`."""
+        return self._reporter.finish()
+
+    def live_ids(self) -> list[Ids]:
+        """See `automata.face.Evaluator`."""
+        runs = self._core.runs
+        ids = [np.unique(runs.table[: runs.size, self._core.layout.registers])]
+        ids += [buffer.values() for buffer in self._buffers.values()]
+        ids += [np.unique(table.values) for table in self._absences.kept()]
+        return [*ids, self._intake.partition_ids(), *self._reporter.live_ids()]
+
+    def oldest_position(self) -> int:
+        """See `automata.face.Evaluator`."""
+        kept = [int(table.low[0]) for table in self._absences.kept() if len(table)]
+        return min([self._oldest_buffered(), self._reporter.oldest_position(), *kept])
+
+    def oldest_output_time(self, watermark: int) -> int:
+        """See `automata.face.Evaluator`."""
+        return min(watermark, self._reporter.oldest_time())
+
+    def _report(self, ended: list[Ended], time: int) -> list[Match]:
+        matches = self._reporter.report(ended, time, self._intake.timeline)
+        moved = self._core.compact(self._reporter.held_rows())
+        if moved is not None:
+            self._reporter.renumber(moved)
+        return matches
+
+    # --- forgetting -------------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        """Drops what has run out of time."""
+        for buffer in self._buffers.values():
+            self._horizon.forget(buffer)
+        for chain, _ in self._chains:
+            chain.keep(self._horizon.alive)
+        for buffer in self._negated.values():
+            buffer.forget(int(buffer.number(LOW, np.array([self._oldest_buffered()]))[0]))
+        window = self._program.window
+        if not window.in_events:
+            oldest = min(self._horizon.oldest_time(), self._reporter.oldest_time())
+            self._absences.forget(oldest - window.size, _FOREVER)
+        elif not self._program.partition:
+            first = min(self._oldest_buffered(), self._reporter.oldest_position())
+            self._absences.forget(_FOREVER, first - window.size)
+
+    def _forget_partitions(self) -> None:
+        """Drops what is known of partitions that no event, match or negation is in any more."""
+        kept = self._reporter.partitions()
+        for buffer in self._buffers.values():
+            kept |= set(np.unique(buffer.column(PARTITION)).tolist())
+        for table in self._absences.kept():
+            kept |= set(np.unique(table.partitions).tolist())
+        self._intake.forget(kept)
+
+    def _oldest_buffered(self) -> int:
+        return min(
+            (int(buffer.column(LOW)[0]) for buffer in self._buffers.values() if len(buffer)),
+            default=self._intake.timeline.position,
+        )
+
+
+class TreeEvaluator(LazyEvaluator):
+    """Lazy tree evaluation: every set of partial matches goes on with the unit that is rarest now (K Section 6)."""
+
+    def __init__(self, program: Program, host: Host) -> None:
+        super().__init__(program, host, TreePlan)

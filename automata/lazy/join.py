@@ -1,0 +1,143 @@
+"""Joining partial matches with the buffered events of one more unit (K Sections 3 and 4.1).
+
+The ordering filters bound the stretch of the buffer that is searched; what the bounds cannot say, and
+the values and conditions, are masks over the pairs that were found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from automata.lazy.buffer import LOW, RANK, STREAM, TIME, Buffer
+from automata.lazy.buffer import PARTITION as BUFFER_PARTITION
+from automata.lazy.buffer import WINDOW as BUFFER_WINDOW
+from automata.lazy.conditions import EarlyConditions
+from automata.lazy.negation import FirstChance
+from automata.lazy.partial import (
+    PARTITION,
+    RANK_MAX,
+    RANK_MIN,
+    TIME_MAX,
+    TIME_MIN,
+    WINDOW,
+    PartialLayout,
+    Rows,
+)
+from automata.lazy.units import Units
+from automata.program import UNBOUND, Host, Ids, Mask, Program
+from automata.runs.step_index import hash_columns
+
+Bound = frozenset[int]
+"""The units that a partial match has bound."""
+
+
+class Joiner:
+    """Joins for one way through the automaton."""
+
+    def __init__(
+        self,
+        program: Program,
+        units: Units,
+        layout: PartialLayout,
+        buffers: Mapping[int, Buffer],
+        first_chance: FirstChance,
+        host: Host,
+    ) -> None:
+        self._program = program
+        self._units = units
+        self._layout = layout
+        self._buffers = buffers
+        self._first_chance = first_chance
+        self._conditions = EarlyConditions(program, units, layout, host)
+        self._scopes = [tuple(sorted(program.symbols[unit.symbol].scope)) for unit in units.units]
+
+    def join(self, bound: Bound, rows: Rows, unit: int, since: int) -> Rows:
+        """The rows with one more unit bound, to events with numbers from `since` on, that can still become matches."""
+        buffer = self._buffers[self._units.units[unit].symbol]
+        if not len(rows) or since >= buffer.end:
+            return rows[:0]
+        begin, end = self._bounds(bound, rows, unit, buffer)
+        begin = np.maximum(begin, since)
+        key = self._units.key(self._program, bound, unit)
+        registers = rows[:, self._layout.registers]
+        in_context = bool(bound) and (bool(self._program.partition) or not self._program.window.sliding)
+        context = [rows[:, PARTITION], rows[:, WINDOW]] if in_context else []
+        hashes = hash_columns([*context, *(registers[:, variable] for variable in key)], len(rows))
+        found = [
+            self._joined(bound, rows[which], unit, buffer, numbers)
+            for which, numbers in buffer.search(begin, end, key, hashes, in_context)
+        ]
+        return np.concatenate(found) if found else rows[:0]
+
+    def _bounds(self, bound: Bound, rows: Rows, unit: int, buffer: Buffer) -> tuple[Ids, Ids]:
+        """For each row the numbers between which events of the unit may lie."""
+        after = rows[:, self._layout.floor(unit)] - 1
+        before = np.full(len(rows), np.iinfo(np.int64).max)
+        for other in bound:
+            low = self._at(rows, other, LOW)
+            if self._units.before[other, unit]:
+                after = np.maximum(after, low)
+            if self._units.before[unit, other]:
+                before = np.minimum(before, low)
+        begin, end = buffer.number(LOW, after, after=True), buffer.number(LOW, before)
+        window = self._program.window
+        if bound and window.sliding and not window.in_events:
+            begin = np.maximum(begin, buffer.number(TIME, rows[:, TIME_MAX] - window.size))
+            end = np.minimum(end, buffer.number(TIME, rows[:, TIME_MIN] + window.size, after=True))
+        for other in bound:
+            if self._units.together[other, unit]:
+                times = self._at(rows, other, TIME)
+                begin = np.maximum(begin, buffer.number(TIME, times))
+                end = np.minimum(end, buffer.number(TIME, times, after=True))
+        return begin, end
+
+    def _at(self, rows: Rows, unit: int, column: int) -> Ids:
+        buffer = self._buffers[self._units.units[unit].symbol]
+        return buffer.at(column, rows[:, self._layout.number(unit)])
+
+    def _joined(self, bound: Bound, rows: Rows, unit: int, buffer: Buffer, numbers: Ids) -> Rows:
+        """The pairs of a row and an event that fit, as rows; `rows` are copies that may be changed."""
+        keep = self._fits(bound, rows, unit, buffer, numbers)
+        rows, numbers = rows[keep], numbers[keep]
+        registers = rows[:, self._layout.registers]
+        compatible = np.ones(len(rows), dtype=np.bool_)
+        for variable in self._scopes[unit]:
+            new, old = buffer.value(variable, numbers), registers[:, variable]
+            compatible &= (new == old) | (new == UNBOUND) | (old == UNBOUND)
+            registers[:, variable] = np.where(new == UNBOUND, old, new)
+        rows, numbers = rows[compatible], numbers[compatible]
+        self._stamp(bound, rows, unit, buffer, numbers)
+        rows = rows[self._conditions.hold(bound, unit, rows)]
+        return rows[self._first_chance.free(bound, unit, rows)]
+
+    def _fits(self, bound: Bound, rows: Rows, unit: int, buffer: Buffer, numbers: Ids) -> Mask:
+        """Partition, window, order between streams, distinct events."""
+        keep = np.ones(len(rows), dtype=np.bool_)
+        if not bound:
+            return keep
+        keep &= rows[:, PARTITION] == buffer.at(BUFFER_PARTITION, numbers)
+        keep &= rows[:, WINDOW] == buffer.at(BUFFER_WINDOW, numbers)
+        window = self._program.window
+        if window.in_events and window.sliding:
+            ranks = buffer.at(RANK, numbers)
+            keep &= np.maximum(rows[:, RANK_MAX], ranks) - np.minimum(rows[:, RANK_MIN], ranks) < window.size
+        for other in bound:
+            if self._units.apart[other, unit]:
+                keep &= self._at(rows, other, LOW) != buffer.at(LOW, numbers)
+            elif self._program.streams > 1 and not self._units.together[other, unit]:
+                same_time = self._at(rows, other, TIME) == buffer.at(TIME, numbers)
+                keep &= ~same_time | (self._at(rows, other, STREAM) == buffer.at(STREAM, numbers))
+        return keep
+
+    def _stamp(self, bound: Bound, rows: Rows, unit: int, buffer: Buffer, numbers: Ids) -> None:
+        times, ranks = buffer.at(TIME, numbers), buffer.at(RANK, numbers)
+        rows[:, self._layout.number(unit)] = numbers
+        rows[:, TIME_MIN] = np.minimum(rows[:, TIME_MIN], times)
+        rows[:, TIME_MAX] = np.maximum(rows[:, TIME_MAX], times)
+        rows[:, RANK_MIN] = np.minimum(rows[:, RANK_MIN], ranks)
+        rows[:, RANK_MAX] = np.maximum(rows[:, RANK_MAX], ranks)
+        if not bound:
+            rows[:, WINDOW] = buffer.at(BUFFER_WINDOW, numbers)
+            rows[:, PARTITION] = buffer.at(BUFFER_PARTITION, numbers)

@@ -1,0 +1,147 @@
+"""First-chance negation: a partial match is dropped as soon as a forbidden event is known to lie in it (K 4.4.2).
+
+A negation of one step between two steps can be looked at once both neighbours are bound, and whatever
+the negated step's values and conditions depend on: no later event can change the outcome then. Every
+other negation, and every one once more, is looked at when the match is complete (K 4.4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from automata.expression import Take
+from automata.lazy.buffer import LOW, STREAM, TIME, Buffer
+from automata.lazy.partial import PartialLayout, Rows
+from automata.lazy.path import Path, Step
+from automata.lazy.units import Units
+from automata.nfa import Automaton
+from automata.program import UNBOUND, Host, Ids, Mask, Program, Reference
+
+
+@dataclass(frozen=True, slots=True)
+class _Negation:
+    """One negated step between two units.
+
+    providers   for each variable that matters the units that bind it for certain: one of them must be bound
+    """
+
+    symbol: int
+    after: int
+    before: int
+    providers: tuple[frozenset[int], ...]
+
+    def ready(self, bound: frozenset[int]) -> bool:
+        return {self.after, self.before} <= bound and all(units & bound for units in self.providers)
+
+
+class FirstChance:
+    """The negations of one way that partial matches can be tested by.
+
+    negated     the buffers of negated symbols: solutions outside every partition and window included
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        automaton: Automaton,
+        path: Path,
+        units: Units,
+        layout: PartialLayout,
+        buffers: Mapping[int, Buffer],
+        negated: Mapping[int, Buffer],
+        host: Host,
+    ) -> None:
+        self._program = program
+        self._units = units
+        self._layout = layout
+        self._buffers = buffers
+        self._negated = negated
+        self._host = host
+        self._negations = tuple(self._found(automaton, path))
+
+    def free(self, bound: frozenset[int], unit: int, rows: Rows) -> Mask:
+        """Which rows no negation removes that can be looked at now that `unit` is bound too."""
+        kept = np.ones(len(rows), dtype=np.bool_)
+        for negation in self._negations:
+            if negation.ready(bound | {unit}) and not negation.ready(bound):
+                which = np.flatnonzero(kept)
+                kept[which[self._violated(negation, rows[which])]] = False
+        return kept
+
+    def _violated(self, negation: _Negation, rows: Rows) -> Ids:
+        """The numbers of the rows, each at least once, in which the negated step has an event."""
+        buffer = self._negated[negation.symbol]
+        after, before = (self._at(rows, unit, LOW) for unit in (negation.after, negation.before))
+        begin, end = buffer.number(LOW, after, after=True), buffer.number(LOW, before)
+        found = [rows[:0, 0]]
+        for which, numbers in buffer.search(begin, end, (), rows[:, 0], in_context=False):
+            keep = np.flatnonzero(self._between(negation, rows[which], buffer, numbers))
+            which, numbers = which[keep], numbers[keep]
+            found.append(which[self._meets(negation.symbol, rows[which], buffer, numbers)])
+        return np.concatenate(found)
+
+    def _at(self, rows: Rows, unit: int, column: int) -> Ids:
+        return self._buffers[self._units.units[unit].symbol].at(column, rows[:, self._layout.number(unit)])
+
+    def _between(self, negation: _Negation, rows: Rows, buffer: Buffer, numbers: Ids) -> Mask:
+        """Order between streams: at one time only events of one stream precede each other."""
+        keep = np.ones(len(rows), dtype=np.bool_)
+        if self._program.streams > 1:
+            for unit in (negation.after, negation.before):
+                other_time = self._at(rows, unit, TIME) != buffer.at(TIME, numbers)
+                keep &= other_time | (self._at(rows, unit, STREAM) == buffer.at(STREAM, numbers))
+        return keep
+
+    def _meets(self, symbol: int, rows: Rows, buffer: Buffer, numbers: Ids) -> Mask:
+        """Compatible with what is bound, and every condition of the negated step holds."""
+        registers = rows[:, self._layout.registers]
+        keep = np.ones(len(rows), dtype=np.bool_)
+        for variable in self._program.symbols[symbol].scope:
+            new, old = buffer.value(variable, numbers), registers[:, variable]
+            keep &= (new == old) | (new == UNBOUND) | (old == UNBOUND)
+            registers[:, variable] = np.where(new == UNBOUND, old, new)
+        for number, condition in enumerate(self._program.conditions):
+            which = np.flatnonzero(keep)
+            if condition.symbol == symbol and len(which):
+                columns: dict[Reference, Ids] = {r: registers[which, r] for r in condition.variables()}
+                keep[which] = self._host.holds(number, columns, len(which))
+        return keep
+
+    # --- which negations ----------------------------------------------------------------------------
+
+    def _found(self, automaton: Automaton, path: Path) -> Iterator[_Negation]:
+        unit_of = {step.edge: self._units.of_step(number) for number, step in enumerate(self._units.steps)}
+        for earlier, later in pairwise(path.items):
+            if not (isinstance(earlier, Step) and isinstance(later, Step)) or later.loop >= 0:
+                continue
+            if len(earlier.symbols) + len(later.symbols) > 2:
+                continue
+            (after,), (before,) = unit_of[earlier.edge], unit_of[later.edge]
+            for passed in automaton.edges[later.edge].passed:
+                absence = automaton.absences[passed.absence]
+                if isinstance(absence.expression, Take) and not absence.repetitions:
+                    yield from self._negation(absence.expression.symbols, after, before)
+
+    def _negation(self, symbols: tuple[int, ...], after: int, before: int) -> Iterator[_Negation]:
+        (symbol, *others) = symbols
+        conditions = [condition for condition in self._program.conditions if condition.symbol == symbol]
+        references = [reference for condition in conditions for reference in condition.references]
+        if others or any(c.needs_event for c in conditions) or not all(isinstance(r, int) for r in references):
+            return
+        variables = self._program.symbols[symbol].scope.union(*(c.variables() for c in conditions))
+        providers = []
+        for variable in sorted(variables):
+            binders = [n for n, unit in enumerate(self._units.units) if variable in self._scope(unit.symbol)]
+            if binders:
+                providers.append(frozenset(n for n in binders if variable in self._certain(n)))
+        yield _Negation(symbol, after, before, tuple(providers))
+
+    def _scope(self, symbol: int) -> frozenset[int]:
+        return self._program.symbols[symbol].scope
+
+    def _certain(self, unit: int) -> frozenset[int]:
+        return self._program.symbols[self._units.units[unit].symbol].certain

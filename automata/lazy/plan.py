@@ -1,0 +1,100 @@
+"""In which order the units of a match are looked for: rarest first (K Sections 3 and 6).
+
+A *chain* has one order for all partial matches, made from measured frequencies and made anew when a
+window has passed. A *tree* has all orders; which branch a set of partial matches takes is decided
+for each set of bound units, stretch by stretch, as the frequencies shift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from automata.lazy.join import Bound
+
+_GAIN_MIN = 2
+"""What is in force is given up for something so many times cheaper."""
+_RELATED_GAIN = 4
+"""Events related to what is bound, by a key or a condition, are taken to be so many times rarer than they are."""
+
+
+Relations = Sequence[frozenset[int]]
+"""For each unit those that a join key or a condition relates it to."""
+
+
+class Plan(Protocol):
+    """Chooses the unit that partial matches wait for next; any choice gives the same matches."""
+
+    def observe(self, counts: Sequence[int], at_boundary: bool) -> None:
+        """How many events of each unit are buffered now; whether a window has passed since last time it said so."""
+
+    def following(self, bound: Bound, current: int | None) -> int:
+        """The unit to look for once these are bound; `current` is what partial matches wait for now."""
+
+
+class ChainPlan:
+    """One order by frequency, kept within a window."""
+
+    def __init__(self, related: Relations) -> None:
+        self.order: list[int] = list(range(len(related)))
+        self._related = related
+        self._known = 0
+
+    def observe(self, counts: Sequence[int], at_boundary: bool) -> None:
+        """See `Plan`. Until a window has passed, an order made from half as many events is made anew."""
+        if at_boundary or sum(counts) >= 2 * self._known:
+            order = self._ascending(counts)
+            if not self._known or _cost(self.order, counts, self._related) > _GAIN_MIN * _cost(
+                order, counts, self._related
+            ):
+                self.order = order
+        self._known = sum(counts) if at_boundary else max(self._known, sum(counts))
+
+    def following(self, bound: Bound, current: int | None) -> int:
+        """See `Plan`."""
+        return next(unit for unit in self.order if unit not in bound)
+
+    def _ascending(self, counts: Sequence[int]) -> list[int]:
+        order: list[int] = []
+        while len(order) < len(counts):
+            order.append(_rarest(frozenset(order), counts, self._related))
+        return order
+
+
+class TreePlan:
+    """The rarest unit now, for each set of bound units."""
+
+    def __init__(self, related: Relations) -> None:
+        self._related = related
+        self._counts: Sequence[int] = [0] * len(related)
+
+    def observe(self, counts: Sequence[int], at_boundary: bool) -> None:
+        """See `Plan`."""
+        self._counts = counts
+
+    def following(self, bound: Bound, current: int | None) -> int:
+        """See `Plan`."""
+        rarest = _rarest(bound, self._counts, self._related)
+        if current is None:
+            return rarest
+        now, then = (_expected(unit, bound, self._counts, self._related) for unit in (current, rarest))
+        return rarest if now > _GAIN_MIN * then else current
+
+
+def _rarest(bound: Bound, counts: Sequence[int], related: Relations) -> int:
+    left = [unit for unit in range(len(counts)) if unit not in bound]
+    return min(left, key=lambda unit: (_expected(unit, bound, counts, related), unit))
+
+
+def _expected(unit: int, bound: Bound, counts: Sequence[int], related: Relations) -> float:
+    """How many events of the unit a partial match is expected to be joined with."""
+    return counts[unit] / (_RELATED_GAIN if related[unit] & bound else 1)
+
+
+def _cost(order: Sequence[int], counts: Sequence[int], related: Relations) -> float:
+    """The partial matches that an order makes in a window, its last step left out: that one every order has."""
+    made, total = 1.0, 0.0
+    for number, unit in enumerate(order[:-1]):
+        made *= _expected(unit, frozenset(order[:number]), counts, related)
+        total += made
+    return total

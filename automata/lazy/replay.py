@@ -1,0 +1,174 @@
+"""From complete sets of events to runs: a way of the automaton is walked once more, forwards (K Section 4.5).
+
+The events of all steps are known, so nothing is searched for but the earlier iterations of repeated
+steps; they are looked for now, last of all, as K does with the Kleene closure. The rows are those
+that run-based evaluation would have written: conditions of every kind, negation, selection and
+reading matches are shared with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+
+import numpy as np
+
+from automata.lazy.buffer import LOW, PARTITION, RANK, STREAM, TIME, WINDOW, Buffer
+from automata.lazy.partial import PARTITION as OF_PARTITION
+from automata.lazy.partial import RANK_MAX, TIME_MAX, PartialLayout, Rows
+from automata.lazy.partial import WINDOW as OF_WINDOW
+from automata.lazy.path import AllOf, Item, Path, Step
+from automata.lazy.units import Units
+from automata.program import Ids, Mask
+from automata.runs.core import Core, Ended
+from automata.runs.extend import Pairs
+from automata.runs.gather import Gather
+from automata.runs.growth import Growth
+from automata.runs.step_index import hash_columns
+from automata.runs.steps import StepTable, side_by_side
+from automata.runs.table import HIGH, HIGH_STREAM, HIGH_TIME, INSTANCE, PARENT, ROOT
+
+_Walked = tuple[Ids, Ids]
+"""Rows of runs, and for each the number of the complete match that it comes from."""
+
+
+class Replay:
+    """Walks one way."""
+
+    def __init__(
+        self, core: Core, path: Path, units: Units, layout: PartialLayout, buffers: Mapping[int, Buffer]
+    ) -> None:
+        self._core = core
+        self._path = path
+        self._units = units
+        self._layout = layout
+        self._buffers = buffers
+        self._growth = Growth(core.automaton, core.analysis, core.layout, core.tracks, core.extender)
+        self._step_of_edge = {step.edge: number for number, step in enumerate(units.steps)}
+        self._complete: Rows = layout.root()[:0]
+
+    def ended(self, complete: Rows) -> Ended:
+        """The runs of these complete matches that fulfil every condition."""
+        self._complete = complete
+        start = np.full(len(complete), ROOT, dtype=np.int64), np.arange(len(complete), dtype=np.int64)
+        rows, _ = self._sequence(self._path.items, start)
+        accept = self._core.automaton.accepts[self._path.accept]
+        checks = self._core.analysis.final[accept.position]
+        kept = self._core.checks.standing(self._core.runs, rows, checks, patient=False)
+        return Ended(rows[kept], self._path.accept)
+
+    def _sequence(self, items: Sequence[Item], walked: _Walked) -> _Walked:
+        for item in items:
+            match item:
+                case AllOf():
+                    walked = self._all_of(item, walked)
+                case Step(loop=-1):
+                    rows, which = walked
+                    walked = self._take(item.edge, rows, which, self._last(item, which))
+                case Step():
+                    walked = self._repeated(item, walked)
+        return walked
+
+    def _last(self, step: Step, which: Ids) -> StepTable:
+        """The events that the step takes last, one row for each of `which`."""
+        units = self._units.of_step(self._step_of_edge[step.edge])
+        tables = [
+            self._buffers[self._units.units[unit].symbol].table(self._complete[which, self._layout.number(unit)])
+            for unit in units
+        ]
+        return reduce(side_by_side, tables)
+
+    def _take(self, edge: int, rows: Ids, which: Ids, table: StepTable) -> _Walked:
+        """Each row takes the edge with the table's row beside it, where values and conditions allow."""
+        extender, runs = self._core.extender, self._core.runs
+        steps = np.arange(len(rows), dtype=np.int64)
+        registers, compatible = extender.merge(edge, extender.base(runs, edge, rows), table, steps)
+        pairs = Pairs(rows, steps, registers).take(compatible)
+        pairs = pairs.take(self._admitted(edge, table, pairs))
+        if not len(pairs):
+            return rows[:0], which[:0]
+        return self._growth.take(runs, edge, pairs, table), which[pairs.steps]
+
+    def _admitted(self, number: int, table: StepTable, pairs: Pairs) -> Mask:
+        edge = self._core.automaton.edges[number]
+        if not len(pairs) or not self._core.checks.needed(edge.target):
+            return np.ones(len(pairs), dtype=np.bool_)
+
+        def event_of(symbol: int) -> Ids:
+            part = next(part for part in table.parts if part.symbol == symbol)
+            return part.positions[pairs.steps]
+
+        return self._core.checks.arriving(self._core.runs, number, edge, pairs.rows, pairs.registers, event_of)
+
+    # --- repetition -------------------------------------------------------------------------------
+
+    def _repeated(self, step: Step, walked: _Walked) -> _Walked:
+        """Every way to fill in iterations before the last one."""
+        rows, which = walked
+        edge, done = step.edge, []
+        repetition = self._core.automaton.positions[step.position].repetitions[-1]
+        counts = self._core.layout.count(repetition)
+        while len(rows):
+            ended, of = self._take(edge, rows, which, self._last(step, which))
+            often = self._core.runs.column(ended, counts) >= step.at_least
+            done.append((ended[often], of[often]))
+            earlier, numbers = self._earlier(step, rows, which)
+            buffer = self._buffers[step.symbols[0]]
+            rows, which = self._take(edge, rows[earlier], which[earlier], buffer.table(numbers))
+            edge = step.loop
+            able = np.isin(rows, self._core.extender.able(self._core.runs, edge, rows))
+            rows, which = rows[able], which[able]
+        return tuple(np.concatenate(columns) for columns in zip(*done, strict=True)) if done else walked  # type: ignore[return-value]
+
+    def _earlier(self, step: Step, rows: Ids, which: Ids) -> tuple[Ids, Ids]:
+        """Pairs of a row and an event after it and before the step's last one, within the match's window."""
+        (unit,) = self._units.of_step(self._step_of_edge[step.edge])
+        buffer = self._buffers[step.symbols[0]]
+        complete = self._complete[which]
+        last = complete[:, self._layout.number(unit)]
+        begin = buffer.number(LOW, self._core.runs.column(rows, HIGH), after=True)
+        window = self._core.program.window
+        if window.sliding and not window.in_events:
+            begin = np.maximum(begin, buffer.number(TIME, complete[:, TIME_MAX] - window.size))
+        context = [complete[:, OF_PARTITION], complete[:, OF_WINDOW]]
+        end = buffer.number(LOW, buffer.at(LOW, last))
+        found = buffer.search(begin, end, (), hash_columns(context, len(rows)), in_context=True)
+        parts = [
+            (at[keep], numbers[keep])
+            for at, numbers in found
+            if len(keep := np.flatnonzero(self._between(rows[at], complete[at], last[at], buffer, numbers)))
+        ]
+        if not parts:
+            return rows[:0], rows[:0]
+        return np.concatenate([at for at, _ in parts]), np.concatenate([numbers for _, numbers in parts])
+
+    def _between(self, rows: Ids, complete: Rows, last: Ids, buffer: Buffer, numbers: Ids) -> Mask:
+        """What positions do not say: order between streams, partition, window."""
+        times, streams = buffer.at(TIME, numbers), buffer.at(STREAM, numbers)
+        runs, window = self._core.runs, self._core.program.window
+        after: Mask = (times > runs.column(rows, HIGH_TIME)) | (streams == runs.column(rows, HIGH_STREAM))
+        after &= (times < buffer.at(TIME, last)) | (streams == buffer.at(STREAM, last))
+        after &= buffer.at(PARTITION, numbers) == complete[:, OF_PARTITION]
+        after &= buffer.at(WINDOW, numbers) == complete[:, OF_WINDOW]
+        if window.sliding and window.in_events:
+            after &= complete[:, RANK_MAX] - buffer.at(RANK, numbers) < window.size
+        return after
+
+    # --- ALL --------------------------------------------------------------------------------------
+
+    def _all_of(self, item: AllOf, walked: _Walked) -> _Walked:
+        core, (rows, which) = self._core, walked
+        if not len(rows):
+            return walked
+        unordered = core.automaton.unordered[item.unordered]
+        started = self._growth.open(core.runs, item.edge, rows)
+        instances = core.runs.column(started[unordered.members[0].start], INSTANCE)
+        gather = Gather(core.automaton, unordered, core.layout, core.tracks, core.program.window)
+        joined = rows[:0]
+        for number, (member, items) in enumerate(zip(unordered.members, item.members, strict=True)):
+            finished, _ = self._sequence(items, (started[member.start], which))
+            joined = gather.add(core.runs, number, finished)
+        checks = core.analysis.checks[unordered.position]
+        kept = joined[core.checks.standing(core.runs, joined, checks, patient=True)]
+        opened = core.runs.column(kept, PARENT)
+        return kept, which[np.searchsorted(instances, opened)]

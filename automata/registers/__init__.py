@@ -1,0 +1,1 @@
+"""Register match automata: runs with registers in compiled kernels (RMA)."""

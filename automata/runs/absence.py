@@ -1,0 +1,260 @@
+"""Negation: removing complete matches that something forbidden lies in (LANGUAGE 3.2; G Appendix B, K 4.4).
+
+The solutions of negated steps are kept for as long as a match may ask for them. A negation of one
+step is a join of matches with the stretches between their neighbouring steps; a negated group is
+looked for there with an evaluator of its own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.expression import Take
+from automata.nfa import Automaton
+from automata.program import EVENT, UNBOUND, FoldValue, Host, Ids, IterationValue, Mask, Program
+from automata.runs.iteration import Series, Tracks, View
+from automata.runs.lookback import Lookback
+from automata.runs.obligations import Obligations
+from automata.runs.steps import StepTable, blocks, expand
+from automata.runs.table import (
+    FIRST_RANK,
+    FIRST_TIME,
+    HIGH,
+    HIGH_STREAM,
+    HIGH_TIME,
+    LOW,
+    LOW_STREAM,
+    LOW_TIME,
+    NONE,
+    PARTITION,
+    RANK,
+    WINDOW,
+    Layout,
+    Runs,
+)  # fmt: skip
+from automata.timeline import window_ends
+
+GroupSearch = Callable[[int, NDArray[np.int64], dict[int, Series], dict[int, StepTable], int], bool]
+"""(absence, registers, iterations, tables of the stretch, partition) → whether the negated group has a match there."""
+
+
+class Absences:
+    """The negations of one program."""
+
+    def __init__(
+        self,
+        program: Program,
+        automaton: Automaton,
+        layout: Layout,
+        tracks: Tracks,
+        lookback: Lookback,
+        host: Host,
+        search: GroupSearch,
+    ) -> None:
+        self._program = program
+        self._automaton = automaton
+        self._layout = layout
+        self._tracks = tracks
+        self._lookback = lookback
+        self._host = host
+        self._search = search
+        self._parts: dict[int, list[StepTable]] = {}
+        self.symbols = frozenset().union(*(symbols_of(absence.expression) for absence in automaton.absences))
+        self.ranks: dict[int, list[int]] = {}
+
+    def add(self, tables: dict[int, StepTable]) -> None:
+        """Remembers the next stretch's solutions of the negated steps."""
+        for symbol in self.symbols & tables.keys():
+            if len(tables[symbol]):
+                self._parts.setdefault(symbol, []).append(tables[symbol])
+
+    def kept(self) -> Iterable[StepTable]:
+        """All that is remembered, one table a negated step."""
+        return [self._table(symbol) for symbol in self._parts]
+
+    def forget(self, before_time: int, before_position: int) -> None:
+        """Drops what lies before both, once that is most of it."""
+        for symbol in self._parts:
+            table = self._table(symbol)
+            old = (table.times < before_time) & (table.low < before_position)
+            if 2 * int(old.sum()) > len(table):
+                self._parts[symbol] = [table.take(~old)]
+
+    def violated(self, runs: Runs, rows: Ids, owed: Obligations) -> Mask:
+        """In which of the matches that end at these rows something has happened that must not."""
+        result = np.zeros(len(rows), dtype=np.bool_)
+        for number in np.unique(owed.absences).tolist():
+            some = owed.take((owed.absences == number) & ~result[owed.which])
+            absence = self._automaton.absences[number]
+            match absence.expression:
+                case Take((symbol,)) if not absence.repetitions:
+                    happened = self._happened(runs, rows[some.which], some, symbol)
+                case _:
+                    happened = self._happened_within(runs, rows, some, number)
+            result[some.which[happened]] = True
+        return result
+
+    def deadlines(self, matches: NDArray[np.int64]) -> Ids:
+        """The last time (or rank) at which something forbidden may still happen after each match."""
+        window = self._program.window
+        if window.sliding and window.in_events:
+            return matches[:, FIRST_RANK] + window.size - 1
+        if window.sliding:
+            return matches[:, FIRST_TIME] + window.size
+        return window_ends(window, matches[:, WINDOW]) - 1
+
+    def _table(self, symbol: int) -> StepTable:
+        parts = self._parts[symbol]
+        if len(parts) > 1:
+            self._parts[symbol] = parts = [StepTable.concatenate(parts)]
+        return parts[0]
+
+    # --- one step, outside repetitions --------------------------------------------------------------
+
+    def _happened(self, runs: Runs, rows: Ids, owed: Obligations, symbol: int) -> Mask:
+        """Which of the matches, one for each obligation, have an event of the symbol in their stretch."""
+        result = np.zeros(len(owed), dtype=np.bool_)
+        if symbol not in self._parts:
+            return result
+        table = self._table(symbol)
+        begin, end = self._range(runs, owed, table)
+        for block in blocks(end - begin):
+            which, within = expand((end - begin)[block])
+            which += block.start
+            steps = begin[which] + within
+            keep = self._fits(runs, rows[which], owed.take(which), table, steps)
+            which, steps = which[keep], steps[keep]
+            result[which[self._meets(runs, rows[which], symbol, table, steps)]] = True
+        return result
+
+    def _range(self, runs: Runs, owed: Obligations, table: StepTable) -> tuple[Ids, Ids]:
+        """The rows of the table that lie between each obligation's neighbours by position."""
+        begin = np.searchsorted(table.low, runs.column(owed.after, HIGH), "right")
+        end = np.searchsorted(table.low, runs.column(owed.before, LOW), "left")
+        begin = np.where(owed.after == NONE, 0, begin)
+        end = np.where(owed.before == NONE, len(table), end)
+        return begin, np.maximum(begin, end)
+
+    def _fits(self, runs: Runs, rows: Ids, owed: Obligations, table: StepTable, steps: Ids) -> Mask:
+        """Strictly between the neighbours in time, and within the match's window."""
+        times, streams = table.times[steps], table.streams[steps]
+        after, before = runs.table[owed.after], runs.table[owed.before]
+        later = (times == after[:, HIGH_TIME]) & (streams == after[:, HIGH_STREAM])
+        later &= table.low[steps] > after[:, HIGH]
+        earlier = (times == before[:, LOW_TIME]) & (streams == before[:, LOW_STREAM])
+        earlier &= table.high[steps] < before[:, LOW]
+        keep: Mask = (owed.after == NONE) | later | (times > after[:, HIGH_TIME])
+        keep &= (owed.before == NONE) | earlier | (times < before[:, LOW_TIME])
+        ends = np.flatnonzero(keep & ((owed.after == NONE) | (owed.before == NONE)))
+        keep[ends] = self._in_window(runs.table[rows[ends]], table, steps[ends])
+        return keep
+
+    def _in_window(self, matches: NDArray[np.int64], table: StepTable, steps: Ids) -> Mask:
+        """Whether each row of the table is in the window of the match beside it (LANGUAGE 3.3)."""
+        window = self._program.window
+        last, first = (RANK, FIRST_RANK) if window.in_events else (HIGH_TIME, FIRST_TIME)
+        where = self._ranks(matches, table, steps) if window.in_events else table.times[steps]
+        if not window.sliding:
+            ends = window_ends(window, matches[:, WINDOW])
+            return (where >= ends - window.size) & (where < ends)
+        begins, ends = matches[:, last] - window.size, matches[:, first] + window.size
+        if window.in_events:
+            return (where > begins) & (where < ends)
+        return (where >= begins) & (where <= ends)
+
+    def _ranks(self, matches: NDArray[np.int64], table: StepTable, steps: Ids) -> NDArray[np.float64]:
+        """Positions in the match's substream; an event outside it stands right before the next one in it."""
+        if not self._program.partition:
+            return table.rank_low[steps].astype(np.float64)
+        ranks = np.empty(len(steps), dtype=np.float64)
+        for number, (partition, low) in enumerate(
+            zip(matches[:, PARTITION].tolist(), table.low[steps].tolist(), strict=True)
+        ):
+            known = self.ranks.get(partition, [])
+            place = bisect_left(known, low)
+            inside = place < len(known) and known[place] == low
+            ranks[number] = place if inside else place - 0.5
+        return ranks
+
+    def _meets(self, runs: Runs, rows: Ids, symbol: int, table: StepTable, steps: Ids) -> Mask:
+        """Compatible with the whole match, and every condition of the negated step holds."""
+        registers, values = runs.registers(rows), table.values[steps]
+        keep: Mask = ((values == registers) | (values == UNBOUND) | (registers == UNBOUND)).all(axis=1)
+        for number, condition in enumerate(self._program.conditions):
+            which = np.flatnonzero(keep)
+            if condition.symbol == symbol and len(which):
+                merged = np.where(values[which] != UNBOUND, values[which], registers[which])
+                view = replace(self._tracks.standing(runs, self._layout, rows[which]), registers=merged)
+                columns = self._tracks.columns(condition.references, view, runs, self._layout, self._host)
+                if condition.needs_event:
+                    columns[EVENT] = table.low[steps[which]]
+                keep[which] = self._host.holds(number, columns, len(which))
+        return keep
+
+    # --- groups, and inside repetitions -------------------------------------------------------------
+
+    def _happened_within(self, runs: Runs, rows: Ids, owed: Obligations, number: int) -> Mask:
+        """The same one match at a time: a group has to be looked for, an iteration has its own bindings."""
+        alone = (owed.take(np.array([i])) for i in range(len(owed)))
+        return np.array([self._one(runs, rows, single, number) for single in alone], dtype=np.bool_)
+
+    def _one(self, runs: Runs, rows: Ids, owed: Obligations, number: int) -> bool:
+        row = int(rows[owed.which[0]])
+        absence = self._automaton.absences[number]
+        between = {
+            s: self._between(runs, row, owed, s) for s in sorted(symbols_of(absence.expression) & self._parts.keys())
+        }
+        tables = {symbol: table for symbol, table in between.items() if len(table)}
+        if not tables:
+            return False
+        now = self._tracks.standing(runs, self._layout, np.array([row], dtype=np.int64))
+        view = self._seen(runs, row, int(owed.seen_from[0]), absence.repetitions, now)
+        prior = {
+            variable: self._tracks.series(variable, view, absence.repetitions, runs, self._layout)
+            for variable in self._iterated(frozenset(tables))
+        }
+        return self._search(number, view.registers[0], prior, tables, int(runs.table[row, PARTITION]))
+
+    def _between(self, runs: Runs, row: int, owed: Obligations, symbol: int) -> StepTable:
+        """The solutions of a symbol strictly between the neighbours."""
+        table = self._table(symbol)
+        (begin,), (end,) = self._range(runs, owed, table)
+        steps = np.arange(begin, end, dtype=np.int64)
+        same = np.zeros(len(steps), dtype=np.int64)
+        return table.take(steps[self._fits(runs, np.full(len(steps), row), owed.take(same), table, steps)])
+
+    def _seen(self, runs: Runs, row: int, seen_from: int, repetitions: tuple[int, ...], now: View) -> View:
+        """The match as something inside the repetitions sees it from the iteration of the row `seen_from`."""
+        if not repetitions:
+            return now
+        chain = self._lookback.chain(runs, row)
+        seen, ends = self._lookback.seen(
+            runs, chain, chain.index(seen_from), repetitions, runs.table[row, self._layout.registers], NONE
+        )
+        view = replace(now, registers=seen[np.newaxis, :])
+        return self._tracks.seen_from(repetitions, ends, view, runs, self._layout)
+
+    def _iterated(self, symbols: frozenset[int]) -> set[int]:
+        """The variables over whose iterations a condition of these symbols ranges."""
+        return {
+            reference.variable
+            for condition in self._program.conditions
+            if condition.symbol in symbols
+            for reference in condition.references
+            if isinstance(reference, IterationValue | FoldValue)
+        }
+
+
+def symbols_of(expression: object) -> frozenset[int]:
+    """Every symbol in an expression."""
+    if isinstance(expression, Take):
+        return frozenset(expression.symbols)
+    parts = [getattr(expression, name, ()) for name in ("items", "branches", "members")]
+    inner = [getattr(expression, "inner", None)]
+    nodes = [node for part in parts for node in part] + [node for node in inner if node is not None]
+    return frozenset().union(*(symbols_of(node) for node in nodes))

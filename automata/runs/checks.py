@@ -1,0 +1,148 @@
+"""Conditions of steps: which are looked at on arrival, which still wait, which are decided at the end.
+
+LANGUAGE 3.1: a condition is decided as soon as it waits for nothing; the condition of a repeated
+step is one condition per iteration, and sees the values of that iteration.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.analysis import Analysis, Check
+from automata.nfa import Automaton, Edge
+from automata.program import EVENT, UNBOUND, Host, Ids, Mask, Program, Reference
+from automata.runs.iteration import Tracks, View, named
+from automata.runs.lookback import Lookback
+from automata.runs.table import NONE, PARENT, POSITION, SOURCE, STATE, SYMBOL, Layout, Runs
+
+EventOf = Callable[[int], Ids]
+"""symbol → for each run the position of the event that its last step took for that symbol."""
+
+
+class Checks:
+    """Looks at the conditions of one program."""
+
+    def __init__(
+        self,
+        program: Program,
+        automaton: Automaton,
+        analysis: Analysis,
+        layout: Layout,
+        tracks: Tracks,
+        host: Host,
+    ) -> None:
+        self._program = program
+        self._automaton = automaton
+        self._analysis = analysis
+        self._layout = layout
+        self._tracks = tracks
+        self._host = host
+        self._lookback = Lookback(automaton, analysis, layout)
+
+    def needed(self, position: int) -> bool:
+        """Whether taking the position's step involves any condition."""
+        return bool(self._analysis.checks[position])
+
+    def arriving(
+        self, runs: Runs, number: int, edge: Edge, rows: Ids, registers: NDArray[np.int64], event_of: EventOf
+    ) -> Mask:
+        """Which of the runs that take `edge` from `rows` fulfil every condition that can now be decided."""
+        passed = np.ones(len(rows), dtype=np.bool_)
+        view = self._tracks.arriving(runs, self._layout, rows, edge, registers)
+        for check in self._analysis.checks[edge.target]:
+            which = np.flatnonzero(passed & self._taken(runs, check, rows))
+            at = functools.partial(_at, event_of, which)
+            passed[which] = self._look(runs, check, rows[which], view.take(which), number, at, True)
+        return passed
+
+    def standing(self, runs: Runs, rows: Ids, checks: Sequence[Check], patient: bool) -> Mask:
+        """The same for runs whose last rows these are; if not `patient`, what is unbound stays so."""
+        passed = np.ones(len(rows), dtype=np.bool_)
+        for check in checks:
+            which = np.flatnonzero(passed & self._taken(runs, check, rows))
+            if len(which):
+                view = self._tracks.standing(runs, self._layout, rows[which])
+                passed[which] = self._look(runs, check, rows[which], view, NONE, lambda _: rows[:0], patient)
+        return passed
+
+    def _taken(self, runs: Runs, check: Check, rows: Ids) -> Mask:
+        """Runs that have an instance of the condition: always so at its home."""
+        if check.at_home:
+            return np.ones(len(rows), dtype=np.bool_)
+        result: Mask = runs.column(rows, self._layout.marker(check.marker)) == 1
+        return result
+
+    def _look(
+        self,
+        runs: Runs,
+        check: Check,
+        rows: Ids,
+        view: View,
+        number: int,
+        event_of: EventOf,
+        patient: bool,
+    ) -> Mask:
+        condition = self._program.conditions[check.condition]
+        if not check.at_home and (check.iterated or condition.needs_event):
+            return self._look_back(runs, check, rows, view, number, patient)
+        passed = np.ones(len(rows), dtype=np.bool_)
+        ready = passed.copy()
+        if patient:
+            for variable in check.waiting:
+                ready &= view.registers[:, variable] != UNBOUND
+        which = np.flatnonzero(ready)
+        if len(which):
+            some = view.take(which)
+            columns = self._tracks.columns(condition.references, some, runs, self._layout, self._host)
+            if condition.needs_event:
+                columns[EVENT] = event_of(condition.symbol)[which]
+            passed[which] = self._host.holds(check.condition, columns, len(which))
+        return passed
+
+    def _look_back(self, runs: Runs, check: Check, rows: Ids, view: View, number: int, patient: bool) -> Mask:
+        """Every instance of the condition along each chain, each in its own iteration."""
+        condition = self._program.conditions[check.condition]
+        around = self._automaton.positions[check.home].repetitions
+        passed = np.ones(len(rows), dtype=np.bool_)
+        for run, row in enumerate(rows.tolist()):
+            chain = self._lookback.chain(runs, row)
+            for at, ancestor in enumerate(chain):
+                if runs.table[ancestor, STATE] != check.home:
+                    continue
+                seen, ends = self._lookback.seen(runs, chain, at, around, view.registers[run], number)
+                if patient and any(seen[variable] == UNBOUND for variable in check.waiting):
+                    continue
+                now = view.take(np.array([run]))
+                own = self._tracks.seen_from(
+                    around, ends, replace(now, registers=seen[np.newaxis, :]), runs, self._layout
+                )
+                columns = self._tracks.columns(condition.references, own, runs, self._layout, self._host)
+                if condition.needs_event:
+                    columns[EVENT] = np.array([self._event(runs, ancestor, condition.symbol)])
+                passed[run] &= bool(self._host.holds(check.condition, named(columns, np.array([0])), 1)[0])
+        return passed
+
+    @staticmethod
+    def _event(runs: Runs, row: int, symbol: int) -> int:
+        source = int(runs.table[row, SOURCE])
+        while row not in (NONE, source):
+            if runs.table[row, SYMBOL] == symbol:
+                return int(runs.table[row, POSITION])
+            row = int(runs.table[row, PARENT])
+        raise AssertionError(f"symbol {symbol} was not taken by the step")
+
+
+def _at(event_of: EventOf, which: Ids, symbol: int) -> Ids:
+    return event_of(symbol)[which]
+
+
+def standing_references(
+    tracks: Tracks, references: Sequence[Reference], runs: Runs, layout: Layout, host: Host, rows: Ids
+) -> dict[Reference, Ids]:
+    """The references' values for runs that stand at these rows."""
+    return tracks.columns(references, tracks.standing(runs, layout, rows), runs, layout, host)

@@ -1,0 +1,263 @@
+"""NFA^scep runs: growing them, event set by event set, until nothing new comes of a stretch (G Algorithms 1-6).
+
+A stretch of events is worked off set at a time: the runs at a position meet all the events of the
+stretch at once, what comes of it is put on the queue at its own position, and so on. Every run meets
+every event of a stretch exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.analysis import analyse
+from automata.expression import Contiguity
+from automata.nfa import START, Accept, Automaton, Crossing
+from automata.program import Host, Ids, Mask, Program
+from automata.runs.active import ActiveRuns
+from automata.runs.checks import Checks
+from automata.runs.extend import Extender, Pairs
+from automata.runs.gather import Gather
+from automata.runs.growth import Growth
+from automata.runs.iteration import Series, Tracks
+from automata.runs.lookback import Lookback
+from automata.runs.steps import StepTable, conjunction
+from automata.runs.table import (
+    CLOSED,
+    FIRST,
+    FIRST_RANK,
+    FIRST_TIME,
+    INSTANCE,
+    NONE,
+    PARTITION,
+    ROOT,
+    SLOT,
+    WINDOW,
+    Layout,
+    Runs,
+)
+from automata.timeline import Timeline
+
+_COMPACT_MIN = 1 << 14
+"""Rows below which a compaction is not worth it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Runs that stand where a match may end: `accept` is the number of the automaton's accept."""
+
+    rows: Ids
+    accept: int
+
+
+class Core:
+    """The runs of one automaton, from one start: these registers, and iterations counted before it."""
+
+    def __init__(
+        self,
+        program: Program,
+        automaton: Automaton,
+        host: Host,
+        registers: NDArray[np.int64],
+        prior: Mapping[int, Series] | None = None,
+    ) -> None:
+        self.program = program
+        self.automaton = automaton
+        self.analysis = analyse(program, automaton)
+        self.tracks = Tracks(automaton, self.analysis, prior)
+        members = max((len(unordered.members) for unordered in automaton.unordered), default=0)
+        self.layout = Layout(
+            program.variables, len(automaton.repetitions), len(self.tracks), len(self.analysis.markers), members
+        )
+        self.runs = Runs(self.layout, registers)
+        self.lookback = Lookback(automaton, self.analysis, self.layout)
+        self.extender = Extender(program, automaton, self.analysis, self.layout)
+        self.checks = Checks(program, automaton, self.analysis, self.layout, self.tracks, host)
+        self._growth = Growth(automaton, self.analysis, self.layout, self.tracks, self.extender)
+        self._gathers = [
+            Gather(automaton, unordered, self.layout, self.tracks, program.window) for unordered in automaton.unordered
+        ]
+        self.active = [ActiveRuns(automaton, position) for position in range(len(automaton.positions))]
+        self._new: list[tuple[int, Ids]] = []
+        self._ended: list[Ended] = []
+        self._all_next = [self._only_next(position) for position in range(len(automaton.positions))]
+        self._compacted = _COMPACT_MIN
+        self._arrive(START, np.array([ROOT], dtype=np.int64))
+        self._rest()
+
+    def grow(self, symbols: Mapping[int, StepTable]) -> list[Ended]:
+        """Takes in one stretch: symbol → its solutions. Returns where matches may have ended."""
+        tables = self._step_tables(symbols)
+        if not tables:
+            return []
+        for position, active in enumerate(self.active):
+            if len(rows := active.lookup(self.runs, self.extender, tables)):
+                self._work(position, rows, tables)
+        while self._new:
+            new, self._new = self._new, []
+            for position, rows in new:
+                self.active[position].add(rows)
+                self._work(position, rows, tables)
+        ended, self._ended = self._ended, []
+        return ended
+
+    def expire(self, oldest_time: int, window: int, ranks: Timeline | None) -> None:
+        """Drops runs that began before `oldest_time` or in an earlier tumbling window, or whose ranks have run out."""
+        for active in self.active:
+            active.keep(self._fresh_or_open(active.rows, oldest_time, window, ranks))
+        for gather in self._gathers:
+            gather.keep([self._fresh_or_open(rows, oldest_time, window, ranks) for rows in gather.finished])
+
+    def prune(self, timeline: Timeline) -> None:
+        """Drops runs that no later event can extend: closed, or waiting for an adjacent event that did not come."""
+        for position, active in enumerate(self.active):
+            if not len(active):
+                continue
+            keep = np.ones(len(active), dtype=np.bool_)
+            if self._all_next[position]:
+                everything = (1 << len(self.automaton.outgoing[position])) - 1
+                keep &= self.runs.column(active.rows, CLOSED) != everything
+            if self._only_strict(position):
+                keep &= self._adjacent_possible(active.rows, timeline)
+            active.keep(keep)
+
+    def compact(self, held: list[Ids]) -> list[Ids] | None:
+        """Frees the rows of dead runs once they are many; returns `held` renumbered, or None if nothing moved."""
+        if self.runs.size < 2 * self._compacted:
+            return None
+        finished = [rows for gather in self._gathers for rows in gather.finished]
+        numbers = self.runs.compact([*(active.rows for active in self.active), *finished, *held])
+        for active in self.active:
+            active.renumber(numbers)
+        for gather in self._gathers:
+            gather.finished = [numbers[rows] for rows in gather.finished]
+        self._compacted = max(_COMPACT_MIN, self.runs.size)
+        return [numbers[rows] for rows in held]
+
+    def oldest(self, column: int, default: int) -> int:
+        """The least FIRST or FIRST_TIME of the runs that are alive."""
+        rows = [active.rows for active in self.active]
+        rows += [finished for gather in self._gathers for finished in gather.finished]
+        alive = np.concatenate(rows)
+        alive = alive[self.runs.column(alive, FIRST) != NONE]
+        return int(self.runs.column(alive, column).min()) if len(alive) else default
+
+    def partitions(self) -> set[int]:
+        """The partitions that have runs."""
+        return {p for active in self.active for p in np.unique(self.runs.column(active.rows, PARTITION)).tolist()}
+
+    def _step_tables(self, symbols: Mapping[int, StepTable]) -> dict[int, StepTable]:
+        built: dict[tuple[int, ...], StepTable] = {}
+        tables = {}
+        for number, position in enumerate(self.automaton.positions):
+            if position.symbols and all(len(symbols[s]) if s in symbols else 0 for s in position.symbols):
+                if position.symbols not in built:
+                    built[position.symbols] = conjunction([symbols[symbol] for symbol in position.symbols])
+                tables[number] = built[position.symbols]
+        return tables
+
+    def _work(self, position: int, rows: Ids, tables: Mapping[int, StepTable]) -> None:
+        taken = self.extender.extend(self.runs, position, rows, tables, self._admit)
+        for number, pairs in taken.items():
+            if len(pairs):
+                target = self.automaton.edges[number].target
+                self._arrive(target, self._growth.take(self.runs, number, pairs, tables[target]))
+
+    def _admit(self, number: int, table: StepTable, pairs: Pairs) -> Mask:
+        edge = self.automaton.edges[number]
+        if not self.checks.needed(edge.target):
+            return np.ones(len(pairs), dtype=np.bool_)
+
+        def event_of(symbol: int) -> Ids:
+            part = next(part for part in table.parts if part.symbol == symbol)
+            return part.positions[pairs.steps]
+
+        return self.checks.arriving(self.runs, number, edge, pairs.rows, pairs.registers, event_of)
+
+    def _arrive(self, position: int, rows: Ids) -> None:
+        """Runs have come to a position: they may end a match or a member, open an ALL, and go on."""
+        self._end(position, rows)
+        onward = False
+        for number in self.automaton.outgoing[position]:
+            if self.automaton.positions[self.automaton.edges[number].target].any_order >= 0:
+                able = self.extender.able(self.runs, number, rows)
+                if len(able):
+                    for start, started in self._growth.open(self.runs, number, able).items():
+                        self._arrive(start, started)
+            else:
+                onward = True
+        if onward:
+            self._new.append((position, rows))
+        self._finish_members(position, rows)
+
+    def _end(self, position: int, rows: Ids) -> None:
+        for number, accept in enumerate(self.automaton.accepts):
+            if accept.position == position:
+                ended = self._leaving(accept, rows)
+                kept = self.checks.standing(self.runs, ended, self.analysis.final[position], patient=False)
+                if kept.any():
+                    self._ended.append(Ended(ended[kept], number))
+
+    def _leaving(self, accept: Accept, rows: Ids) -> Ids:
+        """Those that have iterated often enough to leave the repetitions they are in."""
+        for action in accept.actions:
+            if action.crossing is Crossing.LEAVE:
+                counts = self.runs.column(rows, self.layout.count(action.repetition))
+                rows = rows[counts >= self.automaton.repetitions[action.repetition].at_least]
+        return rows
+
+    def _finish_members(self, position: int, rows: Ids) -> None:
+        for gather, unordered in zip(self._gathers, self.automaton.unordered, strict=True):
+            for number, member in enumerate(unordered.members):
+                for accept in member.accepts:
+                    if accept.position == position:
+                        finished = self._leaving(accept, rows)
+                        self._joined(unordered.position, gather.add(self.runs, number, finished))
+
+    def _joined(self, position: int, rows: Ids) -> None:
+        if len(rows):
+            kept = self.checks.standing(self.runs, rows, self.analysis.checks[position], patient=True)
+            if kept.any():
+                self._arrive(position, rows[kept])
+
+    def _rest(self) -> None:
+        for position, rows in self._new:
+            self.active[position].add(rows)
+        self._new.clear()
+
+    def _fresh_or_open(self, rows: Ids, oldest_time: int, window: int, ranks: Timeline | None) -> Mask:
+        first = self.runs.column(rows, FIRST)
+        fits = (self.runs.column(rows, FIRST_TIME) >= oldest_time) & (self.runs.column(rows, WINDOW) >= window)
+        if ranks is not None:
+            fits &= self._rank_fits(rows, ranks)
+        result: Mask = (first == NONE) | fits
+        return result
+
+    def _rank_fits(self, rows: Ids, ranks: Timeline) -> Mask:
+        window = self.program.window
+        partitions, inverse = np.unique(self.runs.column(rows, PARTITION), return_inverse=True)
+        now = np.array([ranks.rank(int(partition)) for partition in partitions], dtype=np.int64)
+        if not len(now):
+            return np.ones(len(rows), dtype=np.bool_)
+        first = self.runs.column(rows, FIRST_RANK)
+        if not window.sliding:
+            first = first - (first - window.start) % window.size
+        return now[inverse] - first < window.size
+
+    def _only_next(self, position: int) -> bool:
+        edges = [self.automaton.edges[number] for number in self.automaton.outgoing[position]]
+        return bool(edges) and all(e.operator is Contiguity.NEXT and not e.rivals for e in edges)
+
+    def _only_strict(self, position: int) -> bool:
+        edges = [self.automaton.edges[number] for number in self.automaton.outgoing[position]]
+        return position != START and all(edge.operator is Contiguity.STRICT for edge in edges)
+
+    def _adjacent_possible(self, rows: Ids, timeline: Timeline) -> Mask:
+        partitions, inverse = np.unique(self.runs.column(rows, PARTITION), return_inverse=True)
+        slots = np.array([timeline.slot(int(partition)) for partition in partitions], dtype=np.int64)
+        possible = self.runs.column(rows, SLOT) >= slots[inverse]
+        result: Mask = possible | (self.runs.column(rows, FIRST) == NONE) | (self.runs.column(rows, INSTANCE) != NONE)
+        return result

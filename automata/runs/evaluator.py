@@ -1,0 +1,151 @@
+"""The run-based evaluator: every construct of the language, by NFA^scep runs (G Sections 6 and Appendix C)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from automata.nfa import Automaton, build_automaton
+from automata.program import Events, Host, Ids, Match, Program, SymbolSolutions
+from automata.runs.absence import Absences
+from automata.runs.core import Core, Ended
+from automata.runs.intake import Intake, needs_whole_slots, positive
+from automata.runs.matches import Reader
+from automata.runs.negated_groups import NegatedGroups
+from automata.runs.reporting import Reporter
+from automata.runs.table import FIRST, FIRST_TIME
+from automata.timeline import window_numbers
+
+_FOREVER = np.iinfo(np.int64).max
+
+
+class RunEvaluator:
+    """Runs of one program; see `automata.face.Evaluator`."""
+
+    def __init__(self, program: Program, host: Host) -> None:
+        self._program = program
+        self._host = host
+        self._automaton = build_automaton(program.expression)
+        self._core = Core(program, self._automaton, host, np.zeros(program.variables, dtype=np.int64))
+        self._absences = Absences(
+            program,
+            self._automaton,
+            self._core.layout,
+            self._core.tracks,
+            self._core.lookback,
+            host,
+            NegatedGroups(program, self._automaton, host),
+        )
+        self._reader = Reader(self._core, program, host)
+        self._reporter = Reporter(program, self._automaton, self._core, self._absences, self._reader, host)
+        self._time = -_FOREVER
+        self._next_expiry = -_FOREVER
+        used = frozenset(s for p in self._automaton.positions for s in p.symbols) | self._absences.symbols
+        ranks = self._absences.ranks if program.window.in_events and self._absences.symbols else None
+        self._intake = Intake(program, used, ranks)
+        self._timeline = self._intake.timeline
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton, to be explained."""
+        return self._automaton
+
+    @property
+    def operations(self) -> int:
+        """Run operations: rows of runs made so far."""
+        return self._core.runs.made
+
+    @property
+    def needs_whole_slots(self) -> bool:
+        """See `automata.face.Evaluator`."""
+        return needs_whole_slots(self._program)
+
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+        """See `automata.face.Evaluator`."""
+        if not len(events):
+            return []
+        self._time = int(events.times[-1])
+        tables = self._intake.tables(events, solutions)
+        self._absences.add(tables)
+        if not self._program.window.in_events:
+            self._expire(int(events.times[0]))
+        ended = self._core.grow({symbol: positive(table) for symbol, table in tables.items()})
+        self._core.prune(self._timeline)
+        matches = self._report(ended, self._time)
+        if self._program.window.in_events:
+            self._expire(self._time)
+        return matches
+
+    def on_watermark(self, time: int) -> list[Match]:
+        """See `automata.face.Evaluator`."""
+        self._time = max(self._time, time)
+        self._expire(time)
+        return self._report([], time + 1)
+
+    def finish(self) -> list[Match]:
+        """See `automata.face.Evaluator`."""
+        return self._reporter.finish()
+
+    def live_ids(self) -> list[Ids]:
+        """See `automata.face.Evaluator`."""
+        runs = self._core.runs
+        ids = [np.unique(runs.table[: runs.size, self._core.layout.registers])]
+        ids += [np.unique(table.values) for table in self._absences.kept()]
+        ids.append(self._intake.partition_ids())
+        return [*ids, *self._reporter.live_ids()]
+
+    def oldest_position(self) -> int:
+        """See `automata.face.Evaluator`."""
+        oldest = self._core.oldest(FIRST, self._timeline.position)
+        buffers = [int(table.low[0]) for table in self._absences.kept() if len(table)]
+        return min([oldest, self._reporter.oldest_position(), *buffers])
+
+    def oldest_output_time(self, watermark: int) -> int:
+        """See `automata.face.Evaluator`."""
+        return min(watermark, self._reporter.oldest_time())
+
+    def _report(self, ended: list[Ended], time: int) -> list[Match]:
+        matches = self._reporter.report(ended, time, self._timeline)
+        moved = self._core.compact(self._reporter.held_rows())
+        if moved is not None:
+            self._reporter.renumber(moved)
+            self._forget()
+        return matches
+
+    # --- forgetting -------------------------------------------------------------------------------
+
+    def _expire(self, time: int) -> None:
+        """Drops runs whose window has passed; under a sliding window not at every batch."""
+        window = self._program.window
+        if time < self._next_expiry:
+            return
+        ranks = self._timeline if window.in_events else None
+        if window.in_events:
+            self._core.expire(-_FOREVER, -_FOREVER, ranks)
+        elif window.sliding:
+            self._core.expire(time - window.size, -_FOREVER, None)
+            self._next_expiry = time + window.size // 32
+        else:
+            here = window_numbers(window, np.array([time]), np.array([0]))
+            self._core.expire(-_FOREVER, int(here[0]), None)
+            self._next_expiry = window.start + ((time - window.start) // window.size + 1) * window.size
+        self._forget_absences(time)
+
+    def _forget_absences(self, time: int) -> None:
+        window = self._program.window
+        oldest = min(self._core.oldest(FIRST_TIME, time), self._reporter.oldest_time())
+        if window.in_events:
+            if not self._program.partition:
+                first = self._core.oldest(FIRST, self._timeline.position)
+                self._absences.forget(_FOREVER, min(first, self._reporter.oldest_position()) - window.size)
+        else:
+            self._absences.forget(min(oldest, time) - window.size, _FOREVER)
+
+    def _forget(self) -> None:
+        """After a compaction: partitions that no run is in any more."""
+        if not self._program.partition or self._program.window.in_events:
+            return
+        kept = self._core.partitions() | self._reporter.partitions()
+        kept |= {p for table in self._absences.kept() for p in np.unique(table.partitions).tolist()}
+        self._intake.forget(kept)

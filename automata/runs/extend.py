@@ -1,0 +1,343 @@
+"""Extending runs: which rows of a step table let which runs take an edge (LANGUAGE 3.2, "extends").
+
+Whole columns of runs meet whole tables: a range of candidates by join key and order, then masks for
+order, window, contiguity, values and conditions. Skip-till-next looks at candidates slot by slot,
+in growing stretches, until a run has found its first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.analysis import Analysis
+from automata.expression import Contiguity
+from automata.nfa import Automaton, Crossing, Edge
+from automata.program import UNBOUND, Ids, Mask, Program
+from automata.runs.step_index import StepIndex, hash_columns, step_index
+from automata.runs.steps import SEVERAL, StepTable, blocks, expand
+from automata.runs.table import (
+    CLOSED,
+    FIRST,
+    FIRST_RANK,
+    FIRST_TIME,
+    HIGH,
+    HIGH_STREAM,
+    HIGH_TIME,
+    NONE,
+    PARTITION,
+    SEQ,
+    SLOT,
+    TAIL,
+    WINDOW,
+    Layout,
+    Runs,
+)
+
+_GALLOP_FIRST, _GALLOP_FACTOR = 2, 4
+"""Skip-till-next looks at this many candidates first, then at so many times more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Runs that take an edge: row of the run, row of the step table, registers afterwards."""
+
+    rows: Ids
+    steps: Ids
+    registers: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, which: Ids | Mask) -> Pairs:
+        """These pairs."""
+        return Pairs(self.rows[which], self.steps[which], self.registers[which])
+
+
+Admit = Callable[[int, StepTable, Pairs], Mask]
+"""Whether the decidable conditions hold: (edge, table, candidate pairs) → mask."""
+
+
+@dataclass(frozen=True, slots=True)
+class _EdgeFacts:
+    """What is known of an edge before any run takes it."""
+
+    edge: Edge
+    key: tuple[int, ...]
+    scope: tuple[int, ...]
+    loops: tuple[int, ...]
+    bit: int
+    blockers: int
+
+
+class Extender:
+    """Takes the edges of one automaton."""
+
+    def __init__(self, program: Program, automaton: Automaton, analysis: Analysis, layout: Layout) -> None:
+        self._program = program
+        self._automaton = automaton
+        self._analysis = analysis
+        self._layout = layout
+        self._facts = [self._edge_facts(number) for number in range(len(automaton.edges))]
+
+    def extend(
+        self, runs: Runs, position: int, rows: Ids, tables: Mapping[int, StepTable], admit: Admit
+    ) -> dict[int, Pairs]:
+        """edge → the runs among `rows`, all at `position`, that take it. Marks skip-till-next edges as taken."""
+        taken: dict[int, Pairs] = {}
+        for number in self._automaton.outgoing[position]:
+            table = tables.get(self._automaton.edges[number].target)
+            if table is not None and len(table):
+                taken[number] = self._take(runs, number, rows, table, admit)
+        return self._settle(runs, taken, tables)
+
+    def able(self, runs: Runs, number: int, rows: Ids) -> Ids:
+        """Those rows whose repetitions allow the edge."""
+        for action in self._facts[number].edge.actions:
+            repetition = self._automaton.repetitions[action.repetition]
+            counts = runs.column(rows, self._layout.count(action.repetition))
+            if action.crossing is Crossing.LEAVE:
+                rows = rows[counts >= repetition.at_least]
+            elif action.crossing is Crossing.LOOP and repetition.at_most is not None:
+                rows = rows[counts < repetition.at_most]
+        return rows
+
+    def base(self, runs: Runs, number: int, rows: Ids) -> NDArray[np.int64]:
+        """The registers with which rows come to an edge's step: a new iteration forgets what the last one bound."""
+        registers = runs.registers(rows)
+        for repetition in self._facts[number].loops:
+            variables = sorted(self._analysis.locals[repetition])
+            entered = runs.registers(runs.column(rows, self._layout.entry(repetition)))
+            registers[:, variables] = entered[:, variables]
+        return registers
+
+    def key_columns(self, number: int) -> tuple[int, ...]:
+        """The variables by which the edge's runs and events are joined."""
+        return self._facts[number].key
+
+    def hashes(self, runs: Runs, number: int, rows: Ids, base: NDArray[np.int64], in_context: bool) -> Ids:
+        """The join key of each row, as `step_index` hashes it."""
+        context = [runs.column(rows, PARTITION), runs.column(rows, WINDOW)] if in_context else []
+        return hash_columns([*context, *(base[:, v] for v in self._facts[number].key)], len(rows))
+
+    def _edge_facts(self, number: int) -> _EdgeFacts:
+        edge = self._automaton.edges[number]
+        loops = tuple(a.repetition for a in edge.actions if a.crossing is Crossing.LOOP)
+        bound = self._analysis.certain[edge.source]
+        for repetition in loops:
+            bound -= self._analysis.locals[repetition]
+        symbols = self._automaton.positions[edge.target].symbols
+        certain = frozenset().union(*(self._program.symbols[symbol].certain for symbol in symbols))
+        bits = {other: 1 << place for place, other in enumerate(self._automaton.outgoing[edge.source])}
+        blockers = bits[number] | sum(bits[rival] for rival in edge.rivals)
+        scope = tuple(sorted(self._analysis.scope[edge.target]))
+        return _EdgeFacts(edge, tuple(sorted(bound & certain)), scope, loops, bits[number], blockers)
+
+    def _take(self, runs: Runs, number: int, rows: Ids, table: StepTable, admit: Admit) -> Pairs:
+        facts = self._facts[number]
+        rows = self.able(runs, number, rows)
+        if facts.edge.operator is Contiguity.NEXT:
+            rows = rows[runs.column(rows, CLOSED) & facts.blockers == 0]
+        fresh = runs.column(rows, FIRST) == NONE
+        parts = []
+        for some, in_context in ((rows[fresh], False), (rows[~fresh], True)):
+            if len(some):
+                search = _Search(self, runs, number, some, table, admit, in_context)
+                parts += search.pairs(facts.edge.operator)
+        return _joined(parts, self._layout.variables)
+
+    def _settle(self, runs: Runs, taken: dict[int, Pairs], tables: Mapping[int, StepTable]) -> dict[int, Pairs]:
+        """Skip-till-next among rivals: only what no earlier taking of any of them precedes; then closes the edges."""
+        settled = {}
+        for number, pairs in taken.items():
+            facts = self._facts[number]
+            if facts.edge.operator is not Contiguity.NEXT:
+                settled[number] = pairs
+                continue
+            rivals = [
+                (tables[self._facts[n].edge.target], taken[n]) for n in (number, *facts.edge.rivals) if n in taken
+            ]
+            settled[number] = pairs.take(_unpreceded(pairs, tables[facts.edge.target], rivals))
+        for number, pairs in taken.items():
+            if self._facts[number].edge.operator is Contiguity.NEXT:
+                rows = np.unique(pairs.rows)
+                runs.table[rows, CLOSED] |= self._facts[number].bit
+        return settled
+
+    def valid(self, runs: Runs, number: int, table: StepTable, candidates: Pairs, in_context: bool) -> Mask:
+        """Order, window and contiguity of candidate pairs."""
+        rows, steps = candidates.rows, candidates.steps
+        window = self._program.window
+        if not in_context:
+            inside: Mask = table.windows[steps] != NONE
+            return inside
+        time, high_time = table.times[steps], runs.column(rows, HIGH_TIME)
+        stream = runs.column(rows, HIGH_STREAM)
+        same_stream = (stream == table.streams[steps]) & (stream >= 0)
+        valid: Mask = (time > high_time) | (
+            (time == high_time) & same_stream & (table.low[steps] > runs.column(rows, HIGH))
+        )
+        valid &= table.partitions[steps] == runs.column(rows, PARTITION)
+        valid &= table.windows[steps] == runs.column(rows, WINDOW)
+        if window.sliding and window.in_events:
+            valid &= table.rank_high[steps] - runs.column(rows, FIRST_RANK) < window.size
+        elif window.sliding:
+            valid &= time - runs.column(rows, FIRST_TIME) <= window.size
+        if self._facts[number].edge.operator is Contiguity.STRICT:
+            valid &= self._adjacent(runs, rows, table, steps, same_stream)
+        return valid
+
+    @staticmethod
+    def _adjacent(runs: Runs, rows: Ids, table: StepTable, steps: Ids, same_stream: Mask) -> Mask:
+        slot, next_slot = runs.column(rows, SLOT), table.slots[steps]
+        several = runs.column(rows, HIGH_STREAM) == SEVERAL
+        opens = (table.seq_low[steps] == 0) | (table.streams[steps] == SEVERAL)
+        over = (next_slot == slot + 1) & opens & (several | (runs.column(rows, TAIL) != 0))
+        within = (next_slot == slot) & same_stream & (table.seq_low[steps] == runs.column(rows, SEQ) + 1)
+        result: Mask = over | within
+        return result
+
+    def merge(
+        self, number: int, base: NDArray[np.int64], table: StepTable, steps: Ids
+    ) -> tuple[NDArray[np.int64], Mask]:
+        """The registers with the step's values in, and whether they are compatible; changes `base`."""
+        compatible = np.ones(len(steps), dtype=np.bool_)
+        for variable in self._facts[number].scope:
+            new, old = table.values[steps, variable], base[:, variable]
+            compatible &= (new == old) | (new == UNBOUND) | (old == UNBOUND)
+            base[:, variable] = np.where(new == UNBOUND, old, new)
+        return base, compatible
+
+
+class _Search:
+    """Candidates of some runs on one edge."""
+
+    def __init__(
+        self, extender: Extender, runs: Runs, number: int, rows: Ids, table: StepTable, admit: Admit, in_context: bool
+    ) -> None:
+        self._extender = extender
+        self._runs = runs
+        self._number = number
+        self._rows = rows
+        self._table = table
+        self._admit = admit
+        self._in_context = in_context
+        self._base = extender.base(runs, number, rows)
+
+    def pairs(self, operator: Contiguity) -> list[Pairs]:
+        """The admitted pairs; under skip-till-next only those in each run's first slot that has any."""
+        index = step_index(self._table, self._extender.key_columns(self._number), self._in_context)
+        hashes = self._extender.hashes(self._runs, self._number, self._rows, self._base, self._in_context)
+        groups, begin, end = index.ranges(hashes, self._runs.column(self._rows, HIGH))
+        if operator is Contiguity.STRICT and self._in_context:
+            slot = self._runs.column(self._rows, SLOT)
+            begin = np.minimum(np.maximum(begin, index.from_slot(groups, slot)), end)
+            end = np.clip(index.from_slot(groups, slot + 2), begin, end)
+        if operator is Contiguity.NEXT:
+            return self._gallop(index, groups, begin, end)
+        return self._all(index, begin, end, np.arange(len(self._rows), dtype=np.int64))
+
+    def _all(self, index: StepIndex, begin: Ids, end: Ids, which: Ids) -> list[Pairs]:
+        parts = []
+        counts = end - begin
+        for block in blocks(counts):
+            local, within = expand(counts[block])
+            local += block.start
+            steps = index.order[begin[local] + within]
+            if len(steps):
+                parts.append(self._admitted(which[local], steps))
+        return parts
+
+    def _gallop(self, index: StepIndex, groups: Ids, begin: Ids, end: Ids) -> list[Pairs]:
+        parts: list[Pairs] = []
+        open_runs = np.flatnonzero(begin < end)
+        stretch = _GALLOP_FIRST
+        while len(open_runs):
+            at, limit = begin[open_runs], end[open_runs]
+            last = np.minimum(at + stretch, limit) - 1
+            slots = self._table.slots[index.order[last]]
+            until = np.minimum(limit, _past_slot(index, groups[open_runs], slots))
+            found = self._all(index, at, until, open_runs)
+            pairs = _joined(found, self._base.shape[1])
+            done = np.isin(self._rows[open_runs], pairs.rows)
+            parts.append(_first_slots(pairs, self._table))
+            begin[open_runs] = until
+            open_runs = open_runs[~done & (until < limit)]
+            stretch *= _GALLOP_FACTOR
+        return parts
+
+    def _admitted(self, which: Ids, steps: Ids) -> Pairs:
+        registers, compatible = self._extender.merge(self._number, self._base[which], self._table, steps)
+        pairs = Pairs(self._rows[which], steps, registers)
+        compatible &= self._extender.valid(self._runs, self._number, self._table, pairs, self._in_context)
+        pairs = pairs.take(compatible)
+        return pairs.take(self._admit(self._number, self._table, pairs)) if len(pairs) else pairs
+
+
+def _past_slot(index: StepIndex, groups: Ids, slots: Ids) -> Ids:
+    """The place in `order` after the last row of each group with a slot of at most this."""
+    slot = slots - index.slot_first + 1
+    return np.searchsorted(index.by_slot, groups * index.slot_span + slot, "left")
+
+
+def _joined(parts: list[Pairs], variables: int) -> Pairs:
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        none = np.zeros(0, dtype=np.int64)
+        return Pairs(none, none, np.zeros((0, variables), dtype=np.int64))
+    return Pairs(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.steps for part in parts]),
+        np.concatenate([part.registers for part in parts]),
+    )
+
+
+def _first_slots(pairs: Pairs, table: StepTable) -> Pairs:
+    """Of each run, the pairs in its first slot."""
+    if not len(pairs):
+        return pairs
+    runs, inverse = np.unique(pairs.rows, return_inverse=True)
+    first = np.full(len(runs), np.iinfo(np.int64).max)
+    slots = table.slots[pairs.steps]
+    np.minimum.at(first, inverse, slots)
+    return pairs.take(slots == first[inverse])
+
+
+def _unpreceded(pairs: Pairs, table: StepTable, rivals: list[tuple[StepTable, Pairs]]) -> Mask:
+    """Which pairs no pair of the same run among the rivals precedes (LANGUAGE 3.2, `;`); `rivals` include them."""
+    keep = np.ones(len(pairs), dtype=np.bool_)
+    if not len(pairs):
+        return keep
+    if len(rivals) > 1:
+        earliest = _least(
+            np.concatenate([other.rows for _, other in rivals])[:, np.newaxis],
+            np.concatenate([other_table.slots[other.steps] for other_table, other in rivals]),
+            pairs.rows[:, np.newaxis],
+        )
+        keep &= table.slots[pairs.steps] == earliest
+    late = np.flatnonzero((table.seq_low[pairs.steps] > 0) & (table.streams[pairs.steps] != SEVERAL))
+    if len(late):
+        keys, highs = zip(*(_in_slot(other_table, other) for other_table, other in rivals), strict=True)
+        own = pairs.take(late)
+        least = _least(np.concatenate(keys), np.concatenate(highs), _in_slot(table, own)[0])
+        keep[late] &= table.low[own.steps] <= least
+    return keep
+
+
+def _in_slot(table: StepTable, pairs: Pairs) -> tuple[NDArray[np.int64], Ids]:
+    """(run, slot, stream) of each pair, and the last position of its events."""
+    key = np.column_stack((pairs.rows, table.slots[pairs.steps], table.streams[pairs.steps]))
+    return key, table.high[pairs.steps]
+
+
+def _least(keys: NDArray[np.int64], values: Ids, wanted: NDArray[np.int64]) -> Ids:
+    """The least value under each wanted key; every wanted key is among `keys`."""
+    both, inverse = np.unique(np.concatenate((keys, wanted)), axis=0, return_inverse=True)
+    least = np.full(len(both), np.iinfo(np.int64).max)
+    np.minimum.at(least, inverse[: len(keys)].ravel(), values)
+    result: Ids = least[inverse[len(keys) :].ravel()]
+    return result

@@ -1,0 +1,144 @@
+"""Writing the rows of runs that have taken a step, or that have come to an ALL."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.analysis import Analysis
+from automata.nfa import Automaton, Crossing, Edge
+from automata.program import Ids
+from automata.runs.extend import Extender, Pairs
+from automata.runs.iteration import Tracks
+from automata.runs.steps import StepTable
+from automata.runs.table import (
+    CLOSED,
+    EDGE,
+    FIRST,
+    FIRST_RANK,
+    FIRST_TIME,
+    HIGH,
+    HIGH_STREAM,
+    HIGH_TIME,
+    INSTANCE,
+    LOW,
+    LOW_STREAM,
+    LOW_TIME,
+    NONE,
+    PARENT,
+    PARTITION,
+    POSITION,
+    RANK,
+    SEQ,
+    SLOT,
+    SOLUTION,
+    SOURCE,
+    STATE,
+    SYMBOL,
+    TAIL,
+    WINDOW,
+    Layout,
+    Runs,
+)  # fmt: skip
+
+Rows = NDArray[np.int64]
+"""int64[n, layout.width]: rows not yet appended."""
+
+
+class Growth:
+    """Makes rows for one program."""
+
+    def __init__(
+        self, automaton: Automaton, analysis: Analysis, layout: Layout, tracks: Tracks, extender: Extender
+    ) -> None:
+        self._automaton = automaton
+        self._layout = layout
+        self._tracks = tracks
+        self._extender = extender
+        self._markers: dict[int, list[int]] = {}
+        for marker, (_, home) in enumerate(analysis.markers):
+            self._markers.setdefault(home, []).append(layout.marker(marker))
+        self._members = [layout.member(m) for m in range(layout.members)]
+
+    def take(self, runs: Runs, number: int, pairs: Pairs, table: StepTable) -> Ids:
+        """The rows of runs that take an edge; a conjunction adds a row for each member, the last of which counts."""
+        edge = self._automaton.edges[number]
+        rows = self._copied(runs, pairs.rows, number, edge, pairs.registers)
+        self._stamp(rows, table, pairs.steps)
+        rows[:, STATE] = edge.target
+        rows[:, [*self._markers.get(edge.target, ())]] = 1
+        self._track(runs, rows, pairs.rows, edge, len(pairs) * (len(table.parts) - 1))
+        parents = pairs.rows
+        for part in table.parts[:-1]:
+            inner = rows.copy()
+            inner[:, [EDGE, STATE]] = NONE
+            self._fill(inner, parents, part.symbol, part.positions[pairs.steps], part.serials[pairs.steps])
+            parents = runs.append(inner)
+        last = table.parts[-1]
+        self._fill(rows, parents, last.symbol, last.positions[pairs.steps], last.serials[pairs.steps])
+        return runs.append(rows)
+
+    def open(self, runs: Runs, number: int, sources: Ids) -> dict[int, Ids]:
+        """The runs of each member of the ALL that an edge leads to: position of the member's start → rows."""
+        edge = self._automaton.edges[number]
+        unordered = self._automaton.unordered[self._automaton.positions[edge.target].any_order]
+        opened = self._copied(runs, sources, number, edge, self._extender.base(runs, number, sources))
+        opened[:, PARENT] = sources
+        opened[:, [STATE, SYMBOL, SOLUTION, POSITION]] = NONE
+        for track in range(len(self._tracks)):
+            if self._tracks.inside(track, edge.target) and self._tracks.begins(track, edge):
+                opened[:, self._layout.previous(track)] = opened[:, self._layout.inside(track)]
+        instances = runs.append(opened)
+        started = {}
+        for member in unordered.members:
+            rows = opened.copy()
+            rows[:, PARENT] = rows[:, SOURCE] = rows[:, INSTANCE] = instances
+            rows[:, EDGE] = NONE
+            rows[:, STATE] = member.start
+            started[member.start] = runs.append(rows)
+        return started
+
+    def _copied(self, runs: Runs, sources: Ids, number: int, edge: Edge, registers: NDArray[np.int64]) -> Rows:
+        rows: Rows = runs.table[sources]
+        rows[:, SOURCE] = sources
+        rows[:, EDGE] = number
+        rows[:, CLOSED] = 0
+        rows[:, self._members] = NONE
+        rows[:, self._layout.registers] = registers
+        for action in edge.actions:
+            count = self._layout.count(action.repetition)
+            if action.crossing is Crossing.ENTER:
+                rows[:, count] = 1
+                rows[:, self._layout.entry(action.repetition)] = sources
+            elif action.crossing is Crossing.LOOP:
+                rows[:, count] += 1
+        return rows
+
+    @staticmethod
+    def _fill(rows: Rows, parents: Ids, symbol: int, positions: Ids, serials: Ids) -> None:
+        rows[:, PARENT] = parents
+        rows[:, SYMBOL] = symbol
+        rows[:, POSITION] = positions
+        rows[:, SOLUTION] = serials
+
+    @staticmethod
+    def _stamp(rows: Rows, table: StepTable, steps: Ids) -> None:
+        rows[:, LOW_TIME] = rows[:, HIGH_TIME] = table.times[steps]
+        rows[:, LOW_STREAM] = rows[:, HIGH_STREAM] = table.streams[steps]
+        rows[:, LOW], rows[:, HIGH] = table.low[steps], table.high[steps]
+        rows[:, SLOT], rows[:, SEQ] = table.slots[steps], table.seq_high[steps]
+        rows[:, TAIL], rows[:, RANK] = table.tails[steps], table.rank_high[steps]
+        fresh = rows[:, FIRST] == NONE
+        begun = steps[fresh]
+        rows[fresh, FIRST_TIME], rows[fresh, FIRST] = table.times[begun], table.low[begun]
+        rows[fresh, FIRST_RANK], rows[fresh, WINDOW] = table.rank_low[begun], table.windows[begun]
+        rows[fresh, PARTITION] = table.partitions[begun]
+
+    def _track(self, runs: Runs, rows: Rows, sources: Ids, edge: Edge, before: int) -> None:
+        """Iteration pointers; the rows will be appended after `before` others."""
+        own = runs.size + before + np.arange(len(rows), dtype=np.int64)
+        for track in range(len(self._tracks)):
+            if self._tracks.inside(track, edge.target):
+                if self._tracks.begins(track, edge):
+                    rows[:, self._layout.previous(track)] = runs.column(sources, self._layout.inside(track))
+                rows[:, self._layout.inside(track)] = own

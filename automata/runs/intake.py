@@ -1,0 +1,139 @@
+"""From a stretch of events and the solutions of its symbols to symbol tables: places, partitions, windows, serials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from automata.expression import Take
+from automata.program import UNBOUND, Events, Ids, Program, SymbolSolutions
+from automata.runs.steps import Part, StepTable
+from automata.runs.table import NONE
+from automata.timeline import Places, Timeline, window_numbers
+
+
+class Intake:
+    """Numbers whatever comes in, stretch after stretch.
+
+    used        the symbols that the program's expression names
+    ranks       where given: for each partition the positions of its substream's events, in order, kept up to date
+    """
+
+    def __init__(self, program: Program, used: frozenset[int], ranks: dict[int, list[int]] | None) -> None:
+        self._program = program
+        self._used = used
+        self._ranks = ranks
+        self.timeline = Timeline(total=not needs_whole_slots(program))
+        self._partitions: dict[tuple[int, ...], int] = {}
+        self._partitions_seen = 0
+        self._serial = 0
+
+    def tables(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> dict[int, StepTable]:
+        """symbol → its solutions in the next stretch, of the symbols that are used."""
+        positions = self.timeline.advance(events)
+        return self._symbol_tables(events, positions, solutions)
+
+    def partition_ids(self) -> Ids:
+        """The ids that partitions are known by."""
+        return np.array([i for key in self._partitions for i in key], dtype=np.int64)
+
+    def forget(self, kept: set[int]) -> None:
+        """Drop every other partition; only where ranks need not go on."""
+        self.timeline.forget(kept)
+        self._partitions = {key: number for key, number in self._partitions.items() if number in kept}
+
+    def _symbol_tables(
+        self, events: Events, positions: Ids, solutions: Mapping[int, SymbolSolutions]
+    ) -> dict[int, StepTable]:
+        used = {s: table for s, table in solutions.items() if s in self._used}
+        if not self._program.partition:
+            everything = np.arange(len(events), dtype=np.int64)
+            places = self.timeline.places(events, everything, np.zeros_like(everything))
+            return {s: self._table(s, events, positions, table, places, table.events) for s, table in used.items()}
+        keys = {symbol: self._partition_of(table) for symbol, table in used.items()}
+        places, found = self._partition_places(events, used, keys)
+        self._remember_ranks(positions, places)
+        return {s: self._table(s, events, positions, table, places, found[s]) for s, table in used.items()}
+
+    def _partition_of(self, table: SymbolSolutions) -> Ids:
+        """The partition of each solution, NONE where it leaves a variable of PARTITION BY unbound."""
+        none = np.zeros(len(table.events), dtype=np.int64)
+        columns = np.column_stack([table.values.get(variable, none) for variable in self._program.partition])
+        keys, inverse = np.unique(columns, axis=0, return_inverse=True)
+        numbers = [NONE if UNBOUND in key else self._partition_number(tuple(key)) for key in keys.tolist()]
+        return np.array(numbers, dtype=np.int64)[inverse.ravel()] if len(numbers) else none
+
+    def _partition_number(self, key: tuple[int, ...]) -> int:
+        if key not in self._partitions:
+            self._partitions_seen += 1
+            self._partitions[key] = self._partitions_seen
+        return self._partitions[key]
+
+    def _partition_places(
+        self, events: Events, used: Mapping[int, SymbolSolutions], keys: Mapping[int, Ids]
+    ) -> tuple[Places, dict[int, Ids]]:
+        """The places of all solutions' partitions, and for each solution which of them is its own (NONE: none)."""
+        pairs = [np.column_stack((used[s].events, keys[s])) for s in used]
+        stacked = np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64)
+        distinct = np.unique(stacked[stacked[:, 1] != NONE], axis=0)
+        places = self.timeline.places(events, distinct[:, 0], distinct[:, 1])
+        order = np.lexsort((places.partitions, places.events))
+        code = places.events[order] * (self._partitions_seen + 1) + places.partitions[order]
+        found = {}
+        for symbol, pair in zip(used, pairs, strict=True):
+            wanted = pair[:, 0] * (self._partitions_seen + 1) + pair[:, 1]
+            at = np.searchsorted(code, wanted)
+            known = pair[:, 1] != NONE
+            found[symbol] = np.where(known, order[np.minimum(at, len(order) - 1)] if len(order) else NONE, NONE)
+        return places, found
+
+    def _remember_ranks(self, positions: Ids, places: Places) -> None:
+        """Which events were in which substream, where a negation must count them."""
+        if self._ranks is not None:
+            for event, partition in zip(places.events.tolist(), places.partitions.tolist(), strict=True):
+                self._ranks.setdefault(partition, []).append(int(positions[event]))
+
+    def _table(
+        self, symbol: int, events: Events, positions: Ids, table: SymbolSolutions, places: Places, which: Ids
+    ) -> StepTable:
+        count = len(table.events)
+        serials = np.arange(self._serial, self._serial + count, dtype=np.int64)
+        self._serial += count
+        values = np.zeros((count, self._program.variables), dtype=np.int64)
+        for variable, column in table.values.items():
+            values[:, variable] = column
+        inside = which != NONE
+        rank, slot, seq, partition = (
+            np.where(inside, column[which] if len(column) else NONE, NONE)
+            for column in (places.ranks, places.slots, places.seqs, places.partitions)
+        )
+        tails = np.where(inside, places.tails[which], False) if len(places.tails) else np.zeros(count, dtype=np.bool_)
+        times, low = events.times[table.events], positions[table.events]
+        windows = np.where(inside, window_numbers(self._program.window, times, rank), NONE)
+        return StepTable(
+            low, low, times, events.streams[table.events], slot, seq, seq, tails, rank, rank, windows, partition,
+            values, (Part(symbol, low, serials),),
+        )  # fmt: skip
+
+
+def needs_whole_slots(program: Program) -> bool:
+    """Whether a stretch must not end between two events of one time."""
+    return program.streams > 1 or any(len(symbols) > 1 for symbols in _conjunctions(program.expression))
+
+
+def _conjunctions(expression: object) -> Iterable[tuple[int, ...]]:
+    """The symbols of every Take in an expression."""
+    if isinstance(expression, Take):
+        yield expression.symbols
+    for name in ("items", "branches", "members"):
+        for part in getattr(expression, name, ()):
+            yield from _conjunctions(part)
+    if (inner := getattr(expression, "inner", None)) is not None:
+        yield from _conjunctions(inner)
+
+
+def positive(table: StepTable) -> StepTable:
+    """What a positive step may take: nothing outside every partition and window."""
+    keep = (table.windows != NONE) & (table.partitions != NONE)
+    return table if keep.all() else table.take(keep)

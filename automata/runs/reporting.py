@@ -1,0 +1,187 @@
+"""From runs that have ended to matches in report order: negation, selection, AFTER MATCH (LANGUAGE 3.4-3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from automata.nfa import Automaton
+from automata.program import Host, Ids, Mask, Match, Program, Selector, Skip
+from automata.runs.absence import Absences
+from automata.runs.core import Core, Ended
+from automata.runs.matches import Reader
+from automata.runs.obligations import inner_obligations, trailing_obligations
+from automata.runs.pending import PendingMatches
+from automata.runs.table import FIRST, FIRST_RANK, HIGH, HIGH_TIME, PARTITION, RANK
+from automata.selection import AfterMatch, Candidate, in_report_order, report_order, select
+from automata.timeline import Timeline
+
+_AT_END = (np.iinfo(np.int64).max, 2)
+_BEFORE, _AT, _AFTER = 0, 1, 2
+"""Where a moment stands among the events of its time."""
+_Reported = tuple[int, tuple[int, ...] | None]
+"""The last row of a match, and its moment where that is not its last event."""
+
+
+class Reporter:
+    """Holds what cannot be reported yet."""
+
+    def __init__(
+        self, program: Program, automaton: Automaton, core: Core, absences: Absences, reader: Reader, host: Host
+    ) -> None:
+        self._program = program
+        self._automaton = automaton
+        self._core = core
+        self._absences = absences
+        self._reader = reader
+        self._host = host
+        self._after = AfterMatch(program.skip)
+        self._pending = PendingMatches()
+        self._trails = any(accept.passed for accept in automaton.accepts)
+        self._held: list[Candidate] = []
+        self._seen: dict[tuple[tuple[int, int, int], ...], int] = {}
+        self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
+
+    def report(self, ended: list[Ended], time: int, timeline: Timeline) -> list[Match]:
+        """What can be reported once the stretch up to `time` has been taken in."""
+        survivors = self._survivors(ended)
+        ready = self._candidates(self._pass(time, timeline) + survivors)
+        return self._release(ready, final=False)
+
+    def finish(self) -> list[Match]:
+        """Everything that is left."""
+        left = self._pending.pop(np.ones(len(self._pending), dtype=np.bool_))
+        rows = [(row, _AT_END) for row in left.rows[~self._removed(left)].tolist()]
+        return self._release(self._candidates(rows), final=True)
+
+    def held_rows(self) -> list[Ids]:
+        """Rows that must outlive a compaction."""
+        return [self._pending.rows]
+
+    def renumber(self, moved: list[Ids]) -> None:
+        """After a compaction: the rows of `held_rows` under their new numbers."""
+        (self._pending.rows,) = moved
+
+    def live_ids(self) -> list[Ids]:
+        """Ids in matches that are held."""
+        return [np.array([v for c in self._held for v in (*c.match.registers, *c.match.outputs)], dtype=np.int64)]
+
+    def oldest_time(self) -> int:
+        """The least time of a match that may still be reported."""
+        return self._oldest(HIGH_TIME, [candidate.match.time for candidate in self._held])
+
+    def oldest_position(self) -> int:
+        """The least position in a match that may still be reported."""
+        return self._oldest(FIRST, [candidate.match.first for candidate in self._held])
+
+    def partitions(self) -> set[int]:
+        """The partitions of what is held."""
+        pending = self._core.runs.column(self._pending.rows, PARTITION).tolist()
+        return {*pending, *(candidate.match.partition for candidate in self._held)}
+
+    def _oldest(self, column: int, held: list[int]) -> int:
+        pending = self._core.runs.column(self._pending.rows, column)
+        return min([*held, *([int(pending.min())] if len(pending) else [])], default=np.iinfo(np.int64).max)
+
+    # --- negation ---------------------------------------------------------------------------------
+
+    def _survivors(self, ended: list[Ended]) -> list[_Reported]:
+        """Rows of matches that no inner negation removes; those with a trailing one go to the pending ones."""
+        survivors: list[_Reported] = []
+        runs, layout = self._core.runs, self._core.layout
+        for some in ended:
+            rows = some.rows
+            if self._automaton.absences:
+                owed = inner_obligations(self._automaton, runs, layout, rows)
+                rows = rows[~self._absences.violated(runs, rows, owed)]
+            if self._automaton.accepts[some.accept].passed:
+                self._pending.add(rows, some.accept, self._absences.deadlines(runs.table[rows]))
+            else:
+                survivors += [(row, None) for row in rows.tolist()]
+        return survivors
+
+    def _removed(self, pending: PendingMatches) -> Mask:
+        """Which matches their trailing negations remove."""
+        removed = np.zeros(len(pending), dtype=np.bool_)
+        for accept in np.unique(pending.accepts).tolist():
+            here = np.flatnonzero(pending.accepts == accept)
+            owed = trailing_obligations(self._automaton.accepts[accept].passed, pending.rows[here])
+            removed[here] = self._absences.violated(self._core.runs, pending.rows[here], owed)
+        return removed
+
+    def _pass(self, time: int, timeline: Timeline) -> list[_Reported]:
+        """Rows of pending matches whose window has passed."""
+        if not len(self._pending):
+            return []
+        over = self._pending.pop(self._over(time, timeline))
+        kept = ~self._removed(over)
+        sliding_time = self._program.window.sliding and not self._program.window.in_events
+        place = (0, _AFTER) if sliding_time else (1, _BEFORE)
+        moments = ((deadline + place[0], place[1]) for deadline in over.deadlines[kept].tolist())
+        return list(zip(over.rows[kept].tolist(), moments, strict=True))
+
+    def _over(self, time: int, timeline: Timeline) -> Mask:
+        """Which pending matches' windows have passed."""
+        if not self._program.window.in_events:
+            return self._pending.deadlines < time
+        partitions = self._core.runs.column(self._pending.rows, PARTITION).tolist()
+        ranks = np.array([timeline.rank(partition) for partition in partitions], dtype=np.int64)
+        return ranks > self._pending.deadlines + 1
+
+    # --- selection and order ----------------------------------------------------------------------
+
+    def _candidates(self, rows: Sequence[_Reported]) -> list[Candidate]:
+        """Each match once, with its moment."""
+        matches = self._reader.read(np.array([row for row, _ in rows], dtype=np.int64))
+        in_events = self._program.window.in_events
+        candidates = []
+        for (row, moment), match in zip(rows, matches, strict=True):
+            if match.entries in self._seen:
+                continue
+            self._seen[match.entries] = match.last
+            first_rank, last_rank = self._core.runs.table[row, [FIRST_RANK, RANK]].tolist()
+            positions = frozenset(position for _, position, _ in match.entries)
+            gapless = last_rank - first_rank + 1 == len(positions)
+            clock = (last_rank if self._trails else match.last) if in_events else match.time
+            candidates.append(Candidate(match, positions, gapless, moment or (clock, _AT)))
+        self._forget_seen()
+        return candidates
+
+    def _forget_seen(self) -> None:
+        """A match is found again only at its own last event, or with another deadline of the same one."""
+        if len(self._pending):
+            oldest = int(self._core.runs.column(self._pending.rows, HIGH).min())
+            self._seen = {entries: last for entries, last in self._seen.items() if last >= oldest}
+        else:
+            self._seen.clear()
+
+    def _release(self, ready: list[Candidate], final: bool) -> list[Match]:
+        if not self._in_turn:
+            return [candidate.match for candidate in sorted(ready, key=report_order)]
+        self._held += ready
+        groups = self._resolved_groups(final)
+        chosen = [c for group in groups for c in select(self._program.selector, group)]
+        ordered = in_report_order(chosen, self._host.texts)
+        if self._program.skip is Skip.CONSUME_ALL:
+            ordered.sort(key=lambda candidate: candidate.match.last)
+        return [candidate.match for candidate in self._after.admit(ordered)]
+
+    def _resolved_groups(self, final: bool) -> Iterable[list[Candidate]]:
+        """Takes from the held candidates the groups that nothing unresolved can still change or precede."""
+        groups: dict[tuple[int, int], list[Candidate]] = {}
+        for candidate in self._held:
+            groups.setdefault((candidate.match.partition, candidate.match.last), []).append(candidate)
+        open_lasts: dict[int, int] = {}
+        if not final:
+            pending = self._core.runs.table[self._pending.rows]
+            for partition, last in pending[:, (PARTITION, HIGH)].tolist():
+                open_lasts[partition] = min(last, open_lasts.get(partition, last))
+        resolved = [
+            group
+            for (partition, last), group in groups.items()
+            if partition not in open_lasts or last < open_lasts[partition]
+        ]
+        taken = {id(candidate) for group in resolved for candidate in group}
+        self._held = [candidate for candidate in self._held if id(candidate) not in taken]
+        return resolved

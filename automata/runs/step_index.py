@@ -1,0 +1,95 @@
+"""An index over a step table: rows grouped by join key, each group in merged order.
+
+A run asks for a range: its key's group, from the first row after its own last event on. Keys are
+hashed to 64 bits; whoever uses the range compares the values themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.program import Ids
+from automata.runs.steps import StepTable
+
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+
+
+@dataclass(frozen=True, slots=True)
+class StepIndex:
+    """order        table rows by (key, low)
+    keys            distinct hashes, ascending; group g is order[starts[g]:starts[g + 1]]
+    by_low, by_slot composite ascending columns (group, low) and (group, slot), for binary search
+    """
+
+    order: Ids
+    keys: Ids
+    starts: Ids
+    by_low: Ids
+    by_slot: Ids
+    low_first: int
+    low_span: int
+    slot_first: int
+    slot_span: int
+
+    def ranges(self, hashes: Ids, after: Ids) -> tuple[Ids, Ids, Ids]:
+        """For each run: its group, and the range of `order` with that key and `low` > after."""
+        groups, found = self.groups(hashes)
+        low = np.clip(after - self.low_first + 1, 0, self.low_span - 1)
+        begin = np.searchsorted(self.by_low, groups * self.low_span + low, "left")
+        end = np.where(found, self.starts[groups + 1], begin)
+        return groups, np.minimum(begin, end), end
+
+    def groups(self, hashes: Ids) -> tuple[Ids, NDArray[np.bool_]]:
+        """For each hash: its group, and whether there is one (else the group is some other)."""
+        groups = np.minimum(np.searchsorted(self.keys, hashes), len(self.keys) - 1)
+        return groups, self.keys[groups] == hashes
+
+    def from_slot(self, groups: Ids, slots: Ids) -> Ids:
+        """The first place in `order` of each group with a slot of at least this."""
+        slot = np.clip(slots - self.slot_first, 0, self.slot_span - 1)
+        return np.searchsorted(self.by_slot, groups * self.slot_span + slot, "left")
+
+
+def step_index(table: StepTable, variables: tuple[int, ...], in_context: bool) -> StepIndex:
+    """The index of a non-empty table by these variables and, `in_context`, by partition and window; made once."""
+    name = (int(in_context), *variables)
+    index = table.cache.get(name)
+    if not isinstance(index, StepIndex):
+        columns = [table.values[:, variable] for variable in variables]
+        context = [table.partitions, table.windows] if in_context else []
+        index = _build(table, hash_columns([*context, *columns], len(table)))
+        table.cache[name] = index
+    return index
+
+
+def hash_columns(columns: list[Ids], rows: int) -> Ids:
+    """One 64-bit hash a row."""
+    hashed = np.zeros(rows, dtype=np.uint64)
+    for column in columns:
+        hashed = (hashed ^ column.astype(np.uint64)) * _PRIME
+        hashed ^= hashed >> _SHIFT
+    return hashed.view(np.int64)
+
+
+def _build(table: StepTable, hashes: Ids) -> StepIndex:
+    order = np.argsort(hashes, kind="stable")
+    keys, starts = np.unique(hashes[order], return_index=True)
+    groups = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(np.append(starts, len(order))))
+    low_first, slot_first = int(table.low.min()), int(table.slots.min())
+    low_span = int(table.low.max()) - low_first + 2
+    slot_span = int(table.slots.max()) - slot_first + 2
+    return StepIndex(
+        order,
+        keys,
+        np.append(starts, len(order)).astype(np.int64),
+        groups * low_span + (table.low[order] - low_first),
+        groups * slot_span + (table.slots[order] - slot_first),
+        low_first,
+        low_span,
+        slot_first,
+        slot_span,
+    )

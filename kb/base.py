@@ -16,18 +16,20 @@ from kb.loaded import Loaded
 from kb.local import Progress
 from kb.loop import LoopThread
 from kb.prepared import SUFFIX, Prepared
+from kb.proofs import covers, one_each
 from kb.source import PathLike, Source
 from sparql_gpm.columns import EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator
 from sparql_gpm.pattern import Pattern
+from sparql_gpm.relation import Relation
 from sparql_gpm.terms import IRI
 
 Base = Loaded | Prepared | Endpoint
 
 
 class KnowledgeBases:
-    """Knowledge bases by their IRI; a `sparql_gpm.background.Background`.
+    """Knowledge bases by their IRI; a `sparql_gpm.background.Background`, and the facts that optimisation rests on.
 
     bases       by IRI; or graphs that are in memory already, as batches of one event
     services    those of them that SERVICE may ask; they are not among the names that `GRAPH ?g` ranges over
@@ -141,6 +143,27 @@ class KnowledgeBases:
         base = self._base(name)
         assert not isinstance(base, Loaded), name
         return base.ask(pattern, given)
+
+    def unsettled(self, name: str) -> str | None:
+        """Why nothing can be proven about a knowledge base, in words; None if it is known whole and never changes."""
+        return self._base(name).unsettled
+
+    def one_each(self, name: str, pattern: Pattern, keys: Sequence[str]) -> bool:
+        """Whether each solution of the pattern binds the keys, and no two different ones agree in them."""
+        return one_each(self._solutions(name, pattern), keys)
+
+    def covers(self, name: str, pattern: Pattern, given: Pattern, keys: Sequence[str]) -> bool:
+        """Whether each solution of `given` agrees in the keys, which it binds, with a solution of the pattern."""
+        return covers(self._solutions(name, pattern), self._solutions(name, given), keys)
+
+    def _solutions(self, name: str, pattern: Pattern) -> Relation:
+        """All solutions, in ids that mean something beside those of the same knowledge base only."""
+        base = self._base(name)
+        assert not isinstance(base, Endpoint), name
+        if isinstance(base, Prepared):
+            return base.solved(pattern)
+        solutions = base.solve(pattern, None, 1, self)
+        return Relation(len(solutions), None, solutions.columns)
 
     @property
     def entails(self) -> bool:

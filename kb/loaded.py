@@ -78,6 +78,15 @@ class Loaded:
 
         return Loaded(read, dictionary, evaluator, fingerprint, source.refresh_s, clock)
 
+    @property
+    def unsettled(self) -> str | None:
+        """Why nothing that is true of it now need be true later; None if it never changes."""
+        return (
+            None
+            if self._refresh_s is None
+            else "its files may change while it runs, and events meet them as they are then"
+        )
+
     def solve(self, pattern: Pattern, given: Mapping[str, Ids] | None, rows: int, background: Background) -> Solutions:
         """The multiset of solutions, once or for each row of given values."""
         if pattern not in self._matchers:

@@ -69,16 +69,21 @@ class Prepared:
             raise KnowledgeBaseError("RDFS was not applied when this file was prepared", source.location, hint=hint)
         return prepared
 
+    @property
+    def unsettled(self) -> str | None:
+        """Why nothing that is true of it now need be true later; None if it never changes."""
+        return None if self._refresh_s is None else "it may be replaced while it runs, and events meet it as it is then"
+
     def prepare(self, pattern: Pattern) -> None:
         """Solves a pattern that will be asked; KnowledgeBaseError if it is not about this knowledge base alone."""
         if any(isinstance(node, Graph | Service) for node in walk(pattern)):
             hint = "write the two one after the other, not one inside the other"
             raise KnowledgeBaseError("GRAPH or SERVICE inside GRAPH over a prepared file", self._iri, hint=hint)
-        self._solved(pattern)
+        self.solved(pattern)
 
     def ask(self, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
         """The solutions that agree with a row of the given values."""
-        known = self._solved(pattern)
+        known = self.solved(pattern)
         if not given:
             return self._as_own(known, pattern)
         classes = groups(list(given.values()))
@@ -131,7 +136,8 @@ class Prepared:
             raise KnowledgeBaseError(reason, str(self._path), hint="it must exist and be readable") from error
         return status.st_mtime_ns, status.st_size, status.st_ino
 
-    def _solved(self, pattern: Pattern) -> Relation:
+    def solved(self, pattern: Pattern) -> Relation:
+        """All solutions, in the ids of the file."""
         if pattern not in self._known:
             if len(self._known) >= _SOLVED_MAX:
                 self._known.clear()

@@ -10,7 +10,7 @@ from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import BlankNode, Term
 from spaseq.engine.options import RunOptions
-from spaseq.engine.setup import Setup
+from spaseq.engine.setup import Knowledge, Setup
 from spaseq.lang.ast import Query
 from spaseq.runtime.embedded import Network
 from spaseq.runtime.rows import Row, ntriples_lines
@@ -21,16 +21,20 @@ Comparable = tuple[object, ...]
 
 
 def run_engine(
-    query: Query, pieces: Sequence[Sequence[Arrived]], delay_ns: int = 0, evaluator: str = "auto"
+    query: Query,
+    pieces: Sequence[Sequence[Arrived]],
+    delay_ns: int = 0,
+    evaluator: str = "auto",
+    kb: Knowledge | None = None,
+    optimise: bool = True,
 ) -> list[Row]:
     """The rows of one query over events that arrive in pieces; a term no longer needed is released after each."""
     dictionary = Dictionary()
     network = Network(dictionary, delay_ns)
     rows: list[Row] = []
-    network.add(
-        Setup({}, RunOptions(evaluator=evaluator, compiled=evaluator in ("nfa", "cea")), dictionary).operator(query),
-        rows.extend,
-    )
+    options = RunOptions(evaluator=evaluator, compiled=evaluator in ("nfa", "cea"), optimise=optimise)
+    setup = Setup(kb or {}, options, dictionary)
+    network.add(setup.operator(query), rows.extend)
     iris = {stream.name: stream.iri for stream in query.streams}
     for piece in pieces:
         for name in dict.fromkeys(event[0] for event in piece):
@@ -38,6 +42,7 @@ def run_engine(
                 network.push(iris[name], as_batch([e for e in piece if e[0] == name], dictionary))
         network.release_terms(always=True)
     network.finish()
+    setup.bases.close()
     return rows
 
 

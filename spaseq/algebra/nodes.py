@@ -30,6 +30,26 @@ class GraphPattern:
 
 
 @dataclass(frozen=True, slots=True)
+class Enrichment:
+    """A pattern over a knowledge base that is joined with matches instead of with the events of a step.
+
+    step        the index of the step's GPM
+    knowledge   the IRI of the knowledge base
+    pattern     has at most one solution for each value of its keys
+    keys        variables that every match with the step binds, or an enrichment before this one
+    variables   what it brings; unbound where it has no solution
+    skippable   a match may be without the step: then it brings nothing
+    """
+
+    step: int
+    knowledge: str
+    pattern: Pattern
+    keys: tuple[str, ...]
+    variables: tuple[str, ...]
+    skippable: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """A projected column; `expression` is a bare variable or a computed value."""
 
@@ -43,11 +63,12 @@ class TemporalQuery:
 
     streams     (name, IRI) in FROM order
     patterns    the GPMs in the order of their first appearance in SEQ; symbols of `sequence` are indices here
-    variables   all variables of GPMs in SEQ, in order of appearance
+    variables   all variables of GPMs in SEQ, in order of appearance; those of enrichments are not among them
     partition   of PARTITION BY
     columns     SELECT's, `*` spelt out in the order of names; empty for CONSTRUCT
     template    CONSTRUCT's, else None
     knowledge   IRIs of the KBs that `GRAPH ?g` ranges over and that GPMs name
+    enrichments what `spaseq.optimise` has taken out of GPMs, in the order in which they are to be joined
     """
 
     name: str
@@ -65,3 +86,4 @@ class TemporalQuery:
     template: tuple[TemplateTriple, ...] | None
     register: str | None
     knowledge: tuple[str, ...]
+    enrichments: tuple[Enrichment, ...] = ()

@@ -24,6 +24,7 @@ class RunOptions:
     compiled            evaluators with compiled kernels may be chosen: they pay on long input. None: `run` and `Job`
                         look at the size of their files, `Engine` does without
     allow_hosts         the only hosts that endpoints may be on; None: those that queries and knowledge bases name
+    optimise            queries are rewritten to equivalent ones first (`spaseq.optimise`)
     loading             told of a file of a knowledge base how many bytes were read, and of how many
     """
 
@@ -37,6 +38,7 @@ class RunOptions:
     batch_events: int = BATCH_EVENTS
     compiled: bool | None = None
     allow_hosts: tuple[str, ...] | None = None
+    optimise: bool = True
     loading: Callable[[str, int, int], None] | None = None
 
 

@@ -19,6 +19,7 @@ from spaseq.engine.knowledge import asked_of, endpoints_of
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, RunError
 from spaseq.lang.ast import Query
+from spaseq.optimise.driver import optimise
 from spaseq.physical.planner import choose_evaluator
 from spaseq.runtime.operator import QueryOperator
 
@@ -62,9 +63,11 @@ class Setup:
     def operator(self, query: Query) -> QueryOperator:
         """The query, compiled; raises InputError for a knowledge base that it names and nobody supplies."""
         meaning = build(query)
-        choice = choose_evaluator(meaning, self._options.evaluator, bool(self._options.compiled))
         try:
             background = self.bases.named(meaning.knowledge, endpoints_of(meaning))
+            if self._options.optimise:
+                meaning = optimise(meaning, background).query
+            choice = choose_evaluator(meaning, self._options.evaluator, bool(self._options.compiled))
             entailed = background.entailed if background.entails else None
             return QueryOperator(
                 meaning,

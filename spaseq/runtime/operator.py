@@ -25,6 +25,7 @@ from spaseq.algebra.nodes import GraphPattern, TemporalQuery
 from spaseq.physical.host import ConditionHost
 from spaseq.physical.program import Compiled, compile_program
 from spaseq.physical.register_applies import why_no_registers
+from spaseq.runtime.enrichment import Enricher
 from spaseq.runtime.projection import Projector
 from spaseq.runtime.rows import Row
 
@@ -56,7 +57,8 @@ class QueryOperator:
         ]
         self._host = ConditionHost(self.compiled, dictionary, evaluator, dict(enumerate(self.matchers)))
         self._sequence = _sequence_evaluator(sequence, self.compiled, self._host, compiled)
-        self._projector = Projector(query, self.compiled, dictionary, evaluator)
+        enricher = Enricher(query.enrichments, background, dictionary, evaluator)
+        self._projector = Projector(query, self.compiled, dictionary, evaluator, enricher)
         self._host.project = self._projector.texts
         self._variables = {name: number for number, name in enumerate(query.variables)}
         self._names = _Names()

@@ -14,17 +14,26 @@ from sparql_gpm.terms import IRI, BlankNode, Literal, Term, to_ntriples
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.lang.ast import TemplateTriple
 from spaseq.physical.program import Compiled
+from spaseq.runtime.enrichment import Enricher
 from spaseq.runtime.rows import Row, RowTriple
 
 
 class Projector:
     """Rows of one query, in report order."""
 
-    def __init__(self, query: TemporalQuery, compiled: Compiled, dictionary: Dictionary, evaluator: Evaluator) -> None:
+    def __init__(
+        self,
+        query: TemporalQuery,
+        compiled: Compiled,
+        dictionary: Dictionary,
+        evaluator: Evaluator,
+        enricher: Enricher,
+    ) -> None:
         self._query = query
         self._compiled = compiled
         self._dictionary = dictionary
         self._evaluator = evaluator
+        self._enricher = enricher
         self._graphs = 0
         self._reported: dict[tuple[int, int], int] = {}
         self._projected: dict[tuple[int, int], set[tuple[str, ...]]] = {}
@@ -66,6 +75,7 @@ class Projector:
         }
         for number, node in enumerate(self._compiled.outputs):
             columns[column_name(node)] = np.array([match.outputs[number] for match in matches], dtype=np.int64)
+        columns = self._enricher.enriched(columns, matches)
         return {
             name: self._evaluator.evaluate(expression, columns, len(matches))
             for name, expression in self._expressions()

@@ -1,0 +1,59 @@
+"""Rows of keys against a knowledge base, outside of any event: what is joined when a match is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from sparql_gpm.background import Background
+from sparql_gpm.bgp_view import BatchView
+from sparql_gpm.columns import EventBatch, Ids, Mask
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from sparql_gpm.matcher_compile import Compiler
+from sparql_gpm.matcher_frames import Frames
+from sparql_gpm.pattern import Graph, Pattern
+from sparql_gpm.relation import Relation
+from sparql_gpm.relation_join import join
+from sparql_gpm.terms import IRI
+
+_ROW = "\0row"
+
+
+class Lookup:
+    """A pattern over a knowledge base that has at most one solution for each value of its keys.
+
+    Raises BackgroundError for a pattern that the knowledge base cannot be asked.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        pattern: Pattern,
+        keys: Sequence[str],
+        variables: Sequence[str],
+        background: Background,
+        dictionary: Dictionary,
+        evaluator: Evaluator,
+    ) -> None:
+        self._operator = Compiler(dictionary, evaluator, background).compile(Graph(IRI(name), pattern))
+        self._keys = tuple(keys)
+        self._variables = tuple(variables)
+        self._nowhere = BatchView(EventBatch.empty())
+
+    def columns(self, values: Mapping[str, Ids], rows: int, asked: Mask | None = None) -> Mapping[str, Ids]:
+        """The variables' values in each row, UNBOUND where there is no solution.
+
+        values  the keys' columns among others, without UNBOUND where the row is asked for
+        asked   the rows wanted, None for all; the others get nothing
+        """
+        places = np.arange(rows, dtype=np.int64) if asked is None else np.flatnonzero(asked)
+        given = {key: values[key][places] for key in self._keys}
+        wanted = Relation(len(places), None, given, frozenset(self._keys))
+        answer = self._operator.evaluate(Frames(self._nowhere, wanted=wanted))
+        pairs = join(wanted.extend(_ROW, places), answer)
+        found = {variable: np.zeros(rows, dtype=np.int64) for variable in self._variables}
+        for variable, column in found.items():
+            column[pairs.column(_ROW)] = pairs.column(variable)
+        return found

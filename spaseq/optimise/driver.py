@@ -1,0 +1,193 @@
+"""Late enrichment: patterns over knowledge bases that decide nothing are joined with matches, not with events.
+
+Per GPM the rules bring a pattern over a knowledge base to the end; `late` takes it out of the GPM when nothing
+before the output needs what it brings. A knowledge base is then asked once for each match that is reported
+and not once for each event that could be part of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sparql_gpm.matcher_analysis import walk
+from sparql_gpm.pattern import EMPTY, Graph, Pattern, Service, Variable
+from sparql_gpm.scope import certain, in_scope
+from sparql_gpm.terms import IRI
+from spaseq.algebra.nodes import Enrichment, TemporalQuery
+from spaseq.optimise.facts import Facts
+from spaseq.optimise.forms import Form, forms
+from spaseq.optimise.needs import needed_before_output, read_by_output
+from spaseq.optimise.rules import brought_by, is_keyed, keys_of
+from spaseq.optimise.standing import Standing, standings
+
+UNKNOWN = "it is decided when the knowledge base is known"
+"""Said of a pattern that would be taken out if the right things were proven, while nothing is known of the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """When a pattern over a knowledge base is joined.
+
+    step        the name of the GPM
+    knowledge   the IRI of the knowledge base or endpoint, or the variable that stands for it
+    variables   what it brings
+    late        with matches; else with every event
+    reason      in words
+    """
+
+    step: str
+    knowledge: str
+    variables: tuple[str, ...]
+    late: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Optimised:
+    """A query that gives the same rows, and why it is as it is."""
+
+    query: TemporalQuery
+    placements: tuple[Placement, ...]
+
+
+def optimise(query: TemporalQuery, facts: Facts | None) -> Optimised:
+    """The query with every pattern taken out that may be; facts None: nothing is known of the data."""
+    placements: list[Placement] = []
+    for step in range(len(query.patterns)):
+        refusals: dict[Graph, str] = {}
+        while (found := _next(query, step, facts, refusals)) is not None:
+            query, placement = found
+            placements.append(placement)
+        placements += _left(query, step, refusals)
+    return Optimised(_without_unread(query), tuple(placements))
+
+
+def _next(
+    query: TemporalQuery, step: int, facts: Facts | None, refusals: dict[Graph, str]
+) -> tuple[TemporalQuery, Placement] | None:
+    """The query with one more pattern taken out of the step; notes why others are not."""
+    for form in forms(query.patterns[step].pattern):
+        refusal = why_not(query, step, form, facts)
+        if refusal is None:
+            return _taken_out(query, step, form)
+        refusals.setdefault(form.of, refusal)
+    return None
+
+
+def why_not(query: TemporalQuery, step: int, form: Form, facts: Facts | None) -> str | None:
+    """What keeps the end of a form from being joined at the output, in words; None if nothing does."""
+    if any(isinstance(node, Graph | Service) for node in walk(form.last.inner)):
+        return "it has another knowledge base inside"
+    if form.condition or not is_keyed(form.rest, form.last):
+        return "what it adds depends on more than the variables that it shares with the rest"
+    if form.beside is not None and not _evidence(form):
+        return "an event without a solution in it is no match"
+    needed = needed_before_output(query, step)
+    for name in sorted(brought_by(form.rest, form.last)):
+        if name in needed:
+            return f"?{name} is needed {needed[name]}"
+    places = standings(query.sequence, step)
+    if form.beside is None and all(place.negated for place in places):
+        return None
+    return _unreadable(places) or _unproven(form, facts)
+
+
+def late(query: TemporalQuery, step: int, form: Form) -> TemporalQuery:
+    """Match(step: LeftJoin(p, k)) -> Enrich(Match(step: p), k), where `why_not` has no objection.
+
+    With at most one solution of k for each value of key(k), which p binds, ν in [[p]] and ν ∪ k(ν) in
+    [[LeftJoin(p, k)]] correspond one to one; nothing between reads new(k), so the same events match, in the same
+    order, under the same selector, and k is computed from key(k), whose value in the match is its value at the
+    step, or at the last iteration of it. A step that stands in `!` alone brings nothing: k falls away.
+    """
+    pattern = query.patterns[step]
+    scope, bound = in_scope(form.rest), certain(form.rest)
+    kept = tuple(name for name in pattern.variables if name in scope)
+    changed = replace(pattern, pattern=form.rest, variables=kept, certain=pattern.certain & bound)
+    patterns = (*query.patterns[:step], changed, *query.patterns[step + 1 :])
+    variables = tuple(dict.fromkeys(name for each in patterns for name in each.variables))
+    places = standings(query.sequence, step)
+    if all(place.negated for place in places):
+        return replace(query, patterns=patterns, variables=variables)
+    assert isinstance(form.last.name, IRI), form
+    enrichment = Enrichment(
+        step,
+        form.last.name.value,
+        form.last.inner,
+        keys_of(form.rest, form.last),
+        tuple(sorted(brought_by(form.rest, form.last))),
+        any(place.skippable for place in places),
+    )
+    return replace(query, patterns=patterns, variables=variables, enrichments=(enrichment, *query.enrichments))
+
+
+def _taken_out(query: TemporalQuery, step: int, form: Form) -> tuple[TemporalQuery, Placement]:
+    assert isinstance(form.last.name, IRI), form
+    brought = tuple(sorted(brought_by(form.rest, form.last)))
+    if all(place.negated for place in standings(query.sequence, step)):
+        reason = "it is left out: a negated step only asks whether there is such an event"
+    else:
+        keys = ", ".join(f"?{name}" for name in keys_of(form.rest, form.last)) or "every event"
+        missing = "it is optional" if form.beside is None else "it has one for each that the rest finds"
+        reason = f"{missing}, and has at most one solution for {keys}"
+    placement = Placement(query.patterns[step].name, form.last.name.value, brought, True, reason)
+    return late(query, step, form), placement
+
+
+def _evidence(form: Form) -> list[Pattern]:
+    """Patterns over the same knowledge base that bind the keys, so that it can be proven that none is missed."""
+    keys = frozenset(keys_of(form.rest, form.last))
+    if not keys:
+        return [EMPTY]
+    beside = [part for part in form.beside or () if isinstance(part, Graph) and part.name == form.last.name]
+    return [part.inner for part in beside if keys <= certain(part.inner)]
+
+
+def _unreadable(places: tuple[Standing, ...]) -> str | None:
+    if len(places) != 1:
+        return "the step stands in SEQ more than once"
+    if places[0].negated:
+        return "an event without a solution in it is no match"
+    if places[0].sometimes:
+        return "an iteration may be without the step"
+    return None
+
+
+def _unproven(form: Form, facts: Facts | None) -> str | None:
+    assert isinstance(form.last.name, IRI), form
+    if facts is None:
+        return UNKNOWN
+    name, inner, keys = form.last.name.value, form.last.inner, keys_of(form.rest, form.last)
+    shown = ", ".join(f"?{key}" for key in keys) or "an event"
+    unsettled = facts.unsettled(name)
+    if unsettled is not None:
+        return unsettled
+    if form.beside is not None and not any(facts.covers(name, inner, given, keys) for given in _evidence(form)):
+        return f"some {shown} has no solution in it"
+    if not facts.one_each(name, inner, keys):
+        return f"one {shown} may have several solutions in it, each of which makes a match"
+    return None
+
+
+def _left(query: TemporalQuery, step: int, refusals: dict[Graph, str]) -> Iterator[Placement]:
+    """Why what is still in the GPM is there."""
+    pattern = query.patterns[step]
+    nodes = dict.fromkeys(node for node in walk(pattern.pattern) if isinstance(node, Graph | Service))
+    for node in nodes:
+        named = node.name if isinstance(node, Graph) else node.endpoint
+        name = f"?{named.name}" if isinstance(named, Variable) else named.value
+        reason = refusals.get(node) if isinstance(node, Graph) else None
+        brought = tuple(sorted(in_scope(node.inner)))
+        yield Placement(pattern.name, name, brought, False, reason or "it decides whether and how an event matches")
+
+
+def _without_unread(query: TemporalQuery) -> TemporalQuery:
+    """Enrich(m, k) -> m, where neither the output nor a later enrichment reads what k brings."""
+    read = set(read_by_output(query))
+    kept: list[Enrichment] = []
+    for enrichment in reversed(query.enrichments):
+        if read & set(enrichment.variables):
+            read |= set(enrichment.keys)
+            kept.insert(0, enrichment)
+    return replace(query, enrichments=tuple(kept))

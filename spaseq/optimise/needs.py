@@ -1,0 +1,42 @@
+"""Which variables of a step somebody reads, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sparql_gpm.matcher_analysis import all_variables
+from sparql_gpm.pattern import Aggregate, Expression, Iteration, Variable
+from sparql_gpm.scope import expression_variables
+from spaseq.algebra.build import plain_nodes
+from spaseq.algebra.nodes import TemporalQuery
+
+
+def needed_before_output(query: TemporalQuery, step: int) -> Mapping[str, str]:
+    """Variable → by whom its value is needed before a match is complete, or more of it than its last value."""
+    needed: dict[str, str] = {}
+    for name in query.partition:
+        needed[name] = "by PARTITION BY"
+    for number, pattern in enumerate(query.patterns):
+        if number != step:
+            needed |= dict.fromkeys(all_variables(pattern.pattern), f"by the pattern of {pattern.name}")
+        for condition in pattern.conditions:
+            needed |= dict.fromkeys(expression_variables(condition), f"by a condition of {pattern.name}")
+    for expression in _projected(query):
+        for node in plain_nodes(expression):
+            if isinstance(node, Iteration | Aggregate):
+                needed |= dict.fromkeys(expression_variables(node), "in every iteration, for the output")
+    return needed
+
+
+def read_by_output(query: TemporalQuery) -> frozenset[str]:
+    """The variables of the projection or the template."""
+    found = {name for expression in _projected(query) for name in expression_variables(expression)}
+    for triple in query.template or ():
+        nodes = (triple.pattern.subject, triple.pattern.predicate, triple.pattern.object)
+        found |= {node.name for node in nodes if isinstance(node, Variable)}
+    return frozenset(found)
+
+
+def _projected(query: TemporalQuery) -> Iterable[Expression]:
+    yield from (column.expression for column in query.columns)
+    yield from (triple.object for triple in query.template or () if triple.object is not None)

@@ -1,0 +1,139 @@
+"""Equivalences that bring a pattern over a knowledge base to the end of a graph pattern.
+
+In the equations p and q are patterns, c is a condition, and k is `GRAPH <iri> { … }`. `new(k)` are the
+variables that k alone brings, `key(k)` those that it shares with p. Every rule wants key(k) to be bound by
+every solution of p: then what k adds to a solution depends on p alone. A rule is total: where its equation
+does not apply it gives back what it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sparql_gpm.matcher_analysis import exists_in, is_volatile
+from sparql_gpm.pattern import (
+    BGP,
+    EMPTY,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Join,
+    LeftJoin,
+    Minus,
+    Pattern,
+    Triple,
+    Variable,
+)
+from sparql_gpm.scope import certain, expression_variables, in_scope
+
+
+def filter_enters(node: Pattern) -> Pattern:
+    """LeftJoin(p, GRAPH g {q}, c) -> LeftJoin(p, GRAPH g {Filter(c, q)}), where c sees what q binds, and no graph."""
+    match node:
+        case LeftJoin(left, Graph(name, inner), condition) if condition is not None:
+            used = expression_variables(condition)
+            pure = not exists_in(condition) and not is_volatile(condition)
+            if pure and used <= in_scope(inner) and used & in_scope(left) <= certain(inner):
+                return LeftJoin(left, Graph(name, Filter(condition, inner)), None)
+    return node
+
+
+def over_filter(node: Pattern) -> Pattern:
+    """Filter(c, LeftJoin(p, k)) -> LeftJoin(Filter(c, p), k), where c says nothing of new(k)."""
+    match node:
+        case Filter(condition, LeftJoin(left, Graph() as last, None)) if _apart(left, last, of=condition):
+            return LeftJoin(Filter(condition, left), last, None)
+    return node
+
+
+def over_join(node: Pattern) -> Pattern:
+    """Join(LeftJoin(p, k), q) -> LeftJoin(Join(p, q), k), and its mirror image, where q has nothing of new(k)."""
+    match node:
+        case Join(LeftJoin(left, Graph() as last, None), right) if _apart(left, last, right):
+            return LeftJoin(Join(left, right), last, None)
+        case Join(left, LeftJoin(right, Graph() as last, None)) if _apart(right, last, left):
+            return LeftJoin(Join(left, right), last, None)
+    return node
+
+
+def over_optional(node: Pattern) -> Pattern:
+    """LeftJoin(LeftJoin(p, k), q, c) -> LeftJoin(LeftJoin(p, q, c), k), where q and c have nothing of new(k)."""
+    match node:
+        case LeftJoin(LeftJoin(left, Graph() as last, None), right, condition) if _apart(left, last, right, condition):
+            return LeftJoin(LeftJoin(left, right, condition), last, None)
+    return node
+
+
+def over_minus(node: Pattern) -> Pattern:
+    """Minus(LeftJoin(p, k), q) -> LeftJoin(Minus(p, q), k), where q has nothing of new(k)."""
+    match node:
+        case Minus(LeftJoin(left, Graph() as last, None), right) if _apart(left, last, right):
+            return LeftJoin(Minus(left, right), last, None)
+    return node
+
+
+def over_bind(node: Pattern) -> Pattern:
+    """Extend(LeftJoin(p, k), v, c) -> LeftJoin(Extend(p, v, c), k), where c says nothing of new(k) and is no chance."""
+    match node:
+        case Extend(LeftJoin(left, Graph() as last, None), variable, expression):
+            if not is_volatile(expression) and _apart(left, last, of=expression):
+                return LeftJoin(Extend(left, variable, expression), last, None)
+    return node
+
+
+LIFTS = (over_filter, over_join, over_optional, over_minus, over_bind)
+"""The rules that bring k one level up."""
+
+
+def parts(pattern: Pattern) -> tuple[Pattern, ...]:
+    """What nested joins join, in the order written: Join(Join(p, q), Join(r, s)) is p, q, r, s; the unit is nothing."""
+    match pattern:
+        case Join(left, right):
+            return (*parts(left), *parts(right))
+        case _:
+            return () if pattern == EMPTY else (pattern,)
+
+
+def joined(patterns: tuple[Pattern, ...]) -> Pattern:
+    """The join of some patterns: join is associative and commutative, and its unit is the empty pattern."""
+    result: Pattern = EMPTY
+    for pattern in patterns:
+        result = pattern if result == EMPTY else Join(result, pattern)
+    return result
+
+
+def splits(node: Pattern) -> Iterator[tuple[Graph, Graph]]:
+    """GRAPH g {T ∪ {t}} -> Join(GRAPH g {T}, GRAPH g {t}), where t shares no blank node with the other triples T."""
+    match node:
+        case Graph(name, BGP(triples)) if len(triples) > 1:
+            for place, triple in enumerate(triples):
+                others = triples[:place] + triples[place + 1 :]
+                if isinstance(triple, Triple) and not _labels(BGP((triple,))) & _labels(BGP(others)):
+                    yield Graph(name, BGP(others)), Graph(name, BGP((triple,)))
+
+
+def keys_of(left: Pattern, last: Graph) -> tuple[str, ...]:
+    """key(k), sorted."""
+    return tuple(sorted(in_scope(left) & in_scope(last)))
+
+
+def brought_by(left: Pattern, last: Graph) -> frozenset[str]:
+    """new(k)."""
+    return frozenset(in_scope(last) - in_scope(left))
+
+
+def is_keyed(left: Pattern, last: Graph) -> bool:
+    """Whether every solution of p binds key(k)."""
+    return frozenset(keys_of(left, last)) <= certain(left)
+
+
+def _apart(left: Pattern, last: Graph, other: Pattern = EMPTY, of: Expression | None = None) -> bool:
+    """Whether key(k) is bound by p, and neither the other pattern nor the condition has anything of new(k)."""
+    said = in_scope(other) | (frozenset() if of is None else expression_variables(of))
+    return is_keyed(left, last) and not said & brought_by(left, last)
+
+
+def _labels(pattern: BGP) -> set[str]:
+    nodes = [node for triple in pattern.triples for node in (triple.subject, triple.object)]
+    return {node.name for node in nodes if isinstance(node, Variable) and node.name.startswith("_:")}

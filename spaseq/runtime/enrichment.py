@@ -1,0 +1,45 @@
+"""What is joined with matches when they are reported (`spaseq.optimise`): the columns that it brings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from automata.program import Ids, Match
+from sparql_gpm.background import Background
+from sparql_gpm.background_lookup import Lookup
+from sparql_gpm.columns import Mask
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from spaseq.algebra.nodes import Enrichment
+
+
+class Enricher:
+    """The enrichments of one query; the knowledge bases are solved or made ready now, or BackgroundError is raised."""
+
+    def __init__(
+        self,
+        enrichments: Sequence[Enrichment],
+        background: Background | None,
+        dictionary: Dictionary,
+        evaluator: Evaluator,
+    ) -> None:
+        self._lookups: list[tuple[Enrichment, Lookup]] = []
+        for each in enrichments:
+            assert background is not None, each
+            lookup = Lookup(each.knowledge, each.pattern, each.keys, each.variables, background, dictionary, evaluator)
+            self._lookups.append((each, lookup))
+
+    def enriched(self, columns: Mapping[str, Ids], matches: Sequence[Match]) -> dict[str, Ids]:
+        """The columns of some matches with those that the enrichments bring."""
+        found = dict(columns)
+        for enrichment, lookup in self._lookups:
+            asked = _with_step(matches, enrichment.step) if enrichment.skippable else None
+            found |= lookup.columns(found, len(matches), asked)
+        return found
+
+
+def _with_step(matches: Sequence[Match], step: int) -> Mask:
+    """The matches that took an event with a step."""
+    return np.array([any(entry[0] == step for entry in match.entries) for match in matches], dtype=np.bool_)

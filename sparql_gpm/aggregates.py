@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Aggregate
-from sparql_gpm.terms import IRI, XSD, Literal, Term
+from sparql_gpm.terms import IRI, XSD, Literal, Term, to_ntriples
 from sparql_gpm.values import ExpressionError, Kind, Number, calculate, numeric_literal, order_key, require_number
 
 _ZERO = Number(Kind.INTEGER, 0)
@@ -44,12 +44,17 @@ def _fold_terms(aggregate: Aggregate, terms: Sequence[Term]) -> Term | None:
                 return numeric_literal(_ZERO)
             return numeric_literal(calculate("/", _sum(terms), Number(Kind.INTEGER, len(terms))))
         case "MIN":
-            return min(terms, key=order_key, default=None)
+            return min(terms, key=_place, default=None)
         case "MAX":
-            return max(terms, key=order_key, default=None)
+            return max(terms, key=_place, default=None)
         case "GROUP_CONCAT":
             return Literal(aggregate.separator.join(_text(term) for term in terms))
     raise AssertionError(aggregate)
+
+
+def _place(term: Term) -> tuple[object, ...]:
+    """Where ORDER BY puts a term; of equal values of several forms, so that one is taken always, by the text."""
+    return *order_key(term), to_ntriples(term)
 
 
 def _sum(terms: Sequence[Term]) -> Number:

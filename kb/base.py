@@ -144,6 +144,10 @@ class KnowledgeBases:
         assert not isinstance(base, Loaded), name
         return base.ask(pattern, given)
 
+    def how(self, name: str) -> str:
+        """How a knowledge base is asked, in words, for `explain`."""
+        return self._base(name).how
+
     def unsettled(self, name: str) -> str | None:
         """Why nothing can be proven about a knowledge base, in words; None if it is known whole and never changes."""
         return self._base(name).unsettled

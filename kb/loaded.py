@@ -35,6 +35,7 @@ class Loaded:
     """
 
     asked = False
+    how = "is read into memory: each pattern is solved once, and looked up"
 
     def __init__(
         self,

@@ -43,6 +43,7 @@ class Prepared:
     """
 
     asked = True
+    how = "is a prepared file, mapped into memory: each pattern is solved once, and looked up for the keys of a batch"
 
     def __init__(
         self,

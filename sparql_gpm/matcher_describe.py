@@ -75,10 +75,9 @@ def _lines(pattern: Pattern) -> Iterator[str]:
             yield f"values {' '.join('?' + v for v in variables)}, {len(rows)} rows"
         case Graph(name, inner):
             which = "every knowledge base as " if isinstance(name, Variable) else "knowledge base "
-            yield from _titled(f"{which}{_node(name)}, solved once and looked up", inner)
+            yield from _titled(f"{which}{_node(name)}", inner)
         case Service(endpoint, inner, silent):
-            silently = " silent" if silent else ""
-            yield from _titled(f"service {_node(endpoint)}{silently}, asked for what the rest can join", inner)
+            yield from _titled(f"service {_node(endpoint)}{' silent' if silent else ''}", inner)
         case Group() | OrderBy() | Project() | Distinct() | Slice():
             yield from _titled(_modifier_title(pattern), pattern.inner)
         case _:

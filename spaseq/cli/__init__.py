@@ -117,15 +117,23 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     show_default=True,
     help="Explain the run with this evaluator.",
 )
+@click.option(
+    "--kb",
+    "knowledge",
+    metavar="IRI=PATH_OR_URL",
+    multiple=True,
+    help="A knowledge base, as for 'spaseq run': it is opened to see which parts can be joined with matches alone.",
+)
+@knowledge_options
 @debug_option
-def explain_command(query: Path, format: Any, evaluator: str) -> None:
+def explain_command(query: Path, format: Any, evaluator: str, knowledge: tuple[str, ...], **options: Any) -> None:
     """Say what a query means: its streams, the plans of its patterns, its automaton, the evaluator and why."""
+    from spaseq.cli.knowledge import explained
     from spaseq.cli.queries import read_queries
-    from spaseq.engine import describe
     from spaseq.explain import render
 
     (parsed,) = read_queries([query])
-    click.echo(render(describe(parsed, evaluator), format), nl=False)
+    click.echo(render(explained(parsed, evaluator, knowledge, **options), format), nl=False)
 
 
 @main.command("validate", short_help="Check queries without running them.")

@@ -10,8 +10,12 @@ from typing import TypeVar
 
 from kb.source import FAILURES, Failure, Source
 from sparql_gpm.times import parse_duration
+from spaseq.cli.bindings import bind_knowledge
 from spaseq.cli.reporting import say
+from spaseq.engine import RunOptions, describe
 from spaseq.errors import InputError
+from spaseq.explain import Description
+from spaseq.lang.ast import Query
 
 Value = TypeVar("Value")
 _SECOND = 1_000_000_000
@@ -42,6 +46,26 @@ def sources_of(locations: Mapping[str, str], arguments: KnowledgeArguments) -> d
         meant_for_all = not any(text.startswith((f"{iri}=", f"<{iri}>=")) for text in arguments.entail)
         found[iri] = replace(source, entail=iri in entail and not (source.remote and meant_for_all))
     return found
+
+
+def explained(
+    query: Query,
+    evaluator: str,
+    knowledge: tuple[str, ...],
+    kb_failure: tuple[str, ...],
+    kb_refresh: tuple[str, ...],
+    kb_timeout: tuple[str, ...],
+    kb_entail: tuple[str, ...],
+    allow_hosts: tuple[str, ...],
+) -> Description:
+    """What `spaseq explain` describes; knowledge bases are as for `spaseq run`, or all of them are left out."""
+    if not knowledge:
+        return describe(query, evaluator)
+    locations, _ = bind_knowledge([query], knowledge)
+    sources = sources_of(locations, KnowledgeArguments(kb_failure, kb_refresh, kb_timeout, kb_entail))
+    with loading() as progress:
+        options = RunOptions(allow_hosts=allow_hosts or None, loading=progress)
+        return describe(query, evaluator, sources, options)
 
 
 def build_prepared(files: Iterable[Path], output: Path, entail: bool) -> None:

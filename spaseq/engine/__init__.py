@@ -7,9 +7,9 @@
 pushes them.
 """
 
+from spaseq.engine.described import describe
 from spaseq.engine.job import Job, run
 from spaseq.engine.live import Engine
 from spaseq.engine.options import RunOptions, Statistics
-from spaseq.physical.describe import describe
 
 __all__ = ["Engine", "Job", "RunOptions", "Statistics", "describe", "run"]

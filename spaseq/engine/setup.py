@@ -19,7 +19,7 @@ from spaseq.engine.knowledge import asked_of, endpoints_of
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, RunError
 from spaseq.lang.ast import Query
-from spaseq.optimise.driver import optimise
+from spaseq.optimise.driver import Optimised, optimise
 from spaseq.physical.planner import choose_evaluator
 from spaseq.runtime.operator import QueryOperator
 
@@ -60,10 +60,16 @@ class Setup:
         except KnowledgeBaseError as error:
             raise InputError(error.told, hint=error.hint) from error
 
+    def optimised(self, query: Query) -> Optimised:
+        """The query as it is run, and why; raises InputError for a knowledge base that cannot be used."""
+        meaning = build(query)
+        with _told_to_the_user():
+            return optimise(meaning, self.bases.named(meaning.knowledge, endpoints_of(meaning)))
+
     def operator(self, query: Query) -> QueryOperator:
         """The query, compiled; raises InputError for a knowledge base that it names and nobody supplies."""
         meaning = build(query)
-        try:
+        with _told_to_the_user():
             background = self.bases.named(meaning.knowledge, endpoints_of(meaning))
             if self._options.optimise:
                 meaning = optimise(meaning, background).query
@@ -78,10 +84,17 @@ class Setup:
                 choice.name,
                 bool(self._options.compiled),
             )
-        except KnowledgeBaseError as error:
-            raise InputError(error.told, hint=error.hint) from error
-        except BackgroundError as error:
-            raise InputError(str(error)) from error
+
+
+@contextmanager
+def _told_to_the_user() -> Iterator[None]:
+    """Before anything runs, a knowledge base that cannot be used is wrong input."""
+    try:
+        yield
+    except KnowledgeBaseError as error:
+        raise InputError(error.told, hint=error.hint) from error
+    except BackgroundError as error:
+        raise InputError(str(error)) from error
 
 
 @contextmanager

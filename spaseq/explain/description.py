@@ -46,6 +46,30 @@ class PatternPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class KnowledgeUse:
+    """A part of a GPM that asks a knowledge base.
+
+    variables   that it binds
+    when        it is joined: "each event", "each match" or "never"
+    why         then and not at another time, in words
+    """
+
+    step: str
+    variables: tuple[str, ...]
+    when: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeBase:
+    """A knowledge base or endpoint that the query names; `how` says in words how it is asked."""
+
+    iri: str
+    how: str
+    uses: tuple[KnowledgeUse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """A state of the automaton; `id` is unique, `label` says what has been matched there."""
 
@@ -103,7 +127,7 @@ class Description:
     sentences   the query in words, one sentence each
     window      in words
     partition   its variables; empty without PARTITION BY
-    knowledge   the IRIs of the knowledge bases
+    knowledge   the knowledge bases, and the endpoints of SERVICE
     patterns    in the order of SEQ
     """
 
@@ -116,7 +140,7 @@ class Description:
     edges: tuple[Edge, ...]
     evaluator: Evaluator
     partition: tuple[str, ...] = ()
-    knowledge: tuple[str, ...] = ()
+    knowledge: tuple[KnowledgeBase, ...] = ()
     repetitions: tuple[Repetition, ...] = ()
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from spaseq.explain.description import Condition, Description, Edge, PatternPlan, Repetition, State, Stream, move_text
+from spaseq.explain.description import (
+    Condition,
+    Description,
+    Edge,
+    KnowledgeBase,
+    PatternPlan,
+    Repetition,
+    State,
+    Stream,
+    move_text,
+)
 
 _WIDTH = 88
 _INDENT = "  "
@@ -17,7 +27,7 @@ def to_text(description: Description) -> str:
     sections = [
         (f"query {description.query}", list(_wrapped(description.sentences))),
         ("streams", list(_streams(description.streams))),
-        ("knowledge bases", [_INDENT + f"<{iri}>" for iri in description.knowledge]),
+        ("knowledge bases", [line for known in description.knowledge for line in _knowledge(known)]),
         ("window", list(_wrapped([description.window]))),
         ("partition", list(_wrapped([_partition(description.partition)] if description.partition else []))),
         ("graph pattern matchers", [line for plan in description.patterns for line in _pattern(plan)]),
@@ -47,6 +57,14 @@ def _streams(streams: Sequence[Stream]) -> Iterator[str]:
     for stream in streams:
         origin = f"  ({stream.origin})" if stream.origin else ""
         yield f"{_INDENT}{stream.name:<{width}}  <{stream.iri}>{origin}"
+
+
+def _knowledge(known: KnowledgeBase) -> Iterator[str]:
+    yield from _wrapped([f"<{known.iri}> {known.how}"], hanging=_INDENT * 2)
+    for use in known.uses:
+        variables = " ".join(f"?{name}" for name in use.variables) or "no variable"
+        text = f"{use.step} → {variables}, joined with {use.when}: {use.why}"
+        yield from _wrapped([text.replace("joined with never", "not asked")], _INDENT * 2, _INDENT)
 
 
 def _partition(variables: Sequence[str]) -> str:

@@ -21,8 +21,9 @@ from spaseq.optimise.needs import needed_before_output, read_by_output
 from spaseq.optimise.rules import brought_by, is_keyed, keys_of
 from spaseq.optimise.standing import Standing, standings
 
-UNKNOWN = "it is decided when the knowledge base is known"
-"""Said of a pattern that would be taken out if the right things were proven, while nothing is known of the data."""
+UNKNOWN = "what the knowledge base has is not known here; with at most one solution for each key it waits for the match"
+PARTLY_UNKNOWN = "; what the knowledge base has is not known here, and parts of it may wait for the match"
+"""Said of what would be taken out if the right things were proven, while nothing is known of the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,9 @@ class Placement:
     step        the name of the GPM
     knowledge   the IRI of the knowledge base or endpoint, or the variable that stands for it
     variables   what it brings
-    late        with matches; else with every event
+    late        with matches, or never; else with every event
     reason      in words
+    dropped     never: it changes nothing that anybody sees
     """
 
     step: str
@@ -41,6 +43,7 @@ class Placement:
     variables: tuple[str, ...]
     late: bool
     reason: str
+    dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,9 @@ def optimise(query: TemporalQuery, facts: Facts | None) -> Optimised:
             query, placement = found
             placements.append(placement)
         placements += _left(query, step, refusals)
-    return Optimised(_without_unread(query), tuple(placements))
+    kept = _without_unread(query)
+    read = {(query.patterns[each.step].name, each.variables) for each in kept.enrichments}
+    return Optimised(kept, tuple(_marked(each, read) for each in placements))
 
 
 def _next(
@@ -71,7 +76,9 @@ def _next(
         refusal = why_not(query, step, form, facts)
         if refusal is None:
             return _taken_out(query, step, form)
-        refusals.setdefault(form.of, refusal)
+        known = refusals.setdefault(form.of, refusal)
+        if refusal == UNKNOWN and known not in (UNKNOWN, known.removesuffix(PARTLY_UNKNOWN) + PARTLY_UNKNOWN):
+            refusals[form.of] = known + PARTLY_UNKNOWN
     return None
 
 
@@ -125,13 +132,14 @@ def late(query: TemporalQuery, step: int, form: Form) -> TemporalQuery:
 def _taken_out(query: TemporalQuery, step: int, form: Form) -> tuple[TemporalQuery, Placement]:
     assert isinstance(form.last.name, IRI), form
     brought = tuple(sorted(brought_by(form.rest, form.last)))
-    if all(place.negated for place in standings(query.sequence, step)):
-        reason = "it is left out: a negated step only asks whether there is such an event"
+    dropped = all(place.negated for place in standings(query.sequence, step))
+    if dropped:
+        reason = "a negated step only asks whether there is such an event"
     else:
         keys = ", ".join(f"?{name}" for name in keys_of(form.rest, form.last)) or "every event"
         missing = "it is optional" if form.beside is None else "it has one for each that the rest finds"
         reason = f"{missing}, and has at most one solution for {keys}"
-    placement = Placement(query.patterns[step].name, form.last.name.value, brought, True, reason)
+    placement = Placement(query.patterns[step].name, form.last.name.value, brought, True, reason, dropped)
     return late(query, step, form), placement
 
 
@@ -191,3 +199,10 @@ def _without_unread(query: TemporalQuery) -> TemporalQuery:
             read |= set(enrichment.keys)
             kept.insert(0, enrichment)
     return replace(query, enrichments=tuple(kept))
+
+
+def _marked(placement: Placement, read: set[tuple[str, tuple[str, ...]]]) -> Placement:
+    """The placement, as dropped if it was taken out and nobody reads it."""
+    if not placement.late or placement.dropped or (placement.step, placement.variables) in read:
+        return placement
+    return replace(placement, dropped=True, reason=f"nobody reads it, {placement.reason}")

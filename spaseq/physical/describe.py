@@ -7,7 +7,6 @@ from automata.nfa import START, Accept, Action, Automaton, Crossing, Passed, bui
 from automata.runs.absence import symbols_of
 from sparql_gpm.matcher_describe import describe as describe_pattern
 from sparql_gpm.matcher_describe import expression_text
-from spaseq.algebra.build import build
 from spaseq.algebra.nodes import GraphPattern, TemporalQuery
 from spaseq.algebra.sequence import repetitions
 from spaseq.algebra.words import BETWEEN, sentences, window_in_words
@@ -17,6 +16,7 @@ from spaseq.explain.description import (
     Description,
     Edge,
     Evaluator,
+    KnowledgeBase,
     PatternPlan,
     Repetition,
     State,
@@ -27,9 +27,13 @@ from spaseq.physical.planner import EVALUATORS, choose_evaluator
 from spaseq.physical.program import Compiled, compile_program
 
 
-def describe(query: Query, evaluator: str = "auto") -> Description:
-    """Everything worth saying; raises InputError for an evaluator that this version does not have."""
-    meaning = build(query)
+def describe(
+    query: Query, meaning: TemporalQuery, knowledge: tuple[KnowledgeBase, ...] = (), evaluator: str = "auto"
+) -> Description:
+    """Everything worth saying; raises InputError for an evaluator that this version does not have.
+
+    meaning     of the query, as it will be run
+    """
     choice = choose_evaluator(meaning, evaluator)
     compiled = compile_program(meaning)
     automaton = build_automaton(meaning.sequence)
@@ -45,7 +49,7 @@ def describe(query: Query, evaluator: str = "auto") -> Description:
         drawn.edges(),
         Evaluator(EVALUATORS[choice.name], choice.reason, tuple(Alternative(*other) for other in choice.others)),
         meaning.partition,
-        meaning.knowledge,
+        knowledge,
         _repetitions(query),
     )
 

@@ -8,6 +8,8 @@ from spaseq.explain import (
     Description,
     Edge,
     Evaluator,
+    KnowledgeBase,
+    KnowledgeUse,
     PatternPlan,
     Repetition,
     State,
@@ -28,7 +30,17 @@ SMART_GRID = Description(
     ),
     window="30 minutes, tumbling from the epoch: [k·30 min, (k+1)·30 min), in event time",
     partition=("l",),
-    knowledge=("http://www.energy.example/db",),
+    knowledge=(
+        KnowledgeBase(
+            "http://www.energy.example/db",
+            "is a file: solved once and looked up",
+            (
+                KnowledgeUse("A", ("house",), "each event", "an event without a solution in it is no match"),
+                KnowledgeUse("A", ("label", "place"), "each match", "it is optional"),
+                KnowledgeUse("N", (), "never", "a negated step only asks whether there is such an event"),
+            ),
+        ),
+    ),
     patterns=(
         PatternPlan(
             "A",

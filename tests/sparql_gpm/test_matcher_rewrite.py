@@ -82,7 +82,7 @@ def test_a_plan_shows_scans_joins_filters_and_knowledge_bases() -> None:
         "    scan ?x <http://x/p> ?y",
         '    filter NOT EXISTS { scan ?y <http://x/p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> }',
         '    filter (?y < "5"^^<http://www.w3.org/2001/XMLSchema#integer>)',
-        "    knowledge base <http://kb/1>, solved once and looked up",
+        "    knowledge base <http://kb/1>",
         "      path ?y (<http://x/p>)+ ?x",
         "  values ?z, 1 rows",
     ]

@@ -1,0 +1,64 @@
+"""What a query means and how it is run, with what the knowledge bases let be done."""
+
+from __future__ import annotations
+
+from kb.base import KnowledgeBases
+from kb.endpoint import how_endpoints_are_asked
+from kb.source import Source
+from sparql_gpm.dictionary import Dictionary
+from spaseq.algebra.build import build
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.engine.knowledge import endpoints_of
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Knowledge, Setup, named_knowledge
+from spaseq.explain import Description
+from spaseq.explain.description import KnowledgeBase, KnowledgeUse
+from spaseq.lang.ast import Query
+from spaseq.optimise.driver import Placement, optimise
+from spaseq.physical.describe import describe as describe_meaning
+
+_HOW = "(files are solved once and looked up; an endpoint is asked for distinct keys in batches, its answers are kept)"
+
+
+def describe(
+    query: Query, evaluator: str = "auto", kb: Knowledge | None = None, options: RunOptions | None = None
+) -> Description:
+    """Everything worth saying about a query.
+
+    kb      its knowledge bases, which are opened to see what can be proven about them; without them only what
+            can be told from the query is told
+
+    Raises InputError for an evaluator that cannot run it, and for knowledge bases that cannot be used.
+    """
+    meaning = build(query)
+    if not kb:
+        optimised = optimise(meaning, None)
+        return describe_meaning(query, optimised.query, _knowledge(meaning, optimised.placements, None), evaluator)
+    setup = Setup(named_knowledge([query], kb), options or RunOptions(), Dictionary(), [query])
+    try:
+        optimised = setup.optimised(query)
+        known = _knowledge(meaning, optimised.placements, setup.bases)
+        return describe_meaning(query, optimised.query, known, evaluator)
+    finally:
+        setup.bases.close()
+
+
+def _knowledge(
+    query: TemporalQuery, placements: tuple[Placement, ...], bases: KnowledgeBases | None
+) -> tuple[KnowledgeBase, ...]:
+    """Every knowledge base, and the endpoints that SERVICE names."""
+    services = endpoints_of(query)
+    found = []
+    for iri in dict.fromkeys((*query.knowledge, *services)):
+        uses = tuple(_use(each) for each in placements if each.knowledge == iri or each.knowledge.startswith("?"))
+        if bases is not None and iri in bases:
+            how = bases.how(iri)
+        else:
+            how = how_endpoints_are_asked(Source(iri)) if iri in services else _HOW
+        found.append(KnowledgeBase(iri, how, uses))
+    return tuple(found)
+
+
+def _use(placement: Placement) -> KnowledgeUse:
+    when = "never" if placement.dropped else "each match" if placement.late else "each event"
+    return KnowledgeUse(placement.step, placement.variables, when, placement.reason)

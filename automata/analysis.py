@@ -17,6 +17,8 @@ class Check:
     condition   its number
     home        the position whose step the condition belongs to
     waiting     variables that, while unbound, can still be bound after the position just taken
+    waits       the same for every position
+    lossy       an iteration may leave unbound what an earlier one bound and the condition depends on
     at_home     the position just taken is `home`, and the instance the one that begins there
     marker      which marker column tells whether `home` was taken; -1: none is needed
     iterated    `home` lies in a repetition that may have moved on: each instance is looked up in its own iteration
@@ -25,6 +27,8 @@ class Check:
     condition: int
     home: int
     waiting: frozenset[int]
+    waits: tuple[frozenset[int], ...]
+    lossy: bool
     at_home: bool
     marker: int
     iterated: bool
@@ -64,7 +68,8 @@ def analyse(program: Program, automaton: Automaton, given: frozenset[int] = froz
         for repetition in automaton.repetitions
     )
     certain, before = _certain(program, automaton, local, given)
-    waits = _Waits(program, automaton, scope)
+    lost = tuple(local[r] - _always_bound(automaton, certain, r) for r in range(len(automaton.repetitions)))
+    waits = _Waits(program, automaton, scope, lost)
     return Analysis(
         scope,
         certain,
@@ -74,6 +79,13 @@ def analyse(program: Program, automaton: Automaton, given: frozenset[int] = froz
         waits.markers,
         _tracked(program, automaton, scope, before),
     )
+
+
+def watched_variables(program: Program, condition: int) -> frozenset[int]:
+    """The variables whose rebinding by a later iteration makes the condition be looked at again (LANGUAGE 3.1)."""
+    spec = program.conditions[condition]
+    iterated = {r.variable for r in spec.references if isinstance(r, IterationValue | FoldValue)}
+    return (spec.variables() - program.symbols[spec.symbol].scope) | iterated
 
 
 def after_actions(
@@ -115,6 +127,16 @@ def _certain(
     return tuple(certain), tuple(before)
 
 
+def _always_bound(automaton: Automaton, certain: tuple[frozenset[int], ...], repetition: int) -> frozenset[int]:
+    """What every iteration has bound at its end."""
+    ways = [(edge.source, edge.actions) for edge in automaton.edges]
+    ways += [(accept.position, accept.actions) for accept in automaton.accepts]
+    ways += [(a.position, a.actions) for u in automaton.unordered for member in u.members for a in member.accepts]
+    ends = {position for position, actions in ways for action in actions if action.repetition == repetition}
+    inside = ends & automaton.repetitions[repetition].positions
+    return frozenset.intersection(*(certain[position] for position in inside))
+
+
 def _arrivals(automaton: Automaton) -> list[tuple[Edge, tuple[int, ...]]]:
     """Every edge with the positions it leads to: that of an ALL, and the starts of its members, together."""
     result = []
@@ -146,8 +168,15 @@ def _tracked(
 class _Waits:
     """Which conditions can be waiting where."""
 
-    def __init__(self, program: Program, automaton: Automaton, scope: tuple[frozenset[int], ...]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        automaton: Automaton,
+        scope: tuple[frozenset[int], ...],
+        lost: tuple[frozenset[int], ...],
+    ) -> None:
         self.program = program
+        self.lost = lost
         self.automaton = automaton
         self.scope = scope
         self.homes = [
@@ -201,10 +230,17 @@ class _Waits:
             condition,
             home,
             self._waiting(condition, home, position),
+            tuple(self._waiting(condition, home, other) for other in range(len(self.automaton.positions))),
+            not at_home and self._lossy(condition, home),
             at_home,
             self.markers.index(pair) if pair in self.markers else -1,
             bool(self.automaton.positions[home].repetitions) and not at_home,
         )
+
+    def _lossy(self, condition: int, home: int) -> bool:
+        around = self.automaton.positions[home].repetitions
+        watched = watched_variables(self.program, condition)
+        return any(watched & lost for repetition, lost in enumerate(self.lost) if repetition not in around)
 
     def _waiting(self, condition: int, home: int, position: int) -> frozenset[int]:
         wanted = self.program.conditions[condition].variables() - self._own(condition)

@@ -86,6 +86,8 @@ def why_not(program: Program) -> str | None:
     checks = [check for row in (*analysis.checks, *analysis.final) for check in row]
     if any(check.iterated for check in checks):
         return "a condition inside a repetition waits for a step outside it"
+    if any(check.lossy for check in checks):
+        return "a condition depends on a variable that an iteration may leave unbound"
     if len(analysis.markers) > _MARKERS_MAX:
         return f"more than {_MARKERS_MAX} conditions wait for later steps"
     return None

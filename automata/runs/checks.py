@@ -18,6 +18,7 @@ from automata.nfa import Automaton, Edge
 from automata.program import EVENT, UNBOUND, Host, Ids, Mask, Program, Reference
 from automata.runs.iteration import Tracks, View, named
 from automata.runs.lookback import Lookback
+from automata.runs.settled import Settled
 from automata.runs.table import NONE, PARENT, POSITION, SOURCE, STATE, SYMBOL, Layout, Runs
 
 EventOf = Callable[[int], Ids]
@@ -43,6 +44,7 @@ class Checks:
         self._tracks = tracks
         self._host = host
         self._lookback = Lookback(automaton, analysis, layout)
+        self._settled = Settled(program, automaton, analysis, layout, self._lookback)
 
     def needed(self, position: int) -> bool:
         """Whether taking the position's step involves any condition."""
@@ -102,7 +104,16 @@ class Checks:
             if condition.needs_event:
                 columns[EVENT] = event_of(condition.symbol)[which]
             passed[which] = self._host.holds(check.condition, columns, len(which))
+        if check.lossy and not passed.all():
+            self._pass_settled(runs, check, rows, view, number, passed)
         return passed
+
+    def _pass_settled(self, runs: Runs, check: Check, rows: Ids, view: View, number: int, passed: Mask) -> None:
+        """Lets those pass for which the condition was decided before and has nothing new to look at."""
+        for run in np.flatnonzero(~passed).tolist():
+            chain = self._lookback.chain(runs, int(rows[run]))
+            at = next(at for at, row in enumerate(chain) if runs.table[row, STATE] == check.home)
+            passed[run] = self._settled.before(runs, check, chain, at, number, view.registers[run])
 
     def _look_back(self, runs: Runs, check: Check, rows: Ids, view: View, number: int, patient: bool) -> Mask:
         """Every instance of the condition along each chain, each in its own iteration."""
@@ -124,7 +135,10 @@ class Checks:
                 columns = self._tracks.columns(condition.references, own, runs, self._layout, self._host)
                 if condition.needs_event:
                     columns[EVENT] = np.array([self._event(runs, ancestor, condition.symbol)])
-                passed[run] &= bool(self._host.holds(check.condition, named(columns, np.array([0])), 1)[0])
+                held = bool(self._host.holds(check.condition, named(columns, np.array([0])), 1)[0])
+                if not held and check.lossy:
+                    held = self._settled.before(runs, check, chain, at, number, view.registers[run])
+                passed[run] &= held
         return passed
 
     @staticmethod

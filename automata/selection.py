@@ -90,9 +90,9 @@ class AfterMatch:
 
     def __init__(self, skip: Skip) -> None:
         self._skip = skip
-        self._firsts: dict[int, set[int]] = {}
-        self._lasts: dict[int, int] = {}
-        self._triggers: dict[int, tuple[int, int]] = {}
+        self.firsts: dict[int, set[int]] = {}
+        self.lasts: dict[int, int] = {}
+        self.triggers: dict[int, tuple[int, int]] = {}
 
     def admit(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """The candidates, in report order, that no earlier one forbids."""
@@ -100,39 +100,39 @@ class AfterMatch:
 
     def forget(self, before: int) -> None:
         """No match will come whose first position is before this."""
-        for partition in list(self._firsts):
-            kept = {first for first in self._firsts[partition] if first >= before}
+        for partition in list(self.firsts):
+            kept = {first for first in self.firsts[partition] if first >= before}
             if kept:
-                self._firsts[partition] = kept
+                self.firsts[partition] = kept
             else:
-                del self._firsts[partition]
-        self._lasts = {partition: last for partition, last in self._lasts.items() if last >= before}
-        self._triggers = {p: pair for p, pair in self._triggers.items() if pair[1] >= before}
+                del self.firsts[partition]
+        self.lasts = {partition: last for partition, last in self.lasts.items() if last >= before}
+        self.triggers = {p: pair for p, pair in self.triggers.items() if pair[1] >= before}
 
     def _admit(self, match: Match) -> bool:
         match self._skip:
             case Skip.NO_SKIP:
                 return True
             case Skip.TO_NEXT:
-                firsts = self._firsts.setdefault(match.partition, set())
+                firsts = self.firsts.setdefault(match.partition, set())
                 if match.first in firsts:
                     return False
                 firsts.add(match.first)
                 return True
             case Skip.PAST_LAST:
-                if match.first <= self._lasts.get(match.partition, -1):
+                if match.first <= self.lasts.get(match.partition, -1):
                     return False
-                self._lasts[match.partition] = max(match.last, self._lasts.get(match.partition, -1))
+                self.lasts[match.partition] = max(match.last, self.lasts.get(match.partition, -1))
                 return True
             case Skip.CONSUME_ALL:
                 return self._consume(match)
 
     def _consume(self, match: Match) -> bool:
         """No earlier triggering event lies at or after its first event and before its last."""
-        before, latest = self._triggers.get(match.partition, (-1, -1))
+        before, latest = self.triggers.get(match.partition, (-1, -1))
         earlier = latest if latest < match.last else before
         if earlier >= match.first:
             return False
         if latest < match.last:
-            self._triggers[match.partition] = (latest, match.last)
+            self.triggers[match.partition] = (latest, match.last)
         return True

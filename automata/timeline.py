@@ -35,7 +35,7 @@ class Places:
 
 
 @dataclass(slots=True)
-class _Carry:
+class Carry:
     """Where a substream stood at the end of the last stretch."""
 
     rank: int = 0
@@ -52,7 +52,12 @@ class Timeline:
     def __init__(self, total: bool) -> None:
         self.total = total
         self.position = 0
-        self._carries: dict[int, _Carry] = {}
+        self.carries: dict[int, Carry] = {}
+
+    def begin_at(self, position: int) -> None:
+        """The first event to come has this position, and this rank where there is no PARTITION BY."""
+        self.position = position
+        self.carries = {0: Carry(rank=position)}
 
     def advance(self, events: Events) -> Ids:
         """The positions of the next stretch of events in the merged order."""
@@ -67,7 +72,7 @@ class Timeline:
         starts = _starts(partitions)
         group = np.cumsum(starts) - 1
         first = np.flatnonzero(starts)
-        carries = [self._carries.setdefault(int(p), _Carry()) for p in partitions[first]]
+        carries = [self.carries.setdefault(int(p), Carry()) for p in partitions[first]]
         offset = np.arange(len(which), dtype=np.int64) - first[group] if len(which) else which
         ranks = offset + np.array([carry.rank for carry in carries], dtype=np.int64)[group]
         if self.total:
@@ -82,21 +87,21 @@ class Timeline:
 
     def rank(self, partition: int) -> int:
         """How many events the partition's substream has had."""
-        carry = self._carries.get(partition)
+        carry = self.carries.get(partition)
         return carry.rank if carry else 0
 
     def slot(self, partition: int) -> int:
         """The slot of the last event of the partition's substream."""
-        carry = self._carries.get(partition)
+        carry = self.carries.get(partition)
         return carry.slot if carry else -1
 
     def forget(self, kept: set[int]) -> None:
         """Drop what is known of every other partition; only where ranks need not go on."""
-        self._carries = {partition: carry for partition, carry in self._carries.items() if partition in kept}
+        self.carries = {partition: carry for partition, carry in self.carries.items() if partition in kept}
 
     @staticmethod
     def _slotted(
-        events: Events, which: Ids, partitions: Ids, group: Ids, carries: list[_Carry]
+        events: Events, which: Ids, partitions: Ids, group: Ids, carries: list[Carry]
     ) -> tuple[Ids, Ids, Mask]:
         times, streams = events.times[which], events.streams[which]
         new = _starts(partitions)

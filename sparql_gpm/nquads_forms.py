@@ -10,7 +10,8 @@ from sparql_gpm.columns import Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.nquads_kernel import ODD, ROW, STATE
 from sparql_gpm.rdf_io_terms import TERM_CACHE_MAX, parse_token
-from sparql_gpm.term_table import ByteStrings, canonical_token
+from sparql_gpm.term_table import ByteStrings
+from sparql_gpm.term_text import canonical_token
 from sparql_gpm.terms import BlankNode, Term
 
 _MALFORMED, _BLANK = 0, -1

@@ -5,7 +5,6 @@ A term becomes an object when somebody asks for it. Importing this module import
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -29,42 +28,16 @@ from sparql_gpm.term_table_kernels import (
     find_one,
     keep,
 )
-from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, Term, to_ntriples
+from sparql_gpm.term_text import canonical_token, term_of
+from sparql_gpm.terms import Literal, Term
 
 OBJECTS_MAX = 100_000
 """Terms remembered as objects, in either direction; beyond that they are forgotten, and made again when asked for."""
-
-_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(.*)|\^\^<(.*)>)?', re.DOTALL)
-_ESCAPE = re.compile(r"\\(.)")
-_MEANINGS = {"n": "\n", "r": "\r"}
 
 
 def as_bytes(text: bytes) -> Bytes:
     """The bytes as a kernel takes them, with a word after their end."""
     return np.frombuffer(text + bytes(WORD), dtype=np.uint8)
-
-
-def canonical_token(term: Term) -> bytes:
-    """What stands for a term in a table."""
-    return to_ntriples(term).encode("utf-8", errors="surrogatepass")
-
-
-def term_of(token: bytes) -> Term:
-    """The term of a canonical token."""
-    text = token.decode("utf-8", errors="surrogatepass")
-    match text[0]:
-        case "<":
-            return IRI(text[1:-1])
-        case "_":
-            return BlankNode(text[2:])
-    found = _LITERAL.fullmatch(text)
-    assert found is not None, text
-    lexical, language, datatype = found.groups()
-    if "\\" in lexical:
-        lexical = _ESCAPE.sub(lambda escape: _MEANINGS.get(escape[1], escape[1]), lexical)
-    if language is not None:
-        return Literal(lexical, RDF_LANG_STRING, language)
-    return Literal(lexical, datatype if datatype is not None else XSD_STRING)
 
 
 class ByteStrings:

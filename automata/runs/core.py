@@ -77,7 +77,7 @@ class Core:
         self.extender = Extender(program, automaton, self.analysis, self.layout)
         self.checks = Checks(program, automaton, self.analysis, self.layout, self.tracks, host)
         self._growth = Growth(automaton, self.analysis, self.layout, self.tracks, self.extender)
-        self._gathers = [
+        self.gathers = [
             Gather(automaton, unordered, self.layout, self.tracks, program.window) for unordered in automaton.unordered
         ]
         self.active = [ActiveRuns(automaton, position) for position in range(len(automaton.positions))]
@@ -108,7 +108,7 @@ class Core:
         """Drops runs that began before `oldest_time` or in an earlier tumbling window, or whose ranks have run out."""
         for active in self.active:
             active.keep(self._fresh_or_open(active.rows, oldest_time, window, ranks))
-        for gather in self._gathers:
+        for gather in self.gathers:
             gather.keep([self._fresh_or_open(rows, oldest_time, window, ranks) for rows in gather.finished])
 
     def prune(self, timeline: Timeline) -> None:
@@ -124,15 +124,18 @@ class Core:
                 keep &= self._adjacent_possible(active.rows, timeline)
             active.keep(keep)
 
-    def compact(self, held: list[Ids]) -> list[Ids] | None:
-        """Frees the rows of dead runs once they are many; returns `held` renumbered, or None if nothing moved."""
-        if self.runs.size < 2 * self._compacted:
+    def compact(self, held: list[Ids], always: bool = False) -> list[Ids] | None:
+        """Frees the rows of dead runs once they are many, or `always`.
+
+        Returns `held` renumbered, or None if nothing moved.
+        """
+        if self.runs.size < 2 * self._compacted and not always:
             return None
-        finished = [rows for gather in self._gathers for rows in gather.finished]
+        finished = [rows for gather in self.gathers for rows in gather.finished]
         numbers = self.runs.compact([*(active.rows for active in self.active), *finished, *held])
         for active in self.active:
             active.renumber(numbers)
-        for gather in self._gathers:
+        for gather in self.gathers:
             gather.finished = [numbers[rows] for rows in gather.finished]
         self._compacted = max(_COMPACT_MIN, self.runs.size)
         return [numbers[rows] for rows in held]
@@ -140,7 +143,7 @@ class Core:
     def oldest(self, column: int, default: int) -> int:
         """The least FIRST or FIRST_TIME of the runs that are alive."""
         rows = [active.rows for active in self.active]
-        rows += [finished for gather in self._gathers for finished in gather.finished]
+        rows += [finished for gather in self.gathers for finished in gather.finished]
         alive = np.concatenate(rows)
         alive = alive[self.runs.column(alive, FIRST) != NONE]
         return int(self.runs.column(alive, column).min()) if len(alive) else default
@@ -210,7 +213,7 @@ class Core:
         return rows
 
     def _finish_members(self, position: int, rows: Ids) -> None:
-        for gather, unordered in zip(self._gathers, self.automaton.unordered, strict=True):
+        for gather, unordered in zip(self.gathers, self.automaton.unordered, strict=True):
             for number, member in enumerate(unordered.members):
                 for accept in member.accepts:
                     if accept.position == position:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from automata.nfa import Automaton, build_automaton
 from automata.program import Events, Host, Ids, Match, Program, SymbolSolutions
+from automata.runs import snapshot
 from automata.runs.absence import Absences
 from automata.runs.core import Core, Ended
 from automata.runs.intake import Intake, needs_whole_slots, positive
@@ -61,6 +63,10 @@ class RunEvaluator:
         """See `automata.face.Evaluator`."""
         return needs_whole_slots(self._program)
 
+    def begin_at(self, position: int) -> None:
+        """See `automata.adaptive.evaluator.Startable`."""
+        self._timeline.begin_at(position)
+
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
         """See `automata.face.Evaluator`."""
         if not len(events):
@@ -105,13 +111,36 @@ class RunEvaluator:
         """See `automata.face.Evaluator`."""
         return min(watermark, self._reporter.oldest_time())
 
+    def snapshot(self) -> dict[str, Any]:
+        """See `automata.state.Restorable`."""
+        self._compact(always=True)
+        return {
+            "core": snapshot.core_state(self._core),
+            "absences": snapshot.absences_state(self._absences),
+            "intake": snapshot.intake_state(self._intake),
+            "reporter": snapshot.reporter_state(self._reporter),
+            "time": self._time,
+            "next_expiry": self._next_expiry,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `automata.state.Restorable`."""
+        snapshot.restore_core(self._core, state["core"])
+        snapshot.restore_absences(self._absences, state["absences"])
+        snapshot.restore_intake(self._intake, state["intake"])
+        snapshot.restore_reporter(self._reporter, state["reporter"])
+        self._time, self._next_expiry = state["time"], state["next_expiry"]
+
     def _report(self, ended: list[Ended], time: int) -> list[Match]:
         matches = self._reporter.report(ended, time, self._timeline)
-        moved = self._core.compact(self._reporter.held_rows())
+        self._compact()
+        return matches
+
+    def _compact(self, always: bool = False) -> None:
+        moved = self._core.compact(self._reporter.held_rows(), always)
         if moved is not None:
             self._reporter.renumber(moved)
             self._forget()
-        return matches
 
     # --- forgetting -------------------------------------------------------------------------------
 

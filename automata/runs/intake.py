@@ -38,6 +38,19 @@ class Intake:
         """The ids that partitions are known by."""
         return np.array([i for key in self._partitions for i in key], dtype=np.int64)
 
+    def partitions(self) -> tuple[Ids, Ids, int, int]:
+        """The key and the number of each partition, how many partitions there have been, and how many solutions."""
+        keys = np.array(list(self._partitions), dtype=np.int64).reshape(
+            len(self._partitions), len(self._program.partition)
+        )
+        numbers = np.array(list(self._partitions.values()), dtype=np.int64)
+        return keys, numbers, self._partitions_seen, self._serial
+
+    def go_on(self, keys: Ids, numbers: Ids, seen: int, serial: int) -> None:
+        """Go on from what `partitions` told."""
+        self._partitions = {tuple(key): number for key, number in zip(keys.tolist(), numbers.tolist(), strict=True)}
+        self._partitions_seen, self._serial = seen, serial
+
     def forget(self, kept: set[int]) -> None:
         """Drop every other partition; only where ranks need not go on."""
         self.timeline.forget(kept)

@@ -36,11 +36,11 @@ class Reporter:
         self._absences = absences
         self._reader = reader
         self._host = host
-        self._after = AfterMatch(program.skip)
-        self._pending = PendingMatches()
+        self.after = AfterMatch(program.skip)
+        self.pending = PendingMatches()
         self._trails = any(accept.passed for accept in automaton.accepts)
-        self._held: list[Candidate] = []
-        self._seen: dict[tuple[tuple[int, int, int], ...], int] = {}
+        self.held: list[Candidate] = []
+        self.seen: dict[tuple[tuple[int, int, int], ...], int] = {}
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
 
     def report(self, ended: list[Ended], time: int, timeline: Timeline) -> list[Match]:
@@ -51,37 +51,37 @@ class Reporter:
 
     def finish(self) -> list[Match]:
         """Everything that is left."""
-        left = self._pending.pop(np.ones(len(self._pending), dtype=np.bool_))
+        left = self.pending.pop(np.ones(len(self.pending), dtype=np.bool_))
         rows = [(row, _AT_END) for row in left.rows[~self._removed(left)].tolist()]
         return self._release(self._candidates(rows), final=True)
 
     def held_rows(self) -> list[Ids]:
         """Rows that must outlive a compaction."""
-        return [self._pending.rows]
+        return [self.pending.rows]
 
     def renumber(self, moved: list[Ids]) -> None:
         """After a compaction: the rows of `held_rows` under their new numbers."""
-        (self._pending.rows,) = moved
+        (self.pending.rows,) = moved
 
     def live_ids(self) -> list[Ids]:
         """Ids in matches that are held."""
-        return [np.array([v for c in self._held for v in (*c.match.registers, *c.match.outputs)], dtype=np.int64)]
+        return [np.array([v for c in self.held for v in (*c.match.registers, *c.match.outputs)], dtype=np.int64)]
 
     def oldest_time(self) -> int:
         """The least time of a match that may still be reported."""
-        return self._oldest(HIGH_TIME, [candidate.match.time for candidate in self._held])
+        return self._oldest(HIGH_TIME, [candidate.match.time for candidate in self.held])
 
     def oldest_position(self) -> int:
         """The least position in a match that may still be reported."""
-        return self._oldest(FIRST, [candidate.match.first for candidate in self._held])
+        return self._oldest(FIRST, [candidate.match.first for candidate in self.held])
 
     def partitions(self) -> set[int]:
         """The partitions of what is held."""
-        pending = self._core.runs.column(self._pending.rows, PARTITION).tolist()
-        return {*pending, *(candidate.match.partition for candidate in self._held)}
+        pending = self._core.runs.column(self.pending.rows, PARTITION).tolist()
+        return {*pending, *(candidate.match.partition for candidate in self.held)}
 
     def _oldest(self, column: int, held: list[int]) -> int:
-        pending = self._core.runs.column(self._pending.rows, column)
+        pending = self._core.runs.column(self.pending.rows, column)
         return min([*held, *([int(pending.min())] if len(pending) else [])], default=np.iinfo(np.int64).max)
 
     # --- negation ---------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ class Reporter:
                 owed = inner_obligations(self._automaton, runs, layout, rows)
                 rows = rows[~self._absences.violated(runs, rows, owed)]
             if self._automaton.accepts[some.accept].passed:
-                self._pending.add(rows, some.accept, self._absences.deadlines(runs.table[rows]))
+                self.pending.add(rows, some.accept, self._absences.deadlines(runs.table[rows]))
             else:
                 survivors += [(row, None) for row in rows.tolist()]
         return survivors
@@ -112,9 +112,9 @@ class Reporter:
 
     def _pass(self, time: int, timeline: Timeline) -> list[_Reported]:
         """Rows of pending matches whose window has passed."""
-        if not len(self._pending):
+        if not len(self.pending):
             return []
-        over = self._pending.pop(self._over(time, timeline))
+        over = self.pending.pop(self._over(time, timeline))
         kept = ~self._removed(over)
         sliding_time = self._program.window.sliding and not self._program.window.in_events
         place = (0, _AFTER) if sliding_time else (1, _BEFORE)
@@ -124,10 +124,10 @@ class Reporter:
     def _over(self, time: int, timeline: Timeline) -> Mask:
         """Which pending matches' windows have passed."""
         if not self._program.window.in_events:
-            return self._pending.deadlines < time
-        partitions = self._core.runs.column(self._pending.rows, PARTITION).tolist()
+            return self.pending.deadlines < time
+        partitions = self._core.runs.column(self.pending.rows, PARTITION).tolist()
         ranks = np.array([timeline.rank(partition) for partition in partitions], dtype=np.int64)
-        return ranks > self._pending.deadlines + 1
+        return ranks > self.pending.deadlines + 1
 
     # --- selection and order ----------------------------------------------------------------------
 
@@ -137,9 +137,9 @@ class Reporter:
         in_events = self._program.window.in_events
         candidates = []
         for (row, moment), match in zip(rows, matches, strict=True):
-            if match.entries in self._seen:
+            if match.entries in self.seen:
                 continue
-            self._seen[match.entries] = match.last
+            self.seen[match.entries] = match.last
             first_rank, last_rank = self._core.runs.table[row, [FIRST_RANK, RANK]].tolist()
             positions = frozenset(position for _, position, _ in match.entries)
             gapless = last_rank - first_rank + 1 == len(positions)
@@ -150,31 +150,31 @@ class Reporter:
 
     def _forget_seen(self) -> None:
         """A match is found again only at its own last event, or with another deadline of the same one."""
-        if len(self._pending):
-            oldest = int(self._core.runs.column(self._pending.rows, HIGH).min())
-            self._seen = {entries: last for entries, last in self._seen.items() if last >= oldest}
+        if len(self.pending):
+            oldest = int(self._core.runs.column(self.pending.rows, HIGH).min())
+            self.seen = {entries: last for entries, last in self.seen.items() if last >= oldest}
         else:
-            self._seen.clear()
+            self.seen.clear()
 
     def _release(self, ready: list[Candidate], final: bool) -> list[Match]:
         if not self._in_turn:
             return [candidate.match for candidate in sorted(ready, key=report_order)]
-        self._held += ready
+        self.held += ready
         groups = self._resolved_groups(final)
         chosen = [c for group in groups for c in select(self._program.selector, group)]
         ordered = in_report_order(chosen, self._host.texts)
         if self._program.skip is Skip.CONSUME_ALL:
             ordered.sort(key=lambda candidate: candidate.match.last)
-        return [candidate.match for candidate in self._after.admit(ordered)]
+        return [candidate.match for candidate in self.after.admit(ordered)]
 
     def _resolved_groups(self, final: bool) -> Iterable[list[Candidate]]:
         """Takes from the held candidates the groups that nothing unresolved can still change or precede."""
         groups: dict[tuple[int, int], list[Candidate]] = {}
-        for candidate in self._held:
+        for candidate in self.held:
             groups.setdefault((candidate.match.partition, candidate.match.last), []).append(candidate)
         open_lasts: dict[int, int] = {}
         if not final:
-            pending = self._core.runs.table[self._pending.rows]
+            pending = self._core.runs.table[self.pending.rows]
             for partition, last in pending[:, (PARTITION, HIGH)].tolist():
                 open_lasts[partition] = min(last, open_lasts.get(partition, last))
         resolved = [
@@ -183,5 +183,5 @@ class Reporter:
             if partition not in open_lasts or last < open_lasts[partition]
         ]
         taken = {id(candidate) for group in resolved for candidate in group}
-        self._held = [candidate for candidate in self._held if id(candidate) not in taken]
+        self.held = [candidate for candidate in self.held if id(candidate) not in taken]
         return resolved

@@ -23,24 +23,27 @@ _FOLDS_MAX = 1 << 16
 
 
 class KeptGraphs:
-    """The graphs of events that conditions with EXISTS may still look at, by position in the merged order."""
+    """The graphs of events that conditions with EXISTS may still look at, by position in the merged order.
+
+    batches     stretches of events, each with the position of its first event
+    """
 
     def __init__(self) -> None:
-        self._batches: list[tuple[int, EventBatch]] = []
+        self.batches: list[tuple[int, EventBatch]] = []
 
     def add(self, position: int, batch: EventBatch) -> None:
         """The next stretch, whose first event has this position."""
-        self._batches.append((position, batch))
+        self.batches.append((position, batch))
 
     def forget(self, before: int) -> None:
         """Drop stretches that end before this position."""
-        self._batches = [(first, batch) for first, batch in self._batches if first + len(batch) > before]
+        self.batches = [(first, batch) for first, batch in self.batches if first + len(batch) > before]
 
     def take(self, positions: Ids) -> tuple[EventBatch, Ids]:
         """The events at these positions, each once, and for each position the event's index among them."""
         distinct, inverse = np.unique(positions, return_inverse=True)
         parts = []
-        for first, batch in self._batches:
+        for first, batch in self.batches:
             begin, end = np.searchsorted(distinct, (first, first + len(batch)))
             if begin < end:
                 parts.append(batch.take(distinct[begin:end] - first))
@@ -48,7 +51,7 @@ class KeptGraphs:
 
     def live_ids(self) -> list[Ids]:
         """Columns of all ids in the graphs."""
-        return [ids for _, b in self._batches for ids in (b.subjects, b.predicates, b.objects)]
+        return [ids for _, b in self.batches for ids in (b.subjects, b.predicates, b.objects)]
 
 
 class ConditionHost:

@@ -6,6 +6,7 @@ The network is driven from outside, by `push`, `advance`, `close` and `finish`; 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -111,6 +112,19 @@ class Network:
         live = [ids for reader in self._readers for ids in (*reader.operator.live_ids(), *reader.merger.live())]
         self._dictionary.retain(live)
         self._kept = max(_TERMS_KEPT_MIN, len(self._dictionary))
+
+    def snapshot(self) -> list[Any]:
+        """The state of every query and of the streams before it, for `spaseq.runtime.snapshot`."""
+        return [
+            [sorted(reader.open), reader.merger.snapshot(), reader.operator.snapshot()] for reader in self._readers
+        ]
+
+    def restore(self, state: list[Any]) -> None:
+        """Go on from a state of the same queries."""
+        for reader, (still_open, waiting, running) in zip(self._readers, state, strict=True):
+            reader.open = set(still_open)
+            reader.merger.restore(waiting)
+            reader.operator.restore(running)
 
     def _of(self, iri: str) -> list[_Reader]:
         return [reader for reader in self._readers if iri in reader.open]

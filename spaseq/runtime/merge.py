@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -70,6 +71,16 @@ class Merger:
             return merged
         order = np.argsort(merged.times, kind="stable")
         return merged if bool((order[1:] > order[:-1]).all()) else merged.take(order)
+
+    def snapshot(self) -> dict[str, Any]:
+        """What waits, and which streams are open; see spaseq.runtime.snapshot."""
+        return {"open": list(self._open), "buffers": [buffer.snapshot() for buffer in self._buffers]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        self._open = list(state["open"])
+        for buffer, waiting in zip(self._buffers, state["buffers"], strict=True):
+            buffer.restore(waiting)
 
     def live(self) -> list[Ids]:
         """The columns of ids that wait here, for Dictionary.retain."""

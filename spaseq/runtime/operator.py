@@ -7,7 +7,8 @@ wraps the same object.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from automata.face import Evaluator as SequenceEvaluator
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.program import Events, Ids, Match, SymbolSolutions
 from automata.runs.evaluator import RunEvaluator
+from automata.state import Restorable
 from sparql_gpm.background import Background
 from sparql_gpm.bgp_view import BatchView
 from sparql_gpm.columns import EventBatch, Mask, Solutions
@@ -28,6 +30,7 @@ from spaseq.physical.register_applies import why_no_registers
 from spaseq.runtime.enrichment import Enricher
 from spaseq.runtime.projection import Projector
 from spaseq.runtime.rows import Row
+from spaseq.runtime.snapshot import batch_state, restored_batch
 
 
 class QueryOperator:
@@ -97,6 +100,28 @@ class QueryOperator:
             held.predicates,
             held.objects,
         ]
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state between two stretches, for `spaseq.runtime.snapshot`; evaluators that are `Restorable` have one."""
+        assert isinstance(self._sequence, Restorable), type(self._sequence)
+        return {
+            "sequence": self._sequence.snapshot(),
+            "open_slot": batch_state(self._open_slot),
+            "position": self._position,
+            "names": list(self._names.items()),
+            "graphs": [[position, batch_state(batch)] for position, batch in self._host.graphs.batches],
+            "projector": self._projector.snapshot(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state of the same query; nothing has been taken in before."""
+        assert isinstance(self._sequence, Restorable), type(self._sequence)
+        self._sequence.restore(state["sequence"])
+        self._open_slot = restored_batch(state["open_slot"])
+        self._position = state["position"]
+        self._names.restore(state["names"])
+        self._host.graphs.batches = [(position, restored_batch(batch)) for position, batch in state["graphs"]]
+        self._projector.restore(state["projector"])
 
     def _whole_slots(self, batch: EventBatch) -> EventBatch:
         """The events up to the last complete time slot, where the evaluator needs slots complete.
@@ -181,6 +206,11 @@ class _Names(dict[int, str]):
         for event in np.unique(np.concatenate(list(taken))).tolist():
             self[first + event] = batch.names[event]
             self._order.append(first + event)
+
+    def restore(self, names: Iterable[tuple[int, str]]) -> None:
+        """Remembers these, in order of position."""
+        self.update(names)
+        self._order.extend(self)
 
     def forget(self, before: int) -> None:
         """Drops what lies before a position."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +67,20 @@ class Projector:
         for memory in (self._reported, self._projected):
             for key in [key for key in memory if key[1] < before]:
                 del memory[key]
+
+    def snapshot(self) -> dict[str, Any]:
+        """What DISTINCT, LIMIT and the names of graphs depend on; see spaseq.runtime.snapshot."""
+        return {
+            "graphs": self._graphs,
+            "reported": [[*trigger, count] for trigger, count in self._reported.items()],
+            "projected": [[*trigger, list(seen)] for trigger, seen in self._projected.items()],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        self._graphs = state["graphs"]
+        self._reported = {(partition, last): count for partition, last, count in state["reported"]}
+        self._projected = {(partition, last): set(map(tuple, seen)) for partition, last, seen in state["projected"]}
 
     def _values(self, matches: Sequence[Match]) -> dict[str, Ids]:
         """The id of each column, or of each value that the template needs, in each match."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparql_gpm.columns import EventBatch, Ids
 from spaseq.errors import RunError
+from spaseq.runtime.snapshot import batch_state, restored_batch
 
 BEFORE_ALL = -(2**63)
 """The watermark of a stream on which nothing has been seen."""
@@ -117,6 +119,16 @@ class ReorderBuffer:
         return [
             column for run in self._runs for column in (run.events.subjects, run.events.predicates, run.events.objects)
         ]
+
+    def snapshot(self) -> dict[str, Any]:
+        """What waits, and how far the stream has come; see spaseq.runtime.snapshot."""
+        waiting = [[batch_state(run.events), run.arrivals] for run in self._runs]
+        return {"largest": self._largest, "arrived": self._arrived, "watermark": self.watermark, "waiting": waiting}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        self._largest, self._arrived, self.watermark = state["largest"], state["arrived"], state["watermark"]
+        self._runs = [_Run(restored_batch(events), arrivals) for events, arrivals in state["waiting"]]
 
     def _admit(self, batch: EventBatch, arrivals: Ids, admitted: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
         """Keep the admitted events as a run, and runs at least twice as long as the next: O(log n) of them."""

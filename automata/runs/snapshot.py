@@ -1,0 +1,158 @@
+"""The state of a run-based evaluator, taken out and put back (see automata.state).
+
+What follows from the program, and indexes, are left out: they are made again. Dead rows are compacted away first, so a
+state is as large as what is alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from automata.program import Ids, Match
+from automata.runs.absence import Absences
+from automata.runs.core import Core
+from automata.runs.intake import Intake
+from automata.runs.pending import PendingMatches
+from automata.runs.reporting import Reporter
+from automata.runs.steps import Part, StepTable
+from automata.selection import AfterMatch, Candidate
+from automata.state import Values, pairs
+from automata.timeline import Carry, Timeline
+
+_TABLE_COLUMNS = tuple(f.name for f in fields(StepTable) if f.name not in ("values", "parts", "cache"))
+
+
+def core_state(core: Core) -> dict[str, Any]:
+    """The runs, as int64[rows, columns] without the registers, and the registers."""
+    runs, registers = core.runs, core.layout.registers
+    table = runs.table[: runs.size]
+    return {
+        "rows": np.delete(table, registers, axis=1),
+        "registers": Values(np.ascontiguousarray(table[:, registers])),
+        "made": runs.made,
+        "active": [active.rows for active in core.active],
+        "finished": [list(gather.finished) for gather in core.gathers],
+    }
+
+
+def restore_core(core: Core, state: Mapping[str, Any]) -> None:
+    """Put runs back."""
+    runs, layout = core.runs, core.layout
+    rows, registers = state["rows"], state["registers"].ids
+    table = np.empty((len(rows), layout.width), dtype=np.int64)
+    outside = np.ones(layout.width, dtype=np.bool_)
+    outside[layout.registers] = False
+    table[:, outside] = rows
+    table[:, layout.registers] = registers
+    runs.table, runs.size, runs.made = table, len(table), state["made"]
+    for active, alive in zip(core.active, state["active"], strict=True):
+        active.rows = alive
+    for gather, finished in zip(core.gathers, state["finished"], strict=True):
+        gather.finished = list(finished)
+
+
+def absences_state(absences: Absences) -> dict[str, Any]:
+    """The solutions of negated steps that are remembered, and the ranks of events if they count."""
+    return {
+        "tables": [table_state(table) for table in absences.kept()],
+        "ranks": [[partition, np.array(ranks, dtype=np.int64)] for partition, ranks in absences.ranks.items()],
+    }
+
+
+def restore_absences(absences: Absences, state: Mapping[str, Any]) -> None:
+    """Put them back; `ranks` stays the same mapping, since the intake writes to it."""
+    absences.add({table.parts[0].symbol: table for table in map(restored_table, state["tables"])})
+    absences.ranks.update({partition: ranks.tolist() for partition, ranks in state["ranks"]})
+
+
+def table_state(table: StepTable) -> dict[str, Any]:
+    """A step table."""
+    parts = [[part.symbol, part.positions, part.serials] for part in table.parts]
+    columns = {name: getattr(table, name) for name in _TABLE_COLUMNS}
+    return {**columns, "values": Values(table.values), "parts": parts}
+
+
+def restored_table(state: Mapping[str, Any]) -> StepTable:
+    """The step table of a state."""
+    columns = {name: state[name] for name in _TABLE_COLUMNS}
+    return StepTable(**columns, values=state["values"].ids, parts=tuple(Part(*part) for part in state["parts"]))
+
+
+def intake_state(intake: Intake) -> dict[str, Any]:
+    """Where the streams stand, and the partitions."""
+    keys, numbers, seen, serial = intake.partitions()
+    return {**timeline_state(intake.timeline), "keys": Values(keys), "numbers": numbers, "seen": seen, "serial": serial}
+
+
+def restore_intake(intake: Intake, state: Mapping[str, Any]) -> None:
+    """Put them back."""
+    restore_timeline(intake.timeline, state)
+    intake.go_on(state["keys"].ids, state["numbers"], state["seen"], state["serial"])
+
+
+def timeline_state(timeline: Timeline) -> dict[str, Any]:
+    """Where the substreams stand."""
+    carries = [[partition, carry.rank, carry.slot] for partition, carry in timeline.carries.items()]
+    return {"position": timeline.position, "carries": np.array(carries, dtype=np.int64).reshape(-1, 3)}
+
+
+def restore_timeline(timeline: Timeline, state: Mapping[str, Any]) -> None:
+    """Put it back."""
+    timeline.position = state["position"]
+    timeline.carries = {partition: Carry(rank, slot) for partition, rank, slot in state["carries"].tolist()}
+
+
+def reporter_state(reporter: Reporter) -> dict[str, Any]:
+    """What cannot be reported yet, and what reported matches forbid."""
+    held, pending = reporter.held, reporter.pending
+    return {
+        "pending": [pending.rows, pending.accepts, pending.deadlines],
+        "held": [_candidate_state(candidate) for candidate in held],
+        "registers": Values(_matrix([candidate.match.registers for candidate in held])),
+        "outputs": Values(_matrix([candidate.match.outputs for candidate in held])),
+        "seen": [[_matrix(entries), last] for entries, last in reporter.seen.items()],
+        "after": _after_state(reporter.after),
+    }
+
+
+def restore_reporter(reporter: Reporter, state: Mapping[str, Any]) -> None:
+    """Put it back."""
+    reporter.pending = PendingMatches(*state["pending"])
+    registers, outputs = state["registers"].ids.tolist(), state["outputs"].ids.tolist()
+    reporter.held = [_candidate(*parts) for parts in zip(state["held"], registers, outputs, strict=True)]
+    reporter.seen = {tuple(map(tuple, entries.tolist())): last for entries, last in state["seen"]}
+    after = state["after"]
+    reporter.after.firsts = {partition: set(firsts.tolist()) for partition, firsts in after["firsts"]}
+    reporter.after.lasts = dict(after["lasts"].tolist())
+    reporter.after.triggers = {partition: (before, latest) for partition, before, latest in after["triggers"].tolist()}
+
+
+def _after_state(after: AfterMatch) -> dict[str, Any]:
+    triggers = [[partition, *pair] for partition, pair in after.triggers.items()]
+    return {
+        "firsts": [[partition, np.array(sorted(firsts), dtype=np.int64)] for partition, firsts in after.firsts.items()],
+        "lasts": pairs(after.lasts),
+        "triggers": np.array(triggers, dtype=np.int64).reshape(-1, 3),
+    }
+
+
+def _candidate_state(candidate: Candidate) -> list[Any]:
+    match = candidate.match
+    facts = [match.first, match.last, match.start, match.time, match.partition]
+    return [_matrix(match.entries), facts, candidate.gapless, list(candidate.moment)]
+
+
+def _candidate(state: list[Any], registers: list[int], outputs: list[int]) -> Candidate:
+    table, facts, gapless, moment = state
+    entries = tuple((symbol, position, serial) for symbol, position, serial in table.tolist())
+    match = Match(entries, tuple(registers), tuple(outputs), *facts)
+    return Candidate(match, frozenset(position for _, position, _ in entries), bool(gapless), tuple(moment))
+
+
+def _matrix(rows: Any) -> Ids:
+    """Rows of one length as int64[n, length]; no row: int64[0, 0]."""
+    return np.array(rows, dtype=np.int64).reshape(len(rows), -1) if len(rows) else np.zeros((0, 0), dtype=np.int64)

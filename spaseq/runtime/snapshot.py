@@ -1,0 +1,131 @@
+"""States as bytes: a versioned blob that carries terms, not ids, and no code.
+
+blob := MAGIC VERSION zlib(msgpack [terms, tree])
+
+`terms` are canonical N-Triples texts. `tree` is made of lists, mappings and plain values; an array is an extension with
+its type, shape and bytes, and in an array of `automata.state.Values` each id is replaced by its place in `terms`, from
+1 on. So a blob means the same in every process, and for as long as this module can read its version.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.program import UNBOUND, Ids
+from automata.state import Values
+from sparql_gpm.columns import EventBatch
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.term_text import canonical_token, term_of
+from spaseq.errors import RunError
+
+MAGIC = b"SPAseq"
+VERSION = 1
+"""Of the format and of what the operators put into it: one more whenever either changes."""
+
+_ARRAY, _VALUES = 1, 2
+_LEVEL = 1
+_NARROW = (np.int8, np.int16, np.int32)
+
+
+def dumps(tree: Any, dictionary: Dictionary) -> bytes:
+    """A state as a blob; its ids are those of the dictionary."""
+    writer = _Writer(dictionary)
+    body = msgspec.msgpack.encode(tree, enc_hook=writer.plain)
+    packed = msgspec.msgpack.encode((writer.terms, body))
+    return MAGIC + VERSION.to_bytes(2, "big") + zlib.compress(packed, _LEVEL)
+
+
+def loads(blob: bytes, dictionary: Dictionary) -> Any:
+    """The state in a blob, its ids those that the dictionary gives to its terms.
+
+    Raises RunError for a blob that this version cannot read.
+    """
+    head = len(MAGIC) + 2
+    version = int.from_bytes(blob[len(MAGIC) : head], "big")
+    if blob[: len(MAGIC)] != MAGIC or version != VERSION:
+        found = f"version {version}" if blob[: len(MAGIC)] == MAGIC else "no SPAseq state at all"
+        raise RunError(
+            f"the saved state is {found}; this SPAseq reads version {VERSION}",
+            hint="go on with the SPAseq that wrote it, or begin anew with a new checkpoint folder: the input is then "
+            "read again from where the new job starts",
+        )
+    terms, body = msgspec.msgpack.decode(zlib.decompress(memoryview(blob)[head:]), type=tuple[list[bytes], bytes])
+    ids = np.array([UNBOUND, *(dictionary.intern(term_of(term)) for term in terms)], dtype=np.int64)
+
+    def whole(code: int, data: memoryview) -> Any:
+        array = _array(data)
+        return Values(ids[array]) if code == _VALUES else array
+
+    return msgspec.msgpack.decode(body, ext_hook=whole)
+
+
+class _Writer:
+    """Replaces arrays by extensions, and collects the terms of ids."""
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        self._dictionary = dictionary
+        self._places = {UNBOUND: 0}
+        self.terms: list[bytes] = []
+
+    def plain(self, value: Any) -> Any:
+        """A value that MessagePack does not know."""
+        match value:
+            case Values(ids):
+                return msgspec.msgpack.Ext(_VALUES, _bytes(self._placed(ids)))
+            case np.ndarray():
+                return msgspec.msgpack.Ext(_ARRAY, _bytes(value))
+            case np.integer() | np.bool_():
+                return value.item()
+        raise AssertionError(f"no state: {type(value)}")
+
+    def _placed(self, ids: Ids) -> Ids:
+        distinct, inverse = np.unique(ids, return_inverse=True)
+        places = np.array([self._place(identifier) for identifier in distinct.tolist()], dtype=np.int64)
+        return places[inverse.ravel()].reshape(ids.shape)
+
+    def _place(self, identifier: int) -> int:
+        place = self._places.get(identifier)
+        if place is None:
+            self.terms.append(canonical_token(self._dictionary.term(identifier)))
+            place = self._places[identifier] = len(self.terms)
+        return place
+
+
+def _bytes(array: NDArray[Any]) -> bytes:
+    """Type, shape and contents; int64 in as few bytes as its values need."""
+    stored = np.ascontiguousarray(array)
+    if stored.dtype == np.int64 and stored.size:
+        least, most = int(stored.min()), int(stored.max())
+        fits = [kind for kind in _NARROW if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max]
+        stored = stored.astype(fits[0]) if fits else stored
+    return msgspec.msgpack.encode((array.dtype.str, stored.dtype.str, array.shape, stored.tobytes()))
+
+
+def _array(data: memoryview) -> NDArray[Any]:
+    meant, stored, shape, contents = msgspec.msgpack.decode(data, type=tuple[str, str, tuple[int, ...], bytes])
+    array: NDArray[Any] = np.frombuffer(contents, dtype=stored).reshape(shape).astype(meant)
+    return array
+
+
+def batch_state(batch: EventBatch) -> dict[str, Any]:
+    """Events."""
+    return {
+        "times": batch.times,
+        "streams": batch.streams,
+        "names": list(batch.names),
+        "offsets": batch.offsets,
+        "subjects": Values(batch.subjects),
+        "predicates": Values(batch.predicates),
+        "objects": Values(batch.objects),
+    }
+
+
+def restored_batch(state: dict[str, Any]) -> EventBatch:
+    """The events of a state."""
+    columns = (state[name].ids for name in ("subjects", "predicates", "objects"))
+    return EventBatch(state["times"], state["streams"], state["names"], state["offsets"], *columns)

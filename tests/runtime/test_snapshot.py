@@ -1,0 +1,123 @@
+"""Operators that stop and go on elsewhere: snapshot and restore change no row, and carry terms, not ids."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from automata.runs import core
+from automata.state import Values
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.terms import IRI, BlankNode, Literal
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Setup
+from spaseq.errors import RunError
+from spaseq.lang.ast import Query
+from spaseq.lang.parse import parse
+from spaseq.runtime import snapshot
+from spaseq.runtime.embedded import Network
+from spaseq.runtime.rows import Row
+from spaseq.runtime.snapshot import dumps, loads
+from tests.driving import as_batch, comparable
+from tests.reference.api import evaluate
+from tests.strategies import batches, cuts, interleaved, late, queries, streams
+from tests.strategies_stream import Arrived
+
+SECOND = 1_000_000_000
+PAIRS = 300 if settings().derandomize else 60
+
+
+class Restarting:
+    """A network that is given up and built anew from its blob, with a dictionary that numbers terms differently."""
+
+    def __init__(self, query: Query, delay_ns: int) -> None:
+        self.query, self.delay_ns = query, delay_ns
+        self.rows: list[Row] = []
+        self.restarts = 0
+        self._build()
+
+    def _build(self) -> None:
+        self.dictionary = Dictionary()
+        for number in range(self.restarts):
+            self.dictionary.pin(IRI(f"urn:shift:{number}"))
+        setup = Setup({}, RunOptions(evaluator="nfa", compiled=False), self.dictionary)
+        self.network = Network(self.dictionary, self.delay_ns)
+        self.network.add(setup.operator(self.query), self.rows.extend)
+
+    def restart(self) -> None:
+        blob = dumps(self.network.snapshot(), self.dictionary)
+        self.restarts += 1
+        self._build()
+        self.network.restore(loads(blob, self.dictionary))
+
+    def push(self, piece: Sequence[Arrived]) -> None:
+        iris = {stream.name: stream.iri for stream in self.query.streams}
+        for name in dict.fromkeys(event[0] for event in piece if event[0] in iris):
+            self.network.push(iris[name], as_batch([e for e in piece if e[0] == name], self.dictionary))
+        self.network.release_terms(always=True)
+
+
+@given(st.data())
+@settings(max_examples=PAIRS)
+def test_a_restart_at_any_cut_changes_no_row(data: st.DataObject) -> None:
+    text = data.draw(queries())
+    query = parse(text, "q")
+    names = {stream.name for stream in query.streams}
+    arrivals = {name: events for name, events in data.draw(streams()).items() if name in names}
+    delay = data.draw(st.sampled_from((0, 2, 5))) * SECOND
+    disordered = {name: data.draw(late(events, delay)) for name, events in arrivals.items()} if delay else arrivals
+    note(text)
+    arrived = interleaved(disordered) if not delay else [(n, *e) for n, events in disordered.items() for e in events]
+    running = Restarting(query, delay)
+    for piece in batches(arrived, data.draw(cuts(len(arrived)))):
+        running.push(piece)
+        running.restart()
+    running.network.finish()
+    assert Counter(map(comparable, running.rows)) == Counter(map(comparable, evaluate(query, arrivals)))
+
+
+def test_a_snapshot_holds_what_is_alive_and_not_the_past(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core, "_COMPACT_MIN", 1 << 30)
+    text = """PREFIX : <http://ex.org/> SELECT ?x WITHIN 5 SECONDS SLIDING FROM STREAM S1 <http://ex.org/s1>
+    WHERE { SEQ(A ; B) DEFINE GPM A ON S1 { ?x a :A } DEFINE GPM B ON S1 { ?x a :B } }"""
+    running = Restarting(parse(text, "q"), 0)
+    kind, a = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#type"), IRI("http://ex.org/A")
+    sizes = []
+    for block in range(4):
+        seconds = range(block * 100, block * 100 + 100)
+        graphs = [(t * SECOND, f"urn:e{t}", frozenset({(IRI(f"urn:x{t}"), kind, a)})) for t in seconds]
+        running.push([("S1", *graph) for graph in graphs])
+        sizes.append(len(dumps(running.network.snapshot(), running.dictionary)))
+    assert max(sizes[1:]) < 1.2 * sizes[0]
+
+
+def test_ids_become_terms_and_terms_other_ids() -> None:
+    here, there = Dictionary(), Dictionary()
+    there.intern(IRI("urn:first"))
+    terms = [IRI("urn:a"), BlankNode("b1"), Literal('two "lines"\n'), Literal("oui", language="fr", datatype=_LANG)]
+    ids = np.array([[here.intern(term) for term in terms], [0] * 4], dtype=np.int64)
+    blob = dumps({"ids": Values(ids), "plain": np.arange(300), "mask": np.array([True, False]), "n": 1 << 60}, here)
+    back = loads(blob, there)
+    assert [there.term(identifier) for identifier in back["ids"].ids[0].tolist()] == terms
+    assert back["ids"].ids[1].tolist() == [0] * 4
+    assert back["plain"].tolist() == list(range(300)) and back["plain"].dtype == np.int64
+    assert back["mask"].tolist() == [True, False] and back["n"] == 1 << 60
+
+
+_LANG = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+
+
+def test_a_blob_of_another_version_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "VERSION", 7)
+    blob = dumps([], Dictionary())
+    monkeypatch.undo()
+    with pytest.raises(RunError, match="version 7; this SPAseq reads version 1") as caught:
+        loads(blob, Dictionary())
+    assert "new checkpoint folder" in str(caught.value.hint)
+    with pytest.raises(RunError, match="no SPAseq state at all"):
+        loads(b"something else", Dictionary())

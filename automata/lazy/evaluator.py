@@ -79,6 +79,10 @@ class LazyEvaluator:
         """See `automata.face.Evaluator`."""
         return needs_whole_slots(self._program)
 
+    def begin_at(self, position: int) -> None:
+        """See `automata.adaptive.evaluator.Startable`."""
+        self._intake.timeline.begin_at(position)
+
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
         """See `automata.face.Evaluator`."""
         if not len(events):

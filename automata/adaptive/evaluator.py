@@ -1,0 +1,219 @@
+"""One evaluator now, another one later: behind one face, no match lost or doubled, in the same order.
+
+Where windows of time tumble, nothing spans their boundaries: the old evaluator ends there and the new one begins.
+Elsewhere the new one runs beside the old one, its matches thrown away, until it has seen two windows: one that
+matches to come may begin in, one before it that their negations and the matches of the same last event may look at.
+Then it knows whatever the old one knows that can still matter, and takes over.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from automata.face import Evaluator
+from automata.program import Events, Ids, Match, Program, Skip, SymbolSolutions
+from automata.runs.intake import needs_whole_slots
+
+_SWITCHES_MAX = 100
+"""Switches remembered; of more, the last."""
+
+
+class Startable(Evaluator, Protocol):
+    """An evaluator that can begin in the middle of a stream."""
+
+    @property
+    def operations(self) -> int:
+        """Run operations so far."""
+
+    def begin_at(self, position: int) -> None:
+        """The first event to come has this position; nothing has been taken in before."""
+
+
+class Policy(Protocol):
+    """Says which evaluator should run; whatever it says, the matches are the same."""
+
+    def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
+        """A stretch that has been taken in."""
+
+    def wanted(self, current: str) -> tuple[str, str]:
+        """The name of the evaluator that should run from the next boundary on, and why; `current` runs now."""
+
+    def live_ids(self) -> list[Ids]:
+        """Columns of the ids that it keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A change of evaluator before the event at `time`; `operations` is what the old one had made."""
+
+    time: int
+    old: str
+    new: str
+    reason: str
+    operations: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """An evaluator that gets to know the stream."""
+
+    name: str
+    reason: str
+    evaluator: Startable
+    since_time: int
+    since_position: int
+
+
+def why_not_adaptive(program: Program) -> str | None:
+    """What keeps the evaluator from being changed while it runs, in words; None if nothing does."""
+    if program.window.in_events and program.partition:
+        return "each partition counts the events of its window by itself, so that no boundary is common to all"
+    if program.window.sliding and program.skip in (Skip.PAST_LAST, Skip.CONSUME_ALL):
+        return f"in sliding windows AFTER MATCH {program.skip.value} depends on all earlier matches"
+    return None
+
+
+class AdaptiveEvaluator:
+    """See `automata.face.Evaluator`; `why_not_adaptive` says for which programs.
+
+    makers      name → a new evaluator
+    first       the one to begin with
+    switches    what was changed, when and why
+    """
+
+    def __init__(self, program: Program, makers: Mapping[str, Callable[[], Startable]], first: str, policy: Policy):
+        self._window = program.window
+        self._whole_slots = needs_whole_slots(program)
+        self._makers = makers
+        self._policy = policy
+        self._name = first
+        self._evaluator = makers[first]()
+        self._beside: _Beside | None = None
+        self._position = 0
+        self._time: int | None = None
+        self._retired_operations = 0
+        self.switches: deque[Switch] = deque(maxlen=_SWITCHES_MAX)
+
+    @property
+    def name(self) -> str:
+        """The evaluator that runs now."""
+        return self._name
+
+    @property
+    def operations(self) -> int:
+        """Run operations of all that have run."""
+        beside = self._beside.evaluator.operations if self._beside else 0
+        return self._retired_operations + self._evaluator.operations + beside
+
+    @property
+    def needs_whole_slots(self) -> bool:
+        """See `automata.face.Evaluator`."""
+        return self._whole_slots
+
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+        """See `automata.face.Evaluator`."""
+        if not len(events):
+            return []
+        matches: list[Match] = []
+        name, reason = self._policy.wanted(self._name)
+        if self._window.sliding or self._window.in_events:
+            self._prepare(name, reason, events)
+            matches += self._feed(events, solutions)
+        else:
+            cut = self._boundary(events) if name != self._name else len(events)
+            if cut:
+                matches += self._feed(*_part(events, solutions, 0, cut))
+            if cut < len(events):
+                matches += self._evaluator.on_watermark(int(events.times[cut]) - 1)
+                self._replace(name, reason, self._made(name), int(events.times[cut]))
+                matches += self._feed(*_part(events, solutions, cut, len(events)))
+        self._policy.observe(events, solutions)
+        return matches
+
+    def on_watermark(self, time: int) -> list[Match]:
+        """See `automata.face.Evaluator`."""
+        if self._beside is not None:
+            self._beside.evaluator.on_watermark(time)
+        return self._evaluator.on_watermark(time)
+
+    def finish(self) -> list[Match]:
+        """See `automata.face.Evaluator`."""
+        return self._evaluator.finish()
+
+    def live_ids(self) -> list[Ids]:
+        """See `automata.face.Evaluator`."""
+        beside = self._beside.evaluator.live_ids() if self._beside else []
+        return [*self._evaluator.live_ids(), *beside, *self._policy.live_ids()]
+
+    def oldest_position(self) -> int:
+        """See `automata.face.Evaluator`."""
+        return min(evaluator.oldest_position() for evaluator in self._running())
+
+    def oldest_output_time(self, watermark: int) -> int:
+        """See `automata.face.Evaluator`."""
+        return self._evaluator.oldest_output_time(watermark)
+
+    def _running(self) -> list[Startable]:
+        return [self._evaluator, *([self._beside.evaluator] if self._beside else [])]
+
+    def _feed(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+        self._position += len(events)
+        self._time = int(events.times[-1])
+        if self._beside is not None:
+            self._beside.evaluator.on_batch(events, solutions)
+        return self._evaluator.on_batch(events, solutions)
+
+    def _made(self, name: str) -> Startable:
+        """A new evaluator for the events from here on."""
+        evaluator = self._makers[name]()
+        evaluator.begin_at(self._position)
+        return evaluator
+
+    def _replace(self, name: str, reason: str, evaluator: Startable, time: int) -> None:
+        made = self._evaluator.operations
+        self.switches.append(Switch(time, self._name, name, reason, made))
+        self._retired_operations += made
+        self._name, self._evaluator, self._beside = name, evaluator, None
+
+    def _boundary(self, events: Events) -> int:
+        """How many of the events are still in the window of the last one before them; none at the very beginning."""
+        if self._time is None:
+            return 0
+        size, start = self._window.size, self._window.start
+        return int(np.searchsorted(events.times, start + ((self._time - start) // size + 1) * size))
+
+    def _prepare(self, name: str, reason: str, events: Events) -> None:
+        """Before these events: a newcomer begins, takes over, or is given up."""
+        time = int(events.times[0])
+        beside = self._beside
+        if beside is not None and beside.name != name:
+            self._retired_operations += beside.evaluator.operations
+            beside = self._beside = None
+        if beside is None and name != self._name:
+            self._beside = _Beside(name, reason, self._made(name), time, self._position)
+        elif beside is not None and self._knows_enough(beside, time):
+            self._replace(name, beside.reason, beside.evaluator, time)
+
+    def _knows_enough(self, beside: _Beside, time: int) -> bool:
+        if self._window.in_events:
+            return self._position - beside.since_position >= 2 * self._window.size
+        return time - beside.since_time > 2 * self._window.size
+
+
+def _part(
+    events: Events, solutions: Mapping[int, SymbolSolutions], begin: int, end: int
+) -> tuple[Events, Mapping[int, SymbolSolutions]]:
+    """Events begin … end - 1 of a stretch, and their solutions."""
+    if begin == 0 and end == len(events):
+        return events, solutions
+    some = {}
+    for symbol, table in solutions.items():
+        first, last = np.searchsorted(table.events, (begin, end))
+        values = {variable: column[first:last] for variable, column in table.values.items()}
+        some[symbol] = SymbolSolutions(table.events[first:last] - begin, values)
+    return Events(events.times[begin:end], events.streams[begin:end]), some

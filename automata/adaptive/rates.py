@@ -1,0 +1,122 @@
+"""What is measured of a stream while a query runs: how often each symbol has solutions, and how many of them join.
+
+A *period* is the first stretches that together span a window; at its end the counts become rates, and selectivities
+are estimated from the latest solutions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from automata.program import UNBOUND, Condition, Events, Host, Ids, Program, Reference, SymbolSolutions
+
+_SAMPLE_MAX = 64
+"""Latest solutions kept of each symbol; selectivities are estimated from all their pairs."""
+Pair = tuple[int, int]
+"""Two symbols, the lower number first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """counts          symbol → its solutions in one window
+    selectivities   pair of symbols → the share of pairs of their solutions that may be in one match; left out: all
+    """
+
+    counts: Mapping[int, float]
+    selectivities: Mapping[Pair, float]
+
+    def selectivity(self, one: int, other: int) -> float:
+        """Of a pair of symbols, in any order."""
+        return self.selectivities.get((min(one, other), max(one, other)), 1.0)
+
+
+class Meter:
+    """Counts and samples."""
+
+    def __init__(self, program: Program, host: Host, symbols: frozenset[int]) -> None:
+        self._program = program
+        self._host = host
+        self._symbols = sorted(symbols)
+        self._related = {pair: _related(program, *pair) for pair in combinations(self._symbols, 2)}
+        self._samples: dict[int, dict[int, Ids]] = {}
+        self._counts = dict.fromkeys(self._symbols, 0)
+        self._events = 0
+        self._since: int | None = None
+
+    def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Rates | None:
+        """Takes a stretch in; the rates, if a period ends with it."""
+        if self._since is None:
+            self._since = int(events.times[0])
+        self._events += len(events)
+        for symbol in self._symbols:
+            table = solutions.get(symbol)
+            if table is not None and len(table.events):
+                self._counts[symbol] += len(table.events)
+                self._sample(symbol, table)
+        passed = self._events if self._program.window.in_events else int(events.times[-1]) - self._since
+        if passed < self._program.window.size:
+            return None
+        scale = self._program.window.size / passed
+        rates = Rates({s: count * scale for s, count in self._counts.items()}, self._selectivities())
+        self._counts = dict.fromkeys(self._symbols, 0)
+        self._events, self._since = 0, int(events.times[-1])
+        return rates
+
+    def live_ids(self) -> list[Ids]:
+        """The ids in the samples."""
+        return [column for sample in self._samples.values() for column in sample.values()]
+
+    def _sample(self, symbol: int, table: SymbolSolutions) -> None:
+        kept = self._samples.get(symbol, {})
+        self._samples[symbol] = {
+            variable: np.concatenate((kept.get(variable, column[:0]), column[-_SAMPLE_MAX:]))[-_SAMPLE_MAX:]
+            for variable, column in table.values.items()
+        }
+
+    def _selectivities(self) -> dict[Pair, float]:
+        return {
+            (one, other): self._selectivity(one, other, *related)
+            for (one, other), related in self._related.items()
+            if any(related) and one in self._samples and other in self._samples
+        }
+
+    def _selectivity(self, one: int, other: int, shared: tuple[int, ...], conditions: tuple[int, ...]) -> float:
+        """The share of pairs in the samples that agree in the shared variables and fulfil the conditions."""
+        left, right = self._samples[one], self._samples[other]
+        sizes = len(next(iter(left.values()), ())), len(next(iter(right.values()), ()))
+        a, b = (grid.ravel() for grid in np.indices(sizes))
+        fits = np.ones(len(a), dtype=np.bool_)
+        for variable in shared:
+            x, y = left[variable][a], right[variable][b]
+            fits &= (x == y) | (x == UNBOUND) | (y == UNBOUND)
+        for number in conditions:
+            which = np.flatnonzero(fits)
+            references = self._program.conditions[number].references
+            columns: dict[Reference, Ids] = {
+                r: left[r][a[which]] if r in left else right[r][b[which]] for r in references if isinstance(r, int)
+            }
+            fits[which] = self._host.holds(number, columns, len(which))
+        return (int(fits.sum()) + 1) / (len(fits) + 2)
+
+
+def _related(program: Program, one: int, other: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The variables that both bind, and the conditions that need nothing but the two."""
+    a, b = program.symbols[one], program.symbols[other]
+    conditions = tuple(
+        number
+        for number, condition in enumerate(program.conditions)
+        if condition.symbol in (one, other) and _between(condition, a.certain, b.certain)
+    )
+    return tuple(sorted(a.scope & b.scope)), conditions
+
+
+def _between(condition: Condition, one: frozenset[int], other: frozenset[int]) -> bool:
+    """It compares variables that one of the two surely binds, and is not about one of them alone."""
+    variables = frozenset(r for r in condition.references if isinstance(r, int))
+    if condition.needs_event or len(variables) < len(condition.references):
+        return False
+    return variables <= one | other and not variables <= one and not variables <= other

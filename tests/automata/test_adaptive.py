@@ -1,0 +1,99 @@
+"""Evaluators that are exchanged at random while a program runs, against one that runs from beginning to end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from automata.adaptive.evaluator import AdaptiveEvaluator, why_not_adaptive
+from automata.expression import Take
+from automata.face import Evaluator
+from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
+from automata.program import Events, Host, Ids, Match, Program, Selector, Skip, SymbolSolutions, Window
+from automata.runs.evaluator import RunEvaluator
+from tests.automata.test_lazy import Stretches
+from tests.strategies_lazy import AtMost, lazy_programs, lazy_streams
+
+PAIRS = 100 if settings().derandomize else 200
+WINDOWS = (
+    Window(2, False, True),
+    Window(3, False, True),
+    Window(4, False, False),
+    Window(4, False, False, start=2, anchored=True),
+    Window(3, True, True),
+    Window(4, True, False),
+)
+"""Small beside the streams: exchanged in the middle, an evaluator takes over after two windows."""
+NAMES = ("nfa", "lazy", "tree")
+
+
+class Moody:
+    """Now this evaluator, now that."""
+
+    def __init__(self, random: Random, steadiness: float) -> None:
+        self._random = random
+        self._steadiness = steadiness
+        self._mood = "nfa"
+
+    def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None: ...
+
+    def wanted(self, current: str) -> tuple[str, str]:
+        if self._random.random() >= self._steadiness:
+            self._mood = self._random.choice(NAMES)
+        return self._mood, "a mood"
+
+    def live_ids(self) -> list[Ids]:
+        return []
+
+
+def moody(program: Program, host: Host, random: Random, steadiness: float) -> AdaptiveEvaluator:
+    makers = {
+        "nfa": lambda: RunEvaluator(program, host),
+        "lazy": lambda: LazyEvaluator(program, host),
+        "tree": lambda: TreeEvaluator(program, host),
+    }
+    return AdaptiveEvaluator(program, makers, random.choice(NAMES), Moody(random, steadiness))
+
+
+def reported(evaluator: Evaluator, stretches: Stretches) -> list[tuple[object, ...]]:
+    """All matches in the order of their report; numbers of partitions and solutions are opaque."""
+    matches: list[Match] = []
+    for events, solutions in stretches:
+        matches += evaluator.on_batch(events, solutions)
+        matches += evaluator.on_watermark(int(events.times[-1]))
+    matches += evaluator.finish()
+    plain = [replace(m, partition=0, entries=tuple((s, p, 0) for s, p, _ in m.entries)) for m in matches]
+    return [(match.last, match.first, match.entries, match.registers, match.outputs) for match in plain]
+
+
+def long_streams(data: st.DataObject, program: Program) -> Stretches:
+    """Several windows of events."""
+    found: list[tuple[Events, dict[int, SymbolSolutions]]] = []
+    time = 0
+    for _ in range(data.draw(st.integers(1, 4))):
+        for events, solutions in data.draw(lazy_streams(program)):
+            found.append((Events(events.times + time, events.streams), solutions))
+        time = int(found[-1][0].times[-1]) + data.draw(st.sampled_from([0, 1, 1, 3]))
+        if program.streams > 1:
+            time += 1
+    return found
+
+
+@given(st.data())
+@settings(max_examples=PAIRS)
+def test_no_match_is_lost_doubled_or_moved_when_evaluators_are_exchanged(data: st.DataObject) -> None:
+    program, host = data.draw(lazy_programs())
+    program = replace(program, window=data.draw(st.sampled_from(WINDOWS)))
+    assume(why_not_adaptive(program) is None)
+    stretches = long_streams(data, program)
+    random = Random(data.draw(st.integers(0, 1000)))
+    steadiness = data.draw(st.sampled_from([0.5, 0.9]))
+    expected = reported(RunEvaluator(program, host), stretches)
+    actual = reported(moody(program, host, random, steadiness), stretches)
+    assert sorted(map(repr, actual)) == sorted(map(repr, expected))

@@ -59,11 +59,6 @@ class Timeline:
         self.position = position
         self.carries = {0: Carry(rank=position)}
 
-    def begin_at(self, position: int) -> None:
-        """The first event to come has this position, and this rank where there is no PARTITION BY."""
-        self.position = position
-        self._carries = {0: _Carry(rank=position)}
-
     def advance(self, events: Events) -> Ids:
         """The positions of the next stretch of events in the merged order."""
         first = self.position

@@ -67,10 +67,6 @@ class RunEvaluator:
         """See `automata.adaptive.evaluator.Startable`."""
         self._timeline.begin_at(position)
 
-    def begin_at(self, position: int) -> None:
-        """See `automata.adaptive.evaluator.Startable`."""
-        self._timeline.begin_at(position)
-
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
         """See `automata.face.Evaluator`."""
         if not len(events):

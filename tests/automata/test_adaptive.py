@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 
-import numpy as np
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from automata.adaptive.evaluator import AdaptiveEvaluator, why_not_adaptive
-from automata.expression import Take
 from automata.face import Evaluator
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
-from automata.program import Events, Host, Ids, Match, Program, Selector, Skip, SymbolSolutions, Window
+from automata.program import Events, Host, Ids, Match, Program, SymbolSolutions, Window
 from automata.runs.evaluator import RunEvaluator
 from tests.automata.test_lazy import Stretches
-from tests.strategies_lazy import AtMost, lazy_programs, lazy_streams
+from tests.strategies_lazy import lazy_programs, lazy_streams
 
 PAIRS = 100 if settings().derandomize else 200
 WINDOWS = (

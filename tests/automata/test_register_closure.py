@@ -116,7 +116,8 @@ def phrases(draw: st.DrawFn, depth: int = 2) -> Phrase:
 def _drawn(draw: st.DrawFn, depth: int, numbers: Iterator[int]) -> Phrase:
     kind = draw(st.sampled_from(("event", "event", "then", "then", "either", "several"))) if depth else "event"
     if kind == "event":
-        unary = draw(st.sampled_from((Holds(IS_T), Holds(IS_H), Not(Holds(IS_T)), TRUE)))
+        unaries: tuple[Formula, ...] = (Holds(IS_T), Holds(IS_H), Not(Holds(IS_T)), TRUE)
+        unary = draw(st.sampled_from(unaries))
         return _event(f"x{next(numbers)}", unary)
     inner = _drawn(draw, depth - 1, numbers)
     if kind == "several":

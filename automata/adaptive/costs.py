@@ -69,12 +69,14 @@ def _sizes(units: Units, order: Sequence[int], rates: Rates, every_iteration: bo
 def _joined(units: Units, bound: Sequence[int], unit: int, rates: Rates) -> float:
     """The events of the unit that a partial match over `bound` is expected to be joined with."""
     symbol = units.units[unit].symbol
-    share = 1.0
+    count, share = rates.counts.get(symbol, 0), 1.0
+    if any(units.together[other, unit] for other in bound):
+        count = min(count, 1.0)
     for other in bound:
         share *= rates.selectivity(units.units[other].symbol, symbol)
     ordered = sum(bool(units.before[unit, other] or units.before[other, unit]) for other in bound)
     ordered -= sum(bool(units.apart[unit, other]) for other in bound)
-    return rates.counts.get(symbol, 0) * share / (1 + max(0, ordered))
+    return count * share / (1 + max(0, ordered))
 
 
 def _growth(units: Units, unit: int, rates: Rates) -> float:

@@ -41,7 +41,7 @@ class Meter:
         self._program = program
         self._host = host
         self._symbols = sorted(symbols)
-        self._related = {pair: _related(program, *pair) for pair in combinations(self._symbols, 2)}
+        self._related = {pair: related_symbols(program, *pair) for pair in combinations(self._symbols, 2)}
         self._samples: dict[int, dict[int, Ids]] = {}
         self._counts = dict.fromkeys(self._symbols, 0)
         self._events = 0
@@ -103,7 +103,7 @@ class Meter:
         return (int(fits.sum()) + 1) / (len(fits) + 2)
 
 
-def _related(program: Program, one: int, other: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def related_symbols(program: Program, one: int, other: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The variables that both bind, and the conditions that need nothing but the two."""
     a, b = program.symbols[one], program.symbols[other]
     conditions = tuple(

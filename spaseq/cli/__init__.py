@@ -56,7 +56,7 @@ def main(context: click.Context) -> None:
 @click.option("--output", metavar="PATH", type=_FILE, help="Write rows to this file.  [default: standard output]")
 @click.option(
     "--evaluator",
-    type=click.Choice(["auto", "nfa", "cea", "lazy", "tree"]),
+    type=click.Choice(["auto", "nfa", "cea", "adaptive", "lazy", "tree"]),
     default="auto",
     show_default=True,
     help="How sequences are evaluated; every evaluator gives the same rows.",
@@ -112,7 +112,7 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
 )
 @click.option(
     "--evaluator",
-    type=click.Choice(["auto", "nfa", "cea", "lazy", "tree"]),
+    type=click.Choice(["auto", "nfa", "cea", "adaptive", "lazy", "tree"]),
     default="auto",
     show_default=True,
     help="Explain the run with this evaluator.",

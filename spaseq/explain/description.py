@@ -113,11 +113,17 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """The evaluator chosen, with its reason."""
+    """The evaluator chosen, with its reason.
+
+    estimates   what those that could run the query are expected to cost
+    replanning  what is measured while it runs, and when another one takes over; "": nothing is
+    """
 
     name: str
     reason: str
     alternatives: tuple[Alternative, ...] = ()
+    estimates: tuple[str, ...] = ()
+    replanning: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,5 +121,9 @@ def _repetitions(repetitions: Sequence[Repetition]) -> Iterator[str]:
 def _evaluator(description: Description) -> Iterator[str]:
     evaluator = description.evaluator
     yield from _wrapped([f"{evaluator.name}: {evaluator.reason}"], hanging=_INDENT)
+    if evaluator.replanning:
+        yield from _wrapped([evaluator.replanning], hanging=_INDENT)
+    for estimate in evaluator.estimates:
+        yield from _wrapped([f"estimate: {estimate}"], hanging=_INDENT)
     for alternative in evaluator.alternatives:
         yield from _wrapped([f"not {alternative.evaluator}: {alternative.why_not}"], hanging=_INDENT)

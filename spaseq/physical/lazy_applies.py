@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from automata.adaptive.evaluator import why_not_adaptive
 from automata.lazy.path import NotLazy, paths
+from automata.lazy.units import units_of
 from automata.nfa import build_automaton
 from automata.program import Program
 
@@ -14,6 +16,16 @@ def why_not_lazy(program: Program) -> str | None:
     except NotLazy as refusal:
         return str(refusal)
     return None
+
+
+def why_not_replanned(program: Program) -> str | None:
+    """What keeps the evaluator from being changed as rates are measured, in words; None if nothing does."""
+    return why_not_lazy(program) or why_not_adaptive(program)
+
+
+def single_step(program: Program) -> bool:
+    """Whether nothing can be looked for in another order: no way through the sequence has two steps."""
+    return all(len(units_of(path).steps) < 2 for path in paths(build_automaton(program.expression)))
 
 
 def needs_known_rates(program: Program) -> str | None:

@@ -9,9 +9,11 @@ from automata.applicability import why_not_cea
 from automata.program import Program
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
-from spaseq.physical.lazy_applies import needs_known_rates, why_not_lazy
+from spaseq.physical.estimates import estimates
+from spaseq.physical.lazy_applies import needs_known_rates, single_step, why_not_lazy, why_not_replanned
 from spaseq.physical.program import Compiled, compile_program
 from spaseq.physical.register_applies import why_no_registers
+from spaseq.physical.replanning import SWITCHING, beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,13 @@ _KINDS = {
         why_not_cea,
         "the steps are related by nothing but equality on a key: constant time an event",
     ),
+    "adaptive": _Kind(
+        "runs or lazy automata, as measured rates favour",
+        why_not_replanned,
+        "its steps can be looked for in any order: the rarest first makes the fewest partial matches, and which is the "
+        "rarest is measured while it runs",
+        lambda program: "it has one step only" if single_step(program) else None,
+    ),
     "lazy": _Kind(
         "lazy chain automata",
         why_not_lazy,
@@ -57,15 +66,23 @@ EVALUATORS = {name: kind.title for name, kind in _KINDS.items()}
 
 TOO_SHORT = "compiling its kernels, once for each installation, takes longer than a short input does"
 """Why compiled evaluators are left to long inputs."""
+REGISTERS = "a register automaton, event by event with compiled guards, takes long input"
+"""Why runs are kept where they are compiled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The evaluator chosen; `others` are the names of those that were not, each with the reason."""
+    """The evaluator chosen; `others` are the names of those that were not, each with the reason.
+
+    estimates   the expected cost of each that could run the query, in words
+    replanning  what is measured while it runs, and what follows from it; "": nothing
+    """
 
     name: str
     reason: str
     others: tuple[tuple[str, str], ...]
+    estimates: tuple[str, ...] = ()
+    replanning: str = ""
 
 
 def choose_evaluator(query: TemporalQuery, requested: str = "auto", compiled_pays: bool = True) -> Choice:
@@ -75,21 +92,31 @@ def choose_evaluator(query: TemporalQuery, requested: str = "auto", compiled_pay
     """
     compiled = compile_program(query)
     program = compiled.program
-    refusals = {name: kind.why_not(program) for name, kind in _KINDS.items()}
+    applying = {name: kind.why_not(program) for name, kind in _KINDS.items()}
+    refusals = dict(applying)
     if requested == "auto":
         refusals = {name: refusal or _KINDS[name].unless(program) for name, refusal in refusals.items()}
         if not compiled_pays:
             refusals["cea"] = refusals["cea"] or TOO_SHORT
+        elif why_no_registers(compiled) is None:
+            refusals["adaptive"] = refusals["adaptive"] or REGISTERS
         chosen = next(name for name, refusal in refusals.items() if refusal is None)
         reason = _KINDS[chosen].why
     else:
         chosen, reason = _requested(query, requested, refusals), "asked for"
+    if chosen == "adaptive":
+        reason = f"{reason}; it begins with {_KINDS[beginning(program)].title}"
     if chosen == "nfa":
         reason = f"{reason}; {_how_runs_are_kept(compiled)}"
+    replanned = chosen == "adaptive"
     if requested == "auto" and compiled_pays and (chosen == "cea" or why_no_registers(compiled) is None):
-        reason = f"{reason} (a set of runs at a time where the input is short: {TOO_SHORT})"
+        replanned = applying["adaptive"] is None and not single_step(program)
+        short = EVALUATORS["adaptive"] if replanned else "a set of runs at a time"
+        reason = f"{reason} ({short} where the input is short: {TOO_SHORT})"
     passed_over = {name: refusal or _weaker(name, requested) for name, refusal in refusals.items() if name != chosen}
-    return Choice(chosen, reason, tuple(passed_over.items()))
+    able = [name for name, refusal in applying.items() if refusal is None]
+    replanning = SWITCHING if replanned else ""
+    return Choice(chosen, reason, tuple(passed_over.items()), estimates(program, able), replanning)
 
 
 def _requested(query: TemporalQuery, requested: str, refusals: dict[str, str | None]) -> str:

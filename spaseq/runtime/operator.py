@@ -27,6 +27,7 @@ from spaseq.algebra.nodes import GraphPattern, TemporalQuery
 from spaseq.physical.host import ConditionHost
 from spaseq.physical.program import Compiled, compile_program
 from spaseq.physical.register_applies import why_no_registers
+from spaseq.physical.replanning import adaptive_evaluator
 from spaseq.runtime.enrichment import Enricher
 from spaseq.runtime.projection import Projector
 from spaseq.runtime.rows import Row
@@ -181,6 +182,8 @@ def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kern
             from automata.cea.evaluator import CeaEvaluator
 
             return CeaEvaluator(compiled.program, host)
+        case "adaptive":
+            return adaptive_evaluator(compiled.program, host)
         case "lazy":
             return LazyEvaluator(compiled.program, host)
         case "tree":

@@ -1,0 +1,97 @@
+"""When an evaluator is exchanged for another while a query runs: the policy that `auto` follows.
+
+At the end of every window's length the rates of the steps and the selectivities between them are measured, and the
+run operations that runs and a lazy chain would make in a window are estimated from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from automata.adaptive.costs import CostModel, Estimate
+from automata.adaptive.evaluator import AdaptiveEvaluator, Startable
+from automata.adaptive.rates import Meter, Rates
+from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
+from automata.nfa import build_automaton
+from automata.program import Events, Host, Ids, Program, SymbolSolutions
+from automata.runs.evaluator import RunEvaluator
+
+_GAIN_MIN = 4.0
+"""Lazy evaluation must save so many run operations before runs are given up for it …"""
+_LOSS_MAX = 1.5
+"""… and is given up again once it saves fewer than this."""
+_OPERATIONS_MIN = 1000.0
+"""Where runs make fewer in a window there is nothing to gain."""
+SWITCHING = (
+    "measured for the length of every window: solutions of each step, the share of pairs of steps that join, and from "
+    f"both the partial matches to expect. Where runs make {_OPERATIONS_MIN:,.0f} or more in a window and lazy chains "
+    f"{_GAIN_MIN:g} times fewer, chains take over at the window's end (a tree while the order by rarity changes); runs "
+    f"do again once chains make less than {_LOSS_MAX:g} times fewer"
+)
+"""The policy in words."""
+
+
+def beginning(program: Program) -> str:
+    """The evaluator to begin with, before anything is measured."""
+    return "lazy" if build_automaton(program.expression).unordered else "nfa"
+
+
+def adaptive_evaluator(program: Program, host: Host) -> AdaptiveEvaluator:
+    """Runs, lazy chains or a lazy tree, whichever the measured rates favour."""
+    makers: dict[str, Callable[[], Startable]] = {
+        "nfa": lambda: RunEvaluator(program, host),
+        "lazy": lambda: LazyEvaluator(program, host),
+        "tree": lambda: TreeEvaluator(program, host),
+    }
+    return AdaptiveEvaluator(program, makers, beginning(program), RatesDecide(program, host))
+
+
+class RatesDecide:
+    """See `automata.adaptive.evaluator.Policy`; chooses among "nfa", "lazy" and "tree"."""
+
+    def __init__(self, program: Program, host: Host) -> None:
+        self._program = program
+        self._model = CostModel(program)
+        self._meter = Meter(program, host, self._model.symbols)
+        self._orders: tuple[tuple[int, ...], ...] | None = None
+        self._shifting = False
+        self.rates: Rates | None = None
+        self.estimate: Estimate | None = None
+
+    def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
+        """See `Policy`."""
+        rates = self._meter.observe(events, solutions)
+        if rates is None:
+            return
+        self.rates, self.estimate = rates, self._model.estimate(rates)
+        self._shifting = self._orders is not None and self._orders != self.estimate.orders
+        self._orders = self.estimate.orders
+
+    def wanted(self, current: str) -> tuple[str, str]:
+        """See `Policy`."""
+        if self.estimate is None:
+            return current, "nothing is measured yet"
+        eager, lazy = self.estimate.eager, self.estimate.lazy
+        if current == "nfa":
+            pays = eager >= _OPERATIONS_MIN and eager >= _GAIN_MIN * lazy
+        else:
+            pays = eager >= _LOSS_MAX * lazy
+        if not pays:
+            return "nfa", self._measured()
+        if self._shifting or current == "tree":
+            return "tree", self._measured()
+        return "lazy", self._measured()
+
+    def live_ids(self) -> list[Ids]:
+        """See `Policy`."""
+        return self._meter.live_ids()
+
+    def _measured(self) -> str:
+        assert self.rates is not None and self.estimate is not None
+        counts = ", ".join(
+            f"{self._program.symbols[symbol].name} {count:,.0f}" for symbol, count in sorted(self.rates.counts.items())
+        )
+        return (
+            f"solutions a window: {counts}; partial matches a window: runs {self.estimate.eager:,.0f}, "
+            f"lazily {self.estimate.lazy:,.0f}"
+        )

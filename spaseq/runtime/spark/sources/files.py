@@ -1,0 +1,113 @@
+"""Files as a Spark source: a batch of them, or a folder that grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
+
+from spaseq.errors import InputError
+from spaseq.runtime.spark.sources.options import SourceOptions
+from spaseq.runtime.spark.sources.plan import Directory, Place, Stretch
+from spaseq.runtime.spark.sources.rows import END, batch, batches
+
+
+@dataclass
+class FilePartition(InputPartition):
+    """What one task reads; `stretch` None: the end of the stream."""
+
+    stretch: Stretch | None
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """The pieces of the stretch, or the signal."""
+        if self.stretch is None:
+            yield batch(END, "")
+        else:
+            yield from batches(self.stretch.pieces(), self.stretch.file, self.stretch.format)
+
+
+class FilesReader(DataSourceReader):
+    """All files that are there, as a static DataFrame; partitions are in the order of the input."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Stretches of about the size asked for; raises InputError if there is no file."""
+        found = [
+            FilePartition(s) for s in Directory(self._options.path).stretches(Place(), self._options.partition_bytes)
+        ]
+        if not found:
+            hint = "on Spark a stream is N-Quads (.nq) or TriG (.trig), plain or with .gz"
+            raise InputError(f"there are no events in {self._options.path}", hint=hint)
+        return found
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one partition."""
+        assert isinstance(partition, FilePartition)
+        return partition.rows()
+
+
+class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A folder that grows, in name order.
+
+    Places are bytes in files that do not change, so that the same offsets always give the same rows.
+    """
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._directory = Directory(options.path)
+        self._target: Place | None = None
+
+    def initialOffset(self) -> dict[str, Any]:
+        """Before the first file."""
+        return Place().offset()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """So many bytes a micro-batch."""
+        return ReadMaxBytes(self._options.bytes_per_trigger)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Files that come from now on are left to the next run."""
+        self._target = self._directory.end()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        """As far as the limit lets, and not further than what was there at first; the end is told by itself."""
+        here = Place.of(start)
+        if here.ended:
+            return start
+        admitted = None if isinstance(limit, ReadAllAvailable) else getattr(limit, "max_bytes", None)
+        reached = self._advanced(here, admitted)
+        if reached == here and self._options.end and self._target is not None:
+            return replace(here, ended=True).offset()
+        return reached.offset()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """What lies between two places, in the order of the input."""
+        first, last = Place.of(start), Place.of(end)
+        stretches = self._directory.stretches(first, self._options.partition_bytes, last)
+        found: list[InputPartition] = [FilePartition(stretch) for stretch in stretches]
+        return [*found, FilePartition(None)] if last.ended and not first.ended else found
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one partition."""
+        assert isinstance(partition, FilePartition)
+        return partition.rows()
+
+    def _advanced(self, here: Place, admitted: int | None) -> Place:
+        """A stretch is never left half read, and the first always fits; so files of any size get through."""
+        unlimited = admitted is None
+        step = 1 << 62 if unlimited else admitted
+        assert step is not None
+        last: Stretch | None = None
+        taken = 0
+        for stretch in self._directory.stretches(here, step, self._target):
+            size = self._directory.size(stretch)
+            if last is not None and not unlimited and taken + size > step:
+                break
+            last, taken = stretch, taken + size
+        return here if last is None else self._directory.after(last)

@@ -1,0 +1,298 @@
+"""The data source: whole events from files, Kafka and sockets, the same ones after a restart."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.rdf_io import EventReader, Malformed, ReadOptions
+from spaseq.errors import InputError, RunError
+from spaseq.runtime.spark.sources.options import read_options
+from spaseq.runtime.spark.sources.pieces import Piece, nquads_pieces, pieces
+from spaseq.runtime.spark.sources.plan import Directory, Place
+
+STAMP = "<http://www.w3.org/ns/prov#generatedAtTime>"
+TIME = '"2026-01-01T00:00:%02dZ"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+
+
+def event_lines(number: int, triples: int = 2, stamp_first: bool = True) -> list[str]:
+    graph = f"<urn:e{number}>"
+    stamp = f"{graph} {STAMP} {TIME % (number % 60)} ."
+    body = [f'<urn:s> <urn:p{i}> "a . b {i}" {graph} .' for i in range(triples)]
+    return [stamp, *body] if stamp_first else [*body, stamp]
+
+
+def nquads(numbers: range, triples: int = 2) -> bytes:
+    return "".join(line + "\n" for n in numbers for line in event_lines(n, triples, n % 2 == 0)).encode()
+
+
+def trig(numbers: range) -> bytes:
+    head = "@prefix : <urn:> .\n@prefix prov: <http://www.w3.org/ns/prov#> .\n"
+    body = [f"<urn:e{n}> prov:generatedAtTime {TIME % (n % 60)} .\n<urn:e{n}> {{\n  :s :p {n} . }}\n" for n in numbers]
+    return (head + "".join(body)).encode()
+
+
+def names_of(texts: list[bytes], rdf_format: str = "nquads") -> list[str]:
+    """The graphs of all texts, each read by itself: an event that was split would come twice."""
+    found: list[str] = []
+    for text in texts:
+        faults: list[Malformed] = []
+        reader = EventReader(Dictionary(), ReadOptions(), faults.append)
+        for located in reader.read(io.BytesIO(text), rdf_format):
+            found += located.events.names
+        assert faults == []
+    return found
+
+
+def named(numbers: range) -> list[str]:
+    return [f"urn:e{n}" for n in numbers]
+
+
+@given(
+    events=st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=12),
+    noise=st.lists(st.tuples(st.integers(0, 40), st.sampled_from(["", "# a comment", "not a quad"])), max_size=4),
+    size=st.integers(1, 300),
+    block=st.integers(1, 4),
+)
+def test_pieces_are_the_text_cut_between_events(
+    events: list[tuple[int, bool]], noise: list[tuple[int, str]], size: int, block: int
+) -> None:
+    lines = [line for number, (triples, first) in enumerate(events) for line in event_lines(number, triples, first)]
+    for place, text in noise:
+        lines.insert(min(place, len(lines)), text)
+    encoded = [line.encode() + b"\n" for line in lines]
+    blocks = [b"".join(encoded[i : i + block]) for i in range(0, len(encoded), block)]
+    found = list(nquads_pieces(blocks, size))
+    assert b"".join(piece.text for piece in found) == b"".join(encoded)
+    assert [piece.line for piece in found] == [
+        b"".join(piece.text for piece in found[:i]).count(b"\n") for i in range(len(found))
+    ]
+    graphs = [set(_graphs(piece)) for piece in found]
+    assert sum(map(len, graphs)) == len(set().union(*graphs)) if graphs else True
+
+
+def _graphs(piece: Piece) -> Iterator[str]:
+    for line in piece.text.decode().splitlines():
+        if line.startswith("<"):
+            yield line.split()[0] if STAMP in line else line.split()[-2]
+
+
+@pytest.mark.parametrize("size", [1, 200, 1 << 20])
+def test_pieces_of_trig_stand_alone_and_keep_their_lines(size: int) -> None:
+    text = trig(range(9))
+    found = list(pieces(io.BytesIO(text), "trig", size))
+    assert len(found) == (9 if size == 1 else 5 if size == 200 else 1)
+    assert names_of([piece.text for piece in found], "trig") == named(range(9))
+    for piece in found:
+        graph = piece.text[piece.text.index(b"<urn:e") :].split(b">")[0] + b"> {"
+        line = piece.text[: piece.text.index(graph)].count(b"\n") + piece.line
+        assert text[: text.index(graph)].count(b"\n") == line
+
+
+def test_prefixes_declared_on_the_way_hold_from_there_on() -> None:
+    text = b"@prefix : <urn:a#> . :g1 { :s :p 1 } @prefix : <urn:b#> . :g2 { :s :p 1 } :g3 { :s :p 2 }\n"
+    found = [piece.text for piece in pieces(io.BytesIO(text), "trig", 1)]
+    assert len(found) == 3
+    assert b"urn:a#" in found[0] and b"urn:b#" in found[2]
+
+
+def test_damaged_input_is_told_and_not_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.nq.gz"
+    path.write_bytes(gzip.compress(nquads(range(2000)), mtime=0)[:-300])
+    (stretch,) = Directory(str(path)).stretches(Place(), 100)
+    assert b"the input breaks off: the gzip data is damaged" in list(stretch.pieces())[-1].text
+
+
+@given(bytes_max=st.integers(1, 900), cuts=st.lists(st.integers(1, 2000), max_size=4))
+def test_stretches_cover_each_event_once_wherever_reading_stops(
+    bytes_max: int, cuts: list[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("stretches")
+    (folder / "a.nq").write_bytes(nquads(range(5)))
+    (folder / "b.nq.gz").write_bytes(gzip.compress(nquads(range(5, 8))))
+    (folder / "c.trig").write_bytes(trig(range(8, 10)))
+    (folder / "d.nq").write_bytes(nquads(range(10, 14)))
+    (folder / "_ignored.nq").write_bytes(b"nonsense")
+    directory = Directory(str(folder))
+    found: list[bytes] = []
+    here = Place()
+    for limit in [*cuts, 10**9, 10**9, 10**9, 10**9]:
+        first = next(iter(directory.stretches(here, limit)), None)
+        if first is None:
+            break
+        there = directory.after(first)
+        between = list(directory.stretches(Place.of(here.offset()), bytes_max, Place.of(there.offset())))
+        for stretch in between:
+            for piece in stretch.pieces():
+                found.append(piece.text)
+                if stretch.end is not None:
+                    whole = Path(stretch.file).read_bytes()
+                    assert piece.line == whole[: whole.index(piece.text)].count(b"\n")
+        here = there
+    assert names_of([text for text in found if b"{" not in text] + [trig(range(8, 10))[:0]]) == named(range(8)) + named(
+        range(10, 14)
+    )
+    assert len([text for text in found if b"{" in text]) == 1
+
+
+def test_a_file_that_sorts_before_what_was_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "b.nq").write_bytes(nquads(range(2)))
+    directory = Directory(str(tmp_path))
+    (stretch,) = directory.stretches(Place(), 10**6)
+    here = directory.after(stretch)
+    (tmp_path / "a.nq").write_bytes(nquads(range(2, 4)))
+    with pytest.raises(RunError, match="a file has appeared"):
+        list(directory.stretches(here, 10**6))
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({}, "has no input"),
+        ({"path": "a", "host": "b"}, "exclude each other"),
+        ({"path": "a", "colour": "b"}, "no option 'colour'"),
+        ({"subscribe": "a"}, "needs kafka.bootstrap.servers"),
+        ({"path": "a", "maxBytesPerTrigger": "0"}, "no number from 1"),
+        ({"path": "a", "rdfFormat": "turtle"}, "'turtle' is unknown"),
+    ],
+)
+def test_options_that_cannot_be_used_are_named(given: dict[str, str], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        read_options(given)
+
+
+def collected(spark: Any, folder: Path, options: dict[str, str], **trigger: Any) -> list[tuple[int, Any]]:
+    """The rows of a streaming run with their micro-batches, kept in files as a restart would find them."""
+    found: list[tuple[int, Any]] = []
+
+    def keep(frame: Any, number: int) -> None:
+        found.extend((number, row) for row in frame.collect())
+
+    events = spark.readStream.format("spaseq").options(**options).load()
+    query = (
+        events.writeStream.foreachBatch(keep)
+        .option("checkpointLocation", str(folder))
+        .trigger(**(trigger or {"availableNow": True}))
+        .start()
+    )
+    assert query.awaitTermination(60)
+    return found
+
+
+@pytest.fixture(scope="module")
+def source(spark: Any) -> Any:
+    from spaseq.runtime.spark.sources import register
+
+    register(spark)
+    return spark
+
+
+def test_a_batch_of_files_is_a_static_dataframe(source: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.nq").write_bytes(nquads(range(400)))
+    (tmp_path / "b.nq.gz").write_bytes(gzip.compress(nquads(range(400, 500))))
+    rows = source.read.format("spaseq").option("maxPartitionBytes", 10_000).load(str(tmp_path)).collect()
+    assert len(rows) == 9
+    assert names_of([bytes(row.value) for row in rows]) == named(range(500))
+    assert {row.format for row in rows} == {"nquads"}
+
+
+def test_a_folder_is_read_within_limits_and_goes_on_after_a_restart(source: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "events"
+    folder.mkdir()
+    (folder / "a.nq").write_bytes(nquads(range(200)))
+    options = {"path": str(folder), "maxBytesPerTrigger": "20000"}
+    first = collected(source, tmp_path / "checkpoint", options)
+    assert len({number for number, _ in first}) >= 2
+    (folder / "b.trig").write_bytes(trig(range(200, 205)))
+    second = collected(source, tmp_path / "checkpoint", {**options, "end": "true"})
+    assert names_of([bytes(row.value) for _, row in first]) == named(range(200))
+    assert [bytes(row.value) for _, row in second][-1] == b"#!spaseq end\n"
+    assert names_of([bytes(second[0][1].value)], second[0][1].format) == named(range(200, 205))
+    assert collected(source, tmp_path / "checkpoint", {**options, "end": "true"}) == []
+
+
+@pytest.fixture
+def brokers() -> Iterator[str]:
+    """Kafka's protocol, served by librdkafka itself; the cluster lives as long as its producer."""
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": "unused", "test.mock.num.brokers": 1})
+    metadata = producer.list_topics(timeout=10)
+    (broker,) = metadata.brokers.values()
+    yield f"{broker.host}:{broker.port}"
+    producer.flush(5)
+
+
+def produce(brokers: str, topic: str, numbers: range) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": brokers})
+    for number in numbers:
+        text = "\n".join(event_lines(number))
+        producer.produce(topic, text, partition=number % 2)
+    assert producer.flush(10) == 0
+
+
+def test_kafka_messages_come_once_each_over_restarts(source: Any, tmp_path: Path, brokers: str) -> None:
+    options = {"kafka.bootstrap.servers": brokers, "subscribe": "events", "maxOffsetsPerTrigger": "30"}
+    produce(brokers, "events", range(80))
+    first = collected(source, tmp_path / "checkpoint", options)
+    produce(brokers, "events", range(80, 100))
+    second = collected(source, tmp_path / "checkpoint", {**options, "end": "true"})
+    texts = [bytes(row.value) for _, row in first + second]
+    assert texts.pop() == b"#!spaseq end\n"
+    assert len({number for number, _ in first}) == 3
+    assert sorted(names_of(texts)) == sorted(named(range(100)))
+    static = source.read.format("spaseq").options(**options).load().collect()
+    assert sorted(names_of([bytes(row.value) for row in static])) == sorted(named(range(100)))
+
+
+def test_a_socket_gives_whole_events_and_then_the_end(source: Any, tmp_path: Path) -> None:
+    text = nquads(range(50))
+    sent = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                for part in (text[:1000], text[1000:1033], text[1033:]):
+                    connection.sendall(part)
+                    sent.wait(0.4)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        found: list[Any] = []
+        events = source.readStream.format("spaseq").options(host="127.0.0.1", port=str(port)).load()
+        query = (
+            events.writeStream.foreachBatch(lambda frame, _: found.extend(frame.collect()))
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .start()
+        )
+        try:
+            for _ in range(300):
+                query.processAllAvailable()
+                if found and bytes(found[-1].value).startswith(b"#!spaseq end"):
+                    break
+        finally:
+            query.stop()
+            thread.join()
+    texts = [bytes(row.value) for row in found]
+    assert texts.pop() == b"#!spaseq end\n"
+    assert names_of(texts) == named(range(50))
+
+
+def test_offsets_are_plain_json() -> None:
+    place = Place("a.nq", 12, 3, 1, True)
+    assert Place.of(json.loads(json.dumps(place.offset()))) == place

@@ -6,6 +6,7 @@ are estimated from the latest solutions.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -42,7 +43,8 @@ class Meter:
         self._host = host
         self._symbols = sorted(symbols)
         self._related = {pair: related_symbols(program, *pair) for pair in combinations(self._symbols, 2)}
-        self._samples: dict[int, dict[int, Ids]] = {}
+        self._samples: dict[int, deque[Mapping[int, Ids]]] = {symbol: deque() for symbol in self._symbols}
+        self._sampled = dict.fromkeys(self._symbols, 0)
         self._counts = dict.fromkeys(self._symbols, 0)
         self._events = 0
         self._since: int | None = None
@@ -68,27 +70,30 @@ class Meter:
 
     def live_ids(self) -> list[Ids]:
         """The ids in the samples."""
-        return [column for sample in self._samples.values() for column in sample.values()]
+        return [column for latest in self._samples.values() for sample in latest for column in sample.values()]
 
     def _sample(self, symbol: int, table: SymbolSolutions) -> None:
-        kept = self._samples.get(symbol, {})
-        self._samples[symbol] = {
-            variable: np.concatenate((kept.get(variable, column[:0]), column[-_SAMPLE_MAX:]))[-_SAMPLE_MAX:]
-            for variable, column in table.values.items()
-        }
+        latest = self._samples[symbol]
+        latest.append({variable: column[-_SAMPLE_MAX:].copy() for variable, column in table.values.items()})
+        self._sampled[symbol] += min(len(table.events), _SAMPLE_MAX)
+        while self._sampled[symbol] - _size(latest[0]) >= _SAMPLE_MAX:
+            self._sampled[symbol] -= _size(latest.popleft())
+
+    def _joined_sample(self, symbol: int) -> dict[int, Ids]:
+        latest = self._samples[symbol]
+        return {v: np.concatenate([sample[v] for sample in latest])[-_SAMPLE_MAX:] for v in latest[0]}
 
     def _selectivities(self) -> dict[Pair, float]:
         return {
             (one, other): self._selectivity(one, other, *related)
             for (one, other), related in self._related.items()
-            if any(related) and one in self._samples and other in self._samples
+            if any(related) and self._samples[one] and self._samples[other]
         }
 
     def _selectivity(self, one: int, other: int, shared: tuple[int, ...], conditions: tuple[int, ...]) -> float:
         """The share of pairs in the samples that agree in the shared variables and fulfil the conditions."""
-        left, right = self._samples[one], self._samples[other]
-        sizes = len(next(iter(left.values()), ())), len(next(iter(right.values()), ()))
-        a, b = (grid.ravel() for grid in np.indices(sizes))
+        left, right = self._joined_sample(one), self._joined_sample(other)
+        a, b = (grid.ravel() for grid in np.indices((_size(left), _size(right))))
         fits = np.ones(len(a), dtype=np.bool_)
         for variable in shared:
             x, y = left[variable][a], right[variable][b]
@@ -101,6 +106,10 @@ class Meter:
             }
             fits[which] = self._host.holds(number, columns, len(which))
         return (int(fits.sum()) + 1) / (len(fits) + 2)
+
+
+def _size(sample: Mapping[int, Ids]) -> int:
+    return len(next(iter(sample.values()), ()))
 
 
 def related_symbols(program: Program, one: int, other: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

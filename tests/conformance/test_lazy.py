@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from random import Random
 
 import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
+from automata.adaptive.evaluator import why_not_adaptive
 from spaseq.algebra.build import build
 from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
+from spaseq.physical import replanning
 from spaseq.physical.lazy_applies import why_not_lazy
 from spaseq.physical.program import compile_program
+from tests.automata.test_adaptive import Moody
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, queries, streams, to_trig
@@ -43,11 +48,21 @@ def lazy_query(text: str) -> Query:
     return query
 
 
-@pytest.mark.parametrize("evaluator", ["lazy", "tree"])
+@pytest.fixture(scope="module")
+def moody() -> Iterator[None]:
+    """Evaluators are exchanged at random, not as rates are measured."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replanning, "RatesDecide", lambda program, host: Moody(Random(program.variables), 0.8))
+        yield
+
+
+@pytest.mark.usefixtures("moody")
+@pytest.mark.parametrize("evaluator", ["lazy", "tree", "adaptive"])
 @given(data=st.data())
 @settings(max_examples=PAIRS)
 def test_the_lazy_evaluators_equal_the_reference_whatever_the_batches(evaluator: str, data: st.DataObject) -> None:
     query = lazy_query(data.draw(queries()))
+    assume(evaluator != "adaptive" or why_not_adaptive(compile_program(build(query)).program) is None)
     declared = {stream.name for stream in query.streams}
     arrivals = {name: events for name, events in data.draw(streams()).items() if name in declared}
     note(query.text)

@@ -1,0 +1,83 @@
+"""What is measured of a stream, the run operations estimated from it, and what the policy makes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from automata.adaptive.costs import CostModel
+from automata.adaptive.evaluator import AdaptiveEvaluator
+from automata.adaptive.rates import Meter, Rates
+from automata.lazy.evaluator import LazyEvaluator
+from automata.runs.evaluator import RunEvaluator
+from benchmarks.lazy_patterns import VALUES, A, B, C, Stream, patterns, stream
+from spaseq.physical.replanning import RatesDecide, adaptive_evaluator
+
+SEQUENCE = patterns(100)[0]
+EVEN = Rates({A: 50, B: 50, C: 50}, {})
+
+
+def measured(events: Stream, batch: int) -> list[Rates]:
+    meter = Meter(SEQUENCE.program, SEQUENCE.host, frozenset({A, B, C}))
+    found = [meter.observe(*events.batch(at, min(at + batch, len(events)))) for at in range(0, len(events), batch)]
+    return [rates for rates in found if rates is not None]
+
+
+@pytest.mark.parametrize("batch", [1, 30, 1000])
+def test_rates_are_those_of_the_stream_whatever_the_batches(batch: int) -> None:
+    for rates in measured(stream([(5, 3, 2, 0)], 2000, seed=1), batch):
+        assert rates.counts[A] == pytest.approx(50, rel=0.4)
+        assert rates.counts[C] == pytest.approx(20, rel=0.5)
+
+
+def test_selectivities_are_the_share_of_pairs_that_fulfil_the_conditions() -> None:
+    last = measured(stream([(1, 1, 1, 1)], 2000, seed=2), 50)[-1]
+    assert last.selectivity(A, C) == last.selectivity(C, A) == pytest.approx(0.02, abs=0.02)
+    assert last.selectivity(A, B) == 1.0
+    assert VALUES == 1000
+
+
+def test_estimates_tell_how_many_fewer_run_operations_lazy_evaluation_makes() -> None:
+    events = stream([(100, 100, 1, 1)], 3000, seed=3)
+    pattern = patterns(100)[0]
+    estimate = CostModel(pattern.program).estimate(measured(events, 100)[-1])
+    made = []
+    for evaluator in (RunEvaluator(pattern.program, pattern.host), LazyEvaluator(pattern.program, pattern.host)):
+        for at in range(0, len(events), 100):
+            evaluator.on_batch(*events.batch(at, at + 100))
+        made.append(evaluator.operations / 30)
+    assert estimate.eager == pytest.approx(made[0], rel=0.6)
+    assert estimate.lazy < estimate.eager / 20
+    assert made[1] < made[0] / 20
+
+
+def test_the_rarest_step_comes_first_and_related_ones_before_others() -> None:
+    model = CostModel(SEQUENCE.program)
+    assert model.estimate(Rates({A: 50, B: 40, C: 1}, {})).orders == ((C, B, A),)
+    assert model.estimate(Rates({A: 50, B: 40, C: 1}, {(A, C): 0.01})).orders == ((C, A, B),)
+    assert model.estimate(EVEN).lazy > model.estimate(EVEN).eager
+
+
+def driven(evaluator: AdaptiveEvaluator, events: Stream) -> list[str]:
+    """The names of the evaluators that have run, in turn."""
+    names = [evaluator.name]
+    for at in range(0, len(events), 50):
+        evaluator.on_batch(*events.batch(at, at + 50))
+        if evaluator.name != names[-1]:
+            names.append(evaluator.name)
+    return names
+
+
+def test_lazy_evaluation_takes_over_where_the_last_step_is_rare_and_gives_way_where_it_is_frequent() -> None:
+    rare, frequent = (100, 100, 1, 1), (1, 1, 100, 1)
+    evaluator = adaptive_evaluator(SEQUENCE.program, SEQUENCE.host)
+    names = driven(evaluator, stream([rare, frequent], 4000, seed=4))
+    assert names[0] == names[-1] == "nfa"
+    assert {"lazy", "tree"} & set(names)
+    first, *_, last = evaluator.switches
+    assert (first.old, last.new) == ("nfa", "nfa")
+    assert first.reason.startswith("solutions a window: A ")
+    assert evaluator.operations > first.operations > 0
+
+
+def test_nothing_is_wanted_before_anything_is_measured() -> None:
+    assert RatesDecide(SEQUENCE.program, SEQUENCE.host).wanted("nfa") == ("nfa", "nothing is measured yet")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -64,7 +64,9 @@ def execute(arguments: RunArguments) -> None:
         if not arguments.strict:  # there the first one is the error itself
             stack.callback(lambda: _report_dead_letters(job.statistics.dead_letters, arguments.dead_letter))
         sink = open_sink(arguments.format, arguments.output, queries)
-        progress = Progress(Console(stderr=True))
+        console = Console(stderr=True)
+        progress = Progress(console)
+        stack.callback(lambda: _report_replanned(job.statistics.replanned, console))
         stack.callback(lambda: progress.finish(job.statistics))
         stack.callback(sink.close)
         _pump(job, sink, progress, rows_on_terminal=arguments.output is None and sys.stdout.isatty())
@@ -130,6 +132,13 @@ def _report_skipped(rows: Mapping[str, int]) -> None:
     for iri, count in rows.items():
         counted = "row was" if count == 1 else "rows were"
         say_warning(f"{count:,} {counted} joined with nothing: <{iri}> failed", "--kb-failure wait loses nothing")
+
+
+def _report_replanned(replanned: Mapping[str, Sequence[str]], console: Console) -> None:
+    """On a terminal, say which evaluators were exchanged while queries ran."""
+    if console.is_terminal:
+        for query, switches in replanned.items():
+            console.print("\n".join([f"evaluator of {query}:", *switches]), highlight=False, soft_wrap=True)
 
 
 def _files(paths: Iterable[str]) -> list[Path]:

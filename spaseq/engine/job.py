@@ -47,7 +47,8 @@ class Job:
         setup = Setup(named_knowledge(queries, kb or {}), self._options, self._dictionary, queries)
         self._bases = setup.bases
         self._network = Network(self._dictionary, self._options.max_delay_ns)
-        for operator in [setup.operator(query) for query in queries]:
+        self._operators = [setup.operator(query) for query in queries]
+        for operator in self._operators:
             self._network.add(operator, self._collect)
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
@@ -97,6 +98,7 @@ class Job:
 
     def _handed(self) -> list[Row]:
         self.statistics.skipped_rows = skipped_rows(self._bases)
+        self.statistics.replanned = {each.query.name: each.replanned for each in self._operators if each.replanned}
         ready, self._ready = self._ready, []
         return ready
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,6 +49,7 @@ class Statistics:
     lag_ns          how far the slowest stream is behind the newest, in event time
     dead_letters    letters by sort
     skipped_rows    for each endpoint that failed and was to be skipped, the rows that were joined with nothing
+    replanned       for each query whose evaluator was exchanged while it ran: when, for which and why, in words
     """
 
     events: int = 0
@@ -56,3 +57,4 @@ class Statistics:
     lag_ns: int = 0
     dead_letters: Mapping[str, int] = field(default_factory=dict)
     skipped_rows: Mapping[str, int] = field(default_factory=dict)
+    replanned: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from automata.adaptive.costs import CostModel, Estimate
-from automata.adaptive.evaluator import AdaptiveEvaluator, Startable
+from automata.adaptive.evaluator import AdaptiveEvaluator, Startable, Switch
 from automata.adaptive.rates import Meter, Rates
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.nfa import build_automaton
 from automata.program import Events, Host, Ids, Program, SymbolSolutions
 from automata.runs.evaluator import RunEvaluator
+from sparql_gpm.times import format_time
 
 _GAIN_MIN = 4.0
 """Lazy evaluation must save so many run operations before runs are given up for it …"""
@@ -44,6 +45,11 @@ def adaptive_evaluator(program: Program, host: Host) -> AdaptiveEvaluator:
         "tree": lambda: TreeEvaluator(program, host),
     }
     return AdaptiveEvaluator(program, makers, beginning(program), RatesDecide(program, host))
+
+
+def switch_in_words(switch: Switch) -> str:
+    """When which evaluator gave way to which, and what had been measured."""
+    return f"{format_time(switch.time)}: {switch.old} → {switch.new} ({switch.reason})"
 
 
 class RatesDecide:

@@ -17,8 +17,6 @@ from automata.face import Evaluator as SequenceEvaluator
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.program import Events, Ids, Match, SymbolSolutions
 from automata.runs.evaluator import RunEvaluator
-from automata.runs.live import LiveRunEvaluator
-from automata.runs.single_steps import runs_singly
 from automata.state import Restorable
 from sparql_gpm.background import Background
 from sparql_gpm.bgp_view import BatchView
@@ -34,11 +32,7 @@ from spaseq.physical.replanning import adaptive_evaluator, switch_in_words
 from spaseq.runtime.enrichment import Enricher
 from spaseq.runtime.projection import Projector
 from spaseq.runtime.rows import Row
-from spaseq.runtime.single import SingleEvents
 from spaseq.runtime.snapshot import batch_state, restored_batch
-
-_FORGET_EVENTS = 256
-"""Events that come one by one between looks at what can be forgotten."""
 
 
 class QueryOperator:
@@ -76,9 +70,6 @@ class QueryOperator:
         self._keeps_graphs = any(condition.needs_event for condition in self.compiled.program.conditions)
         self._open_slot = EventBatch.empty()
         self._position = 0
-        self._single: SingleEvents | None = None
-        if isinstance(self._sequence, LiveRunEvaluator):
-            self._single = SingleEvents(query.patterns, self.matchers, self._variables, self._sequence)
 
     def on_batch(self, batch: EventBatch) -> list[Row]:
         """The next stretch, `streams` being positions in FROM; rows in output order."""
@@ -89,8 +80,7 @@ class QueryOperator:
         rows: list[Row] = []
         if len(self._open_slot) and self._open_slot.times[-1] <= time:
             rows = self._flush()
-        matches = self._sequence.on_watermark(time)
-        return rows + self._rows(matches) if matches else rows
+        return rows + self._rows(self._sequence.on_watermark(time))
 
     def finish(self) -> list[Row]:
         """The input has ended; the last rows."""
@@ -164,8 +154,6 @@ class QueryOperator:
             return []
         if self._entailed is not None:
             batch = self._entailed(batch)
-        if len(batch) == 1 and self._single is not None and self._single.wanted():
-            return self._step_alone(self._single, batch)
         view = BatchView(batch)
         solutions = {
             symbol: self._solutions(pattern, matcher, view, batch)
@@ -176,17 +164,6 @@ class QueryOperator:
             self._host.graphs.add(self._position, batch)
         self._position += len(batch)
         return self._rows(self._sequence.on_batch(Events(batch.times, batch.streams), solutions))
-
-    def _step_alone(self, single: SingleEvents, batch: EventBatch) -> list[Row]:
-        """`_step` for one event."""
-        solutions = single.solutions(batch)
-        if solutions:
-            self._names.add_one(self._position, batch.names[0])
-        self._position += 1
-        rows = self._projector.rows(single.matches(batch, solutions), self._names)
-        if self._position % _FORGET_EVENTS == 0:
-            self._forget()
-        return rows
 
     def _solutions(
         self, pattern: GraphPattern, matcher: Matcher, view: BatchView, batch: EventBatch
@@ -199,14 +176,11 @@ class QueryOperator:
 
     def _rows(self, matches: list[Match]) -> list[Row]:
         rows = self._projector.rows(matches, self._names)
-        self._forget()
-        return rows
-
-    def _forget(self) -> None:
         oldest = self._sequence.oldest_position()
         self._names.forget(oldest)
         self._host.graphs.forget(oldest)
         self._projector.forget(oldest)
+        return rows
 
 
 def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kernels: bool) -> SequenceEvaluator:
@@ -226,8 +200,6 @@ def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kern
             from automata.registers.evaluator import RegisterEvaluator
 
             return RegisterEvaluator(compiled.program, host)
-        case "nfa" if runs_singly(compiled.program):
-            return LiveRunEvaluator(compiled.program, host)
         case "nfa":
             return RunEvaluator(compiled.program, host)
     raise AssertionError(name)
@@ -245,11 +217,6 @@ class _Names(dict[int, str]):
         for event in np.unique(np.concatenate(list(taken))).tolist():
             self[first + event] = batch.names[event]
             self._order.append(first + event)
-
-    def add_one(self, position: int, name: str) -> None:
-        """Remembers one event."""
-        self[position] = name
-        self._order.append(position)
 
     def restore(self, names: Iterable[tuple[int, str]]) -> None:
         """Remembers these, in order of position."""

@@ -30,6 +30,11 @@ class Breaker:
         self._until = self._clock() + self._open_s
         return 0.0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a request that goes now is a probe."""
+        return self._open_s > 0
+
     def succeeded(self) -> None:
         """The endpoint answered: the circuit is closed."""
         self._failures, self._open_s = 0, 0.0

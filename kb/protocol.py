@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 import httpx2
 import tenacity
@@ -23,6 +24,8 @@ BACKOFF_S_MIN, BACKOFF_S_MAX = 0.05, 2.0
 RETRY_AFTER_S_MAX = 30.0
 """The longest that an endpoint is obeyed when it says when to come back."""
 _CONNECT_S_MAX = 5.0
+_FORM = "application/x-www-form-urlencoded"
+"""Queries go as a form: every server takes that, while Virtuoso never answers a query that is posted as it is."""
 _JSON = ("application/sparql-results+json", "application/json")
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MESSAGE_MAX = 200
@@ -59,11 +62,12 @@ class Client:
         self._source = source
         self._breaker = Breaker()
         self._last = ""
+        self._probe: asyncio.Event | None = None
         self._places = asyncio.Semaphore(source.in_flight)
         authorization = access.authorization(self._url)
         credentials = {"Authorization": authorization} if authorization else {}
         self._http = httpx2.AsyncClient(
-            headers={"Accept": _JSON[0], "Content-Type": "application/sparql-query", **credentials},
+            headers={"Accept": _JSON[0], "Content-Type": _FORM, **credentials},
             timeout=httpx2.Timeout(source.timeout_s, connect=min(source.timeout_s, _CONNECT_S_MAX)),
             limits=httpx2.Limits(max_connections=source.in_flight),
             follow_redirects=False,
@@ -92,10 +96,28 @@ class Client:
         await self._http.aclose()
 
     async def _attempt(self, query: str, variables: Sequence[str], waits: bool) -> list[Row]:
+        await self._admission(waits)
+        if not self._breaker.is_open:
+            return await self._answer(query, variables)
+        self._probe = probe = asyncio.Event()
+        try:
+            return await self._answer(query, variables)
+        finally:
+            self._probe = None
+            probe.set()
+
+    async def _admission(self, waits: bool) -> None:
+        """Until this request may go; raises Fault if it is not to wait. What a probe finds out is always waited for."""
         while delay := self._breaker.delay():
-            if not waits:
+            if self._probe is not None:
+                await self._probe.wait()
+            elif waits:
+                await asyncio.sleep(delay)
+            else:
                 raise Fault(f"failed too often and is left alone for a while (last: {self._last})", passing=False)
-            await asyncio.sleep(delay)
+
+    async def _answer(self, query: str, variables: Sequence[str]) -> list[Row]:
+        """One attempt; the breaker learns how it went."""
         try:
             rows = decode_rows(await self._post(query), variables, f"ep{next(_answers)}")
         except Fault as fault:
@@ -120,7 +142,7 @@ class Client:
         self.traffic.requests += 1
         async with (
             asyncio.timeout(self._source.timeout_s),
-            self._http.stream("POST", self._url, content=query.encode()) as response,
+            self._http.stream("POST", self._url, content=urlencode({"query": query})) as response,
         ):
             self._check(response)
             body = bytearray()

@@ -9,12 +9,13 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 _START_S_MAX = 20.0
 
@@ -33,8 +34,8 @@ def _script(name: str) -> str:
 
 
 @contextlib.contextmanager
-def _served(command: list[str], port: int) -> Iterator[None]:
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def _served(command: list[str], port: int, folder: str | None = None) -> Iterator[None]:
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + _START_S_MAX
         while True:
@@ -68,6 +69,65 @@ def rdflib_endpoint(file: Path) -> Iterator[str]:
     command = [_script("rdflib-endpoint"), "serve", "--host", "127.0.0.1", "--port", str(port), str(file)]
     with _served(command, port):
         yield f"http://127.0.0.1:{port}/"
+
+
+@contextlib.contextmanager
+def virtuoso(file: Path) -> Iterator[str]:
+    """The URL of a Virtuoso server that knows the triples of a file; its own graphs are left out."""
+    port, sql = free_port(), free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(file, Path(folder, "kb.nt"))
+        Path(folder, "virtuoso.ini").write_text(_VIRTUOSO.format(http=port, sql=sql))
+        command = ["virtuoso-t", "+foreground", "+configfile", "virtuoso.ini"]
+        with _served(command, port, folder):
+            load = f"DB.DBA.TTLP(file_to_string_output('kb.nt'), '', '{_GRAPH}', 0);"
+            options = ["ERRORS=stdout", "VERBOSE=OFF", "PROMPT=OFF", "BANNER=OFF"]
+            loading = ["isql-vt", f"127.0.0.1:{sql}", "dba", "dba", *options, f"EXEC={load}"]
+            done = subprocess.run(loading, capture_output=True, text=True, timeout=60, check=False)
+            assert (done.returncode, done.stdout.strip()) == (0, ""), done
+            yield f"http://127.0.0.1:{port}/sparql?default-graph-uri={quote(_GRAPH, safe='')}"
+
+
+_GRAPH = "http://kb.example/graph"
+_VIRTUOSO = """[Database]
+DatabaseFile = virtuoso.db
+ErrorLogFile = virtuoso.log
+LockFile = virtuoso.lck
+TransactionFile = virtuoso.trx
+xa_persistent_file = virtuoso.pxa
+[TempDatabase]
+DatabaseFile = virtuoso-temp.db
+TransactionFile = virtuoso-temp.trx
+[Parameters]
+ServerPort = 127.0.0.1:{sql}
+ServerThreads = 10
+NumberOfBuffers = 2000
+MaxDirtyBuffers = 1500
+DirsAllowed = .
+[HTTPServer]
+ServerPort = 127.0.0.1:{http}
+ServerThreads = 5
+"""
+
+
+def startable() -> list[str]:
+    """The servers that can be started here; all but Virtuoso come with the development dependencies."""
+    return ["oxigraph", "rdflib", *(["virtuoso"] if shutil.which("virtuoso-t") and shutil.which("isql-vt") else [])]
+
+
+@contextlib.contextmanager
+def served(name: str, file: Path) -> Iterator[str]:
+    """The URL of one of the startable servers, with the triples of an N-Triples file."""
+    match name:
+        case "oxigraph":
+            with oxigraph(file.read_text()) as url:
+                yield url
+        case "rdflib":
+            with rdflib_endpoint(file) as url:
+                yield url
+        case "virtuoso":
+            with virtuoso(file) as url:
+                yield url
 
 
 Misdeed = Callable[["BaseHTTPRequestHandler", bytes, str], None]
@@ -121,6 +181,7 @@ class Proxy:
         self.seen: list[tuple[str, dict[str, str], bytes]] = []
         self._target = urlsplit(target)
         self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
         self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}{self._target.path}"
         self._server: ThreadingHTTPServer | None = None
@@ -131,6 +192,14 @@ class Proxy:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                super().setup()
+                proxy._open.add(self.connection)
+
+            def finish(self) -> None:
+                proxy._open.discard(self.connection)
+                super().finish()
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -163,6 +232,9 @@ class Proxy:
         if self._server is not None and self._thread is not None:
             self._server.shutdown()
             self._server.server_close()
+            for connection in list(self._open):
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
             self._thread.join()
             self._server = self._thread = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import pytest
 
 import spaseq
 from kb.source import Source
-from tests.kb.servers import oxigraph, rdflib_endpoint
+from tests.kb.servers import served, startable
 
 DB = "http://kb.example/db"
+SERVERS = startable()
+"""The servers under test: the header of the test run names them too."""
 NUMBERS = range(260)
 PREFIXES = "PREFIX : <http://x/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>"
 
@@ -59,8 +62,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("endpoint")
     (folder / "kb.nt").write_text(data())
     (folder / "events.nq").write_text(events(120))
-    with oxigraph(data()) as first, rdflib_endpoint(folder / "kb.nt") as second:
-        yield World(folder, {"oxigraph": first, "rdflib": second})
+    with contextlib.ExitStack() as stack:
+        yield World(folder, {name: stack.enter_context(served(name, folder / "kb.nt")) for name in SERVERS})
 
 
 GRAPH = f"GRAPH <{DB}>"
@@ -88,8 +91,8 @@ PATTERNS = {
 
 @pytest.mark.parametrize(
     ("server", "small"),
-    [("oxigraph", 0), ("oxigraph", 5_000), ("rdflib", 0)],
-    ids=["oxigraph, bind-join", "oxigraph, fetched whole", "rdflib, bind-join"],
+    [("oxigraph", 5_000), *((name, 0) for name in SERVERS)],
+    ids=["oxigraph, fetched whole", *(f"{name}, bind-join" for name in SERVERS)],
 )
 @pytest.mark.parametrize("about", PATTERNS)
 def test_an_endpoint_answers_as_a_local_file_does(world: World, server: str, small: int, about: str) -> None:
@@ -99,7 +102,7 @@ def test_an_endpoint_answers_as_a_local_file_does(world: World, server: str, sma
     assert world.rows(body, Source(world.urls[server], whole_rows_max=small, batch_keys=20, batch_keys_max=20)) == local
 
 
-@pytest.mark.parametrize("server", ["oxigraph", "rdflib"])
+@pytest.mark.parametrize("server", SERVERS)
 def test_a_service_is_asked_as_the_query_says(world: World, server: str) -> None:
     url = world.urls[server]
     service = world.rows(f"?s :reads ?v . SERVICE <{url}> {{ ?s :in ?room }}", str(world.folder / "kb.nt"))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pytest
 
 import spaseq
+from kb.breaker import OPEN_S_MAX
 from kb.source import Failure, Source
 from spaseq.errors import RunError
 from tests.kb.servers import (
@@ -48,10 +52,15 @@ def stream(tmp_path: Path) -> Path:
     return path
 
 
+def job_over(stream: Path, url: str, failure: Failure) -> spaseq.Job:
+    """Batches of 40 events, so that something can happen between them."""
+    source = Source(url, failure, whole_rows_max=0, batch_keys=5, batch_keys_max=5, timeout_s=0.4)
+    return spaseq.Job([query(BODY)], {"S": str(stream)}, {DB: source}, spaseq.RunOptions(batch_events=40))
+
+
 def run(stream: Path, url: str, failure: Failure = "wait") -> tuple[list[str], int]:
     """The rows, and how many were joined with nothing."""
-    source = Source(url, failure, whole_rows_max=0, batch_keys=5, batch_keys_max=5, timeout_s=0.4)
-    job = spaseq.Job([query(BODY)], {"S": str(stream)}, {DB: source}, spaseq.RunOptions(batch_events=40))
+    job = job_over(stream, url, failure)
     try:
         rows = sorted(repr(row) for rows in job.rows() for row in rows)
         return rows, sum(job.statistics.skipped_rows.values())
@@ -70,23 +79,44 @@ def test_waiting_gives_the_rows_of_an_undisturbed_run(endpoint: str, stream: Pat
     assert len(proxy.seen) > 24, "requests were repeated"
 
 
-def test_an_endpoint_that_is_down_for_a_while_costs_nothing_but_time(endpoint: str, stream: Path) -> None:
+def test_an_endpoint_that_goes_for_20_s_and_comes_back_costs_nothing_but_time(endpoint: str, stream: Path) -> None:
     undisturbed, _ = run(stream, endpoint)
-    proxy = Proxy(endpoint)
-    timer = threading.Timer(2.0, proxy.up)
-    timer.start()
-    try:
-        assert run(stream, proxy.url) == (undisturbed, 0)
-    finally:
-        timer.join()
+    with Proxy(endpoint) as proxy, contextlib.closing(job_over(stream, proxy.url, "wait")) as job:
+        pieces = job.rows()
+        rows = next(pieces)
+        assert len(rows) == 40
         proxy.down()
+        back = threading.Timer(20.0, proxy.up)
+        back.start()
+        begin = time.monotonic()
+        rows += [row for piece in pieces for row in piece]
+        back.join()
+        assert time.monotonic() - begin > 19.0
+    assert sorted(map(repr, rows)) == undisturbed
+    assert not job.statistics.skipped_rows
 
 
-@pytest.mark.parametrize("kind", ["status 500", "reset", "truncated JSON", "wrong content type"])
+def test_an_endpoint_that_goes_and_comes_back_costs_exactly_the_rows_of_that_time(endpoint: str, stream: Path) -> None:
+    undisturbed, _ = run(stream, endpoint)
+    with Proxy(endpoint) as proxy, contextlib.closing(job_over(stream, proxy.url, "skip")) as job:
+        pieces = job.rows()
+        rows = next(pieces)
+        proxy.down()
+        assert next(pieces) == []
+        assert job.statistics.skipped_rows == {DB: 40}
+        proxy.up()
+        time.sleep(OPEN_S_MAX)
+        rows += [row for piece in pieces for row in piece]
+    assert len(rows) == 80
+    assert set(map(repr, rows)) < set(undisturbed)
+    assert job.statistics.skipped_rows == {DB: 40}
+
+
+@pytest.mark.parametrize("kind", MISDEEDS)
 def test_skipping_loses_and_counts_exactly_the_rows_concerned(endpoint: str, stream: Path, kind: str) -> None:
     undisturbed, _ = run(stream, endpoint)
     proxy = Proxy(endpoint)
-    struck = b"<http://x/s100>"
+    struck = quote_plus("<http://x/s100>").encode()
 
     def misdeed(number: int) -> Misdeed | None:
         return MISDEEDS[kind] if struck in proxy.seen[number][2] else None

@@ -112,7 +112,7 @@ def choose_evaluator(query: TemporalQuery, requested: str = "auto", compiled_pay
     if requested == "auto" and compiled_pays and (chosen == "cea" or why_no_registers(compiled) is None):
         replanned = applying["adaptive"] is None and not single_step(program)
         short = EVALUATORS["adaptive"] if replanned else "a set of runs at a time"
-        reason = f"{reason} ({short} where the input is short: {TOO_SHORT})"
+        reason = f"{reason}; where the input is short it is {short}: {TOO_SHORT}"
     passed_over = {name: refusal or _weaker(name, requested) for name, refusal in refusals.items() if name != chosen}
     able = [name for name, refusal in applying.items() if refusal is None]
     replanning = SWITCHING if replanned else ""

@@ -19,7 +19,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, Malformed, ReadOptions
 from spaseq.errors import InputError, RunError
 from spaseq.runtime.spark.sources.options import read_options
-from spaseq.runtime.spark.sources.pieces import Piece, nquads_pieces, pieces
+from spaseq.runtime.spark.sources.documents import Document, documents, nquads_documents
 from spaseq.runtime.spark.sources.plan import Directory, Place
 
 STAMP = "<http://www.w3.org/ns/prov#generatedAtTime>"
@@ -73,17 +73,17 @@ def test_pieces_are_the_text_cut_between_events(
         lines.insert(min(place, len(lines)), text)
     encoded = [line.encode() + b"\n" for line in lines]
     blocks = [b"".join(encoded[i : i + block]) for i in range(0, len(encoded), block)]
-    found = list(nquads_pieces(blocks, size))
-    assert b"".join(piece.text for piece in found) == b"".join(encoded)
-    assert [piece.line for piece in found] == [
-        b"".join(piece.text for piece in found[:i]).count(b"\n") for i in range(len(found))
+    found = list(nquads_documents(blocks, size))
+    assert b"".join(document.text for document in found) == b"".join(encoded)
+    assert [document.line for document in found] == [
+        b"".join(document.text for document in found[:i]).count(b"\n") for i in range(len(found))
     ]
-    graphs = [set(_graphs(piece)) for piece in found]
+    graphs = [set(_graphs(document)) for document in found]
     assert sum(map(len, graphs)) == len(set().union(*graphs)) if graphs else True
 
 
-def _graphs(piece: Piece) -> Iterator[str]:
-    for line in piece.text.decode().splitlines():
+def _graphs(document: Document) -> Iterator[str]:
+    for line in document.text.decode().splitlines():
         if line.startswith("<"):
             yield line.split()[0] if STAMP in line else line.split()[-2]
 
@@ -91,18 +91,18 @@ def _graphs(piece: Piece) -> Iterator[str]:
 @pytest.mark.parametrize("size", [1, 200, 1 << 20])
 def test_pieces_of_trig_stand_alone_and_keep_their_lines(size: int) -> None:
     text = trig(range(9))
-    found = list(pieces(io.BytesIO(text), "trig", size))
+    found = list(documents(io.BytesIO(text), "trig", size))
     assert len(found) == (9 if size == 1 else 5 if size == 200 else 1)
-    assert names_of([piece.text for piece in found], "trig") == named(range(9))
-    for piece in found:
-        graph = piece.text[piece.text.index(b"<urn:e") :].split(b">")[0] + b"> {"
-        line = piece.text[: piece.text.index(graph)].count(b"\n") + piece.line
+    assert names_of([document.text for document in found], "trig") == named(range(9))
+    for document in found:
+        graph = document.text[document.text.index(b"<urn:e") :].split(b">")[0] + b"> {"
+        line = document.text[: document.text.index(graph)].count(b"\n") + document.line
         assert text[: text.index(graph)].count(b"\n") == line
 
 
 def test_prefixes_declared_on_the_way_hold_from_there_on() -> None:
     text = b"@prefix : <urn:a#> . :g1 { :s :p 1 } @prefix : <urn:b#> . :g2 { :s :p 1 } :g3 { :s :p 2 }\n"
-    found = [piece.text for piece in pieces(io.BytesIO(text), "trig", 1)]
+    found = [document.text for document in documents(io.BytesIO(text), "trig", 1)]
     assert len(found) == 3
     assert b"urn:a#" in found[0] and b"urn:b#" in found[2]
 
@@ -111,7 +111,7 @@ def test_damaged_input_is_told_and_not_left_out(tmp_path: Path) -> None:
     path = tmp_path / "a.nq.gz"
     path.write_bytes(gzip.compress(nquads(range(2000)), mtime=0)[:-300])
     (stretch,) = Directory(str(path)).stretches(Place(), 100)
-    assert b"the input breaks off: the gzip data is damaged" in list(stretch.pieces())[-1].text
+    assert b"the input breaks off: the gzip data is damaged" in list(stretch.documents())[-1].text
 
 
 @given(bytes_max=st.integers(1, 900), cuts=st.lists(st.integers(1, 2000), max_size=4))
@@ -134,11 +134,11 @@ def test_stretches_cover_each_event_once_wherever_reading_stops(
         there = directory.after(first)
         between = list(directory.stretches(Place.of(here.offset()), bytes_max, Place.of(there.offset())))
         for stretch in between:
-            for piece in stretch.pieces():
-                found.append(piece.text)
+            for document in stretch.documents():
+                found.append(document.text)
                 if stretch.end is not None:
                     whole = Path(stretch.file).read_bytes()
-                    assert piece.line == whole[: whole.index(piece.text)].count(b"\n")
+                    assert document.line == whole[: whole.index(document.text)].count(b"\n")
         here = there
     assert names_of([text for text in found if b"{" not in text] + [trig(range(8, 10))[:0]]) == named(range(8)) + named(
         range(10, 14)

@@ -23,11 +23,11 @@ class FilePartition(InputPartition):
     stretch: Stretch | None
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """The pieces of the stretch, or the signal."""
+        """The documents of the stretch, or the signal."""
         if self.stretch is None:
             yield batch(END, "")
         else:
-            yield from batches(self.stretch.pieces(), self.stretch.file, self.stretch.format)
+            yield from batches(self.stretch.documents(), self.stretch.file, self.stretch.format)
 
 
 class FilesReader(DataSourceReader):

@@ -16,8 +16,8 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from spaseq.errors import InputError, RunError
+from spaseq.runtime.spark.sources.documents import DOCUMENT_BYTES
 from spaseq.runtime.spark.sources.options import SourceOptions
-from spaseq.runtime.spark.sources.pieces import PIECE_BYTES
 from spaseq.runtime.spark.sources.rows import END, batch
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class _Reading:
         self._topics = Topics(options)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The messages of one partition, in rows of about the length of a piece."""
+        """The messages of one partition, in rows of about the length of a document."""
         assert isinstance(partition, KafkaPartition)
         if not partition.topic:
             yield batch(END, "")
@@ -166,7 +166,7 @@ class _Reading:
         length, first = 0, partition.begin
         place = f"{partition.topic}[{partition.partition}]"
         for message in self._topics.messages(partition):
-            if waiting and (length >= PIECE_BYTES or self._options.format != "nquads"):
+            if waiting and (length >= DOCUMENT_BYTES or self._options.format != "nquads"):
                 yield batch(b"".join(waiting), f"{place}@{first}", rdf_format=self._options.format)
                 waiting, length = [], 0
             if not waiting:

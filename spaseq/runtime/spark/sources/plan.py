@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from sparql_gpm.rdf_io_blocks import BLOCK_BYTES
 from spaseq.errors import InputError, RunError
 from spaseq.runtime.sources_files import FORMAT_BY_SUFFIX, InputFile, opened
-from spaseq.runtime.spark.sources.pieces import PIECE_BYTES, Piece, event_start, nquads_pieces, pieces
+from spaseq.runtime.spark.sources.documents import DOCUMENT_BYTES, Document, documents, event_start, nquads_documents
 
 DOCUMENT_FORMATS = ("nquads", "trig")
 
@@ -60,15 +60,15 @@ class Stretch:
     end: int | None = None
     line: int = 0
 
-    def pieces(self) -> Iterator[Piece]:
+    def documents(self) -> Iterator[Document]:
         """Its text, in rows."""
         if self.end is None:
             with opened(InputFile(self.file, self.format)) as unpacked:
-                yield from pieces(unpacked.stream, self.format)
+                yield from documents(unpacked.stream, self.format)
             return
         with open(self.file, "rb") as handle:
             handle.seek(self.begin)
-            yield from nquads_pieces(_blocks(handle, self.end - self.begin), PIECE_BYTES, self.line)
+            yield from nquads_documents(_blocks(handle, self.end - self.begin), DOCUMENT_BYTES, self.line)
 
 
 class Directory:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from spaseq.runtime.spark.sources.pieces import Piece
+from spaseq.runtime.spark.sources.documents import Document
 
 SCHEMA = "value BINARY, source STRING, line BIGINT, format STRING"
 """value    N-Quads or TriG, whole events; or one line of a signal
@@ -20,10 +20,10 @@ END = b"#!spaseq end\n"
 _ARROW = pa.schema([("value", pa.binary()), ("source", pa.string()), ("line", pa.int64()), ("format", pa.string())])
 
 
-def batches(pieces: Iterable[Piece], source: str, rdf_format: str) -> Iterator[pa.RecordBatch]:
-    """One row a piece, one batch a row: pieces are long."""
-    for piece in pieces:
-        yield batch(piece.text, source, piece.line, rdf_format)
+def batches(documents: Iterable[Document], source: str, rdf_format: str) -> Iterator[pa.RecordBatch]:
+    """One row a document, one batch a row: documents are long."""
+    for document in documents:
+        yield batch(document.text, source, document.line, rdf_format)
 
 
 def batch(text: bytes, source: str, line: int = 0, rdf_format: str = "nquads") -> pa.RecordBatch:

@@ -10,8 +10,8 @@ from typing import Any
 from pyspark.sql.datasource import SimpleDataSourceStreamReader
 
 from spaseq.errors import RunError
+from spaseq.runtime.spark.sources.documents import last_start
 from spaseq.runtime.spark.sources.options import SourceOptions
-from spaseq.runtime.spark.sources.pieces import last_start
 from spaseq.runtime.spark.sources.rows import END
 
 Row = tuple[bytes, str, int, str]

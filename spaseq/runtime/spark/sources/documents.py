@@ -1,7 +1,7 @@
-"""A long RDF text cut into pieces of whole events: what goes into one row of a DataFrame.
+"""A long RDF text cut into documents of whole events: what goes into one row of a DataFrame.
 
-An event is never split: a piece ends where the graph that is spoken of changes. Cutting looks at the few
-statements around the place of a cut only; whether a text is valid is found out by whoever reads the piece.
+An event is never split: a document ends where the graph that is spoken of changes. Cutting looks at the few
+statements around the place of a cut only; whether a text is valid is found out by whoever reads the document.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pyoxigraph as ox
 from sparql_gpm.rdf_io_blocks import BLOCK_BYTES, Blocks, ByteStream
 from sparql_gpm.rdf_io_trig_units import Unit, Units
 
-PIECE_BYTES = 1 << 20
-"""A piece is about so long, and longer only where a single event is."""
+DOCUMENT_BYTES = 1 << 20
+"""A document is about so long, and longer only where a single event is."""
 
 _USUAL = re.compile(rb'<[^<>"\s]+> <[^<>"\s]+> (?:<[^<>"\s]+>|"[^"\\]*"(?:\^\^<[^<>"\s]+>)?) (<[^<>"\s]+>) \.\s*')
 """The usual line with a graph; any other is parsed."""
@@ -24,7 +24,7 @@ _DIRECTIVE = re.compile(rb"@?(?:prefix|base)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Document:
     """Whole events of one input.
 
     line    lines of the input before the text; -1 where declarations stand in front of its first line
@@ -34,18 +34,18 @@ class Piece:
     line: int
 
 
-def pieces(stream: ByteStream, rdf_format: str, size: int = PIECE_BYTES) -> Iterator[Piece]:
-    """The whole of an input; `rdf_format` is "nquads" or "trig". An input that breaks off says so in its last piece."""
+def documents(stream: ByteStream, rdf_format: str, size: int = DOCUMENT_BYTES) -> Iterator[Document]:
+    """The whole of an input, "nquads" or "trig". One that breaks off says so in its last document."""
     blocks = Blocks(stream, live=False)
     line = 0
-    for piece in nquads_pieces(blocks, size) if rdf_format == "nquads" else trig_pieces(blocks, size):
-        line = piece.line + piece.text.count(b"\n")
-        yield piece
+    for document in nquads_documents(blocks, size) if rdf_format == "nquads" else trig_documents(blocks, size):
+        line = document.line + document.text.count(b"\n")
+        yield document
     if blocks.broken_off:  # no RDF: whoever reads it reports it
-        yield Piece(f"the input breaks off: {blocks.broken_off}\n".encode(), line + 1)
+        yield Document(f"the input breaks off: {blocks.broken_off}\n".encode(), line + 1)
 
 
-def nquads_pieces(blocks: Iterable[bytes], size: int, line: int = 0) -> Iterator[Piece]:
+def nquads_documents(blocks: Iterable[bytes], size: int, line: int = 0) -> Iterator[Document]:
     """N-Quads, in blocks of whole lines; the first of them is line number `line`, from 0."""
     text = b""
     for block in blocks:
@@ -54,11 +54,11 @@ def nquads_pieces(blocks: Iterable[bytes], size: int, line: int = 0) -> Iterator
             cut = first_start(text, size) or last_start(text)
             if not cut:
                 break
-            yield Piece(text[:cut], line)
+            yield Document(text[:cut], line)
             line += text.count(b"\n", 0, cut)
             text = text[cut:]
     if text:
-        yield Piece(text, line)
+        yield Document(text, line)
 
 
 def graph_of(line: bytes) -> bytes | None:
@@ -120,8 +120,8 @@ def event_start(stream: ByteStream, line_begun: bool) -> int:
     return len(text)
 
 
-def trig_pieces(blocks: Blocks, size: int) -> Iterator[Piece]:
-    """TriG: every piece declares what its text uses; it ends before a statement about another graph."""
+def trig_documents(blocks: Blocks, size: int) -> Iterator[Document]:
+    """TriG: every document declares what its text uses; it ends before a statement about another graph."""
     declared, before = _Declared(), _Declared()
     taken: list[Unit] = []
     length = 0
@@ -133,13 +133,13 @@ def trig_pieces(blocks: Blocks, size: int) -> Iterator[Piece]:
             declared = declared.with_unit(unit.text)
         else:
             if length >= size and last is not None and _differ(last, (unit, declared)):
-                yield before.piece(taken)
+                yield before.document(taken)
                 taken, length, before = [], 0, declared
             last = unit, declared
         taken.append(unit)
         length += len(unit.text)
     if taken:
-        yield before.piece(taken)
+        yield before.document(taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class _Declared:
         base = [f"@base <{parser.base_iri}> . "] if parser.base_iri else []
         return _Declared("".join(base + [f"@prefix {n}: <{iri}> . " for n, iri in parser.prefixes.items()]).encode())
 
-    def piece(self, units: list[Unit]) -> Piece:
+    def document(self, units: list[Unit]) -> Document:
         """The units where they stood: on their lines, and what follows a line's end in its column."""
         first = units[0].line
         parts, line = [self.header + b"\n" if self.header else b""], first
@@ -167,7 +167,7 @@ class _Declared:
                 parts.append(b"\n" * (unit.line - line) + b" " * (unit.column - 1) if unit.line > line else b" ")
             parts.append(unit.text)
             line = unit.line + unit.text.count(b"\n")
-        return Piece(b"".join(parts) + b"\n", first - 2 if self.header else first - 1)
+        return Document(b"".join(parts) + b"\n", first - 2 if self.header else first - 1)
 
 
 def _differ(before: tuple[Unit, _Declared], after: tuple[Unit, _Declared]) -> bool:

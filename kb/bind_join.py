@@ -16,6 +16,7 @@ from kb.access import shown
 from kb.cache import AnswerCache, Row
 from kb.errors import KnowledgeBaseError
 from kb.protocol import Client, Fault
+from kb.results import Rows
 from kb.source import ANSWERS_KEPT_S, Source
 from kb.sparql_text import SparqlWriter, key_text, select_text, values_text
 from sparql_gpm.columns import UNBOUND, Ids, Solutions
@@ -24,7 +25,7 @@ from sparql_gpm.matcher_analysis import substitution_is_a_join
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.relation_keys import groups
 from sparql_gpm.scope import in_scope
-from sparql_gpm.terms import Term
+from sparql_gpm.terms import IRI, Term
 
 CACHED_ROWS_MAX = 500_000
 """Solutions of one pattern that are kept."""
@@ -71,6 +72,7 @@ class BindJoin:
         self._whole: tuple[float, list[Row]] | None = None
         self._is_large = source.whole_rows_max == 0
         self.variables = tuple(sorted(in_scope(pattern)))
+        self._reader = Rows(self.variables)
 
     async def solutions(self, given: Mapping[str, Ids], client: Client) -> Solutions:
         """At least the solutions that agree with a row of the given values; raises KnowledgeBaseError."""
@@ -129,20 +131,22 @@ class BindJoin:
         """The solutions for some keys, kept in the cache; none if the endpoint fails and that is to be skipped."""
         self._asked.keys += len(keys)
         try:
-            rows = await client.select(self._query(names, list(keys)), self.variables)
+            rows = await client.select(self._query(names, list(keys)), self._reader)
         except Fault as fault:
             self._failed(fault, sum(keys.values()))
             return []
         answers: dict[str, list[Row]] = {key: [] for key in keys}
-        places = [self.variables.index(name) for name in names]
-        for row in rows:
-            wanted = answers.get(" ".join([_row_text(row[place]) for place in places]))
+        for key, row in zip(self._keys_in(rows, names), rows, strict=True):
+            wanted = answers.get(key)
             if wanted is not None:
                 wanted.append(row)
-        put = self._caches[names].put
-        for key, found in answers.items():
-            put(key, found)
+        self._caches[names].put_all(answers)
         return rows
+
+    def _keys_in(self, rows: Sequence[Row], names: Names) -> Sequence[str]:
+        """The key that each row of an answer is for."""
+        columns = [[_row_text(row[place]) for row in rows] for place in map(self.variables.index, names)]
+        return columns[0] if len(columns) == 1 else [" ".join(key) for key in zip(*columns, strict=True)]
 
     def _query(self, names: Names, texts: Sequence[str]) -> str:
         """The pattern joined with the keys; in one group with them where that says the same, for the planner's sake."""
@@ -175,7 +179,7 @@ class BindJoin:
     async def _select_whole(self, client: Client, limit: int, counted: int) -> list[Row] | None:
         try:
             return await client.select(
-                select_text(self.variables, SparqlWriter().group(self._pattern), limit), self.variables
+                select_text(self.variables, SparqlWriter().group(self._pattern), limit), self._reader
             )
         except Fault as fault:
             self._failed(fault, counted)
@@ -212,4 +216,7 @@ def _keys(columns: Sequence[Sequence[str | None]], counts: Sequence[int]) -> Key
 
 
 def _row_text(term: Term | None) -> str:
+    """The text of a key in an answer; of an IRI it is compared with texts of good ones only."""
+    if type(term) is IRI:
+        return f"<{term.value}>"
     return "" if term is None else key_text(term) or ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from sparql_gpm.terms import Term
@@ -45,11 +45,19 @@ class AnswerCache(Generic[Key]):
 
     def put(self, key: Key, rows: Sequence[Row]) -> None:
         """Keep the solutions for the key."""
-        self._drop(key)
-        self._kept[key] = (self._clock() + self._age_max, rows)
-        self._size += max(1, len(rows))
+        self.put_all({key: rows})
+
+    def put_all(self, answers: Mapping[Key, Sequence[Row]]) -> None:
+        """Keep the solutions for some keys."""
+        until = self._clock() + self._age_max
+        kept = self._kept
+        for key, rows in answers.items():
+            if key in kept:
+                self._drop(key)
+            kept[key] = (until, rows)
+            self._size += len(rows) or 1
         while self._size > self._rows_max:
-            self._drop(next(iter(self._kept)))
+            self._drop(next(iter(kept)))
 
     def _drop(self, key: Key) -> None:
         found = self._kept.pop(key, None)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
+from urllib.parse import quote_plus
 
 import httpx2
 import tenacity
@@ -14,7 +13,7 @@ import tenacity
 from kb.access import Access
 from kb.breaker import Breaker
 from kb.cache import Row
-from kb.results import decode_rows
+from kb.results import Rows
 from kb.source import Source
 
 ATTEMPTS_MAX = 4
@@ -75,7 +74,7 @@ class Client:
         )
         self.traffic = Traffic()
 
-    async def select(self, query: str, variables: Sequence[str]) -> list[Row]:
+    async def select(self, query: str, reader: Rows) -> list[Row]:
         """The solutions of a SELECT; raises Fault. Under `wait` it comes back when the endpoint does."""
         waits = self._source.failure == "wait"
         attempts = tenacity.AsyncRetrying(
@@ -88,20 +87,20 @@ class Client:
             async for attempt in attempts:
                 with attempt:
                     self.traffic.retries += attempt.retry_state.attempt_number > 1
-                    return await self._attempt(query, variables, waits)
+                    return await self._attempt(query, reader, waits)
         raise AssertionError("tenacity gives an attempt or raises")
 
     async def close(self) -> None:
         """Closes the connections."""
         await self._http.aclose()
 
-    async def _attempt(self, query: str, variables: Sequence[str], waits: bool) -> list[Row]:
+    async def _attempt(self, query: str, reader: Rows, waits: bool) -> list[Row]:
         await self._admission(waits)
         if not self._breaker.is_open:
-            return await self._answer(query, variables)
+            return await self._answer(query, reader)
         self._probe = probe = asyncio.Event()
         try:
-            return await self._answer(query, variables)
+            return await self._answer(query, reader)
         finally:
             self._probe = None
             probe.set()
@@ -116,10 +115,10 @@ class Client:
             else:
                 raise Fault(f"failed too often and is left alone for a while (last: {self._last})", passing=False)
 
-    async def _answer(self, query: str, variables: Sequence[str]) -> list[Row]:
+    async def _answer(self, query: str, reader: Rows) -> list[Row]:
         """One attempt; the breaker learns how it went."""
         try:
-            rows = decode_rows(await self._post(query), variables, f"ep{next(_answers)}")
+            rows = reader.decode(await self._post(query), f"ep{next(_answers)}")
         except Fault as fault:
             if fault.passing:
                 self._failed(fault)
@@ -142,7 +141,7 @@ class Client:
         self.traffic.requests += 1
         async with (
             asyncio.timeout(self._source.timeout_s),
-            self._http.stream("POST", self._url, content=urlencode({"query": query})) as response,
+            self._http.stream("POST", self._url, content=form_of(query)) as response,
         ):
             self._check(response)
             body = bytearray()
@@ -161,6 +160,21 @@ class Client:
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind not in _JSON:
             raise Fault(f"the answer is {kind or 'of no type'}, not SPARQL JSON results")
+
+
+_IN_ORDER = ("%", "+", *(char for char in map(chr, range(128)) if char not in "%+"))
+_CODES = tuple((char, quote_plus(char)) for char in _IN_ORDER if quote_plus(char) != char)
+"""What a form writes for the characters of ASCII that it does not write as they are."""
+
+
+def form_of(query: str) -> str:
+    """The body that asks a query; characters are replaced one kind at a time, as that takes a tenth of the time."""
+    if not query.isascii():
+        return f"query={quote_plus(query)}"
+    for char, code in _CODES:
+        if char in query:
+            query = query.replace(char, code)
+    return f"query={query}"
 
 
 _backoff = tenacity.wait_random_exponential(multiplier=BACKOFF_S_MIN, max=BACKOFF_S_MAX)

@@ -3,51 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 import msgspec
 
 from kb.cache import Row
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, Term
 
+_IRIS_MAX = 1 << 16
+"""IRIs of answers that are remembered: the same few stand in many rows."""
 
-class _Value(msgspec.Struct):
+
+class _Value(msgspec.Struct, gc=False):
     type: str
     value: str
     datatype: str = ""
     language: str = msgspec.field(name="xml:lang", default="")
 
 
-class _Results(msgspec.Struct):
-    bindings: list[dict[str, _Value]]
-
-
-class _Answer(msgspec.Struct):
-    results: _Results
-
-
-_DECODER = msgspec.json.Decoder(_Answer)
-
-
-def decode_rows(text: bytes, variables: Sequence[str], scope: str) -> list[Row]:
-    """The solutions as terms in the order of the variables.
-
-    scope   makes blank node labels unique: they are local to the answer
+class Rows:
+    """Reads the answers to queries for some variables.
 
     Raises ValueError for what is not such a document.
     """
-    try:
-        bindings = _DECODER.decode(text).results.bindings
-    except msgspec.MsgspecError as error:
-        raise ValueError(f"not SPARQL JSON results: {error}") from error
-    return [tuple([_term(row.get(name), scope) for name in variables]) for row in bindings]
+
+    def __init__(self, variables: Sequence[str]) -> None:
+        self._variables = tuple(variables)
+        self._decoder = _decoder(self._variables)
+        self._iris: dict[str, IRI] = {}
+
+    def decode(self, text: bytes, scope: str) -> list[Row]:
+        """The solutions as terms in the order of the variables; `scope` makes blank node labels unique."""
+        try:
+            bindings = self._decoder.decode(text).results.bindings
+        except msgspec.MsgspecError as error:
+            raise ValueError(f"not SPARQL JSON results: {error}") from error
+        if len(self._iris) > _IRIS_MAX:
+            self._iris.clear()
+        columns = [
+            self._column([getattr(row, f"v{i}") for row in bindings], scope) for i in range(len(self._variables))
+        ]
+        return list(zip(*columns, strict=True)) if columns else [()] * len(bindings)
+
+    def _column(self, values: Sequence[_Value | None], scope: str) -> list[Term | None]:
+        known = self._iris
+        terms: list[Term | None] = []
+        for value in values:
+            if value is not None and value.type == "uri":
+                terms.append(known.get(value.value) or known.setdefault(value.value, IRI(value.value)))
+            else:
+                terms.append(_term(value, scope))
+        return terms
+
+
+@lru_cache(maxsize=256)
+def _decoder(variables: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
+    """For documents of these variables; others in them are passed over."""
+    fields: list[Any] = [
+        (f"v{i}", _Value | None, msgspec.field(name=name, default=None)) for i, name in enumerate(variables)
+    ]
+    binding = msgspec.defstruct("Binding", fields, gc=False)
+    results = msgspec.defstruct("Results", [("bindings", list[binding])])  # type: ignore[valid-type]
+    return msgspec.json.Decoder(msgspec.defstruct("Answer", [("results", results)]))
 
 
 def _term(value: _Value | None, scope: str) -> Term | None:
+    """A term that is no IRI."""
     if value is None:
         return None
     match value.type:
-        case "uri":
-            return IRI(value.value)
         case "literal" | "typed-literal" if value.language:
             return Literal(value.value, RDF_LANG_STRING, value.language.lower())
         case "literal" | "typed-literal":

@@ -1,0 +1,47 @@
+"""What goes over the wire, and how it is read."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, quote_plus
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kb.protocol import form_of
+from kb.results import Rows
+from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal
+
+
+@given(st.one_of(st.text(), st.text(st.characters(max_codepoint=127))))
+@settings(max_examples=300)
+def test_a_query_is_written_as_any_form_is(query: str) -> None:
+    assert form_of(query) == f"query={quote_plus(query)}"
+    assert parse_qs(form_of(query), keep_blank_values=True, errors="strict") == {"query": [query]}
+
+
+def test_every_sort_of_term_is_read_and_what_is_missing_is_unbound() -> None:
+    text = b"""{"head": {"vars": ["a", "x y", "z"]}, "results": {"bindings": [
+        {"a": {"type": "uri", "value": "http://x/1"}, "z": {"type": "bnode", "value": "b"}, "other": {"type": "?"}},
+        {"a": {"type": "literal", "value": "1", "datatype": "http://www.w3.org/2001/XMLSchema#int"}},
+        {"z": {"type": "typed-literal", "value": "2", "datatype": "http://www.w3.org/2001/XMLSchema#int"}},
+        {"a": {"type": "literal", "value": "e", "xml:lang": "EN"}, "z": {"type": "literal", "value": ""}}, {}]}}"""
+    assert Rows(["a", "v1", "z"]).decode(text, "s") == [
+        (IRI("http://x/1"), None, BlankNode("sxb")),
+        (Literal("1", XSD + "int"), None, None),
+        (None, None, Literal("2", XSD + "int")),
+        (Literal("e", RDF_LANG_STRING, "en"), None, Literal("")),
+        (None, None, None),
+    ]
+    assert Rows([]).decode(text, "s") == [()] * 5
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'{"results": {"bindings": [{"a": {"type": "uri"}}]}}', b"<a/>"])
+def test_what_is_no_document_of_results_is_refused(text: bytes) -> None:
+    with pytest.raises(ValueError, match="not SPARQL JSON results"):
+        Rows(["a"]).decode(text, "s")
+
+
+def test_a_term_of_an_unknown_type_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown type 'triple'"):
+        Rows(["a"]).decode(b'{"results": {"bindings": [{"a": {"type": "triple", "value": ""}}]}}', "s")

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from sparql_gpm.bgp_view import BatchView
 from sparql_gpm.columns import Ids, Mask
 from sparql_gpm.matcher_frames import Frames
 from sparql_gpm.paths import Anchor, CompiledPath, path_pairs
@@ -18,6 +19,8 @@ Slot = str | int
 """What stands in a triple pattern: the name of a variable, or the id of a constant."""
 
 _FRAME = "\0frame"
+_FEW_FACTOR = 4
+"""Looking only at some events pays where so many times more are left out."""
 
 
 class Condition(Protocol):
@@ -33,32 +36,54 @@ class Condition(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """One triple pattern."""
+    """One triple pattern.
+
+    given       variables that a filter compares with a constant: only triples that have it there are looked at
+    conditions  filters that see nothing but the triple: they are held to its solutions at once
+    """
 
     subject: Slot
     predicate: Slot
     object: Slot
+    given: tuple[tuple[str, int], ...] = ()
+    conditions: tuple[Condition, ...] = ()
 
     def slots(self) -> tuple[Slot, ...]:
         """What stands in it."""
         return (self.subject, self.predicate, self.object)
 
-    def evaluate(self, frames: Frames, live: Mask | None) -> Relation:
-        """Its solutions in the live events, by event, in the order of the triples."""
+    def fixed(self, slot: Slot) -> int | None:
+        """The term that must stand in a slot, if there is one."""
+        return slot if isinstance(slot, int) else dict(self.given).get(slot)
+
+    def size(self, view: BatchView) -> int:
+        """About how many triples it looks at."""
+        if not isinstance(self.predicate, int):
+            return len(view.batch.subjects)
+        return len(view.rows(self.predicate, self.fixed(self.subject), self.fixed(self.object)))
+
+    def evaluate(self, frames: Frames, live: Mask | None, among: Ids | None = None) -> Relation:
+        """Its solutions in the live events, or those `among` them, by event, in the order of the triples."""
         view = frames.view
         batch = view.batch
         slots = [(self.subject, batch.subjects), (self.object, batch.objects)]
         if isinstance(self.predicate, int):
-            rows = view.rows(self.predicate)
+            rows = self._rows(view, self.predicate, among)
         else:
             rows = np.arange(len(batch.subjects), dtype=np.int64)
             slots.append((self.predicate, batch.predicates))
-        for slot, column in slots:
-            if isinstance(slot, int):
-                rows = rows[column[rows] == slot]
-        if live is not None:
+            for slot, column in slots:
+                if (term := self.fixed(slot)) is not None:
+                    rows = rows[column[rows] == term]
+        if live is not None and len(rows):
             rows = rows[live[view.events[rows]]]
         return _named(view.events[rows], [(slot, column[rows]) for slot, column in slots])
+
+    def _rows(self, view: BatchView, predicate: int, among: Ids | None) -> Ids:
+        subject, target = self.fixed(self.subject), self.fixed(self.object)
+        if among is None or subject is not None or target is not None:
+            return view.rows(predicate, subject, target)
+        return view.rows_in(predicate, among)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +98,15 @@ class PathScan:
         """What stands at its ends."""
         return (self.subject, self.object)
 
-    def evaluate(self, frames: Frames, live: Mask | None) -> Relation:
-        """Its solutions in the live events, by event."""
+    def size(self, view: BatchView) -> int:
+        """More than any triple pattern has: paths come last."""
+        return 2 * len(view.batch.subjects)
+
+    def evaluate(self, frames: Frames, live: Mask | None, among: Ids | None = None) -> Relation:
+        """Its solutions in the live events, by event; those that are not `among` them may be left out."""
+        if among is not None:
+            live = np.zeros(len(frames.view), dtype=np.bool_)
+            live[among] = True
         start = self._anchor(self.subject, frames, live)
         end = self._anchor(self.object, frames, live)
         events, subjects, objects = path_pairs(self.path, frames.view, live, start, end)
@@ -125,14 +157,31 @@ def match_triples(scans: Sequence[TriplePattern], frames: Frames) -> Relation:
 
 
 def scan_all(scans: Sequence[TriplePattern], frames: Frames) -> list[Relation]:
-    """The solutions of each pattern, keyed by event; it stops at the first that has none."""
+    """The solutions of each pattern, keyed by event, of those events in which all may have one.
+
+    The pattern with the fewest triples comes first; where it leaves few events, the others look only at these.
+    It stops at the first that has no solution.
+    """
     live = frames.live_events()
     relations = []
-    for scan in scans:
-        relations.append(scan.evaluate(frames, live))
-        if not len(relations[-1]):
+    among: Ids | None = None
+    for scan in sorted(scans, key=lambda scan: scan.size(frames.view)):
+        relation = scan.evaluate(frames, live, among)
+        if frames.graphs is None and isinstance(scan, Scan):
+            relation = keep_all(scan.conditions, relation, frames)
+        relations.append(relation)
+        if not len(relation):
             break
+        among = _among(relation, frames, among)
     return relations
+
+
+def _among(relation: Relation, frames: Frames, among: Ids | None) -> Ids | None:
+    """The events of a relation, where they are few."""
+    known = len(frames.view) if among is None else len(among)
+    if relation.events is None or len(relation) * _FEW_FACTOR > known:
+        return among
+    return np.unique(relation.events)
 
 
 def keep_all(conditions: Sequence[Condition], relation: Relation, frames: Frames) -> Relation:

@@ -5,7 +5,7 @@ A runtime that matches several patterns against one batch makes the view once an
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,16 +20,27 @@ class Nodes(NamedTuple):
     terms: Ids
 
 
+class Grouped(Protocol):
+    """The triples of a batch as one pass over it has grouped them; None: it has not looked for these."""
+
+    def rows(self, predicate: int, subject: int | None, object: int | None) -> Ids | None:
+        """The triples with this predicate, and this subject, or this object; ascending."""
+
+
 class BatchView:
     """The graphs of a batch; row numbers are places in its triple columns.
+
+    grouped     what is known of the batch already
 
     Everything is computed when first asked for and kept: a view must not outlive its batch's ids.
     """
 
-    def __init__(self, batch: EventBatch) -> None:
+    def __init__(self, batch: EventBatch, grouped: Grouped | None = None) -> None:
         self.batch = batch
+        self._grouped = grouped
         self._events: Ids | None = None
-        self._rows: dict[int, Ids] = {}
+        self._rows: dict[tuple[int, int | None, int | None], Ids] = {}
+        self._events_of: dict[int, Ids] = {}
         self._nodes: Nodes | None = None
         self._distinct: BatchView | None = None
 
@@ -43,11 +54,32 @@ class BatchView:
             self._events = self.batch.event_of_triple()
         return self._events
 
-    def rows(self, predicate: int) -> Ids:
-        """The triples with this predicate, in order."""
-        if predicate not in self._rows:
-            self._rows[predicate] = np.flatnonzero(self.batch.predicates == predicate)
-        return self._rows[predicate]
+    def rows(self, predicate: int, subject: int | None = None, object: int | None = None) -> Ids:
+        """The triples with this predicate, subject and object, None: with any; in order."""
+        key = (predicate, subject, object)
+        if key not in self._rows:
+            known = None if self._grouped is None else self._grouped.rows(predicate, subject, object)
+            self._rows[key] = self._found(predicate, subject, object) if known is None else known
+        return self._rows[key]
+
+    def rows_in(self, predicate: int, events: Ids) -> Ids:
+        """The triples with this predicate in some events, which are distinct and ascending; in order."""
+        rows = self.rows(predicate)
+        if predicate not in self._events_of:
+            self._events_of[predicate] = self.events[rows]
+        of_row = self._events_of[predicate]
+        begins, ends = np.searchsorted(of_row, events, "left"), np.searchsorted(of_row, events, "right")
+        counts = ends - begins
+        which = np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()), dtype=np.int64)
+        return rows[which]
+
+    def _found(self, predicate: int, subject: int | None, object: int | None) -> Ids:
+        if subject is None and object is None:
+            return np.flatnonzero(self.batch.predicates == predicate)
+        rows = self.rows(predicate, None, object if subject is not None else None)
+        column, term = (self.batch.objects, object) if subject is None else (self.batch.subjects, subject)
+        found: Ids = rows[column[rows] == term]
+        return found
 
     def nodes(self, live: Mask | None) -> Nodes:
         """The nodes of all graphs, or of the live ones."""

@@ -19,6 +19,7 @@ from sparql_gpm.matcher_analysis import counts, exists_in
 from sparql_gpm.matcher_compile import Compiler
 from sparql_gpm.matcher_expressions import ExistsTest, Operator
 from sparql_gpm.matcher_frames import Frames
+from sparql_gpm.needs import needs_of
 from sparql_gpm.pattern import Exists, Expression, Pattern
 from sparql_gpm.relation import Relation
 from sparql_gpm.scope import in_scope
@@ -45,6 +46,7 @@ class Matcher:
     """A compiled pattern. It holds no data of events, so one serves any number of batches.
 
     variables   the variables in scope, sorted
+    needs       what must be in an event that it has a solution in
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Matcher:
         counts_solutions: bool,
     ) -> None:
         self.variables = variables
+        self.needs = needs_of(operator)
         self._compiler = compiler
         self._operator = operator
         self._asked = asked

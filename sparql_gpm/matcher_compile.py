@@ -37,6 +37,7 @@ from sparql_gpm.matcher_operators import (
     UnionOperator,
 )
 from sparql_gpm.matcher_rewrite import conjuncts, push_filters
+from sparql_gpm.matcher_scans import push_to_scans
 from sparql_gpm.paths import CompiledPath
 from sparql_gpm.pattern import (
     BGP,
@@ -176,7 +177,8 @@ class Compiler:
         dearest_last = tuple(sorted(inputs.conditions, key=lambda condition: len(condition.tests)))
         if not isinstance(core, BGP | Join):
             return FilterOperator(self._operator(core), dearest_last)
-        return JoinOperator(tuple(inputs.scans), tuple(inputs.others), dearest_last, tuple(inputs.asked))
+        scans, late = push_to_scans(inputs.scans, dearest_last, self.dictionary)
+        return JoinOperator(tuple(scans), tuple(inputs.others), dearest_last, tuple(late), tuple(inputs.asked))
 
     def _collect(self, pattern: Pattern, whole: Pattern, inputs: _Inputs) -> None:
         """Flattens joins; a filter below one joins in if the others cannot change what it sees."""

@@ -6,11 +6,12 @@ have been joined with it, and whatever binds a variable anew (BIND, VALUES, a gr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sparql_gpm.bgp import TriplePattern, join_all, keep_all, match_triples, scan_all
+from sparql_gpm.bgp import Condition, TriplePattern, join_all, keep_all, match_triples, scan_all
 from sparql_gpm.columns import Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.groups import aggregate_column, order_rows, slice_rows
@@ -26,13 +27,16 @@ from sparql_gpm.relation_keys import groups
 class JoinOperator:
     """Joins, basic graph patterns and the filters over them, all as one n-ary join.
 
-    asked   parts that ask background knowledge, with the variables in their scope: they come last, so that they
-            are asked for nothing but what the rest can be joined with
+    conditions  all filters over them
+    late        those that scans of events do not decide already
+    asked       parts that ask background knowledge, with the variables in their scope: they come last, so that
+                they are asked for nothing but what the rest can be joined with
     """
 
     scans: tuple[TriplePattern, ...]
     others: tuple[Operator, ...]
     conditions: tuple[CompiledExpression, ...]
+    late: tuple[CompiledExpression, ...]
     asked: tuple[tuple[Operator, frozenset[str]], ...] = ()
 
     def evaluate(self, frames: Frames) -> Relation:
@@ -41,18 +45,19 @@ class JoinOperator:
         if self.scans:
             apart = frames.graphs is None
             relations = scan_all(self.scans, frames) if apart else [match_triples(self.scans, frames)]
+        conditions = self.late if frames.graphs is None else self.conditions
         for other in self.others:
             if relations and not len(relations[-1]):
                 return nothing()
             relations.append(other.evaluate(frames))
-        joined = self._ask(relations, frames) if self.asked else join_all(relations, self.conditions, frames)
+        joined = self._ask(relations, conditions, frames) if self.asked else join_all(relations, conditions, frames)
         return joined.without([name for name in joined.columns if name.startswith("_:")])
 
-    def _ask(self, relations: list[Relation], frames: Frames) -> Relation:
+    def _ask(self, relations: list[Relation], conditions: Sequence[Condition], frames: Frames) -> Relation:
         """The join of the relations with what is asked for their rows; filters that need none of that come first."""
         open_ones: frozenset[str] = frozenset().union(*(scope for _, scope in self.asked))
-        early = [c for c in self.conditions if open_ones.isdisjoint(c.variables)]
-        late = [c for c in self.conditions if c not in early]
+        early = [c for c in conditions if open_ones.isdisjoint(c.variables)]
+        late = [c for c in conditions if c not in early]
         current = join_all(relations, early, frames)
         waiting = list(self.asked)
         while waiting and len(current):

@@ -14,7 +14,9 @@ from sparql_gpm.background import BackgroundError
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator
 from sparql_gpm.pattern import Pattern
+from sparql_gpm.shared import PatternPool
 from spaseq.algebra.build import build
+from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.knowledge import asked_of, endpoints_of
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, RunError
@@ -47,6 +49,8 @@ class Setup:
         self._options = options
         self._dictionary = dictionary
         self._evaluator = Evaluator(dictionary)
+        self._pool = PatternPool(dictionary, self._evaluator)
+        self._named: dict[tuple[frozenset[str], frozenset[str]], KnowledgeBases] = {}
         meanings = None if queries is None else [build(query) for query in queries]
 
         def usable(iri: str) -> Collection[Pattern] | None:
@@ -70,7 +74,7 @@ class Setup:
         """The query, compiled; raises InputError for a knowledge base that it names and nobody supplies."""
         meaning = build(query)
         with _told_to_the_user():
-            background = self.bases.named(meaning.knowledge, endpoints_of(meaning))
+            background = self._background(meaning)
             if self._options.optimise:
                 meaning = optimise(meaning, background).query
             choice = choose_evaluator(meaning, self._options.evaluator, bool(self._options.compiled))
@@ -83,7 +87,16 @@ class Setup:
                 entailed,
                 choice.name,
                 bool(self._options.compiled),
+                self._pool,
             )
+
+    def _background(self, meaning: TemporalQuery) -> KnowledgeBases:
+        """The knowledge bases that a query names: one object for all queries that name the same."""
+        endpoints = endpoints_of(meaning)
+        named = frozenset(meaning.knowledge), frozenset(endpoints)
+        if named not in self._named:
+            self._named[named] = self.bases.named(meaning.knowledge, endpoints)
+        return self._named[named]
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import numpy as np
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from spaseq.errors import InputError
-from spaseq.runtime.merge import Merger
+from spaseq.runtime.feed import Feed, Turn
 from spaseq.runtime.operator import QueryOperator
 from spaseq.runtime.reorder import AFTER_ALL, BEFORE_ALL
 from spaseq.runtime.rows import Row
@@ -26,27 +26,24 @@ OnRows = Callable[[list[Row]], None]
 
 
 class _Reader:
-    """A query with the merger of its streams."""
+    """A query with the feed that it reads."""
 
-    def __init__(self, operator: QueryOperator, delay_ns: int, on_rows: OnRows) -> None:
+    def __init__(self, operator: QueryOperator, feed: Feed, on_rows: OnRows) -> None:
         self.operator = operator
+        self.feed = feed
         self.on_rows = on_rows
-        iris = [iri for _, iri in operator.query.streams]
-        self.position_of = {iri: position for position, iri in enumerate(iris)}
-        self.merger = Merger(len(iris), delay_ns)
-        self.open = set(iris)
 
-    def drain(self) -> list[Row]:
-        """What can be reported now."""
-        rows = self.operator.on_batch(self.merger.ready())
-        watermark = self.merger.watermark
-        if BEFORE_ALL < watermark < AFTER_ALL:
-            rows += self.operator.on_watermark(watermark - 1)
+    def rows(self, turn: Turn) -> list[Row]:
+        """What can be reported after a turn of the feed."""
+        rows = self.operator.on_batch(turn.stretch)
+        if BEFORE_ALL < turn.watermark < AFTER_ALL:
+            rows += self.operator.on_watermark(turn.watermark - 1)
         return rows
 
 
 class Network:
-    """Some queries over some streams, sharing a dictionary.
+    """Some queries over some streams, sharing a dictionary and, where they read the same streams, all that is done to
+    events before their sequences are looked at.
 
     delay_ns    by how much an event may be late on its stream
     """
@@ -55,6 +52,7 @@ class Network:
         self._dictionary = dictionary
         self._delay = delay_ns
         self._readers: list[_Reader] = []
+        self._feeds: list[Feed] = []
         self._kept = _TERMS_KEPT_MIN
 
     def add(self, operator: QueryOperator, on_rows: OnRows) -> None:
@@ -62,76 +60,86 @@ class Network:
 
         Raises InputError if a REGISTERed stream would have two producers, or feed itself.
         """
-        reader = _Reader(operator, self._delay, on_rows)
+        iris = tuple(iri for _, iri in operator.query.streams)
+        known = (feed for feed in self._feeds if feed.iris == iris and feed.untouched)
+        reader = _Reader(operator, next(known, None) or Feed(iris, self._delay), on_rows)
         self._readers = producers_first([*self._readers, reader])
+        self._feeds = list(dict.fromkeys(reader.feed for reader in self._readers))
 
     @property
     def streams(self) -> frozenset[str]:
         """The IRIs of the streams that events can be pushed to: those that no query produces."""
         derived = {reader.operator.query.register for reader in self._readers}
-        return frozenset(iri for reader in self._readers for iri in reader.position_of) - derived
+        return frozenset(iri for feed in self._feeds for iri in feed.iris) - derived
 
     def push(self, iri: str, batch: EventBatch) -> Ids:
-        """Events of a stream as they arrived; gives the indices of the late ones."""
-        late = np.zeros(0, dtype=np.int64)
-        for reader in self._of(iri):
-            late = reader.merger.push(reader.position_of[iri], batch)
+        """Events of a stream as they arrived; gives the indices of those that are late for some query."""
+        late = [feed.push(iri, batch) for feed in self._reading(iri)]
         self._drain()
-        return late
+        return np.unique(np.concatenate(late)) if late else np.zeros(0, dtype=np.int64)
 
     def advance(self, iri: str, time: int) -> None:
         """Nothing before `time` will come on the stream any more."""
-        for reader in self._of(iri):
-            reader.merger.advance(reader.position_of[iri], time)
+        for feed in self._reading(iri):
+            feed.advance(iri, time)
         self._drain()
 
     def close(self, iri: str) -> None:
         """Nothing at all will come on the stream any more."""
-        for reader in self._of(iri):
-            reader.merger.close(reader.position_of[iri])
-            reader.open.discard(iri)
+        for feed in self._reading(iri):
+            feed.close(iri)
         self._drain()
 
     def finish(self) -> None:
         """The input has ended: close what is open, producers first, and report what is left."""
+        turns: dict[Feed, Turn] = {}
         for reader in self._readers:
-            reader.merger.close_all()
-            reader.open.clear()
-            rows = reader.operator.on_batch(reader.merger.ready()) + reader.operator.finish()
+            if reader.feed not in turns:
+                reader.feed.close_all()
+                turns[reader.feed] = reader.feed.turn()
+            rows = reader.operator.on_batch(turns[reader.feed].stretch) + reader.operator.finish()
             self._deliver(reader, rows)
 
     def watermark(self, iri: str) -> int:
         """The time before which nothing will come on the stream any more."""
-        marks = [reader.merger.watermark_of(reader.position_of[iri]) for reader in self._of(iri)]
-        return min(marks, default=AFTER_ALL)
+        return min((feed.watermark_of(iri) for feed in self._reading(iri)), default=AFTER_ALL)
 
     def release_terms(self, always: bool = False) -> None:
         """Forget the terms that nothing needs any more, once there are many (or `always`); only between batches."""
         if len(self._dictionary) < 2 * self._kept and not always:
             return
-        live = [ids for reader in self._readers for ids in (*reader.operator.live_ids(), *reader.merger.live())]
+        live = [ids for reader in self._readers for ids in reader.operator.live_ids()]
+        live += [ids for feed in self._feeds for ids in feed.merger.live()]
         self._dictionary.retain(live)
         self._kept = max(_TERMS_KEPT_MIN, len(self._dictionary))
 
     def snapshot(self) -> list[Any]:
-        """The state of every query and of the streams before it, for `spaseq.runtime.snapshot`."""
-        return [
-            [sorted(reader.open), reader.merger.snapshot(), reader.operator.snapshot()] for reader in self._readers
-        ]
+        """The state of every feed and of every query, for `spaseq.runtime.snapshot`."""
+        numbers = {feed: number for number, feed in enumerate(self._feeds)}
+        readers = [[numbers[reader.feed], reader.operator.snapshot()] for reader in self._readers]
+        return [[feed.snapshot() for feed in self._feeds], readers]
 
     def restore(self, state: list[Any]) -> None:
         """Go on from a state of the same queries."""
-        for reader, (still_open, waiting, running) in zip(self._readers, state, strict=True):
-            reader.open = set(still_open)
-            reader.merger.restore(waiting)
+        feeds: dict[int, Feed] = {}
+        for reader, (number, running) in zip(self._readers, state[1], strict=True):
+            if number not in feeds:
+                feeds[number] = Feed(reader.feed.iris, self._delay)
+                feeds[number].restore(state[0][number])
+            reader.feed = feeds[number]
             reader.operator.restore(running)
+        self._feeds = list(dict.fromkeys(reader.feed for reader in self._readers))
 
-    def _of(self, iri: str) -> list[_Reader]:
-        return [reader for reader in self._readers if iri in reader.open]
+    def _reading(self, iri: str) -> list[Feed]:
+        return [feed for feed in self._feeds if iri in feed.open]
 
     def _drain(self) -> None:
+        turns: dict[Feed, Turn] = {}
         for reader in self._readers:
-            self._deliver(reader, reader.drain())
+            if reader.feed not in turns:  # what it reads has been produced: producers come first
+                turns[reader.feed] = reader.feed.turn()
+            self._deliver(reader, reader.rows(turns[reader.feed]))
+        self._unite()
 
     def _deliver(self, reader: _Reader, rows: list[Row]) -> None:
         """Hand rows out, and on to the readers of the stream that they make up."""
@@ -141,15 +149,22 @@ class Network:
         if register is None:
             return
         batch = rows_as_events(rows, self._dictionary)
-        over = reader.merger.watermark
-        for other in self._of(register):
-            other.merger.push(other.position_of[register], batch)
-            if not reader.open:
-                other.merger.close(other.position_of[register])
-                other.open.discard(register)
+        over = reader.feed.merger.watermark
+        for other in self._reading(register):
+            other.push(register, batch)
+            if not reader.feed.open:
+                other.close(register)
             elif over > BEFORE_ALL:
-                mark = reader.operator.oldest_output_time(over)
-                other.merger.advance(other.position_of[register], mark)
+                other.advance(register, reader.operator.oldest_output_time(over))
+
+    def _unite(self) -> None:
+        """Queries that began at different times share a feed once theirs have come to the same state."""
+        if len(self._feeds) == len({feed.iris for feed in self._feeds}):
+            return
+        for reader in self._readers:
+            alike = (feed for feed in self._feeds if feed.same_from_now_on(reader.feed))
+            reader.feed = next(alike)
+        self._feeds = list(dict.fromkeys(reader.feed for reader in self._readers))
 
 
 def producers_first(readers: Sequence[_Reader]) -> list[_Reader]:
@@ -161,7 +176,7 @@ def producers_first(readers: Sequence[_Reader]) -> list[_Reader]:
     waiting, ordered = list(readers), []
     while waiting:
         missing = {reader.operator.query.register for reader in waiting}
-        ready = [reader for reader in waiting if not missing & reader.position_of.keys()]
+        ready = [reader for reader in waiting if not missing & set(reader.feed.iris)]
         if not ready:
             names = ", ".join(f"'{reader.operator.query.name}'" for reader in waiting)
             raise InputError(

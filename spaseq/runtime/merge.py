@@ -82,6 +82,11 @@ class Merger:
         for buffer, waiting in zip(self._buffers, state["buffers"], strict=True):
             buffer.restore(waiting)
 
+    def same_from_now_on(self, other: Merger) -> bool:
+        """Whether a merger of as many streams is in the same state: both will give out the same whatever comes."""
+        buffers = zip(self._buffers, other._buffers, strict=True)
+        return self._open == other._open and all(mine.same_from_now_on(theirs) for mine, theirs in buffers)
+
     def live(self) -> list[Ids]:
         """The columns of ids that wait here, for Dictionary.retain."""
         return [column for buffer in self._buffers for column in buffer.live()]

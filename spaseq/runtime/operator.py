@@ -6,8 +6,7 @@ wraps the same object.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,24 +14,26 @@ import numpy as np
 from automata.adaptive.evaluator import AdaptiveEvaluator
 from automata.face import Evaluator as SequenceEvaluator
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
-from automata.program import Events, Ids, Match, SymbolSolutions
+from automata.program import Events, Ids, Match
 from automata.runs.evaluator import RunEvaluator
 from automata.state import Restorable
 from sparql_gpm.background import Background
-from sparql_gpm.bgp_view import BatchView
-from sparql_gpm.columns import EventBatch, Mask, Solutions
+from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
-from spaseq.algebra.nodes import GraphPattern, TemporalQuery
+from sparql_gpm.shared import Entailed, PatternPool, Stretch
+from spaseq.algebra.nodes import TemporalQuery
 from spaseq.physical.host import ConditionHost
 from spaseq.physical.program import Compiled, compile_program
 from spaseq.physical.register_applies import why_no_registers
 from spaseq.physical.replanning import adaptive_evaluator, switch_in_words
 from spaseq.runtime.enrichment import Enricher
+from spaseq.runtime.names import Names
 from spaseq.runtime.projection import Projector
 from spaseq.runtime.rows import Row
 from spaseq.runtime.snapshot import batch_state, restored_batch
+from spaseq.runtime.solving import PatternSolver
 
 
 class QueryOperator:
@@ -41,6 +42,7 @@ class QueryOperator:
     entailed    what patterns see of events, with the triples that follow by some schema; None: the events as they are
     sequence    the name of the evaluator that `spaseq.physical.planner` chose for the query
     compiled    runs may be kept by compiled kernels
+    pool        the patterns of all queries over the dictionary; None: this query shares with no other
     """
 
     def __init__(
@@ -49,31 +51,38 @@ class QueryOperator:
         dictionary: Dictionary,
         evaluator: Evaluator,
         background: Background | None,
-        entailed: Callable[[EventBatch], EventBatch] | None = None,
+        entailed: Entailed | None = None,
         sequence: str = "nfa",
         compiled: bool = False,
+        pool: PatternPool | None = None,
     ) -> None:
         self.query = query
         self._entailed = entailed
         self.compiled: Compiled = compile_program(query)
-        self.matchers = [
-            compile_pattern(pattern.pattern, dictionary, evaluator, background, pattern.conditions)
-            for pattern in query.patterns
-        ]
-        self._host = ConditionHost(self.compiled, dictionary, evaluator, dict(enumerate(self.matchers)))
+        pool = PatternPool(dictionary, evaluator) if pool is None else pool
+        self.patterns = [pool.add(pattern.pattern, background) for pattern in query.patterns]
+        self._variables = {name: number for number, name in enumerate(query.variables)}
+        self.solver = PatternSolver(query.patterns, self.patterns, self._variables)
+        matchers = self._condition_matchers(dictionary, evaluator, background)
+        self._host = ConditionHost(self.compiled, dictionary, evaluator, matchers)
         self._sequence = _sequence_evaluator(sequence, self.compiled, self._host, compiled)
         enricher = Enricher(query.enrichments, background, dictionary, evaluator)
         self._projector = Projector(query, self.compiled, dictionary, evaluator, enricher)
         self._host.project = self._projector.texts
-        self._variables = {name: number for number, name in enumerate(query.variables)}
-        self._names = _Names()
+        self._names = Names()
         self._keeps_graphs = any(condition.needs_event for condition in self.compiled.program.conditions)
         self._open_slot = EventBatch.empty()
         self._position = 0
 
-    def on_batch(self, batch: EventBatch) -> list[Row]:
-        """The next stretch, `streams` being positions in FROM; rows in output order."""
-        return self._step(self._whole_slots(batch)) if len(batch) else []
+    def on_batch(self, events: EventBatch | Stretch) -> list[Row]:
+        """The next events, `streams` being positions in FROM; rows in output order.
+
+        Queries of one pool that read the same events are given one stretch.
+        """
+        if not len(events):
+            return []
+        stretch = events if isinstance(events, Stretch) else Stretch(events)
+        return self._step(self._whole_slots(stretch))
 
     def on_watermark(self, time: int) -> list[Row]:
         """No event before or at `time` will come any more."""
@@ -132,47 +141,45 @@ class QueryOperator:
         self._host.graphs.batches = [(position, restored_batch(batch)) for position, batch in state["graphs"]]
         self._projector.restore(state["projector"])
 
-    def _whole_slots(self, batch: EventBatch) -> EventBatch:
+    def _whole_slots(self, stretch: Stretch) -> Stretch:
         """The events up to the last complete time slot, where the evaluator needs slots complete.
 
         With several streams the merger never cuts a slot; with one, the last slot is held back.
         """
         if not self._sequence.needs_whole_slots or self.compiled.program.streams > 1:
-            return batch
-        batch = EventBatch.concatenate([self._open_slot, batch])
+            return stretch
+        batch = EventBatch.concatenate([self._open_slot, stretch.batch])
         cut = int(np.searchsorted(batch.times, batch.times[-1], "left"))
         events = np.arange(len(batch), dtype=np.int64)
         self._open_slot = batch.take(events[cut:])
-        return batch.take(events[:cut])
+        return Stretch(batch.take(events[:cut]))
 
     def _flush(self) -> list[Row]:
         held, self._open_slot = self._open_slot, EventBatch.empty()
-        return self._step(held)
+        return self._step(Stretch(held))
 
-    def _step(self, batch: EventBatch) -> list[Row]:
-        if not len(batch):
+    def _step(self, stretch: Stretch) -> list[Row]:
+        if not len(stretch):
             return []
-        if self._entailed is not None:
-            batch = self._entailed(batch)
-        view = BatchView(batch)
-        solutions = {
-            symbol: self._solutions(pattern, matcher, view, batch)
-            for symbol, (pattern, matcher) in enumerate(zip(self.query.patterns, self.matchers, strict=True))
-        }
-        self._names.add(self._position, batch, [table.events for table in solutions.values()])
+        stretch = stretch.entailed(self._entailed)
+        solutions = self.solver.solve(stretch)
+        self._names.add(self._position, self.solver.taken(stretch))
+        batch = stretch.batch
         if self._keeps_graphs:
             self._host.graphs.add(self._position, batch)
         self._position += len(batch)
         return self._rows(self._sequence.on_batch(Events(batch.times, batch.streams), solutions))
 
-    def _solutions(
-        self, pattern: GraphPattern, matcher: Matcher, view: BatchView, batch: EventBatch
-    ) -> SymbolSolutions:
-        wanted = np.isin(batch.streams, pattern.streams)
-        mask: Mask | None = None if wanted.all() else wanted
-        found: Solutions = matcher.match(view, mask)
-        columns = {self._variables[name]: found.columns[name] for name in pattern.variables}
-        return SymbolSolutions(found.events, columns)
+    def _condition_matchers(
+        self, dictionary: Dictionary, evaluator: Evaluator, background: Background | None
+    ) -> Mapping[int, Matcher]:
+        """Of each step with a condition that looks at its event, a matcher with the query's own variables."""
+        looking = {condition.symbol for condition in self.compiled.program.conditions if condition.needs_event}
+        patterns = {symbol: self.query.patterns[symbol] for symbol in sorted(looking)}
+        return {
+            symbol: compile_pattern(pattern.pattern, dictionary, evaluator, background, pattern.conditions)
+            for symbol, pattern in patterns.items()
+        }
 
     def _rows(self, matches: list[Match]) -> list[Row]:
         rows = self._projector.rows(matches, self._names)
@@ -203,27 +210,3 @@ def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kern
         case "nfa":
             return RunEvaluator(compiled.program, host)
     raise AssertionError(name)
-
-
-class _Names(dict[int, str]):
-    """Graph names by position, of events that some step may have taken."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._order: deque[int] = deque()
-
-    def add(self, first: int, batch: EventBatch, taken: Iterable[Ids]) -> None:
-        """Remembers the events of a stretch that have a solution."""
-        for event in np.unique(np.concatenate(list(taken))).tolist():
-            self[first + event] = batch.names[event]
-            self._order.append(first + event)
-
-    def restore(self, names: Iterable[tuple[int, str]]) -> None:
-        """Remembers these, in order of position."""
-        self.update(names)
-        self._order.extend(self)
-
-    def forget(self, before: int) -> None:
-        """Drops what lies before a position."""
-        while self._order and self._order[0] < before:
-            del self[self._order.popleft()]

@@ -114,6 +114,11 @@ class ReorderBuffer:
         self._runs = kept
         return _merged(taken).events if taken else EventBatch.empty()
 
+    def same_from_now_on(self, other: ReorderBuffer) -> bool:
+        """Whether another buffer is in the same state: both will give out the same whatever comes."""
+        mine, theirs = ((b._delay, b._largest, b.watermark, len(b)) for b in (self, other))
+        return mine == theirs and (not len(self) or _equal(_merged(self._runs).events, _merged(other._runs).events))
+
     def live(self) -> list[Ids]:
         """The columns of ids that wait here, for Dictionary.retain."""
         return [
@@ -153,3 +158,10 @@ class ReorderBuffer:
 def _less(times: Ids, delay_ns: int) -> Ids:
     """times − delay, without wrapping below BEFORE_ALL."""
     return np.where(times < BEFORE_ALL + delay_ns, BEFORE_ALL, times - delay_ns)
+
+
+def _equal(one: EventBatch, other: EventBatch) -> bool:
+    """Whether two batches hold the same events in the same order."""
+    columns = ((b.times, b.offsets, b.subjects, b.predicates, b.objects) for b in (one, other))
+    same = all(np.array_equal(mine, theirs) for mine, theirs in zip(*columns, strict=True))
+    return same and list(one.names) == list(other.names)

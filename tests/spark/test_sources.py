@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, Malformed, ReadOptions
 from spaseq.errors import InputError, RunError
-from spaseq.runtime.spark.sources.options import read_options
 from spaseq.runtime.spark.sources.documents import Document, documents, nquads_documents
+from spaseq.runtime.spark.sources.options import read_options
 from spaseq.runtime.spark.sources.plan import Directory, Place
 
 STAMP = "<http://www.w3.org/ns/prov#generatedAtTime>"

@@ -1,0 +1,204 @@
+"""Patterns of many queries, each matched once a stretch of events however many queries it stands in.
+
+pool = PatternPool(dictionary, evaluator)
+mine = pool.add(pattern, background)                    # equal to one that is there already: the same matcher
+solutions = stretch.solutions(Asked(mine.shared, (0,))) # matched now, or found already with this stretch of events
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparql_gpm.background import Background
+from sparql_gpm.bgp_view import BatchView
+from sparql_gpm.canonical import canonical
+from sparql_gpm.columns import EventBatch, Ids, Mask, Solutions
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from sparql_gpm.matcher import Matcher, compile_pattern
+from sparql_gpm.matcher_analysis import walk
+from sparql_gpm.pattern import Graph, Pattern, Service
+from sparql_gpm.scope import in_scope
+from sparql_gpm.summary import Summary
+
+Streams = tuple[int, ...]
+"""Positions of streams, as `EventBatch.streams` numbers them."""
+Entailed = Callable[[EventBatch], EventBatch]
+"""What patterns see of events: with the triples that follow by some schema."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedPattern:
+    """A pattern as all queries that have it share it.
+
+    pool        whose it is
+    number      which of the distinct patterns of the pool it is
+    """
+
+    pool: PatternPool
+    number: int
+    matcher: Matcher
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPattern:
+    """A pattern of one query.
+
+    names       of each variable in scope, the name of its column in the solutions
+    """
+
+    shared: SharedPattern
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A pattern with the streams that it is looked for on."""
+
+    pattern: SharedPattern
+    streams: Streams
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Events of a stretch, ascending, with the names of their graphs."""
+
+    events: Sequence[int]
+    names: Sequence[str]
+
+
+class Stretch:
+    """Events in merged order, with what is found in them: shared by all queries that read them, then dropped.
+
+    It must not outlive the ids of its batch, nor a change of the background knowledge.
+    """
+
+    def __init__(self, batch: EventBatch) -> None:
+        self.batch = batch
+        self._surveys: dict[PatternPool, _Survey] = {}
+        self._masks: dict[Streams, Mask] = {}
+        self._solutions: dict[Asked, Solutions] = {}
+        self._taken: dict[tuple[Asked, ...], Taken] = {}
+        self._entailed: dict[Entailed, Stretch] = {}
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    def entailed(self, by: Entailed | None) -> Stretch:
+        """The same events with what follows from them; None: nothing does."""
+        if by is None:
+            return self
+        if by not in self._entailed:
+            self._entailed[by] = Stretch(by(self.batch))
+        return self._entailed[by]
+
+    def on(self, streams: Streams) -> Mask:
+        """The events on some streams."""
+        if streams not in self._masks:
+            self._masks[streams] = np.isin(self.batch.streams, streams)
+        return self._masks[streams]
+
+    def count(self, streams: Streams) -> int:
+        """How many events are on some streams."""
+        return int(np.count_nonzero(self.on(streams)))
+
+    def touches(self, pool: PatternPool, patterns: frozenset[int]) -> bool:
+        """Whether some of these patterns of a pool may have a solution in the events."""
+        return not patterns.isdisjoint(self._survey(pool).touched)
+
+    def solutions(self, asked: Asked) -> Solutions:
+        """The solutions of a pattern in the events on some streams; found once."""
+        if asked not in self._solutions:
+            on = self.on(asked.streams)
+            self._solutions[asked] = self._found(asked, None if on.all() else on)
+        return self._solutions[asked]
+
+    def solutions_among(self, asked: Asked, wanted: Mask) -> Solutions:
+        """Those in some of the events; found for them alone, unless other queries want the rest."""
+        if asked not in self._solutions and asked.pattern.pool.uses(asked.pattern) == 1:
+            return self._found(asked, wanted & self.on(asked.streams))
+        found = self.solutions(asked)
+        rows = np.flatnonzero(wanted[found.events])
+        return Solutions(found.events[rows], {name: column[rows] for name, column in found.columns.items()})
+
+    def taken(self, asked: tuple[Asked, ...]) -> Taken:
+        """The events in which some of these patterns have a solution."""
+        if asked not in self._taken:
+            self._taken[asked] = self.named([self.solutions(one).events for one in asked])
+        return self._taken[asked]
+
+    def named(self, events: Sequence[Ids]) -> Taken:
+        """The events of some columns, each once."""
+        distinct = np.unique(np.concatenate(events)).tolist()
+        return Taken(distinct, [self.batch.names[event] for event in distinct])
+
+    def _found(self, asked: Asked, wanted: Mask | None) -> Solutions:
+        pattern = asked.pattern
+        survey = self._survey(pattern.pool)
+        if pattern.number not in survey.touched:
+            return Solutions(_NONE, dict.fromkeys(pattern.matcher.variables, _NONE))
+        return pattern.matcher.match(survey.view, wanted)
+
+    def _survey(self, pool: PatternPool) -> _Survey:
+        if pool not in self._surveys:
+            grouped = pool.summary.over(self.batch)
+            self._surveys[pool] = _Survey(BatchView(self.batch, grouped), pool.summary.touched(grouped))
+        return self._surveys[pool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """The events as the patterns of a pool see them, and which of these may have a solution there."""
+
+    view: BatchView
+    touched: set[int]
+
+
+class PatternPool:
+    """The distinct patterns of all queries over one dictionary, compiled once each.
+
+    summary     what they look for
+    """
+
+    def __init__(self, dictionary: Dictionary, evaluator: Evaluator) -> None:
+        self.summary = Summary()
+        self._dictionary = dictionary
+        self._evaluator = evaluator
+        self._known: dict[tuple[Pattern, Background | None], SharedPattern] = {}
+        self._uses: list[int] = []
+
+    def add(self, pattern: Pattern, background: Background | None) -> NamedPattern:
+        """The pattern, compiled unless one that is equal up to names was; raises BackgroundError.
+
+        Patterns that ask background knowledge are shared where `background` is the same object.
+        """
+        named = self._named(pattern, background)
+        self._uses[named.shared.number] += 1
+        return named
+
+    def uses(self, pattern: SharedPattern) -> int:
+        """How often the pattern was added."""
+        return self._uses[pattern.number]
+
+    def _named(self, pattern: Pattern, background: Background | None) -> NamedPattern:
+        known = canonical(pattern)
+        if known is None:
+            return NamedPattern(self._compiled(pattern, background), {name: name for name in in_scope(pattern)})
+        asks = any(isinstance(node, Graph | Service) for node in walk(pattern))
+        key = (known.pattern, background if asks else None)
+        if key not in self._known:
+            self._known[key] = self._compiled(known.pattern, background)
+        return NamedPattern(self._known[key], known.names)
+
+    def _compiled(self, pattern: Pattern, background: Background | None) -> SharedPattern:
+        matcher = compile_pattern(pattern, self._dictionary, self._evaluator, background)
+        number = len(self._uses)
+        self._uses.append(0)
+        self.summary.add(number, matcher.needs)
+        return SharedPattern(self, number, matcher)
+
+
+_NONE: Ids = np.zeros(0, dtype=np.int64)

@@ -1,0 +1,80 @@
+"""Streams as some queries read them: in the order of their FROM clauses, merged once for all of these queries."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sparql_gpm.columns import EventBatch, Ids
+from sparql_gpm.shared import Stretch
+from spaseq.runtime.merge import Merger
+
+
+class Turn(NamedTuple):
+    """What a feed gives out at a time.
+
+    stretch     the next events of the merged order, possibly none
+    watermark   no event before this time is to come
+    """
+
+    stretch: Stretch
+    watermark: int
+
+
+class Feed:
+    """The merged order of some streams.
+
+    iris        of the streams, in the order of FROM
+    open        those of them that have not been closed
+    untouched   nothing has come yet: a new query may still join
+    """
+
+    def __init__(self, iris: tuple[str, ...], delay_ns: int) -> None:
+        self.iris = iris
+        self.open = set(iris)
+        self.merger = Merger(len(iris), delay_ns)
+        self.untouched = True
+        self._position_of = {iri: position for position, iri in enumerate(iris)}
+
+    def push(self, iri: str, batch: EventBatch) -> Ids:
+        """Events of a stream as they arrived; gives the indices of the late ones."""
+        self.untouched = False
+        return self.merger.push(self._position_of[iri], batch)
+
+    def advance(self, iri: str, time: int) -> None:
+        """Nothing before `time` will come on the stream any more."""
+        self.untouched = False
+        self.merger.advance(self._position_of[iri], time)
+
+    def close(self, iri: str) -> None:
+        """Nothing at all will come on the stream any more."""
+        self.untouched = False
+        self.open.discard(iri)
+        self.merger.close(self._position_of[iri])
+
+    def close_all(self) -> None:
+        """Nothing is to come on any stream."""
+        self.untouched = False
+        self.open.clear()
+        self.merger.close_all()
+
+    def turn(self) -> Turn:
+        """Takes out what can be given out now."""
+        return Turn(Stretch(self.merger.ready()), self.merger.watermark)
+
+    def watermark_of(self, iri: str) -> int:
+        """The time before which nothing will come on a stream any more."""
+        return self.merger.watermark_of(self._position_of[iri])
+
+    def snapshot(self) -> list[Any]:
+        """What waits, and which streams are open; see spaseq.runtime.snapshot."""
+        return [sorted(self.open), self.untouched, self.merger.snapshot()]
+
+    def restore(self, state: list[Any]) -> None:
+        """Go on from there."""
+        still_open, self.untouched, waiting = state
+        self.open = set(still_open)
+        self.merger.restore(waiting)
+
+    def same_from_now_on(self, other: Feed) -> bool:
+        """Whether both will give out the same whatever comes."""
+        return self is other or (self.iris == other.iris and self.merger.same_from_now_on(other.merger))

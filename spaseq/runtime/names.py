@@ -1,0 +1,58 @@
+"""Graph names of events that some step may have taken, by position in the merged order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+
+from sparql_gpm.shared import Taken
+
+_GONE_MIN = 64
+"""Forgotten stretches below which the lists are not cut."""
+
+
+class Names(Mapping[int, str]):
+    """The names of one query's events, stretch by stretch; what is known of a stretch is shared between queries."""
+
+    def __init__(self) -> None:
+        self._firsts: list[int] = []
+        self._stretches: list[Taken] = []
+        self._gone = 0
+
+    def add(self, first: int, taken: Taken) -> None:
+        """Remembers the events taken from the next stretch, whose first event has this position."""
+        if taken.events:
+            self._firsts.append(first)
+            self._stretches.append(taken)
+
+    def forget(self, before: int) -> None:
+        """Drops stretches whose events all lie before a position."""
+        gone = self._gone
+        while gone < len(self._firsts) and self._firsts[gone] + self._stretches[gone].events[-1] < before:
+            gone += 1
+        if gone >= _GONE_MIN and 2 * gone > len(self._firsts):
+            del self._firsts[:gone], self._stretches[:gone]
+            gone = 0
+        self._gone = gone
+
+    def restore(self, names: Iterable[tuple[int, str]]) -> None:
+        """Goes on from the items of another, in order of position."""
+        found = dict(names)
+        self.add(0, Taken(list(found), list(found.values())))
+
+    def __getitem__(self, position: int) -> str:
+        number = bisect_right(self._firsts, position, self._gone) - 1
+        if number < self._gone:
+            raise KeyError(position)
+        taken, event = self._stretches[number], position - self._firsts[number]
+        place = bisect_left(taken.events, event)
+        if place == len(taken.events) or taken.events[place] != event:
+            raise KeyError(position)
+        return taken.names[place]
+
+    def __len__(self) -> int:
+        return sum(len(taken.events) for taken in self._stretches[self._gone :])
+
+    def __iter__(self) -> Iterator[int]:
+        for first, taken in zip(self._firsts[self._gone :], self._stretches[self._gone :], strict=True):
+            yield from (first + event for event in taken.events)

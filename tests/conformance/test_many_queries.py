@@ -1,0 +1,95 @@
+"""Many queries over one network: each gives the rows that it gives alone, whatever they share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from sparql_gpm.dictionary import Dictionary
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Setup
+from spaseq.lang.ast import Query
+from spaseq.lang.parse import parse
+from spaseq.runtime.embedded import Network
+from spaseq.runtime.rows import Row
+from tests.driving import as_batch, comparable, run_engine
+from tests.strategies import batches, cuts, interleaved, late, queries, streams
+from tests.strategies_stream import Arrived
+
+SECOND = 1_000_000_000
+# In the `ci` profile 300 sets of queries; else a fifth.
+SETS = 300 if settings().derandomize else 60
+
+
+def run_together(
+    entries: Sequence[tuple[int, Query]], pieces: Sequence[Sequence[Arrived]], delay_ns: int = 0
+) -> list[list[Row]]:
+    """The rows of each query, registered before the piece with its number, over events that arrive in pieces."""
+    dictionary = Dictionary()
+    network = Network(dictionary, delay_ns)
+    setup = Setup({}, RunOptions(), dictionary)
+    rows: list[list[Row]] = [[] for _ in entries]
+    iris = {stream.name: stream.iri for _, query in entries for stream in query.streams}
+    for number, piece in enumerate([*pieces, ()]):
+        for (begin, query), found in zip(entries, rows, strict=True):
+            if begin == number:
+                network.add(setup.operator(query), found.extend)
+        for name in dict.fromkeys(event[0] for event in piece):
+            if iris.get(name) in network.streams:
+                network.push(iris[name], as_batch([e for e in piece if e[0] == name], dictionary))
+        network.release_terms(always=True)
+    network.finish()
+    return rows
+
+
+def renamed(text: str) -> str:
+    """The query with every variable under another name."""
+    return re.sub(r"\?([A-Za-z_]\w*)", r"?\1_too", text)
+
+
+def rewindowed(text: str) -> str:
+    """The query with another window."""
+    return re.sub(r"WITHIN [^\n]*", "WITHIN 7 SECONDS SLIDING", text)
+
+
+@st.composite
+def query_sets(draw: st.DrawFn) -> list[str]:
+    """Some queries, most of them alike in their patterns."""
+    texts = draw(st.lists(queries(), min_size=1, max_size=3))
+    changes = st.sampled_from([renamed, rewindowed, lambda text: renamed(rewindowed(text)), lambda text: text])
+    texts += [change(draw(st.sampled_from(texts))) for change in draw(st.lists(changes, min_size=1, max_size=3))]
+    return draw(st.permutations(texts))
+
+
+@given(st.data())
+@settings(max_examples=SETS)
+def test_many_queries_give_each_the_rows_that_it_gives_alone(data: st.DataObject) -> None:
+    texts = data.draw(query_sets())
+    arrived = interleaved(data.draw(streams()))
+    pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    for text in texts:
+        note(text)
+    parsed = [parse(text, f"q{number}") for number, text in enumerate(texts)]
+    together = run_together([(0, query) for query in parsed], pieces)
+    for query, rows in zip(parsed, together, strict=True):
+        alone = run_engine(query, pieces)
+        assert [comparable(row) for row in rows] == [comparable(row) for row in alone], query.name
+
+
+@given(st.data())
+@settings(max_examples=SETS // 4)
+def test_a_query_sees_what_comes_after_it_was_registered_whoever_was_there_before(data: st.DataObject) -> None:
+    texts = data.draw(query_sets())
+    delay = data.draw(st.sampled_from((0, 1, 3))) * SECOND
+    arrivals = {name: data.draw(late(events, delay)) for name, events in data.draw(streams()).items()}
+    arrived = [(name, *event) for name, events in arrivals.items() for event in events]
+    pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    begins = [data.draw(st.integers(0, len(pieces) - 1)) if pieces else 0 for _ in texts]
+    parsed = [parse(text, f"q{number}") for number, text in enumerate(texts)]
+    together = run_together(list(zip(begins, parsed, strict=True)), pieces, delay)
+    for begin, query, rows in zip(begins, parsed, together, strict=True):
+        alone = run_engine(query, pieces[begin:], delay)
+        assert [comparable(row) for row in rows] == [comparable(row) for row in alone], query.name

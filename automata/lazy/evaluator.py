@@ -28,6 +28,7 @@ from automata.runs.intake import Intake, needs_whole_slots, positive
 from automata.runs.matches import Reader
 from automata.runs.negated_groups import NegatedGroups
 from automata.runs.reporting import Reporter
+from automata.runs.substreams import least
 
 _FOREVER = np.iinfo(np.int64).max
 PlanOf = Callable[[Relations], Plan]
@@ -50,8 +51,7 @@ class LazyEvaluator:
         reader = Reader(core, program, host)
         self._reporter = Reporter(program, self._automaton, core, self._absences, reader, host)
         symbols = frozenset(s for p in self._automaton.positions for s in p.symbols)
-        ranks = self._absences.ranks if program.window.in_events and self._absences.symbols else None
-        self._intake = Intake(program, symbols | self._absences.symbols, ranks)
+        self._intake = Intake(program, symbols | self._absences.symbols, self._absences.substreams)
         self._horizon = Horizon(program, self._intake.timeline)
         self._buffers = {symbol: Buffer(symbol, program.variables) for symbol in sorted(symbols)}
         self._negated = {symbol: Buffer(symbol, program.variables) for symbol in sorted(self._absences.symbols)}
@@ -159,9 +159,16 @@ class LazyEvaluator:
         if not window.in_events:
             oldest = min(self._horizon.oldest_time(), self._reporter.oldest_time())
             self._absences.forget(oldest - window.size, _FOREVER)
-        elif not self._program.partition:
+        elif self._program.partition:
+            self._absences.forget_ranks(self._oldest_positions)
+        else:
             first = min(self._oldest_buffered(), self._reporter.oldest_position())
             self._absences.forget(_FOREVER, first - window.size)
+
+    def _oldest_positions(self) -> dict[int, int]:
+        """For each partition the first position in a buffer or a match that may still be reported."""
+        buffered = [(buffer.column(PARTITION), buffer.column(LOW)) for buffer in self._buffers.values()]
+        return least((*buffered, *self._reporter.firsts()))
 
     def _forget_partitions(self) -> None:
         """Drops what is known of partitions that no event, match or negation is in any more."""

@@ -7,9 +7,8 @@ looked for there with an evaluator of its own.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from automata.runs.iteration import Series, Tracks, View
 from automata.runs.lookback import Lookback
 from automata.runs.obligations import Obligations
 from automata.runs.steps import StepTable, blocks, expand
+from automata.runs.substreams import Substream, Substreams
 from automata.runs.table import (
     FIRST_RANK,
     FIRST_TIME,
@@ -39,8 +39,25 @@ from automata.runs.table import (
 )  # fmt: skip
 from automata.timeline import window_ends
 
-GroupSearch = Callable[[int, NDArray[np.int64], dict[int, Series], dict[int, StepTable], int], bool]
-"""(absence, registers, iterations, tables of the stretch, partition) → whether the negated group has a match there."""
+FOREVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What lies in the stretch that a negation looks at.
+
+    tables      the solutions of negated steps
+    partition   of the match
+    substream   its events, with PARTITION BY
+    """
+
+    tables: dict[int, StepTable]
+    partition: int
+    substream: Substream | None
+
+
+GroupSearch = Callable[[int, NDArray[np.int64], dict[int, Series], Inside], bool]
+"""(absence, registers, iterations, stretch) → whether the negated group has a match there."""
 
 
 class Absences:
@@ -65,7 +82,7 @@ class Absences:
         self._search = search
         self._parts: dict[int, list[StepTable]] = {}
         self.symbols = frozenset().union(*(symbols_of(absence.expression) for absence in automaton.absences))
-        self.ranks: dict[int, list[int]] = {}
+        self.substreams = Substreams(program, automaton)
 
     def add(self, tables: dict[int, StepTable]) -> None:
         """Remembers the next stretch's solutions of the negated steps."""
@@ -84,6 +101,17 @@ class Absences:
             old = (table.times < before_time) & (table.low < before_position)
             if 2 * int(old.sum()) > len(table):
                 self._parts[symbol] = [table.take(~old)]
+        if before_position == FOREVER:
+            self.substreams.forget(before_time)
+
+    def forget_ranks(self, oldest: Callable[[], Mapping[int, int]]) -> None:
+        """Drops what no window of events can reach, given the oldest position that matters in each partition."""
+        if self.substreams.trim(self._program.window.size, oldest):
+            before = {partition: substream.before for partition, substream in self.substreams.of.items()}
+            for symbol in self._parts:
+                table = self._table(symbol)
+                reached = np.array([before.get(p, 0) for p in table.partitions.tolist()], dtype=np.int64)
+                self._parts[symbol] = [table.take((table.partitions == NONE) | (table.rank_low >= reached))]
 
     def violated(self, runs: Runs, rows: Ids, owed: Obligations) -> Mask:
         """In which of the matches that end at these rows something has happened that must not."""
@@ -172,13 +200,10 @@ class Absences:
         if not self._program.partition:
             return table.rank_low[steps].astype(np.float64)
         ranks = np.empty(len(steps), dtype=np.float64)
-        for number, (partition, low) in enumerate(
-            zip(matches[:, PARTITION].tolist(), table.low[steps].tolist(), strict=True)
-        ):
-            known = self.ranks.get(partition, [])
-            place = bisect_left(known, low)
-            inside = place < len(known) and known[place] == low
-            ranks[number] = place if inside else place - 0.5
+        partitions = matches[:, PARTITION]
+        for partition in np.unique(partitions).tolist():
+            here = partitions == partition
+            ranks[here] = self.substreams[partition].places(table.low[steps[here]])
         return ranks
 
     def _meets(self, runs: Runs, rows: Ids, symbol: int, table: StepTable, steps: Ids) -> Mask:
@@ -218,7 +243,9 @@ class Absences:
             variable: self._tracks.series(variable, view, absence.repetitions, runs, self._layout)
             for variable in self._iterated(frozenset(tables))
         }
-        return self._search(number, view.registers[0], prior, tables, int(runs.table[row, PARTITION]))
+        partition = int(runs.table[row, PARTITION])
+        inside = Inside(tables, partition, self.substreams[partition] if self.substreams.needed else None)
+        return self._search(number, view.registers[0], prior, inside)
 
     def _between(self, runs: Runs, row: int, owed: Obligations, symbol: int) -> StepTable:
         """The solutions of a symbol strictly between the neighbours."""

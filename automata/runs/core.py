@@ -25,6 +25,7 @@ from automata.runs.growth import Growth
 from automata.runs.iteration import Series, Tracks
 from automata.runs.lookback import Lookback
 from automata.runs.steps import StepTable, conjunction
+from automata.runs.substreams import Substream
 from automata.runs.table import (
     CLOSED,
     FIRST,
@@ -54,7 +55,10 @@ class Ended:
 
 
 class Core:
-    """The runs of one automaton, from one start: these registers, and iterations counted before it."""
+    """The runs of one automaton, from one start: these registers, and iterations counted before it.
+
+    substream   the events that `,` looks at, where some that steps may take are not among them
+    """
 
     def __init__(
         self,
@@ -63,6 +67,7 @@ class Core:
         host: Host,
         registers: NDArray[np.int64],
         prior: Mapping[int, Series] | None = None,
+        substream: Substream | None = None,
     ) -> None:
         self.program = program
         self.automaton = automaton
@@ -74,7 +79,7 @@ class Core:
         )
         self.runs = Runs(self.layout, registers)
         self.lookback = Lookback(automaton, self.analysis, self.layout)
-        self.extender = Extender(program, automaton, self.analysis, self.layout)
+        self.extender = Extender(program, automaton, self.analysis, self.layout, substream)
         self.checks = Checks(program, automaton, self.analysis, self.layout, self.tracks, host)
         self._growth = Growth(automaton, self.analysis, self.layout, self.tracks, self.extender)
         self.gathers = [
@@ -147,6 +152,13 @@ class Core:
         alive = np.concatenate(rows)
         alive = alive[self.runs.column(alive, FIRST) != NONE]
         return int(self.runs.column(alive, column).min()) if len(alive) else default
+
+    def firsts(self) -> list[tuple[Ids, Ids]]:
+        """Partitions and first positions of the runs that are alive."""
+        rows = [active.rows for active in self.active]
+        rows += [finished for gather in self.gathers for finished in gather.finished]
+        parts = [(self.runs.column(alive, PARTITION), self.runs.column(alive, FIRST)) for alive in rows]
+        return [(partitions[firsts != NONE], firsts[firsts != NONE]) for partitions, firsts in parts]
 
     def partitions(self) -> set[int]:
         """The partitions that have runs."""

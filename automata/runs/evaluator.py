@@ -16,6 +16,7 @@ from automata.runs.intake import Intake, needs_whole_slots, positive
 from automata.runs.matches import Reader
 from automata.runs.negated_groups import NegatedGroups
 from automata.runs.reporting import Reporter
+from automata.runs.substreams import least
 from automata.runs.table import FIRST, FIRST_TIME
 from automata.timeline import window_numbers
 
@@ -44,8 +45,7 @@ class RunEvaluator:
         self._time = -_FOREVER
         self._next_expiry = -_FOREVER
         used = frozenset(s for p in self._automaton.positions for s in p.symbols) | self._absences.symbols
-        ranks = self._absences.ranks if program.window.in_events and self._absences.symbols else None
-        self._intake = Intake(program, used, ranks)
+        self._intake = Intake(program, used, self._absences.substreams)
         self._timeline = self._intake.timeline
 
     @property
@@ -165,11 +165,17 @@ class RunEvaluator:
         window = self._program.window
         oldest = min(self._core.oldest(FIRST_TIME, time), self._reporter.oldest_time())
         if window.in_events:
-            if not self._program.partition:
+            if self._program.partition:
+                self._absences.forget_ranks(self._oldest_positions)
+            else:
                 first = self._core.oldest(FIRST, self._timeline.position)
                 self._absences.forget(_FOREVER, min(first, self._reporter.oldest_position()) - window.size)
         else:
             self._absences.forget(min(oldest, time) - window.size, _FOREVER)
+
+    def _oldest_positions(self) -> dict[int, int]:
+        """For each partition the first position in a run or a match that may still be reported."""
+        return least((*self._core.firsts(), *self._reporter.firsts()))
 
     def _forget(self) -> None:
         """After a compaction: partitions that no run is in any more."""

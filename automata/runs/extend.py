@@ -19,6 +19,7 @@ from automata.nfa import Automaton, Crossing, Edge
 from automata.program import UNBOUND, Ids, Mask, Program
 from automata.runs.step_index import StepIndex, hash_columns, step_index
 from automata.runs.steps import SEVERAL, StepTable, blocks, expand
+from automata.runs.substreams import Substream
 from automata.runs.table import (
     CLOSED,
     FIRST,
@@ -76,8 +77,16 @@ class _EdgeFacts:
 class Extender:
     """Takes the edges of one automaton."""
 
-    def __init__(self, program: Program, automaton: Automaton, analysis: Analysis, layout: Layout) -> None:
+    def __init__(
+        self,
+        program: Program,
+        automaton: Automaton,
+        analysis: Analysis,
+        layout: Layout,
+        substream: Substream | None = None,
+    ) -> None:
         self._program = program
+        self.substream = substream
         self._automaton = automaton
         self._analysis = analysis
         self._layout = layout
@@ -190,8 +199,11 @@ class Extender:
             valid &= self._adjacent(runs, rows, table, steps, same_stream)
         return valid
 
-    @staticmethod
-    def _adjacent(runs: Runs, rows: Ids, table: StepTable, steps: Ids, same_stream: Mask) -> Mask:
+    def _adjacent(self, runs: Runs, rows: Ids, table: StepTable, steps: Ids, same_stream: Mask) -> Mask:
+        if self.substream is not None:
+            left = runs.table[rows][:, [HIGH, HIGH_TIME, HIGH_STREAM]].T
+            right = np.stack((table.low[steps], table.times[steps], table.streams[steps]))
+            return self.substream.contiguous(left, right)
         slot, next_slot = runs.column(rows, SLOT), table.slots[steps]
         several = runs.column(rows, HIGH_STREAM) == SEVERAL
         opens = (table.seq_low[steps] == 0) | (table.streams[steps] == SEVERAL)
@@ -232,7 +244,7 @@ class _Search:
         index = step_index(self._table, self._extender.key_columns(self._number), self._in_context)
         hashes = self._extender.hashes(self._runs, self._number, self._rows, self._base, self._in_context)
         groups, begin, end = index.ranges(hashes, self._runs.column(self._rows, HIGH))
-        if operator is Contiguity.STRICT and self._in_context:
+        if operator is Contiguity.STRICT and self._in_context and self._extender.substream is None:
             slot = self._runs.column(self._rows, SLOT)
             begin = np.minimum(np.maximum(begin, index.from_slot(groups, slot)), end)
             end = np.clip(index.from_slot(groups, slot + 2), begin, end)

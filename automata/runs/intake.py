@@ -9,6 +9,7 @@ import numpy as np
 from automata.expression import Take
 from automata.program import UNBOUND, Events, Ids, Program, SymbolSolutions
 from automata.runs.steps import Part, StepTable
+from automata.runs.substreams import Substreams
 from automata.runs.table import NONE
 from automata.timeline import Places, Timeline, window_numbers
 
@@ -17,13 +18,13 @@ class Intake:
     """Numbers whatever comes in, stretch after stretch.
 
     used        the symbols that the program's expression names
-    ranks       where given: for each partition the positions of its substream's events, in order, kept up to date
+    substreams  told of the events of each partition
     """
 
-    def __init__(self, program: Program, used: frozenset[int], ranks: dict[int, list[int]] | None) -> None:
+    def __init__(self, program: Program, used: frozenset[int], substreams: Substreams) -> None:
         self._program = program
         self._used = used
-        self._ranks = ranks
+        self._substreams = substreams
         self.timeline = Timeline(total=not needs_whole_slots(program))
         self._partitions: dict[tuple[int, ...], int] = {}
         self._partitions_seen = 0
@@ -66,7 +67,7 @@ class Intake:
             return {s: self._table(s, events, positions, table, places, table.events) for s, table in used.items()}
         keys = {symbol: self._partition_of(table) for symbol, table in used.items()}
         places, found = self._partition_places(events, used, keys)
-        self._remember_ranks(positions, places)
+        self._substreams.add(events, positions, places)
         return {s: self._table(s, events, positions, table, places, found[s]) for s, table in used.items()}
 
     def _partition_of(self, table: SymbolSolutions) -> Ids:
@@ -100,12 +101,6 @@ class Intake:
             known = pair[:, 1] != NONE
             found[symbol] = np.where(known, order[np.minimum(at, len(order) - 1)] if len(order) else NONE, NONE)
         return places, found
-
-    def _remember_ranks(self, positions: Ids, places: Places) -> None:
-        """Which events were in which substream, where a negation must count them."""
-        if self._ranks is not None:
-            for event, partition in zip(places.events.tolist(), places.partitions.tolist(), strict=True):
-                self._ranks.setdefault(partition, []).append(int(positions[event]))
 
     def _table(
         self, symbol: int, events: Events, positions: Ids, table: SymbolSolutions, places: Places, which: Ids

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from automata.nfa import Automaton, build_automaton
 from automata.program import Host, Program, Selector, Skip, Window
+from automata.runs.absence import Inside
 from automata.runs.core import Core
+from automata.runs.intake import needs_whole_slots
 from automata.runs.iteration import Series
 from automata.runs.steps import StepTable
 from automata.runs.table import NONE
@@ -32,8 +34,7 @@ class NegatedGroups:
         absence: int,
         registers: NDArray[np.int64],
         prior: Mapping[int, Series],
-        tables: dict[int, StepTable],
-        partition: int,
+        inside: Inside,
     ) -> bool:
         """Whether a negated group has a match among these solutions, starting from these registers and iterations."""
         if absence not in self._groups:
@@ -47,9 +48,12 @@ class NegatedGroups:
             skip=Skip.NO_SKIP,
             outputs=(),
         )
-        core = Core(program, self._groups[absence], self._host, registers, prior)
-        ended = core.grow({symbol: _in_one_partition(table, partition) for symbol, table in tables.items()})
-        return bool(ended)
+        tables = {symbol: _in_one_partition(table, inside.partition) for symbol, table in inside.tables.items()}
+        substream = None
+        if inside.substream is not None and any((table.slots == NONE).any() for table in tables.values()):
+            tables, substream = _in_one_order(tables, total=not needs_whole_slots(self._program)), inside.substream
+        core = Core(program, self._groups[absence], self._host, registers, prior, substream)
+        return bool(core.grow(tables))
 
 
 def _in_one_partition(table: StepTable, partition: int) -> StepTable:
@@ -58,3 +62,20 @@ def _in_one_partition(table: StepTable, partition: int) -> StepTable:
     table = table.take(inside)
     zeros = np.zeros(len(table), dtype=np.int64)
     return replace(table, partitions=zeros, windows=zeros, cache={})
+
+
+def _in_one_order(tables: dict[int, StepTable], total: bool) -> dict[int, StepTable]:
+    """Slots in the order of the tables' own events, where some stand outside the partition's substream."""
+    stacked = np.concatenate([np.stack((t.low, t.times, t.streams)) for t in tables.values()], axis=1)
+    lows, first = np.unique(stacked[0], return_index=True)
+    times, streams = stacked[1:, first]
+    slots = np.arange(len(lows)) if total else np.unique(times, return_inverse=True)[1]
+    groups = np.unique(np.stack((slots, streams)), axis=1, return_inverse=True)[1].ravel()
+    order = np.argsort(groups, kind="stable")
+    seqs = np.empty(len(lows), dtype=np.int64)
+    seqs[order] = np.arange(len(lows)) - np.searchsorted(groups[order], groups[order])
+    placed = {}
+    for symbol, table in tables.items():
+        at = np.searchsorted(lows, table.low)
+        placed[symbol] = replace(table, slots=slots[at], seq_low=seqs[at], seq_high=seqs[at], cache={})
+    return placed

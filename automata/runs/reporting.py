@@ -75,6 +75,12 @@ class Reporter:
         """The least position in a match that may still be reported."""
         return self._oldest(FIRST, [candidate.match.first for candidate in self.held])
 
+    def firsts(self) -> list[tuple[Ids, Ids]]:
+        """Partitions and first positions of matches that may still be reported."""
+        pending = self._core.runs.table[self.pending.rows]
+        held = np.array([(c.match.partition, c.match.first) for c in self.held], dtype=np.int64).reshape(-1, 2)
+        return [(pending[:, PARTITION], pending[:, FIRST]), (held[:, 0], held[:, 1])]
+
     def partitions(self) -> set[int]:
         """The partitions of what is held."""
         pending = self._core.runs.column(self.pending.rows, PARTITION).tolist()

@@ -19,6 +19,7 @@ from automata.runs.intake import Intake
 from automata.runs.pending import PendingMatches
 from automata.runs.reporting import Reporter
 from automata.runs.steps import Part, StepTable
+from automata.runs.substreams import Substream
 from automata.selection import AfterMatch, Candidate
 from automata.state import Values, pairs
 from automata.timeline import Carry, Timeline
@@ -59,14 +60,15 @@ def absences_state(absences: Absences) -> dict[str, Any]:
     """The solutions of negated steps that are remembered, and the ranks of events if they count."""
     return {
         "tables": [table_state(table) for table in absences.kept()],
-        "ranks": [[partition, np.array(ranks, dtype=np.int64)] for partition, ranks in absences.ranks.items()],
+        "substreams": [[number, s.before, s.known()] for number, s in absences.substreams.of.items()],
     }
 
 
 def restore_absences(absences: Absences, state: Mapping[str, Any]) -> None:
-    """Put them back; `ranks` stays the same mapping, since the intake writes to it."""
+    """Put them back."""
     absences.add({table.parts[0].symbol: table for table in map(restored_table, state["tables"])})
-    absences.ranks.update({partition: ranks.tolist() for partition, ranks in state["ranks"]})
+    for partition, before, columns in state["substreams"]:
+        absences.substreams.of[partition] = Substream(columns, before)
 
 
 def table_state(table: StepTable) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from automata.runs import active, core, steps
+from automata.runs import active, core, steps, substreams
 from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
@@ -63,6 +63,7 @@ def smallest() -> Iterator[None]:
         patch.setattr(active, "_UNSORTED_MAX", 0)
         patch.setattr(active, "_SCAN_FACTOR", 0)
         patch.setattr(steps, "_PAIRS_MAX", 2)
+        patch.setattr(substreams, "_TRIM_MIN", 0)
         yield
 
 

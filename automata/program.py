@@ -40,6 +40,19 @@ class Skip(Enum):
     CONSUME_ALL = "CONSUME ALL"
 
 
+class Wanted(Enum):
+    """Which of the matches of one triggering event and partition are looked at: LIMIT 1 (LANGUAGE 3.4).
+
+    FIRST       the first in output order, and those that only their values put before or behind it
+    HAPPENED    the first, whatever its values: they are not shown
+    An evaluator may give more than is wanted.
+    """
+
+    EVERY = "EVERY"
+    FIRST = "FIRST"
+    HAPPENED = "HAPPENED"
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """LANGUAGE 3.3.
@@ -133,6 +146,7 @@ class Program:
     partition   the variables of PARTITION BY
     outputs     iteration values that the matches must carry
     streams     how many streams the query declares
+    wanted      of each triggering event
     """
 
     expression: Expression
@@ -145,6 +159,7 @@ class Program:
     skip: Skip
     outputs: tuple[IterationValue | FoldValue, ...]
     streams: int
+    wanted: Wanted = Wanted.EVERY
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,27 @@ class RegisterQuery(QueryText):
         return compared
 
 
+@dataclass(slots=True)
+class FirstQuery(RegisterQuery):
+    """LIMIT 1, often with nothing projected but the time."""
+
+    def form(self) -> str:
+        """Every match counts, so that the first one is all that matters."""
+        if self.dice.chance(50):
+            return "SELECT (1 AS ?happened)"
+        return RegisterQuery.form(self)
+
+    def modifiers(self) -> str:
+        """One row for each event that ends a match."""
+        return "LIMIT 1\n"
+
+
+@st.composite
+def first_queries(draw: DrawFn) -> str:
+    """A random query text that asks whether something has happened."""
+    return FirstQuery(Dice(draw)).whole()
+
+
 @st.composite
 def register_queries(draw: DrawFn) -> str:
     """A random query text."""

@@ -12,6 +12,7 @@ from automata.registers.gather import (
     EDGE,
     ENDS,
     FOUND,
+    GOES_ON,
     PLACE,
     POSITION_NOW,
     RUN,
@@ -129,10 +130,12 @@ def matches_found(step: Step) -> int:
 def apply(machine: Machine, step: Step, output: Output, number: int, symbol: int, serial: int) -> None:
     """Let one candidate take its edge; its solution's values are in `step.own`."""
     edge, source = step.candidates[number, EDGE], step.candidates[number, RUN]
+    if not (step.candidates[number, ENDS] or step.candidates[number, GOES_ON]):
+        return
     merge(machine, step, edge, source)
     if step.candidates[number, ENDS]:
         _report(machine, step, output, number, symbol, serial)
-    if machine.tables[OUTGOING, machine.tables[TARGET, edge, 0], 0] >= 0:
+    if step.candidates[number, GOES_ON]:
         row = take_row(machine.pool, source)
         _stamp(machine, step, row, number, symbol, serial)
         _count(machine, edge, source, row)

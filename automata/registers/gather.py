@@ -49,6 +49,7 @@ from automata.registers.tables import (
     CONDITION,
     EDGES,
     ENTER,
+    EVERY,
     FINALS,
     LEAVE,
     LEAVES,
@@ -58,6 +59,7 @@ from automata.registers.tables import (
     NEXT,
     NONE,
     OPERATOR,
+    OUTGOING,
     REFERENCES,
     SLOT_OF,
     SOURCE_OF,
@@ -67,11 +69,14 @@ from automata.registers.tables import (
     Shape,
 )
 
-EDGE, RUN, LETTER, PLACE, ENDS = range(5)
-"""Of a candidate: the edge, the run that takes it, the row of the solution, the partition, whether a match ends."""
+EDGE, RUN, LETTER, PLACE, ENDS, GOES_ON, LIST = range(7)
+"""Of a candidate: the edge, the run that takes it, the row of the solution, the partition; whether a match that is
+wanted ends, whether a run that is wanted goes on; its place in `Step.lists`."""
 
 POSITION_NOW, TIME_NOW, STREAM_NOW, PLACE_NOW, WINDOW_NOW, FOUND, VISITED = range(7)
 """Of `Step.now`: the event, the partition looked at and the window there; candidates found; runs met so far."""
+KIND = 4
+"""How many numbers tell kinds of candidates apart besides counts of iterations and values of variables."""
 NOWHERE = np.iinfo(np.int64).min
 """The window of an event before STARTING AT."""
 
@@ -81,6 +86,9 @@ class Step(NamedTuple):
 
     own, merged     registers: of the solution alone, and of the run once it has taken it
     key             of the partition
+    candidates      int64[capacity, 7]
+    kinds           int64[capacity or 0, width]: of each candidate what events to come can see of it
+    lists           int64[a power of two or 0]: the best candidate of each kind, by its hash
     """
 
     now: Ids
@@ -88,6 +96,8 @@ class Step(NamedTuple):
     merged: Ids
     key: Ids
     candidates: Ids
+    kinds: Ids
+    lists: Ids
 
 
 class Machine(NamedTuple):
@@ -105,8 +115,17 @@ class Machine(NamedTuple):
 def new_step(shape: Shape, candidates: int) -> Step:
     """Room for so many candidates."""
     variables = np.zeros(shape.variables, dtype=np.int64)
-    found = np.zeros((candidates, 5), dtype=np.int64)
-    return Step(np.zeros(7, dtype=np.int64), variables, variables.copy(), np.zeros(shape.keys, dtype=np.int64), found)
+    compared = candidates if shape.wanted != EVERY else 0
+    width = KIND + shape.repetitions + shape.variables * (1 + shape.repetitions)
+    return Step(
+        np.zeros(7, dtype=np.int64),
+        variables,
+        variables.copy(),
+        np.zeros(shape.keys, dtype=np.int64),
+        np.zeros((candidates, 7), dtype=np.int64),
+        np.zeros((compared, width), dtype=np.int64),
+        np.full(1 << (2 * compared).bit_length() if compared else 0, NONE, dtype=np.int64),
+    )
 
 
 @lean_kernel
@@ -177,11 +196,11 @@ def _consider(machine: Machine, step: Step, numbers: NDArray[np.float64], edge: 
         if ends:
             final = _decide(machine, step, numbers, machine.tables[FINALS, target], row, False)
             ends = final != FALSE
-        _add(step, edge, row, letter, 1 if ends else 0)
+        _add(machine, step, edge, row, letter, 1 if ends else 0)
 
 
 @lean_kernel
-def _add(step: Step, edge: int, row: int, letter: int, ends: int) -> None:
+def _add(machine: Machine, step: Step, edge: int, row: int, letter: int, ends: int) -> None:
     """Write a candidate down if there is room; count it in any case."""
     number = step.now[FOUND]
     step.now[FOUND] += 1
@@ -191,6 +210,8 @@ def _add(step: Step, edge: int, row: int, letter: int, ends: int) -> None:
         step.candidates[number, LETTER] = letter
         step.candidates[number, PLACE] = step.now[PLACE_NOW]
         step.candidates[number, ENDS] = ends
+        target = machine.tables[TARGET, edge, 0]
+        step.candidates[number, GOES_ON] = 1 if machine.tables[OUTGOING, target, 0] >= 0 else 0
 
 
 @lean_kernel

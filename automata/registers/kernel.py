@@ -39,6 +39,7 @@ from automata.registers.gather import (
     gather,
     window_of,
 )
+from automata.registers.narrow import narrow, note_kind
 from automata.registers.places import HEAD_FREE, PLACE_RANK, USED, add_place, advance, find_place, partition_key
 from automata.registers.pool import (
     FIRST_RANK,
@@ -50,7 +51,7 @@ from automata.registers.pool import (
     free_row,
     room,
 )
-from automata.registers.tables import NONE, SCOPE
+from automata.registers.tables import EVERY, NONE, SCOPE
 
 
 class Stop(IntEnum):
@@ -106,6 +107,8 @@ def take_in(machine: Machine, step: Step, output: Output, stretch: Stretch, numb
             return _PLACES
         if machine.answers.counts[ASKED]:
             return _ANSWERS
+        if machine.shape.wanted != EVERY and step.now[FOUND] <= step.candidates.shape[0]:
+            _narrow_event(machine, step, stretch, event)
         lacking = _lacking(machine, step, output)
         if lacking != _DONE:
             return lacking
@@ -188,6 +191,23 @@ def read_letter(machine: Machine, step: Step, stretch: Stretch, symbol: int, let
         if variable < 0:
             break
         step.own[variable] = stretch.values[letter, number] if fill else UNBOUND
+
+
+@lean_kernel
+def _narrow_event(machine: Machine, step: Step, stretch: Stretch, event: int) -> None:
+    """Leave only those candidates that are wanted, or may become what is wanted."""
+    number = 0
+    for symbol in range(stretch.ends.shape[0]):
+        letter = stretch.cursors[symbol]
+        while letter < stretch.ends[symbol] and stretch.events[letter] == event:
+            if number < step.now[FOUND] and step.candidates[number, LETTER] == letter:
+                read_letter(machine, step, stretch, symbol, letter, True)
+                while number < step.now[FOUND] and step.candidates[number, LETTER] == letter:
+                    note_kind(machine, step, number)
+                    number += 1
+                read_letter(machine, step, stretch, symbol, letter, False)
+            letter += 1
+    narrow(machine, step)
 
 
 @lean_kernel

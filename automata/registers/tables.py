@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 from automata.analysis import Analysis, Check, analyse
 from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
 from automata.nfa import Accept, Action, Automaton, Crossing, build_automaton
-from automata.program import Ids, Program, Window
+from automata.program import Ids, Program, Wanted, Window
 
 NONE = -1
-_UNBOUNDED = 1 << 60
+UNBOUNDED = 1 << 60
 _MARKERS_MAX = 62
 """Markers are bits of one register."""
 
 STRICT, NEXT, ANY = 0, 1, 2
 _OPERATORS = {Contiguity.STRICT: STRICT, Contiguity.NEXT: NEXT, Contiguity.ANY: ANY}
 ENTER, LOOP, LEAVE = 0, 1, 2
+EVERY, FIRST_ONE, HAPPENED = 0, 1, 2
+_WANTED = {Wanted.EVERY: EVERY, Wanted.FIRST: FIRST_ONE, Wanted.HAPPENED: HAPPENED}
 _CROSSINGS = {Crossing.ENTER: ENTER, Crossing.LOOP: LOOP, Crossing.LEAVE: LEAVE}
 
 
@@ -31,7 +33,8 @@ _CROSSINGS = {Crossing.ENTER: ENTER, Crossing.LOOP: LOOP, Crossing.LEAVE: LEAVE}
     EDGES, SCOPE, SOURCE_OF, TARGET, SLOT_OF, OPERATOR, KEYS, BLOCKERS, ACTIONS,
     OUTGOING, STRICT_ONLY, CHECKS, FINALS, ACCEPTS, MARKER_BITS,
     CONDITION, MARKER, WAITING, LEAVES, AT_LEAST, AT_MOST, LOCALS, REFERENCES, PARTITION_BY,
-) = range(24)  # fmt: skip
+    LIVE_VARIABLES, AROUND,
+) = range(26)  # fmt: skip
 """The tables of a program, tables[NAME, item, place]; lists end with NONE, single numbers stand at place 0.
 
 symbol      EDGES into the positions that take it; SCOPE: its variables, in the order of a letter's values
@@ -39,7 +42,7 @@ edge        SOURCE_OF, TARGET, SLOT_OF (its place among the edges of its source)
             runs and events are joined; BLOCKERS: slots whose taking ends skip-till-next; ACTIONS: crossing,
             repetition, crossing, repetition, …
 position    OUTGOING edges; STRICT_ONLY; CHECKS, FINALS: numbers of checks on arrival and at the end; ACCEPTS;
-            MARKER_BITS
+            MARKER_BITS; LIVE_VARIABLES: those that something after it may read; AROUND: the repetitions it lies in
 check       CONDITION; MARKER (a bit; 0 at home); WAITING variables
 accept      LEAVES: the repetitions that are left
 repetition  AT_LEAST, AT_MOST; LOCALS: variables that an iteration binds afresh
@@ -54,6 +57,7 @@ class Shape(NamedTuple):
 
     slots           the greatest number of edges that leave one position
     total           events are totally ordered: one stream
+    wanted          EVERY, FIRST or HAPPENED: what is wanted of the matches of one event
     size, start, in_events, sliding, anchored   of the window
     """
 
@@ -63,6 +67,7 @@ class Shape(NamedTuple):
     streams: int
     keys: int
     total: bool
+    wanted: int
     size: int
     start: int
     in_events: bool
@@ -148,13 +153,33 @@ def build_tables(program: Program) -> tuple[Ids, Shape]:
         LEAVES: [_left(accept) for accept in automaton.accepts],
         AT_LEAST: _single(repetition.at_least for repetition in automaton.repetitions),
         AT_MOST: _single(
-            _UNBOUNDED if repetition.at_most is None else repetition.at_most for repetition in automaton.repetitions
+            UNBOUNDED if repetition.at_most is None else repetition.at_most for repetition in automaton.repetitions
         ),
         LOCALS: [sorted(variables) for variables in analysis.locals],
         REFERENCES: [[r for r in c.references if isinstance(r, int)] for c in program.conditions],
         PARTITION_BY: _single(program.partition),
+        LIVE_VARIABLES: [sorted(live) for live in _live(program, automaton, analysis)],
+        AROUND: [position.repetitions for position in positions],
     }
     return _stacked([rows[name] for name in range(len(rows))]), _shape(program, automaton, program.window)
+
+
+def _live(program: Program, automaton: Automaton, analysis: Analysis) -> list[frozenset[int]]:
+    """For each position, the variables that an event taken later may meet: in a join, or in a condition."""
+    read = [
+        analysis.scope[number].union(
+            *(program.conditions[check.condition].variables() for check in (*arriving, *analysis.final[number]))
+        )
+        for number, arriving in enumerate(analysis.checks)
+    ]
+    live = [frozenset[int]()] * len(automaton.positions)
+    changed = True
+    while changed:
+        before = list(live)
+        for edge in automaton.edges:
+            live[edge.source] |= read[edge.target] | live[edge.target]
+        changed = live != before
+    return live
 
 
 def _shape(program: Program, automaton: Automaton, window: Window) -> Shape:
@@ -165,6 +190,7 @@ def _shape(program: Program, automaton: Automaton, window: Window) -> Shape:
         program.streams,
         len(program.partition),
         program.streams == 1,
+        _WANTED[program.wanted],
         window.size,
         window.start,
         window.in_events,

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from automata.program import Condition, FoldValue, IterationValue, Program, Reference, Symbol
+from automata.program import (
+    Condition,
+    FoldValue,
+    IterationValue,
+    Program,
+    Reference,
+    Selector,
+    Skip,
+    Symbol,
+    Wanted,
+)
 from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Variable
 from sparql_gpm.scope import expression_variables, has_exists
 from spaseq.algebra.build import plain_nodes
@@ -58,9 +68,18 @@ def compile_program(query: TemporalQuery) -> Compiled:
         query.skip,
         tuple(numbering.iterated(node) for node in outputs),
         len(query.streams),
+        _wanted(query),
     )
     folds = tuple(numbering.folds)
     return Compiled(program, tuple(e for _, e in expressions), folds, outputs, numbering.nodes)
+
+
+def _wanted(query: TemporalQuery) -> Wanted:
+    """What LIMIT 1 leaves of the matches of an event, where nothing but their order decides it."""
+    if query.limit != 1 or query.selector is not Selector.ALL or query.skip is not Skip.NO_SKIP:
+        return Wanted.EVERY
+    bare = query.template is None and not any(expression_variables(column.expression) for column in query.columns)
+    return Wanted.HAPPENED if bare else Wanted.FIRST
 
 
 class _Numbering:

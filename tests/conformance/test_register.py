@@ -27,15 +27,15 @@ from spaseq.physical.register_applies import why_no_registers
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, streams, to_trig
-from tests.strategies_register import register_queries
+from tests.strategies_register import first_queries, register_queries
 
 # In the `ci` profile 120 pairs, by hand (HYPOTHESIS_PROFILE=thorough) thousands.
 PAIRS = 120 if settings().derandomize else 100
 WITHOUT_JIT = "NUMBA_DISABLE_JIT"
 
 
-def _compare(data: st.DataObject) -> None:
-    text = data.draw(register_queries())
+def _compare(data: st.DataObject, texts: st.SearchStrategy[str]) -> None:
+    text = data.draw(texts)
     query = parse(text, "q")
     assume(why_no_registers(compile_program(build(query))) is None)
     names = {stream.name for stream in query.streams}
@@ -53,7 +53,13 @@ def _compare(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=PAIRS)
 def test_register_automata_equal_the_reference_whatever_the_batches(data: st.DataObject) -> None:
-    _compare(data)
+    _compare(data, register_queries())
+
+
+@given(st.data())
+@settings(max_examples=PAIRS)
+def test_keeping_only_what_makes_the_first_match_changes_no_row(data: st.DataObject) -> None:
+    _compare(data, first_queries())
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +79,7 @@ def smallest() -> Iterator[None]:
 @given(st.data())
 @settings(max_examples=PAIRS // 2)
 def test_tables_that_fill_up_change_no_row(data: st.DataObject) -> None:
-    _compare(data)
+    _compare(data, data.draw(st.sampled_from((register_queries(), first_queries()))))
 
 
 def test_the_kernels_give_the_same_rows_as_python() -> None:

@@ -7,7 +7,7 @@ values of their solutions. Rows are sorted by `low`, the first position of the s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -86,11 +86,22 @@ class StepTable:
 
 
 def conjunction(tables: Sequence[StepTable]) -> StepTable:
-    """All combinations of rows at one time, in one partition and window, with compatible values (G Definition 8)."""
-    result = tables[0]
-    for table in tables[1:]:
-        result = _pair(result, table)
-    return result.take(np.argsort(result.low, kind="stable")) if len(tables) > 1 else result
+    """All combinations of rows at one time, in one partition and window, with compatible values (G Definition 8).
+
+    The smallest tables are joined first, and the first join that is empty is the last (G Section 7.3).
+    """
+    if len(tables) == 1:
+        return tables[0]
+    order = sorted(range(len(tables)), key=lambda number: len(tables[number]))
+    result = tables[order[0]]
+    for number in order[1:]:
+        if not len(result):
+            break
+        result = _pair(result, tables[number])
+    if not len(result):
+        return tables[0].take(np.zeros(0, dtype=np.int64))
+    as_written = tuple(result.parts[order.index(number)] for number in range(len(tables)))
+    return replace(result, parts=as_written).take(np.argsort(result.low, kind="stable"))
 
 
 def _pair(left: StepTable, right: StepTable) -> StepTable:

@@ -181,6 +181,7 @@ class KnowledgeBases:
             ids = np.array([self._dictionary.pin(IRI(iri)) for iri in SCHEMA], dtype=np.int64)
             triples = [base.triples_with(ids) for base in bases if not isinstance(base, Endpoint)]
             self._schema = (self.version(), Schema.of(triples, self._dictionary))
+            self._dictionary.hold(self, self._schema[1].columns())
         return self._schema[1].applied(batch)
 
     def refresh(self) -> None:

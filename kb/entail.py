@@ -65,7 +65,7 @@ class Schema:
 
     @staticmethod
     def of(triples: Sequence[Triples], dictionary: Dictionary) -> Schema:
-        """The schema stated by some graphs together; its terms are pinned."""
+        """The schema stated by some graphs together; whoever uses it holds its terms."""
         ids = [dictionary.pin(IRI(name)) for name in SCHEMA]
         stated = [
             [
@@ -77,10 +77,12 @@ class Schema:
         ]
         classes, properties = (Table.of(transitive(pairs)) for pairs in stated[:2])
         domains, ranges = (_inherited(Table.of(pairs), properties, classes) for pairs in stated[2:])
-        for table in (classes, properties, domains, ranges):
-            for identifier in np.unique(np.concatenate((table.keys, table.values))).tolist():
-                dictionary.pin(dictionary.term(identifier))
         return Schema(classes, properties, domains, ranges, dictionary.pin(IRI(RDF + "type")), dictionary)
+
+    def columns(self) -> tuple[Ids, ...]:
+        """The ids of all its terms."""
+        tables = (self.classes, self.properties, self.domains, self.ranges)
+        return tuple(column for table in tables for column in (table.keys, table.values))
 
     @property
     def is_empty(self) -> bool:

@@ -55,7 +55,7 @@ class Loaded:
         self._looked = clock()
         self._seen = fingerprint()
         self._matchers: dict[Pattern, Matcher] = {}
-        self.view = BatchView(read())
+        self.view = self._viewed()
 
     @staticmethod
     def of(
@@ -117,7 +117,7 @@ class Loaded:
             found = self._fingerprint()
             if found == self._seen:
                 return False
-            self.view = BatchView(self._read())
+            self.view = self._viewed()
         except (KnowledgeBaseError, OSError):
             return False
         self._seen = found
@@ -125,6 +125,12 @@ class Loaded:
 
     def close(self) -> None:
         """Nothing is open."""
+
+    def _viewed(self) -> BatchView:
+        """The graph as it is now, its terms held in the dictionary in place of those of the graph before."""
+        batch = self._read()
+        self._dictionary.hold(self, (batch.subjects, batch.predicates, batch.objects))
+        return BatchView(batch)
 
 
 def fingerprint_of(source: str) -> Fingerprint:

@@ -64,7 +64,7 @@ def load_graph(
     """The triples of a file, of the files of a directory, or of those a glob names, as a batch of one event.
 
     A knowledge base is one graph: the graph names of quads are ignored, and every triple is there once.
-    Its terms are pinned in the dictionary. Relative IRIs are resolved against the knowledge base's own;
+    Whoever uses it holds its terms in the dictionary. Relative IRIs are resolved against the knowledge base's own;
     blank nodes are local to their file. Raises KnowledgeBaseError.
 
     entail  add what follows by RDFS
@@ -206,7 +206,7 @@ def _append(
         for column, parsed in zip(columns, (quad.subject, quad.predicate, quad.object), strict=True):
             identifier = known.get(parsed)
             if identifier is None:
-                identifier = known[parsed] = dictionary.pin(_term(parsed, scope, path))
+                identifier = known[parsed] = dictionary.intern(_term(parsed, scope, path))
             column.append(identifier)
 
 

@@ -54,6 +54,9 @@ class PreparedTerms(Dictionary):
         """See `Dictionary`; everything here is pinned."""
         return self.intern(term)
 
+    def hold(self, owner: object, columns: Iterable[Ids]) -> None:
+        """See `Dictionary`; everything here is held."""
+
     def find(self, term: Term) -> int:
         """See `Dictionary`."""
         place = self._place(term)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from sparql_gpm.background import Background, BackgroundError
 from sparql_gpm.bgp_view import BatchView
-from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Solutions
+from sparql_gpm.columns import EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher_analysis import all_variables, computes, substitution_is_a_join
 from sparql_gpm.matcher_expressions import Operator
@@ -20,11 +18,17 @@ from sparql_gpm.relation_join import join
 
 
 class Kept:
-    """A relation that is computed when it is needed, and anew when the background has changed since."""
+    """A relation that is computed when it is needed, and anew when the background has changed since.
 
-    def __init__(self, compute: Callable[[], Relation], background: Background | None) -> None:
+    Its terms are held in the dictionary as long as it is kept, if one is given.
+    """
+
+    def __init__(
+        self, compute: Callable[[], Relation], background: Background | None, dictionary: Dictionary | None = None
+    ) -> None:
         self._compute = compute
         self._background = background
+        self._dictionary = dictionary
         self._version = -1
         self._relation = UNIT
 
@@ -34,6 +38,8 @@ class Kept:
         if version != self._version:
             self._relation = self._compute()
             self._version = version
+            if self._dictionary is not None:
+                self._dictionary.hold(self, self._relation.columns.values())
         return self._relation
 
 
@@ -59,10 +65,9 @@ class GraphOperator:
         """Solves the pattern over the knowledge base, so that what is wrong is known before anything runs."""
 
         def known() -> Relation:
-            solved = _named(_everywhere(background.solve(name, inner)), variable, identifier)
-            return _pinned(solved, dictionary) if computes(inner) else solved
+            return _named(_everywhere(background.solve(name, inner)), variable, identifier)
 
-        kept = Kept(known, background)
+        kept = Kept(known, background, dictionary if computes(inner) else None)
         kept.get()
         return GraphOperator(name, identifier, variable, inner, background, kept)
 
@@ -136,21 +141,13 @@ class OnceOperator:
     _known: list[Kept] = field(default_factory=list)
 
     def evaluate(self, frames: Frames) -> Relation:
-        """Its solutions, the same for all frames; the terms that it computed stay in the dictionary."""
+        """Its solutions, the same for all frames; the terms that it computed are held in the dictionary."""
         if frames.substituted(self.variables):
             return self.inner.evaluate(frames)
         if not self._known:
             empty = Frames(BatchView(EventBatch.empty()))
-            self._known.append(Kept(lambda: _pinned(self.inner.evaluate(empty), self.dictionary), self.background))
+            self._known.append(Kept(lambda: self.inner.evaluate(empty), self.background, self.dictionary))
         return self._known[0].get()
-
-
-def _pinned(relation: Relation, dictionary: Dictionary) -> Relation:
-    """The relation, whose terms the dictionary now keeps for good."""
-    for column in relation.columns.values():
-        for identifier in np.unique(column[column != UNBOUND]).tolist():
-            dictionary.pin(dictionary.term(identifier))
-    return relation
 
 
 def _everywhere(solutions: Solutions) -> Relation:

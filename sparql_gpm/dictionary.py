@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ class Dictionary:
         self._terms: TermObjects | TermTable = TermObjects()
         self._table: TermTable | None = None
         self._pinned: set[int] = set()
+        self._held: WeakKeyDictionary[object, tuple[Ids, ...]] = WeakKeyDictionary()
         self.generation = 0
 
     def __len__(self) -> int:
@@ -63,10 +65,17 @@ class Dictionary:
         return self._terms.intern(term)
 
     def pin(self, term: Term) -> int:
-        """The id of a term that `retain` never releases: the constants of queries and knowledge bases."""
+        """The id of a term that `retain` never releases: the constants of queries."""
         identifier = self._terms.intern(term)
         self._pinned.add(identifier)
         return identifier
+
+    def hold(self, owner: object, columns: Iterable[Ids]) -> None:
+        """Release no term of these columns as long as the owner lives or holds them, in place of what it held before.
+
+        For terms that are many and may change, as those of knowledge bases.
+        """
+        self._held[owner] = tuple(columns)
 
     def find(self, term: Term) -> int:
         """The id of the term, or UNBOUND if it has none."""
@@ -77,10 +86,10 @@ class Dictionary:
         return self._terms.term(identifier)
 
     def retain(self, live: Iterable[Ids]) -> int:
-        """Release every term that is neither pinned nor in one of the columns; returns how many went."""
+        """Release every term that is neither pinned nor held nor in one of the columns; returns how many went."""
         kept = np.zeros(self._terms.bound, dtype=np.bool_)
         kept[list(self._pinned)] = True
-        for column in live:
+        for column in (*live, *(column for columns in self._held.values() for column in columns)):
             kept[column] = True
         kept[UNBOUND] = False
         self.generation += 1

@@ -21,6 +21,9 @@ from sparql_gpm.expressions import Evaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import BGP, Graph, Join, Triple, Variable
 from sparql_gpm.terms import IRI
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Setup, batch_over
+from spaseq.runtime.embedded import Network
 from tests.kb.servers import Proxy, oxigraph
 from tests.kb.test_endpoint import DB, query
 
@@ -174,3 +177,35 @@ def test_a_prepared_file_that_goes_away_is_missed_when_it_is_opened(tmp_path: Pa
     dictionary = Dictionary()
     with pytest.raises(KnowledgeBaseError, match="No such file"):
         KnowledgeBases.load({DB: str(tmp_path / "none.kb")}, dictionary, Evaluator(dictionary))
+
+
+def test_terms_of_a_state_that_is_gone_are_released_when_no_match_needs_them(changing: Changing) -> None:
+    """Each state brings a term of its own; one match waits for its end during all of them."""
+    labels = "OPTIONAL { GRAPH <%s> { ?s :in ?r BIND(STR(?r) AS ?label) } }" % DB  # noqa: UP031 -- braces all over
+    text = query(f"{BODY} {labels}").text.replace("SEQ(A)", "SEQ(A : B)").replace("1 MINUTE", "1 DAY")
+    two = spaseq.parse(text[: text.rindex("}")] + " DEFINE GPM B ON S { ?t :ends ?w } }")
+    dictionary = Dictionary()
+    setup = Setup({DB: Source(str(changing.path), refresh_s=0)}, RunOptions(), dictionary)
+    network = Network(dictionary, 0)
+    rows: list[spaseq.Row] = []
+    network.add(setup.operator(two), rows.extend)
+    sizes = []
+    for number in range(1, 30):
+        changing.write(state(number) if number != 5 else "")
+        with batch_over(setup.bases):
+            network.push("http://x/stream", event(dictionary, "reads" if number in (1, 5) else "waits", number))
+        network.release_terms(always=True)
+        sizes.append(len(dictionary))
+    with batch_over(setup.bases):
+        network.push("http://x/stream", event(dictionary, "ends", 30))
+    network.finish()
+    assert [room(row) for row in rows] == ["room1"]
+    assert max(sizes[1:]) <= min(sizes[1:]) + 4
+
+
+def event(dictionary: Dictionary, predicate: str, second: int) -> EventBatch:
+    """One event of one triple."""
+    ids = [dictionary.intern(IRI(f"http://x/{name}")) for name in ("s", predicate, "v")]
+    columns = [np.array([identifier], dtype=np.int64) for identifier in ids]
+    time, zero = np.array([second * 1_000_000_000]), np.zeros(1, dtype=np.int64)
+    return EventBatch(time, zero, [f"urn:e{second}"], np.array([0, 1]), *columns)

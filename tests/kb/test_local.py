@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from kb.errors import KnowledgeBaseError
+from kb.loaded import Loaded
 from kb.local import files_of, load_graph
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
 from sparql_gpm.terms import XSD, BlankNode, Literal, to_ntriples
 
 IRI = "http://kb.example/db"
@@ -88,11 +90,17 @@ def test_a_blank_node_is_local_to_its_file(tmp_path: Path, write: Callable[[str,
     assert all(isinstance(label, BlankNode) for label in labels)
 
 
-def test_terms_stay_when_the_dictionary_forgets(write: Callable[[str, str], Path]) -> None:
+def test_terms_stay_when_the_dictionary_forgets_as_long_as_the_knowledge_base_is_there(
+    write: Callable[[str, str], Path],
+) -> None:
     dictionary = Dictionary()
-    load_graph(write("kb.nt", TEXTS["kb.nt"]), IRI, dictionary)
+    graph = load_graph(write("kb.nt", TEXTS["kb.nt"]), IRI, dictionary)
+    knowledge = Loaded(lambda: graph, dictionary, Evaluator(dictionary))
     assert dictionary.retain([]) == 0
     assert dictionary.find(Literal("14.0", XSD + "double"))
+    del knowledge
+    assert dictionary.retain([]) == 3
+    assert not dictionary.find(Literal("14.0", XSD + "double"))
 
 
 def test_relative_names_belong_to_the_knowledge_base(write: Callable[[str, str], Path]) -> None:

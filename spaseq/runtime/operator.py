@@ -24,6 +24,7 @@ from sparql_gpm.expressions import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.shared import Entailed, PatternPool, Stretch
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.physical.conjunctions import conjunctions
 from spaseq.physical.host import ConditionHost
 from spaseq.physical.program import Compiled, compile_program
 from spaseq.physical.register_applies import why_no_registers
@@ -62,7 +63,7 @@ class QueryOperator:
         pool = PatternPool(dictionary, evaluator) if pool is None else pool
         self.patterns = [pool.add(pattern.pattern, background) for pattern in query.patterns]
         self._variables = {name: number for number, name in enumerate(query.variables)}
-        self.solver = PatternSolver(query.patterns, self.patterns, self._variables)
+        self.solver = PatternSolver(query.patterns, self.patterns, self._variables, conjunctions(self.compiled.program))
         matchers = self._condition_matchers(dictionary, evaluator, background)
         self._host = ConditionHost(self.compiled, dictionary, evaluator, matchers)
         self._sequence = _sequence_evaluator(sequence, self.compiled, self._host, compiled)
@@ -163,7 +164,7 @@ class QueryOperator:
             return []
         stretch = stretch.entailed(self._entailed)
         solutions = self.solver.solve(stretch)
-        self._names.add(self._position, self.solver.taken(stretch))
+        self._names.add(self._position, self.solver.taken(stretch, solutions))
         batch = stretch.batch
         if self._keeps_graphs:
             self._host.graphs.add(self._position, batch)

@@ -16,6 +16,7 @@ from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions_compiled import Compiled, column_name, compile_expression
 from sparql_gpm.expressions_scalar import Solution, current_time, evaluate_or_none
+from sparql_gpm.expressions_single import Truth, truth_of
 from sparql_gpm.expressions_vector import (
     ARITHMETIC,
     COMPARISONS,
@@ -96,6 +97,24 @@ class Evaluator:
         else:
             held = self._truths(compiled, columns, rows) == TRUE
         return held
+
+    def test(self, expression: Expression, places: Mapping[str, int]) -> Callable[[Sequence[int]], bool]:
+        """`holds` for one solution at a time, without EXISTS: a function of the ids at the places of the variables."""
+        made: tuple[int, Truth] | None = None
+
+        def held(values: Sequence[int]) -> bool:
+            nonlocal made
+            if made is None or made[0] != self._dictionary.generation or self._remembered > _MEMO_MAX:
+                compiled, _ = self._prepare(expression, {}, 0, None)
+                made = self._generation, truth_of(compiled, places, self._dictionary, self._known_truth)
+            return made[1](values) == TRUE
+
+        return held
+
+    def _known_truth(self, compiled: Compiled, arguments: tuple[int, ...]) -> int:
+        if compiled.volatile:
+            return self._truth(compiled, arguments)
+        return self._remember(compiled, arguments, compiled.truths, self._truth)
 
     def _prepare(
         self, expression: Expression, columns: Mapping[str, Ids], rows: int, exists: ExistsResolver | None

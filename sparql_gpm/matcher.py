@@ -6,7 +6,7 @@ solutions = matcher.match(batch)            # a set of solution mappings per eve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from sparql_gpm.matcher_analysis import counts, exists_in
 from sparql_gpm.matcher_compile import Compiler
 from sparql_gpm.matcher_expressions import ExistsTest, Operator
 from sparql_gpm.matcher_frames import Frames
+from sparql_gpm.matcher_single import SingleMatcher, single_matcher
 from sparql_gpm.needs import needs_of
 from sparql_gpm.pattern import Exists, Expression, Pattern
 from sparql_gpm.relation import Relation
@@ -70,6 +71,10 @@ class Matcher:
         frames = Frames(view, live=None if events is None or events.all() else events)
         relation = self._operator.evaluate(frames).project(self.variables)
         return self._solutions(relation.distinct().spread(frames.all()))
+
+    def single(self, variables: Sequence[str]) -> SingleMatcher | None:
+        """`match` for one event at a time, if the pattern is of the usual kind: rows of these variables."""
+        return single_matcher(self._operator, variables, self._compiler.dictionary)
 
     def solve(
         self, batch: EventBatch | BatchView, graphs: Ids | None = None, given: Mapping[str, Ids] | None = None

@@ -27,6 +27,7 @@ def run_engine(
     evaluator: str = "auto",
     kb: Knowledge | None = None,
     optimise: bool = True,
+    release: bool = True,
 ) -> list[Row]:
     """The rows of one query over events that arrive in pieces; a term no longer needed is released after each."""
     dictionary = Dictionary()
@@ -40,7 +41,7 @@ def run_engine(
         for name in dict.fromkeys(event[0] for event in piece):
             if name in iris:
                 network.push(iris[name], as_batch([e for e in piece if e[0] == name], dictionary))
-        network.release_terms(always=True)
+        network.release_terms(always=release)
     network.finish()
     setup.bases.close()
     return rows

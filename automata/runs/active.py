@@ -47,6 +47,11 @@ class ActiveRuns:
             self.rows = self.rows[mask]
             self._forget()
 
+    def replace(self, rows: Ids) -> None:
+        """These runs and no others."""
+        self.rows = rows
+        self._forget()
+
     def renumber(self, numbers: Ids) -> None:
         """After a compaction: old row number → new."""
         self.rows = numbers[self.rows]

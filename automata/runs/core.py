@@ -134,7 +134,7 @@ class Core:
 
         Returns `held` renumbered, or None if nothing moved.
         """
-        if self.runs.size < 2 * self._compacted and not always:
+        if not self.is_large(self.runs.size) and not always:
             return None
         finished = [rows for gather in self.gathers for rows in gather.finished]
         numbers = self.runs.compact([*(active.rows for active in self.active), *finished, *held])
@@ -144,6 +144,10 @@ class Core:
             gather.finished = [numbers[rows] for rows in gather.finished]
         self._compacted = max(_COMPACT_MIN, self.runs.size)
         return [numbers[rows] for rows in held]
+
+    def is_large(self, rows: int) -> bool:
+        """Whether there are so many rows that a compaction is due."""
+        return rows >= 2 * self._compacted
 
     def oldest(self, column: int, default: int) -> int:
         """The least FIRST or FIRST_TIME of the runs that are alive."""

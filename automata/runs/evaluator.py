@@ -153,13 +153,17 @@ class RunEvaluator:
         if window.in_events:
             self._core.expire(-_FOREVER, -_FOREVER, ranks)
         elif window.sliding:
-            self._core.expire(time - window.size, -_FOREVER, None)
+            self._drop(time - window.size, -_FOREVER)
             self._next_expiry = time + window.size // 32
         else:
             here = window_numbers(window, np.array([time]), np.array([0]))
-            self._core.expire(-_FOREVER, int(here[0]), None)
+            self._drop(-_FOREVER, int(here[0]))
             self._next_expiry = window.start + ((time - window.start) // window.size + 1) * window.size
         self._forget_absences(time)
+
+    def _drop(self, oldest_time: int, window: int) -> None:
+        """Drops runs that began before a time or in an earlier tumbling window."""
+        self._core.expire(oldest_time, window, None)
 
     def _forget_absences(self, time: int) -> None:
         window = self._program.window

@@ -35,6 +35,15 @@ class Intake:
         positions = self.timeline.advance(events)
         return self._symbol_tables(events, positions, solutions)
 
+    def serials(self, counts: Mapping[int, int]) -> dict[int, int]:
+        """Of each used symbol the serial number of its first solution, when so many of each come."""
+        first = {}
+        for symbol, count in counts.items():
+            if symbol in self._used:
+                first[symbol] = self._serial
+                self._serial += count
+        return first
+
     def partition_ids(self) -> Ids:
         """The ids that partitions are known by."""
         return np.array([i for key in self._partitions for i in key], dtype=np.int64)

@@ -35,7 +35,7 @@ LOW_* HIGH_*   first and last (time, stream, position) of the step's set of even
 SLOT SEQ TAIL RANK   of its last event (automata.timeline)
 FIRST_* WINDOW PARTITION   of the whole run; FIRST is NONE before the first event
 CLOSED      bit i: the i-th outgoing edge has been taken under skip-till-next"""
-_FIXED = 24
+FIXED = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class Layout:
     @property
     def registers(self) -> slice:
         """The values of the variables, as seen from the run's place."""
-        return slice(_FIXED, _FIXED + self.variables)
+        return slice(FIXED, FIXED + self.variables)
 
     def count(self, repetition: int) -> int:
         """Iterations begun."""
-        return _FIXED + self.variables + 2 * repetition
+        return FIXED + self.variables + 2 * repetition
 
     def entry(self, repetition: int) -> int:
         """The row from which the repetition was entered."""
@@ -63,7 +63,7 @@ class Layout:
 
     def inside(self, tracked: int) -> int:
         """The last row inside the tracked repetitions."""
-        return _FIXED + self.variables + 2 * self.repetitions + 2 * tracked
+        return FIXED + self.variables + 2 * self.repetitions + 2 * tracked
 
     def previous(self, tracked: int) -> int:
         """The last row of the iteration before."""
@@ -71,11 +71,11 @@ class Layout:
 
     def marker(self, marker: int) -> int:
         """1 where the marker's position was taken."""
-        return _FIXED + self.variables + 2 * (self.repetitions + self.tracked) + marker
+        return FIXED + self.variables + 2 * (self.repetitions + self.tracked) + marker
 
     def member(self, member: int) -> int:
         """On the row of an ALL: the last row of that member."""
-        return _FIXED + self.variables + 2 * (self.repetitions + self.tracked) + self.markers + member
+        return FIXED + self.variables + 2 * (self.repetitions + self.tracked) + self.markers + member
 
     @property
     def width(self) -> int:

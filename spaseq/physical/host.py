@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from automata.program import EVENT, FoldValue, Ids, Mask, Match, Reference
 from automata.registers.guard import Guard
+from automata.registers.tables import register_of
+from automata.runs.single_steps import Test
 from sparql_gpm.aggregates import fold
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
@@ -90,6 +92,12 @@ class ConditionHost:
         seen: Mask = self._evaluator.holds(expression, named, rows, exists)
         return seen
 
+    def test(self, condition: int) -> Test:
+        """See `automata.runs.single_steps.TestHost`."""
+        references = self._compiled.program.conditions[condition].references
+        places = {self._name(r): r for r in references if isinstance(r, int)}
+        return self._evaluator.test(self._compiled.conditions[condition], places)
+
     def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
         """See `automata.program.Host`."""
         if self._generation != self._dictionary.generation or len(self._folded) > _FOLDS_MAX:
@@ -106,8 +114,9 @@ class ConditionHost:
 
     def guard(self, condition: int) -> Guard | None:
         """See `automata.registers.guard.GuardHost`."""
+        numbers = register_of(self._compiled.program)
         references = self._compiled.program.conditions[condition].references
-        registers = {self._name(r): r for r in references if isinstance(r, int)}
+        registers = {self._name(r): numbers[r] for r in references if r in numbers}
         return guard_of(self._compiled.conditions[condition], registers, self._dictionary)
 
     @property

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sparql_gpm.columns import EventBatch, Ids
-from spaseq.runtime.reorder import AFTER_ALL, ReorderBuffer
+from spaseq.runtime.reorder import AFTER_ALL, NOTHING, ReorderBuffer
 
 
 class Merger:
@@ -45,7 +44,9 @@ class Merger:
     def push(self, stream: int, batch: EventBatch) -> Ids:
         """Take events as they arrived on a stream; gives the indices of the late ones, which go nowhere."""
         assert self._open[stream], f"stream {stream} is closed"
-        return self._buffers[stream].push(replace(batch, streams=np.full(len(batch), stream, dtype=np.int64)))
+        streams = np.full(len(batch), stream, dtype=np.int64)
+        columns = batch.offsets, batch.subjects, batch.predicates, batch.objects
+        return self._buffers[stream].push(EventBatch(batch.times, streams, batch.names, *columns))
 
     def advance(self, stream: int, time_ns: int) -> None:
         """Nothing before this time is to come on the stream any more: for streams that another query derives."""
@@ -65,7 +66,7 @@ class Merger:
         inclusive = len(self._buffers) == 1 or bound == AFTER_ALL
         parts = [part for buffer in self._buffers if len(part := buffer.release(bound, inclusive))]
         if not parts:
-            return EventBatch.empty()
+            return NOTHING
         merged = EventBatch.concatenate(parts)
         if len(parts) == 1:
             return merged

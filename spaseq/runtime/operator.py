@@ -16,13 +16,15 @@ from automata.face import Evaluator as SequenceEvaluator
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.program import Events, Ids, Match
 from automata.runs.evaluator import RunEvaluator
+from automata.runs.live import LiveRunEvaluator
+from automata.runs.single_steps import runs_singly
 from automata.state import Restorable
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
-from sparql_gpm.shared import Entailed, PatternPool, Stretch
+from sparql_gpm.shared import Entailed, PatternPool, Stretch, Taken
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.physical.conjunctions import conjunctions
 from spaseq.physical.host import ConditionHost
@@ -33,8 +35,12 @@ from spaseq.runtime.enrichment import Enricher
 from spaseq.runtime.names import Names
 from spaseq.runtime.projection import Projector
 from spaseq.runtime.rows import Row
+from spaseq.runtime.single import SingleEvents
 from spaseq.runtime.snapshot import batch_state, restored_batch
 from spaseq.runtime.solving import PatternSolver
+
+_FORGET_EVENTS = 256
+"""Events that come one by one between looks at what can be forgotten."""
 
 
 class QueryOperator:
@@ -74,6 +80,9 @@ class QueryOperator:
         self._keeps_graphs = any(condition.needs_event for condition in self.compiled.program.conditions)
         self._open_slot = EventBatch.empty()
         self._position = 0
+        self._single: SingleEvents | None = None
+        if isinstance(self._sequence, LiveRunEvaluator):
+            self._single = SingleEvents(query.patterns, self.patterns, self._variables, self._sequence)
 
     def on_batch(self, events: EventBatch | Stretch) -> list[Row]:
         """The next events, `streams` being positions in FROM; rows in output order.
@@ -90,7 +99,8 @@ class QueryOperator:
         rows: list[Row] = []
         if len(self._open_slot) and self._open_slot.times[-1] <= time:
             rows = self._flush()
-        return rows + self._rows(self._sequence.on_watermark(time))
+        matches = self._sequence.on_watermark(time)
+        return rows + self._rows(matches) if matches else rows
 
     def finish(self) -> list[Row]:
         """The input has ended; the last rows."""
@@ -163,6 +173,8 @@ class QueryOperator:
         if not len(stretch):
             return []
         stretch = stretch.entailed(self._entailed)
+        if len(stretch) == 1 and self._single is not None and self._single.wanted():
+            return self._step_alone(self._single, stretch)
         solutions = self.solver.solve(stretch)
         self._names.add(self._position, self.solver.taken(stretch, solutions))
         batch = stretch.batch
@@ -170,6 +182,17 @@ class QueryOperator:
             self._host.graphs.add(self._position, batch)
         self._position += len(batch)
         return self._rows(self._sequence.on_batch(Events(batch.times, batch.streams), solutions))
+
+    def _step_alone(self, single: SingleEvents, stretch: Stretch) -> list[Row]:
+        """`_step` for one event."""
+        solutions = single.solutions(stretch.batch)
+        if solutions:
+            self._names.add(self._position, Taken((0,), stretch.batch.names))
+        self._position += 1
+        rows = self._projector.rows(single.matches(stretch.batch, solutions), self._names)
+        if self._position % _FORGET_EVENTS == 0:
+            self._forget()
+        return rows
 
     def _condition_matchers(
         self, dictionary: Dictionary, evaluator: Evaluator, background: Background | None
@@ -184,11 +207,14 @@ class QueryOperator:
 
     def _rows(self, matches: list[Match]) -> list[Row]:
         rows = self._projector.rows(matches, self._names)
+        self._forget()
+        return rows
+
+    def _forget(self) -> None:
         oldest = self._sequence.oldest_position()
         self._names.forget(oldest)
         self._host.graphs.forget(oldest)
         self._projector.forget(oldest)
-        return rows
 
 
 def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kernels: bool) -> SequenceEvaluator:
@@ -208,6 +234,8 @@ def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kern
             from automata.registers.evaluator import RegisterEvaluator
 
             return RegisterEvaluator(compiled.program, host)
+        case "nfa" if runs_singly(compiled.program):
+            return LiveRunEvaluator(compiled.program, host)
         case "nfa":
             return RunEvaluator(compiled.program, host)
     raise AssertionError(name)

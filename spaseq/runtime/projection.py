@@ -35,6 +35,7 @@ class Projector:
         self._dictionary = dictionary
         self._evaluator = evaluator
         self._enricher = enricher
+        self._registers = self._plain_registers()
         self._graphs = 0
         self._reported: dict[tuple[int, int], int] = {}
         self._projected: dict[tuple[int, int], set[tuple[str, ...]]] = {}
@@ -43,19 +44,18 @@ class Projector:
         """The rows of matches that come in report order; `names` are the graph names of events by position."""
         if not matches:
             return []
-        values = self._values(matches)
-        table = _rows_of(values, len(matches))
+        columns, table = self._table(matches)
         texts = _Texts(self, table)
         rows = []
         for number in self._tie_break(matches, texts):
             match = matches[number]
             if self._admit(match, number, texts):
-                rows.append(self._row(match, dict(zip(values, table[number], strict=True)), names))
+                rows.append(self._row(match, dict(zip(columns, table[number], strict=True)), names))
         return rows
 
     def texts(self, matches: Sequence[Match]) -> list[tuple[str, ...]]:
         """What each match projects, as N-Triples texts, unbound first."""
-        table = _rows_of(self._values(matches), len(matches))
+        _, table = self._table(matches)
         return [self.text(row) for row in table]
 
     def text(self, ids: Sequence[int]) -> tuple[str, ...]:
@@ -81,6 +81,25 @@ class Projector:
         self._graphs = state["graphs"]
         self._reported = {(partition, last): count for partition, last, count in state["reported"]}
         self._projected = {(partition, last): set(map(tuple, seen)) for partition, last, seen in state["projected"]}
+
+    def _table(self, matches: Sequence[Match]) -> tuple[Sequence[str], Sequence[Sequence[int]]]:
+        """The names of the columns, or of the values that the template needs, and their ids in each match."""
+        if self._registers is not None:
+            return list(self._registers), [[m.registers[at] for at in self._registers.values()] for m in matches]
+        values = self._values(matches)
+        return list(values), _rows_of(values, len(matches))
+
+    def _plain_registers(self) -> dict[str, int] | None:
+        """The register behind each column, if all of them are variables of the steps and nothing else."""
+        if self._query.enrichments:
+            return None
+        places = {name: number for number, name in enumerate(self._query.variables)}
+        found = {}
+        for name, expression in self._expressions():
+            if not isinstance(expression, Variable) or expression.name not in places:
+                return None
+            found[name] = places[expression.name]
+        return found
 
     def _values(self, matches: Sequence[Match]) -> dict[str, Ids]:
         """The id of each column, or of each value that the template needs, in each match."""

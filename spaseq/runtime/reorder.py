@@ -17,6 +17,9 @@ AFTER_ALL = 2**63 - 1
 """The watermark of a stream that has ended."""
 WAITING_EVENTS_MAX = 50_000_000
 """More events than this do not wait in a buffer: the run fails rather than exhaust the memory."""
+NOTHING = EventBatch.empty()
+"""No event."""
+_NONE: Ids = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,9 @@ class ReorderBuffer:
         it, or below a watermark that was set by `advance`.
         """
         if not len(batch):
-            return np.zeros(0, dtype=np.int64)
+            return _NONE
+        if len(batch) == 1:
+            return self._push_one(batch)
         seen = np.maximum.accumulate(np.concatenate(([self._largest], batch.times)))
         bounds = np.maximum(_less(seen[:-1], self._delay), self.watermark)
         late = batch.times < bounds
@@ -103,6 +108,8 @@ class ReorderBuffer:
 
     def release(self, bound: int, inclusive: bool) -> EventBatch:
         """Take out the waiting events below the bound, or up to it, in the order (time, arrival)."""
+        if not self._runs:
+            return NOTHING
         taken: list[_Run] = []
         kept: list[_Run] = []
         for run in self._runs:
@@ -112,7 +119,7 @@ class ReorderBuffer:
             if end < len(run):
                 kept.append(run.part(end, len(run)))
         self._runs = kept
-        return _merged(taken).events if taken else EventBatch.empty()
+        return _merged(taken).events if taken else NOTHING
 
     def same_from_now_on(self, other: ReorderBuffer) -> bool:
         """Whether another buffer is in the same state: both will give out the same whatever comes."""
@@ -136,16 +143,35 @@ class ReorderBuffer:
         self._runs = [_Run(restored_batch(events), arrivals) for events, arrivals in state["waiting"]]
 
     def _admit(self, batch: EventBatch, arrivals: Ids, admitted: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
-        """Keep the admitted events as a run, and runs at least twice as long as the next: O(log n) of them."""
+        """Keep the admitted events as a run."""
         if not admitted.all():
             batch, arrivals = batch.take(np.flatnonzero(admitted)), arrivals[admitted]
         if not len(batch):
             return
-        order = np.argsort(batch.times, kind="stable")
         if bool((batch.times[1:] < batch.times[:-1]).any()):
+            order = np.argsort(batch.times, kind="stable")
             batch, arrivals = batch.take(order), arrivals[order]
+        self._keep(_Run(batch, arrivals))
+
+    def _push_one(self, batch: EventBatch) -> Ids:
+        """`push` of one event."""
+        time, bound = batch.times.item(0), max(self._past(self._largest), self.watermark)
+        self._arrived += 1
+        self._largest = max(self._largest, time)
+        self.advance(self._past(self._largest))
+        if time < bound:
+            return np.zeros(1, dtype=np.int64)
+        self._keep(_Run(batch, np.array([self._arrived - 1], dtype=np.int64)))
+        return _NONE
+
+    def _past(self, time_ns: int) -> int:
+        """Events before this are late once one of that time has been seen."""
+        return max(BEFORE_ALL, time_ns - self._delay)
+
+    def _keep(self, run: _Run) -> None:
+        """One more run; each is at least twice as long as the next, so there are O(log n) of them."""
         runs = self._runs
-        runs.append(_Run(batch, arrivals))
+        runs.append(run)
         while len(runs) > 1 and len(runs[-2]) < 2 * len(runs[-1]):
             runs[-2:] = [_merged(runs[-2:])]
         if len(self) > WAITING_EVENTS_MAX:

@@ -1,0 +1,62 @@
+"""The way of an event that comes by itself: matched and sequenced without a column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from automata.program import Match
+from automata.runs.live import LiveRunEvaluator
+from sparql_gpm.columns import EventBatch
+from sparql_gpm.matcher import Matcher
+from sparql_gpm.matcher_single import Row, SingleMatcher, Triples, by_predicate
+from sparql_gpm.shared import NamedPattern
+from spaseq.algebra.nodes import GraphPattern
+
+
+class SingleEvents:
+    """Takes the place of matchers and evaluator for a stretch of one event."""
+
+    def __init__(
+        self,
+        patterns: Sequence[GraphPattern],
+        named: Sequence[NamedPattern],
+        variables: Mapping[str, int],
+        evaluator: LiveRunEvaluator,
+    ) -> None:
+        self._evaluator = evaluator
+        self._patterns = []
+        for symbol, (pattern, shared) in enumerate(zip(patterns, named, strict=True)):
+            matcher = shared.shared.matcher
+            names = [shared.names[name] for name in sorted(pattern.variables, key=variables.__getitem__)]
+            self._patterns.append((symbol, frozenset(pattern.streams), names, matcher, matcher.single(names)))
+
+    def wanted(self) -> bool:
+        """Whether the next event, which comes alone, should go this way."""
+        return self._evaluator.prefers_single_events()
+
+    def solutions(self, batch: EventBatch) -> dict[int, list[Row]]:
+        """symbol → the solutions in the one event of the batch, of the symbols that have any."""
+        stream, triples = batch.streams.item(0), by_predicate(batch)
+        found = {}
+        for symbol, streams, names, matcher, single in self._patterns:
+            if stream in streams:
+                rows = _solved(single, matcher, names, triples, batch)
+                if rows:
+                    found[symbol] = rows
+        return found
+
+    def matches(self, batch: EventBatch, solutions: Mapping[int, Sequence[Row]]) -> list[Match]:
+        """The matches that end with the event."""
+        return self._evaluator.on_event(batch.times.item(0), batch.streams.item(0), solutions)
+
+
+def _solved(
+    single: SingleMatcher | None, matcher: Matcher, names: Sequence[str], triples: Triples, batch: EventBatch
+) -> list[Row]:
+    rows = None if single is None else single.solutions(triples)
+    if rows is not None:
+        return rows
+    found = matcher.match(batch)
+    if not names:
+        return [()] * len(found)
+    return list(zip(*(found.columns[name].tolist() for name in names), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
@@ -50,12 +51,31 @@ class RegisterQuery(QueryText):
         clauses = f"{self.form()}\n{self.dice.weighted(WINDOWS)}\n{self.partition()}{froms}"
         return f"PREFIX : <http://ex.org/>\n{clauses}\nWHERE {{\n  SEQ({sequence})\n{defines}\n}}\n{self.modifiers()}"
 
-    def repeated(self) -> list[str]:
-        """No PREV, FIRST, LAST or aggregates."""
+    def expressions(self, variables: Sequence[str]) -> list[str]:
+        """PREV, FIRST and LAST at times, no aggregates."""
+        repeated = self.repeated()
+        if repeated and self.dice.chance(50):
+            return [f"({self.dice.pick('FIRST', 'LAST', 'PREV')}({self.dice.pick(*repeated)}) AS ?x1)"]
         return []
 
+    def template(self, variables: Sequence[str]) -> str:
+        """A template without aggregates."""
+        return f":m :has {self.dice.pick(*variables)} ."
+
+    def over_iterations(self, value: str) -> str:
+        """PREV, FIRST and LAST, in the step's own condition or in a later one."""
+        return self.dice.pick(
+            f"!BOUND(PREV({value})) || {value} >= PREV({value})",
+            f"{value} != PREV({value}) || {value} = FIRST({value})",
+            f"{value} >= FIRST({value})",
+            f"LAST({value}) <= 2",
+            f"PREV({value}) + 1 >= LAST({value})",
+        )
+
     def condition(self, step: StepText) -> str | None:
-        """A comparison with another step's value, in SPARQL's logic at times."""
+        """A comparison with another step's value, in SPARQL's logic at times, or over iterations."""
+        if (repeated := self.repeated()) and self.dice.chance(35):
+            return self.over_iterations(self.dice.pick(*repeated))
         others = [other.value for other in self.steps if other.value and other.name != step.name]
         if not others or not step.value:
             return None

@@ -18,6 +18,10 @@ from automata.registers.guard import Guard, Op
 
 FALSE, TRUE, UNKNOWN = 0, 1, 2
 """Values of a guard; UNKNOWN: ask the host."""
+_MISTAKEN = 3
+"""Inside a guard: an error in SPARQL's logic, FALSE in the end."""
+_UNBOUND_ERROR = -1.0
+"""In place of how far a number may be off: there is none, a variable is unbound."""
 
 
 class GuardCode(NamedTuple):
@@ -74,12 +78,14 @@ def evaluate_guard(code: GuardCode, condition: int, registers: Ids, numbers: NDA
             stack[_ERROR, top] = 0.0
             if op == _REGISTER:
                 stack[_VALUE, top] = numbers[registers[operand]]
+                if registers[operand] == UNBOUND:
+                    stack[_ERROR, top] = _UNBOUND_ERROR
             elif op == _CONSTANT:
                 stack[_VALUE, top] = code.constants[operand]
             else:
                 stack[_TRUTH, top] = TRUE if registers[operand] != UNBOUND else FALSE
         elif op == _NOT:
-            if stack[_TRUTH, top] != UNKNOWN:
+            if stack[_TRUTH, top] <= TRUE:
                 stack[_TRUTH, top] = 1 - stack[_TRUTH, top]
         else:
             top -= 1
@@ -89,7 +95,7 @@ def evaluate_guard(code: GuardCode, condition: int, registers: Ids, numbers: NDA
                 stack[_TRUTH, top] = _connected(op == _AND, int(stack[_TRUTH, top]), int(stack[_TRUTH, top + 1]))
             else:
                 stack[_TRUTH, top] = _compared(stack, op, top)
-    return int(stack[_TRUTH, 0])
+    return FALSE if stack[_TRUTH, 0] == _MISTAKEN else int(stack[_TRUTH, 0])
 
 
 @lean_kernel
@@ -98,12 +104,16 @@ def _connected(both: bool, left: int, right: int) -> int:
     decisive = FALSE if both else TRUE
     if left == decisive or right == decisive:
         return decisive
-    return UNKNOWN if left == UNKNOWN or right == UNKNOWN else 1 - decisive
+    if left == UNKNOWN or right == UNKNOWN:
+        return UNKNOWN
+    return _MISTAKEN if left == _MISTAKEN or right == _MISTAKEN else 1 - decisive
 
 
 @lean_kernel
 def _compared(stack: NDArray[np.float64], op: int, top: int) -> int:
     """The comparison of the two uppermost numbers; UNKNOWN where their numeric type could matter."""
+    if stack[_ERROR, top] < 0 or stack[_ERROR, top + 1] < 0:
+        return _MISTAKEN
     a, b = float(stack[_VALUE, top]), float(stack[_VALUE, top + 1])
     if isnan(a) or isnan(b):
         return UNKNOWN
@@ -130,6 +140,9 @@ def _compared(stack: NDArray[np.float64], op: int, top: int) -> int:
 @lean_kernel
 def _calculate(stack: NDArray[np.float64], op: int, top: int) -> None:
     """`+ - * /` with a bound of the error: 0 where operands and result are the same in every numeric type."""
+    if stack[_ERROR, top] < 0 or stack[_ERROR, top + 1] < 0:
+        stack[_ERROR, top] = _UNBOUND_ERROR
+        return
     a, b = float(stack[_VALUE, top]), float(stack[_VALUE, top + 1])
     first = float(stack[_ERROR, top]) + abs(a) * _ROUNDING
     second = float(stack[_ERROR, top + 1]) + abs(b) * _ROUNDING

@@ -58,7 +58,7 @@ class RegisterEvaluator:
         )
         assert all(guard is not None for guard in guards), "a condition without a guard"
         self._step = new_step(shape, _CANDIDATES_INITIAL)
-        self._output: Output = new_output(program.variables, _MATCHES_INITIAL, _ENTRIES_INITIAL)
+        self._output: Output = new_output(shape.variables, _MATCHES_INITIAL, _ENTRIES_INITIAL)
         self._reporter = MatchReporter(program, host)
         self._scopes = [sorted(symbol.scope) for symbol in program.symbols]
         self._widest = max(len(scope) for scope in self._scopes)
@@ -191,4 +191,4 @@ class RegisterEvaluator:
             self._reporter.collect(self._output)
             return
         matches, entries = max(found, 2 * len(self._output.facts)), 2 * len(self._output.entries)
-        self._output = new_output(self._program.variables, matches, entries)
+        self._output = new_output(self._machine.shape.variables, matches, entries)

@@ -47,10 +47,14 @@ from automata.registers.tables import (
     BLOCKERS,
     CHECKS,
     CONDITION,
+    CURRENT,
     EDGES,
     ENTER,
     EVERY,
     FINALS,
+    FIRST_VALUE,
+    ITERATED,
+    LAST_VALUE,
     LEAVE,
     LEAVES,
     LOCALS,
@@ -60,11 +64,14 @@ from automata.registers.tables import (
     NONE,
     OPERATOR,
     OUTGOING,
+    PREVIOUS,
     REFERENCES,
     SLOT_OF,
     SOURCE_OF,
     STRICT,
     TARGET,
+    TRACK,
+    TRACKED,
     WAITING,
     Shape,
 )
@@ -308,7 +315,26 @@ def merge(machine: Machine, step: Step, edge: int, row: int) -> bool:
             if step.merged[variable] != UNBOUND and step.merged[variable] != value:
                 return False
             step.merged[variable] = value
+    if machine.shape.tracked:
+        _note_iterations(machine, step, edge)
     return True
+
+
+@lean_kernel
+def _note_iterations(machine: Machine, step: Step, edge: int) -> None:
+    """Bring PREV, FIRST and LAST up to date (LANGUAGE 3.2); the run's own are in `step.merged`."""
+    tables, merged = machine.tables, step.merged
+    for number in range(machine.shape.tracked):
+        first = machine.shape.variables - ITERATED * (machine.shape.tracked - number)
+        if tables[TRACK, edge, 2 * number]:
+            merged[first + PREVIOUS] = merged[first + CURRENT]
+        if tables[TRACK, edge, 2 * number + 1]:
+            value = merged[tables[TRACKED, number, 0]]
+            merged[first + CURRENT] = value
+            if value != UNBOUND:
+                merged[first + LAST_VALUE] = value
+                if merged[first + FIRST_VALUE] == UNBOUND:
+                    merged[first + FIRST_VALUE] = value
 
 
 @lean_kernel

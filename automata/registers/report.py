@@ -7,6 +7,7 @@ from itertools import groupby
 
 from automata.program import Host, Match, Program, Selector, Skip
 from automata.registers.apply import ENTRIES, MATCHES, Output
+from automata.registers.tables import register_of
 from automata.selection import AfterMatch, Candidate, in_report_order, report_order, select
 
 _MOMENT = (0,)
@@ -25,6 +26,8 @@ class MatchReporter:
         self._host = host
         self._after = AfterMatch(program.skip)
         self._found: dict[tuple[tuple[int, int, int], ...], Candidate] = {}
+        registers = register_of(program)
+        self._outputs = [registers[reference] for reference in program.outputs]
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
 
     def collect(self, output: Output) -> None:
@@ -39,7 +42,8 @@ class MatchReporter:
             own = tuple(entries[begin:end])
             begin = end
             if own not in self._found:
-                match = Match(own, tuple(values), (), first, last, start, time, partition)
+                bound, outputs = tuple(values[: self._program.variables]), tuple(values[n] for n in self._outputs)
+                match = Match(own, bound, outputs, first, last, start, time, partition)
                 gapless = last_rank - first_rank + 1 == len(own)
                 self._found[own] = Candidate(match, frozenset(entry[1] for entry in own), gapless, _MOMENT)
 

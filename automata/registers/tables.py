@@ -6,6 +6,7 @@ All tables are one int64 array, short lists filled up with NONE.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 
 from automata.analysis import Analysis, Check, analyse
 from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
-from automata.nfa import Accept, Action, Automaton, Crossing, build_automaton
-from automata.program import Ids, Program, Wanted, Window
+from automata.nfa import Accept, Action, Automaton, Crossing, Edge, build_automaton
+from automata.program import FoldValue, Ids, IterationValue, Program, Reference, Wanted, Window
 
 NONE = -1
 UNBOUNDED = 1 << 60
@@ -33,8 +34,8 @@ _CROSSINGS = {Crossing.ENTER: ENTER, Crossing.LOOP: LOOP, Crossing.LEAVE: LEAVE}
     EDGES, SCOPE, SOURCE_OF, TARGET, SLOT_OF, OPERATOR, KEYS, BLOCKERS, ACTIONS,
     OUTGOING, STRICT_ONLY, CHECKS, FINALS, ACCEPTS, MARKER_BITS,
     CONDITION, MARKER, WAITING, LEAVES, AT_LEAST, AT_MOST, LOCALS, REFERENCES, PARTITION_BY,
-    LIVE_VARIABLES, AROUND,
-) = range(26)  # fmt: skip
+    LIVE_VARIABLES, AROUND, TRACKED, TRACK,
+) = range(28)  # fmt: skip
 """The tables of a program, tables[NAME, item, place]; lists end with NONE, single numbers stand at place 0.
 
 symbol      EDGES into the positions that take it; SCOPE: its variables, in the order of a letter's values
@@ -46,7 +47,9 @@ position    OUTGOING edges; STRICT_ONLY; CHECKS, FINALS: numbers of checks on ar
 check       CONDITION; MARKER (a bit; 0 at home); WAITING variables
 accept      LEAVES: the repetitions that are left
 repetition  AT_LEAST, AT_MOST; LOCALS: variables that an iteration binds afresh
-condition   REFERENCES: the variables it reads
+            TRACK: for each tracked variable, whether the edge begins one of its iterations and leads into one
+condition   REFERENCES: the registers it reads
+tracked     TRACKED: the variable; its registers follow those of the variables, four for each
 program     PARTITION_BY: one variable an item
 
 One array, for a kernel pays for each that it is handed."""
@@ -55,6 +58,8 @@ One array, for a kernel pays for each that it is handed."""
 class Shape(NamedTuple):
     """Numbers that the kernel needs throughout.
 
+    variables       registers: those of the variables, then those of iterations
+    tracked         variables whose iterations are looked at
     slots           the greatest number of edges that leave one position
     total           events are totally ordered: one stream
     wanted          EVERY, FIRST or HAPPENED: what is wanted of the matches of one event
@@ -62,6 +67,7 @@ class Shape(NamedTuple):
     """
 
     variables: int
+    tracked: int
     repetitions: int
     slots: int
     streams: int
@@ -80,8 +86,8 @@ def why_not(program: Program) -> str | None:
     outside = _outside(program.expression)
     if outside is not None:
         return outside
-    if program.outputs or any(not isinstance(r, int) for c in program.conditions for r in c.references):
-        return "PREV, FIRST, LAST and aggregates look at all iterations of a repetition"
+    if any(isinstance(reference, FoldValue) for reference in _references(program)):
+        return "aggregates look at all iterations of a repetition"
     automaton = build_automaton(program.expression)
     used = {symbol for position in automaton.positions for symbol in position.symbols}
     for condition in program.conditions:
@@ -126,6 +132,8 @@ def build_tables(program: Program) -> tuple[Ids, Shape]:
         [n for n, edge in enumerate(edges) if symbol in positions[edge.target].symbols]
         for symbol in range(len(program.symbols))
     ]
+    registers = register_of(program)
+    tracked = _tracked(program)
     slots = [outgoing[edge.source].index(number) for number, edge in enumerate(edges)]
     rows: dict[int, Sequence[Sequence[int]]] = {
         EDGES: into,
@@ -156,10 +164,12 @@ def build_tables(program: Program) -> tuple[Ids, Shape]:
             UNBOUNDED if repetition.at_most is None else repetition.at_most for repetition in automaton.repetitions
         ),
         LOCALS: [sorted(variables) for variables in analysis.locals],
-        REFERENCES: [[r for r in c.references if isinstance(r, int)] for c in program.conditions],
+        REFERENCES: [[registers[r] for r in c.references] for c in program.conditions],
         PARTITION_BY: _single(program.partition),
         LIVE_VARIABLES: [sorted(live) for live in _live(program, automaton, analysis)],
         AROUND: [position.repetitions for position in positions],
+        TRACKED: _single(tracked),
+        TRACK: [_track(automaton, [analysis.tracked[variable] for variable in tracked], edge) for edge in edges],
     }
     return _stacked([rows[name] for name in range(len(rows))]), _shape(program, automaton, program.window)
 
@@ -179,12 +189,15 @@ def _live(program: Program, automaton: Automaton, analysis: Analysis) -> list[fr
         for edge in automaton.edges:
             live[edge.source] |= read[edge.target] | live[edge.target]
         changed = live != before
-    return live
+    iterated = frozenset(range(program.variables, program.variables + ITERATED * len(_tracked(program))))
+    return [variables | iterated for variables in live]
 
 
 def _shape(program: Program, automaton: Automaton, window: Window) -> Shape:
+    tracked = len(_tracked(program))
     return Shape(
-        program.variables,
+        program.variables + len(_Iterated) * tracked,
+        tracked,
         len(automaton.repetitions),
         max(len(numbers) for numbers in automaton.outgoing),
         program.streams,
@@ -197,6 +210,49 @@ def _shape(program: Program, automaton: Automaton, window: Window) -> Shape:
         window.sliding,
         window.anchored,
     )
+
+
+class _Iterated(IntEnum):
+    """Registers of a tracked variable: its values in this iteration and the one before; the first and last bound."""
+
+    CURRENT = 0
+    PREV = 1
+    FIRST = 2
+    LAST = 3
+
+
+CURRENT, PREVIOUS, FIRST_VALUE, LAST_VALUE = (int(kind) for kind in _Iterated)
+ITERATED = len(_Iterated)
+
+
+def register_of(program: Program) -> dict[Reference, int]:
+    """The register of everything that conditions and outputs read, aggregates apart."""
+    tracked = _tracked(program)
+    registers: dict[Reference, int] = {variable: variable for variable in range(program.variables)}
+    for reference in _references(program):
+        if isinstance(reference, IterationValue):
+            first = program.variables + ITERATED * tracked.index(reference.variable)
+            registers[reference] = first + _Iterated[reference.kind]
+    return registers
+
+
+def _references(program: Program) -> list[Reference]:
+    return [*program.outputs, *(reference for condition in program.conditions for reference in condition.references)]
+
+
+def _tracked(program: Program) -> list[int]:
+    """The variables whose iterations are looked at."""
+    return sorted({reference.variable for reference in _references(program) if isinstance(reference, IterationValue)})
+
+
+def _track(automaton: Automaton, tracks: list[frozenset[int]], edge: Edge) -> list[int]:
+    """For each track, the repetitions that a variable's iterations come from: begins one, leads into one."""
+    begun = {action.repetition for action in edge.actions if action.crossing is not Crossing.LEAVE}
+    return [
+        int(flag)
+        for track in tracks
+        for flag in (bool(begun & track), any(edge.target in automaton.repetitions[r].positions for r in track))
+    ]
 
 
 class _Checks:

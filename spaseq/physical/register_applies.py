@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from automata.registers.tables import why_not
+from automata.registers.tables import register_of, why_not
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import column_name
 from sparql_gpm.matcher_describe import expression_text
+from sparql_gpm.pattern import Aggregate, Iteration, Variable
 from spaseq.physical.program import Compiled
 from spaseq.physical.register_guard import guard_of
 
@@ -14,9 +16,14 @@ def why_no_registers(compiled: Compiled) -> str | None:
     reason = why_not(compiled.program)
     if reason is not None:
         return reason
-    dictionary = Dictionary()
+    dictionary, registers = Dictionary(), register_of(compiled.program)
     for condition, expression in zip(compiled.program.conditions, compiled.conditions, strict=True):
-        names = {getattr(compiled.nodes[r], "name", ""): r for r in condition.references if isinstance(r, int)}
+        names = {_name(compiled.nodes[r]): registers[r] for r in condition.references}
         if guard_of(expression, names, dictionary) is None:
             return f"the condition {expression_text(expression)} is more than comparisons of numbers"
     return None
+
+
+def _name(node: Variable | Iteration | Aggregate) -> str:
+    """What a guard calls a register."""
+    return node.name if isinstance(node, Variable) else column_name(node)

@@ -8,7 +8,8 @@ import numpy as np
 
 from automata.registers.guard import Guard, Op
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.pattern import Call, Constant, Expression, Variable
+from sparql_gpm.expressions import column_name
+from sparql_gpm.pattern import Call, Constant, Expression, Iteration, Variable
 
 _COMPARISONS = {
     "<": Op.LESS, "<=": Op.AT_MOST, ">": Op.GREATER, ">=": Op.AT_LEAST, "=": Op.EQUAL, "!=": Op.UNEQUAL,
@@ -50,8 +51,8 @@ class _Writer:
             case Call("!", (inner,)):
                 self.truth(inner)
                 self.code.append((Op.NOT, 0))
-            case Call("BOUND", (Variable(name),)):
-                self.code.append((Op.BOUND, self._register(name)))
+            case Call("BOUND", (Variable() | Iteration() as node,)):
+                self.code.append((Op.BOUND, self._register(node)))
             case Call("IN" | "NOTIN" as name, (value, *choices)) if choices:
                 self._membership(value, choices)
                 if name == "NOTIN":
@@ -74,8 +75,8 @@ class _Writer:
 
     def _number(self, expression: Expression) -> None:
         match expression:
-            case Variable(name):
-                self.code.append((Op.REGISTER, self._register(name)))
+            case Variable() | Iteration():
+                self.code.append((Op.REGISTER, self._register(expression)))
             case Constant(term):
                 value = float(self._dictionary.numbers[self._dictionary.pin(term)])
                 if np.isnan(value):
@@ -89,8 +90,9 @@ class _Writer:
             case _:
                 raise _NoGuard
 
-    def _register(self, name: str) -> int:
+    def _register(self, node: Variable | Iteration) -> int:
         """Raises for a variable that no step binds: it has no register."""
+        name = node.name if isinstance(node, Variable) else column_name(node)
         if name not in self._variables:
             raise _NoGuard
         return self._variables[name]

@@ -76,9 +76,19 @@ def test_small_numbers_are_decided_without_the_host() -> None:
 def test_what_float64_cannot_tell_is_left_to_the_host() -> None:
     dictionary = Dictionary()
     ids = [0, dictionary.intern(IRI("http://ex.org/x")), dictionary.intern(Literal("1", XSD + "integer"))]
-    for name in ("a", "b"):
-        assert _guarded(Call("<", (Variable(name), Variable("c"))), dictionary, ids) == UNKNOWN
+    assert _guarded(Call("<", (Variable("b"), Variable("c"))), dictionary, ids) == UNKNOWN
     assert _guarded(Call("=", (Call("/", (Variable("c"), _integer(0))), _integer(1))), dictionary, ids) == UNKNOWN
+
+
+def test_unbound_variables_are_errors_that_only_a_decisive_side_outweighs() -> None:
+    dictionary = Dictionary()
+    ids = [0, dictionary.intern(Literal("2", XSD + "integer")), dictionary.intern(Literal("1", XSD + "integer"))]
+    unbound = Call("<", (Call("+", (Variable("a"), Variable("b"))), Variable("c")))
+    holds = Call(">", (Variable("b"), Variable("c")))
+    assert _guarded(unbound, dictionary, ids) == _guarded(Call("!", (unbound,)), dictionary, ids) == FALSE
+    assert _guarded(Call("||", (unbound, holds)), dictionary, ids) == TRUE
+    assert _guarded(Call("&&", (unbound, holds)), dictionary, ids) == FALSE
+    assert _guarded(Call("!", (Call("&&", (unbound, Call("!", (holds,)))),)), dictionary, ids) == TRUE
 
 
 def test_conditions_beyond_numbers_have_no_guard() -> None:

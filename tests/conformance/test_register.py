@@ -103,7 +103,8 @@ WHERE {{ SEQ({sequence})
     [
         ("A, B", "?w > ?v && ?w - ?v < 10", "as a register automaton"),
         ("A, B", "REGEX(?w, STR(?v))", "is more than comparisons of numbers"),
-        ("A+, B", "?w > AVG(?v)", "look at all iterations of a repetition"),
+        ("A+, B", "?w > PREV(?v) && ?w < FIRST(?v)", "as a register automaton"),
+        ("A+, B", "?w > AVG(?v)", "aggregates look at all iterations of a repetition"),
         ("A; B!; A", "?w > ?v", "a negation looks at events between the steps"),
         ("A & B", "?w > ?v", "a conjunction takes several events"),
     ],

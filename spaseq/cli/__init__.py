@@ -1,4 +1,4 @@
-"""The command line: `spaseq run`, `spaseq explain`, `spaseq validate`.
+"""The command line: `spaseq run`, `spaseq submit`, `spaseq explain`, `spaseq validate`.
 
 Only click is imported here; each command imports what it needs when it runs, so that `--help` is
 quick. What a command raises is turned into lines on stderr and an exit code by `spaseq.cli.reporting`.
@@ -17,6 +17,7 @@ from spaseq.cli.reporting import BAD_USAGE, ReportingGroup
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _QUERY = click.Path(path_type=Path)
 _FILE = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.group("spaseq", cls=ReportingGroup, context_settings=_SETTINGS, invoke_without_command=True)
@@ -99,6 +100,67 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
 
     kb = KnowledgeArguments(*(options.pop(f"kb_{name}") for name in ("failure", "refresh", "timeout", "entail")))
     execute(RunArguments(queries=queries, kb=kb, **options))
+
+
+@main.command("submit", short_help="Write, or run, a Spark job.")
+@click.argument("queries", metavar="QUERY…", nargs=-1, required=True, type=_QUERY)
+@click.option(
+    "--stream",
+    "streams",
+    metavar="NAME=PATH",
+    multiple=True,
+    help="A stream: a file, a folder that grows, a glob, kafka://HOST:PORT/TOPIC, or tcp://HOST:PORT.",
+)
+@click.option(
+    "--kb",
+    "knowledge",
+    metavar="IRI=PATH_OR_URL",
+    multiple=True,
+    help="A knowledge base, as for 'spaseq run'; every worker must be able to read it.",
+)
+@click.option(
+    "--format", type=click.Choice(["ndjson", "csv"]), default="ndjson", show_default=True, help="How rows are written."
+)
+@click.option("--output", metavar="FOLDER", type=_FOLDER, help="Write rows here, a file for each micro-batch.")
+@click.option(
+    "--max-delay",
+    "max_delay_ns",
+    metavar="DURATION",
+    callback=duration,
+    default="0s",
+    help="How late an event may come, in event time.  [default: 0s]",
+)
+@click.option("--dead-letter", metavar="FOLDER", type=_FOLDER, help="Write late events and malformed input here.")
+@click.option("--strict", is_flag=True, help="Stop at the first late event or malformed input.")
+@click.option(
+    "--time-predicate", "time_predicates", metavar="IRI", multiple=True, help="The property that gives an event's time."
+)
+@click.option(
+    "--job", metavar="FILE.py", type=_FILE, default="spaseq_job.py", show_default=True, help="The job to write."
+)
+@click.option("--checkpoint", metavar="PATH", help="Where the job keeps its state.  [default: beside the output]")
+@click.option("--shards", metavar="N", type=click.IntRange(min=1), help="How many parts partitions are divided among.")
+@click.option("--follow", is_flag=True, help="Go on for ever.  [default: read what there is]")
+@click.option("--run", "run_it", is_flag=True, help="Hand it to spark-submit at once.")
+@click.option("--master", metavar="URL", help="For spark-submit: local[4], spark://…, yarn.")
+@knowledge_options
+@debug_option
+def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
+    """Write a Spark job: a Python file that spark-submit runs, and that goes on where it stopped.
+
+    \b
+    spaseq submit query.rq --stream S1=events/ --output matches --follow
+    spark-submit spaseq_job.py
+    """
+    from spaseq.cli.knowledge import KnowledgeArguments
+    from spaseq.cli.run import RunArguments
+    from spaseq.cli.submit import SubmitArguments, submit
+
+    kb = KnowledgeArguments(*(options.pop(f"kb_{name}") for name in ("failure", "refresh", "timeout", "entail")))
+    names = ("job", "checkpoint", "shards", "follow", "run_it", "master")
+    job = SubmitArguments(*(options.pop(name) for name in names))
+    fixed: dict[str, Any] = {"evaluator": "auto", "runtime": "spark", "arrival_time": False, "batch_size": None}
+    submit(RunArguments(queries=queries, kb=kb, **fixed, **options), job)
 
 
 @main.command("explain", short_help="Say what a query means and how it is run.")

@@ -49,12 +49,17 @@ class RunArguments:
 
 def execute(arguments: RunArguments) -> None:
     """Run to the end of the input; everything that can be wrong beforehand is found before the output is opened."""
+    if arguments.runtime == "spark":
+        from spaseq.cli.spark import execute_on_spark
+
+        execute_on_spark(arguments)
+        return
     queries = read_queries(arguments.queries)
     streams = bind_streams(queries, arguments.streams)
     knowledge, unused = bind_knowledge(queries, arguments.knowledge)
     for iri in unused:
         say_warning(f"no query uses the knowledge base <{iri}>", f"a query uses it with GRAPH <{iri}> {{ … }}")
-    _check_outputs(arguments, [*arguments.queries, *_files(streams.values()), *_files(knowledge.values())])
+    check_outputs(arguments, [*arguments.queries, *files_under(streams.values()), *files_under(knowledge.values())])
     with ExitStack() as stack:
         with loading() as progress_of_loading:
             options = replace(run_options(arguments), loading=progress_of_loading)
@@ -62,7 +67,7 @@ def execute(arguments: RunArguments) -> None:
         stack.callback(job.close)
         stack.callback(lambda: _report_skipped(job.statistics.skipped_rows))
         if not arguments.strict:  # there the first one is the error itself
-            stack.callback(lambda: _report_dead_letters(job.statistics.dead_letters, arguments.dead_letter))
+            stack.callback(lambda: report_dead_letters(job.statistics.dead_letters, arguments.dead_letter))
         sink = open_sink(arguments.format, arguments.output, queries)
         console = Console(stderr=True)
         progress = Progress(console)
@@ -85,7 +90,7 @@ def run_options(arguments: RunArguments) -> RunOptions:
     if arguments.time_predicates:
         if arguments.arrival_time:
             raise InputError("--time-predicate and --arrival-time exclude each other", hint="leave one of them out")
-        options = replace(options, time_predicates=tuple(map(_predicate, arguments.time_predicates)))
+        options = replace(options, time_predicates=tuple(map(predicate, arguments.time_predicates)))
     if arguments.allow_hosts:
         options = replace(options, allow_hosts=arguments.allow_hosts)
     if arguments.batch_size is not None:
@@ -106,7 +111,8 @@ def _pump(job: Job, sink: Sink, progress: Progress, rows_on_terminal: bool) -> N
         return
 
 
-def _predicate(text: str) -> str:
+def predicate(text: str) -> str:
+    """The IRI of a `--time-predicate`; raises InputError for anything else."""
     iri = text.removeprefix("<").removesuffix(">")
     scheme, colon, rest = iri.partition(":")
     if not (scheme and colon and rest) or set(iri) & set(' <>"{}|^`\\'):
@@ -116,7 +122,7 @@ def _predicate(text: str) -> str:
     return iri
 
 
-def _report_dead_letters(counts: Mapping[str, int], path: Path | None) -> None:
+def report_dead_letters(counts: Mapping[str, int], path: Path | None) -> None:
     """Say how many events did not take part, and why; nothing when all did."""
     total = sum(counts.values())
     if not total:
@@ -141,7 +147,7 @@ def _report_replanned(replanned: Mapping[str, Sequence[str]], console: Console) 
             console.print("\n".join([f"evaluator of {query}:", *switches]), highlight=False, soft_wrap=True)
 
 
-def _files(paths: Iterable[str]) -> list[Path]:
+def files_under(paths: Iterable[str]) -> list[Path]:
     """The files that exist under these paths, folders and globs; URLs and standard input give none."""
     found: list[Path] = []
     for text in paths:
@@ -152,7 +158,7 @@ def _files(paths: Iterable[str]) -> list[Path]:
     return found
 
 
-def _check_outputs(arguments: RunArguments, inputs: list[Path]) -> None:
+def check_outputs(arguments: RunArguments, inputs: list[Path]) -> None:
     """Refuse to write over what is read, or twice to one file."""
     outputs = [("--output", arguments.output), ("--dead-letter", arguments.dead_letter)]
     given = [(option, path) for option, path in outputs if path is not None]

@@ -1,0 +1,149 @@
+"""`spaseq run --runtime spark`, and what it shares with `spaseq submit`."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from kb.source import Source
+from sparql_gpm.event_builder import Malformed
+from sparql_gpm.rdf_io import PROV_TIME
+from spaseq.cli.bindings import bind_knowledge, bind_streams
+from spaseq.cli.knowledge import sources_of
+from spaseq.cli.queries import read_queries
+from spaseq.cli.reporting import say, say_warning
+from spaseq.cli.run import RunArguments, check_outputs, files_under, predicate, report_dead_letters
+from spaseq.errors import InputError
+from spaseq.lang.ast import Query
+from spaseq.runtime.dead_letter import DeadLetters
+from spaseq.runtime.sinks import OutputClosed, Sink, open_sink
+from spaseq.runtime.sources_files import STANDARD_INPUT, input_files
+
+if TYPE_CHECKING:
+    from spaseq.runtime.spark.progress import BatchMetrics
+    from spaseq.runtime.spark.sinks import Outcomes
+
+DOCUMENT_FORMATS = ("nquads", "trig")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkRun:
+    """A run, checked: everything that can be wrong beforehand is right.
+
+    sources     options of `format("spaseq")` for each stream, by IRI
+    options     the keyword arguments of `spaseq.spark.outcomes`
+    """
+
+    queries: tuple[Query, ...]
+    sources: Mapping[str, Mapping[str, str]]
+    knowledge: Mapping[str, Source]
+    options: Mapping[str, Any]
+
+
+def checked(arguments: RunArguments) -> SparkRun:
+    """What to run; raises InputError for what cannot be, on Spark or at all."""
+    queries = read_queries(arguments.queries)
+    paths = bind_streams(queries, arguments.streams)
+    locations, unused = bind_knowledge(queries, arguments.knowledge)
+    for iri in unused:
+        say_warning(f"no query uses the knowledge base <{iri}>", f"a query uses it with GRAPH <{iri}> {{ … }}")
+    if arguments.arrival_time:
+        hint = "a stamp that is the same after a restart must be in the data; leave out --runtime spark"
+        raise InputError("--arrival-time does not go with --runtime spark", hint=hint)
+    check_outputs(arguments, [*arguments.queries, *files_under(paths.values()), *files_under(locations.values())])
+    options = {
+        "max_delay_ns": arguments.max_delay_ns,
+        "rows": "documents",
+        "time_predicates": tuple(map(predicate, arguments.time_predicates)) or (PROV_TIME,),
+        "strict": arguments.strict,
+        "allow_hosts": arguments.allow_hosts or None,
+    }
+    sources = {iri: source_options(path) for iri, path in paths.items()}
+    return SparkRun(tuple(queries), sources, sources_of(locations, arguments.kb), options)
+
+
+def source_options(path: str) -> dict[str, str]:
+    """The options of `format("spaseq")` for PATH, `kafka://BROKERS/TOPIC` or `tcp://HOST:PORT`."""
+    parts = urlsplit(path)
+    if parts.scheme == "kafka":
+        topic = parts.path.strip("/")
+        if not (parts.netloc and topic):
+            raise InputError(f"'{path}' names no topic", hint="kafka://HOST:PORT/TOPIC, several brokers with commas")
+        return {"kafka.bootstrap.servers": parts.netloc, "subscribe": topic}
+    if parts.scheme == "tcp":
+        return {"host": parts.hostname or "", "port": str(parts.port or "")}
+    if path == STANDARD_INPUT:
+        raise InputError(
+            "Spark cannot read standard input", hint="give a file, a folder, a glob or kafka://HOST:PORT/TOPIC"
+        )
+    for file in input_files(path):
+        if file.format not in DOCUMENT_FORMATS:
+            hint = "on Spark a stream is N-Quads (.nq) or TriG (.trig), plain or with .gz"
+            raise InputError(f"Spark cannot read {file.path}", hint=hint)
+    return {"path": path}
+
+
+def execute_on_spark(arguments: RunArguments) -> None:
+    """Run to the end of what there is now, on the threads of this machine or on SPARK_MASTER."""
+    run = checked(arguments)
+    import spaseq.spark
+
+    spaseq.spark.require()
+    with ExitStack() as stack:
+        letters = stack.enter_context(DeadLetters(arguments.dead_letter))
+        if not arguments.strict:
+            stack.callback(lambda: report_dead_letters(letters.counts, arguments.dead_letter))
+        sink = open_sink(arguments.format, arguments.output, run.queries)
+        stack.callback(sink.close)
+        _to_the_end(run, _Writer(sink, letters))
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes what micro-batches bring, each once; `closed` when the reader of the output has gone."""
+
+    sink: Sink
+    letters: DeadLetters
+    closed: bool = False
+    written: int = -1
+
+    def __call__(self, outcomes: Outcomes, number: int) -> None:
+        if self.closed or number <= self.written:
+            return
+        for kind, letter in outcomes.letters:
+            if kind == "late":
+                self.letters.late(letter["stream"], letter["source"], letter["line"], letter["raw"])
+            else:
+                place = Malformed(letter["line"], letter["column"], letter["reason"], letter["raw"], kind)
+                self.letters.malformed(letter["stream"], letter["source"], place)
+        try:
+            self.sink.write(outcomes.matches)
+        except OutputClosed:
+            self.closed = True
+        self.written = number
+
+
+def _to_the_end(run: SparkRun, write: _Writer) -> None:
+    from spaseq.runtime.spark.jobs import start_to_the_end
+    from spaseq.runtime.spark.session import local_session
+
+    with local_session("spaseq run") as session, tempfile.TemporaryDirectory(prefix="spaseq-checkpoint-") as checkpoint:
+        job = start_to_the_end(
+            session, run.queries, run.sources, run.knowledge, run.options, checkpoint, write, _show_progress
+        )
+        try:
+            while not job.wait(1) and not write.closed:
+                pass
+        finally:
+            job.stop()
+
+
+def _show_progress(metrics: BatchMetrics) -> None:
+    """A line for each micro-batch, on a terminal only."""
+    if sys.stderr.isatty():
+        say(str(metrics))

@@ -1,0 +1,182 @@
+"""`spaseq submit`: a Spark job, written as a Python file of its own and run by `spark-submit` if asked to."""
+
+from __future__ import annotations
+
+import os
+import pprint
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from kb.source import Source
+from spaseq.cli.reporting import say
+from spaseq.cli.run import RunArguments
+from spaseq.cli.spark import SparkRun, checked
+from spaseq.errors import InputError, RunError
+
+_WIDTH = 110
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitArguments:
+    """What a job needs besides what `spaseq run` is told.
+
+    job         the file to write
+    checkpoint  None: beside the output
+    follow      go on for ever; else read what there is, tell the end and stop
+    run         hand it to spark-submit now
+    master      as for spark-submit; None: as Spark is configured
+    """
+
+    job: Path
+    checkpoint: str | None
+    shards: int | None
+    follow: bool
+    run: bool
+    master: str | None
+
+
+def submit(arguments: RunArguments, job: SubmitArguments) -> None:
+    """Write the job; run it if asked to. Raises InputError for what cannot run on Spark, RunError if the job fails."""
+    if arguments.output is None:
+        raise InputError("a job needs a folder for its matches", hint="add --output FOLDER")
+    if arguments.format not in ("ndjson", "csv"):
+        raise InputError(f"a job cannot write {arguments.format}", hint="--format ndjson or csv")
+    if job.run:
+        import spaseq.spark
+
+        spaseq.spark.require()
+    text = job_text(checked(arguments), arguments, job)
+    try:
+        job.job.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {job.job}: {error.strerror}", hint="name a file you can write to") from error
+    say(f"{job.job}: run it with spark-submit {job.job}")
+    if job.run:
+        _run(job)
+
+
+def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> str:
+    """The job as Python, to be read and changed."""
+    output = os.fspath(arguments.output or "")
+    return _TEMPLATE.format(
+        name=job.job.name,
+        titles=", ".join(query.name for query in run.queries),
+        queries=_literal({query.name: query.text for query in run.queries}),
+        streams=_literal({iri: _placed(options) for iri, options in run.sources.items()}),
+        knowledge=_knowledge(run.knowledge),
+        options=_literal(dict(run.options) | ({"shards": job.shards} if job.shards else {})),
+        output=os.path.abspath(output),
+        format=arguments.format,
+        dead_letters=os.path.abspath(arguments.dead_letter) if arguments.dead_letter else None,
+        checkpoint=job.checkpoint or f"{os.path.abspath(output)}.checkpoint",
+        end=not job.follow,
+        trigger='processingTime="1 second"' if job.follow else "availableNow=True",
+    )
+
+
+def _placed(options: Mapping[str, str]) -> dict[str, str]:
+    """Paths hold wherever the job is started from."""
+    return {key: os.path.abspath(value) if key == "path" else value for key, value in options.items()}
+
+
+def _knowledge(sources: Mapping[str, Source]) -> str:
+    """The knowledge bases as an expression; of each source only what is not as always."""
+    lines = []
+    for iri, source in sources.items():
+        location = source.location if source.remote else os.path.abspath(source.location)
+        given = {f.name: getattr(source, f.name) for f in fields(source)[1:]}
+        more = "".join(f", {name}={value!r}" for name, value in given.items() if value != getattr(Source(""), name))
+        lines.append(f"    {iri!r}: Source({location!r}{more}),\n")
+    return "{\n" + "".join(lines) + "}" if lines else "{}"
+
+
+def _literal(value: Mapping[str, Any]) -> str:
+    return pprint.pformat(value, width=_WIDTH, sort_dicts=False)
+
+
+def _run(job: SubmitArguments) -> None:
+    """Wait for spark-submit, whose output is ours."""
+    command = [_spark_submit(), *(["--master", job.master] if job.master else []), os.fspath(job.job)]
+    environment = {**os.environ, "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
+    code = subprocess.run(command, env=environment, check=False).returncode
+    if code:
+        raise RunError(f"spark-submit ended with exit code {code}", hint="Spark's own messages are above")
+
+
+def _spark_submit() -> str:
+    """That of SPARK_HOME or the path, else the one that comes with pyspark."""
+    home = os.environ.get("SPARK_HOME")
+    found = os.path.join(home, "bin", "spark-submit") if home else shutil.which("spark-submit")
+    if found and os.path.exists(found):
+        return found
+    beside = Path(sys.executable).with_name("spark-submit")
+    if beside.exists():
+        return os.fspath(beside)
+    raise InputError("there is no spark-submit", hint="install Spark, or pip install 'spaseq[spark]'")
+
+
+_TEMPLATE = '''"""Matches of {titles} on Spark, made by `spaseq submit`. It is yours now: change what you like.
+
+    spark-submit {name}
+
+Whatever happens to it, start it again: it goes on from its checkpoint, and every match is written once.
+"""
+
+from __future__ import annotations
+
+from kb.source import Source
+from pyspark.sql import SparkSession
+
+import spaseq
+import spaseq.spark
+from spaseq.runtime.spark.jobs import streams_of
+from spaseq.runtime.spark.progress import ProgressListener, observed
+from spaseq.runtime.spark.session import SETTINGS
+from spaseq.runtime.spark.sinks import BatchFiles
+
+# The text of each query.
+QUERIES = {queries}
+
+# For each stream, by IRI, the options of format("spaseq").
+STREAMS = {streams}
+
+# Knowledge bases, by IRI; every worker must be able to read them.
+KNOWLEDGE: dict[str, Source] = {knowledge}
+
+# Further arguments of spaseq.spark.outcomes.
+OPTIONS = {options}
+
+OUTPUT = {output!r}  # a folder: a file for each micro-batch
+DEAD_LETTERS = {dead_letters!r}
+CHECKPOINT = {checkpoint!r}
+
+
+def main() -> None:
+    """Start the job and wait for its end."""
+    builder = SparkSession.builder.appName("spaseq: {titles}")
+    for key, value in SETTINGS.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    spark.streams.addListener(ProgressListener(print))
+    queries = [spaseq.parse(text, name) for name, text in QUERIES.items()]
+    outcomes = spaseq.spark.outcomes(spark, queries, streams_of(spark, STREAMS, end={end}), KNOWLEDGE, **OPTIONS)
+    job = (
+        observed(outcomes)
+        .writeStream.foreachBatch(BatchFiles(OUTPUT, queries, {format!r}, DEAD_LETTERS))
+        .option("checkpointLocation", CHECKPOINT)
+        .trigger({trigger})
+        .start()
+    )
+    job.awaitTermination()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
+'''

@@ -1,0 +1,74 @@
+"""A streaming job over `format("spaseq")`: from the options of its sources to a function that takes what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from kb.source import Source
+from spaseq.lang.ast import Query
+from spaseq.runtime.spark.progress import BatchMetrics, ProgressListener, observed
+from spaseq.runtime.spark.session import told_to_the_user
+from spaseq.runtime.spark.sinks import Outcomes
+from spaseq.runtime.spark.sources import register
+
+Take = Callable[[Outcomes, int], None]
+
+
+class RunningJob:
+    """A streaming query that ends by itself."""
+
+    def __init__(self, spark: SparkSession, query: StreamingQuery, listener: ProgressListener) -> None:
+        self._spark, self._query, self._listener = spark, query, listener
+
+    def wait(self, seconds: int) -> bool:
+        """Whether it has ended within so many seconds; raises what it failed with, as an SPAseqError."""
+        try:
+            return bool(self._query.awaitTermination(seconds))
+        except PySparkException as error:
+            raise told_to_the_user(error) from error
+
+    def stop(self) -> None:
+        """End it, and the listening."""
+        self._query.stop()
+        self._spark.streams.removeListener(self._listener)
+
+
+def streams_of(spark: SparkSession, sources: Mapping[str, Mapping[str, str]], *, end: bool) -> dict[str, DataFrame]:
+    """A streaming DataFrame for each stream, from the options of its source; `end`: it tells its end."""
+    register(spark)
+    more = {"end": "true"} if end else {}
+    return {
+        iri: spark.readStream.format("spaseq").options(**options, **more).load() for iri, options in sources.items()
+    }
+
+
+def start_to_the_end(
+    spark: SparkSession,
+    queries: Sequence[Query],
+    sources: Mapping[str, Mapping[str, str]],
+    knowledge: Mapping[str, Source],
+    options: Mapping[str, Any],
+    checkpoint: str,
+    take: Take,
+    on_batch: Callable[[BatchMetrics], None],
+) -> RunningJob:
+    """Begin to read all that there is now; `take` gets the outcomes and the number of each micro-batch."""
+    from spaseq.spark import outcomes
+
+    listener = ProgressListener(on_batch)
+    spark.streams.addListener(listener)
+    frame = outcomes(spark, list(queries), streams_of(spark, sources, end=True), dict(knowledge), **options)
+    query = (
+        observed(frame)
+        .writeStream.queryName("spaseq")
+        .foreachBatch(lambda batch, number: take(Outcomes.of(batch), number))
+        .option("checkpointLocation", checkpoint)
+        .trigger(availableNow=True)
+        .start()
+    )
+    return RunningJob(spark, query, listener)

@@ -1,0 +1,89 @@
+"""How a Spark job is getting on: metrics observed in its data, told by Spark after each micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+
+METRICS = "spaseq"
+"""The name under which the metrics of `observed` are found in `StreamingQueryProgress.observedMetrics`."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchMetrics:
+    """One micro-batch.
+
+    input_rows      rows of all sources: documents, not events
+    newest          event time of its last match; None: it has none
+    """
+
+    batch: int
+    input_rows: int
+    matches: int
+    late: int
+    malformed: int
+    newest: datetime | None
+    seconds: float
+
+    def __str__(self) -> str:
+        """For a log."""
+        counts = f"{self.input_rows} rows · {self.matches} matches · {self.late} late · {self.malformed} malformed"
+        newest = f" · newest {self.newest.isoformat()}" if self.newest else ""
+        return f"micro-batch {self.batch}: {counts} · {self.seconds:.1f} s{newest}"
+
+
+def observed(outcomes: DataFrame) -> DataFrame:
+    """The same outcomes; Spark counts them by kind on their way (`observe`)."""
+
+    def count(kind: str) -> Any:
+        return F.count(F.when(F.col("kind") == kind, 1)).alias({"match": "matches"}.get(kind, kind))
+
+    newest = F.max(F.when(F.col("kind") == "match", F.col("time_ns"))).alias("newest_ns")
+    return outcomes.observe(METRICS, count("match"), count("late"), count("malformed"), newest)
+
+
+class ProgressListener(StreamingQueryListener):
+    """Hands on the metrics of each micro-batch of `observed` outcomes: `spark.streams.addListener(…)`."""
+
+    def __init__(self, on_batch: Callable[[BatchMetrics], None]) -> None:
+        self._on_batch = on_batch
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+        """Nothing to tell yet."""
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+        """A micro-batch is done."""
+        progress = event.progress
+        metrics = progress.observedMetrics.get(METRICS)
+        if metrics is None:
+            return
+        newest = metrics["newest_ns"]
+        self._on_batch(
+            BatchMetrics(
+                progress.batchId,
+                progress.numInputRows,
+                metrics["matches"],
+                metrics["late"],
+                metrics["malformed"],
+                None if newest is None else datetime.fromtimestamp(newest / 1e9, UTC),
+                progress.batchDuration / 1000,
+            )
+        )
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:
+        """Nothing has come."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+        """Whoever started the query knows."""

@@ -1,0 +1,91 @@
+"""A Spark session as the command line needs it: quiet, in UTC, with a state store that stage 2 can use."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from spaseq.errors import InputError, RunError, SPAseqError
+
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.numRecentProgressUpdates": "10",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""What a job needs; `spaseq submit` writes them into its job."""
+LOCAL_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+_RAISED = re.compile(r"^spaseq\.errors\.(InputError|RunError): (.+)$", re.MULTILINE)
+_LAST_LINES_MAX = 3
+
+
+@contextmanager
+def local_session(name: str, shards: int | None = None) -> Iterator[SparkSession]:
+    """A session on the threads of this machine, or on SPARK_MASTER; stopped in the end. A shard a processor by default.
+
+    What Spark's processes have to say goes to a log, whose last lines are told if something fails.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(name).master(os.environ.get("SPARK_MASTER", "local[*]"))
+    partitions = {"spark.sql.shuffle.partitions": str(shards or os.cpu_count() or 1)}
+    settings = SETTINGS | LOCAL_SETTINGS | partitions
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    with tempfile.TemporaryDirectory(prefix="spaseq-spark-") as folder:
+        log = Path(folder) / "spark.log"
+        builder = builder.config("spark.sql.warehouse.dir", str(Path(folder) / "warehouse"))
+        with _standard_error_to(log):
+            try:
+                session = builder.getOrCreate()
+            except Exception as error:
+                raise RunError(
+                    f"Spark does not start: {_last_lines(log) or error}", hint="see its log above"
+                ) from error
+        session.sparkContext.setLogLevel("ERROR")
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+def told_to_the_user(error: PySparkException) -> SPAseqError:
+    """What one of our workers raised, else what Spark says first."""
+    text = str(error)
+    if found := _RAISED.search(text):
+        kind = InputError if found[1] == "InputError" else RunError
+        return kind(found[2], hint="Spark's message has more: --debug")
+    first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+    return RunError(f"Spark failed: {first}", hint="--debug shows the whole message")
+
+
+@contextmanager
+def _standard_error_to(path: Path) -> Iterator[None]:
+    """File descriptor 2, which child processes inherit, is this file for a while; ours is not theirs."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(path, "ab") as log:
+            os.dup2(log.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _last_lines(path: Path) -> str:
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+    return " / ".join(line.strip() for line in lines[-_LAST_LINES_MAX:])

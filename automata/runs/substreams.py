@@ -84,7 +84,7 @@ class Substreams:
 
     def add(self, events: Events, positions: Ids, places: Places) -> None:
         """The events of the next stretch, partition by partition."""
-        if not self.needed:
+        if not self.needed or not len(places.events):
             return
         self._added += len(places.events)
         columns = np.stack((positions, events.times, events.streams))

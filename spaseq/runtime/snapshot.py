@@ -21,6 +21,7 @@ from automata.state import Values
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.term_text import canonical_token, term_of
+from sparql_gpm.terms import BlankNode
 from spaseq.errors import RunError
 
 MAGIC = b"SPAseq"
@@ -32,9 +33,12 @@ _LEVEL = 1
 _NARROW = (np.int8, np.int16, np.int32)
 
 
-def dumps(tree: Any, dictionary: Dictionary) -> bytes:
-    """A state as a blob; its ids are those of the dictionary."""
-    writer = _Writer(dictionary)
+def dumps(tree: Any, dictionary: Dictionary, blank_suffix: str = "") -> bytes:
+    """A state as a blob; its ids are those of the dictionary.
+
+    blank_suffix    added to the labels of blank nodes, which are unique only in their process
+    """
+    writer = _Writer(dictionary, blank_suffix)
     body = msgspec.msgpack.encode(tree, enc_hook=writer.plain)
     packed = msgspec.msgpack.encode((writer.terms, body))
     return MAGIC + VERSION.to_bytes(2, "big") + zlib.compress(packed, _LEVEL)
@@ -67,8 +71,9 @@ def loads(blob: bytes, dictionary: Dictionary) -> Any:
 class _Writer:
     """Replaces arrays by extensions, and collects the terms of ids."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
+    def __init__(self, dictionary: Dictionary, blank_suffix: str) -> None:
         self._dictionary = dictionary
+        self._blank_suffix = blank_suffix
         self._places = {UNBOUND: 0}
         self.terms: list[bytes] = []
 
@@ -91,7 +96,10 @@ class _Writer:
     def _place(self, identifier: int) -> int:
         place = self._places.get(identifier)
         if place is None:
-            self.terms.append(canonical_token(self._dictionary.term(identifier)))
+            term = self._dictionary.term(identifier)
+            if isinstance(term, BlankNode):
+                term = BlankNode(term.label + self._blank_suffix)
+            self.terms.append(canonical_token(term))
             place = self._places[identifier] = len(self.terms)
         return place
 

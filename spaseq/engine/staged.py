@@ -1,0 +1,200 @@
+"""Queries made ready for two stages in many processes: matching, which has no state, and sequences, which have.
+
+A `StagedJob` is a value that goes to the workers; there each stage is built from it. Both stages must agree on what a
+query means, so nothing in it depends on what a worker sees: queries are not rewritten, and the evaluator is the one
+whose state can be put away (`automata.state.Restorable`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kb.base import KnowledgeBases
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from sparql_gpm.matcher import compile_pattern
+from sparql_gpm.pattern import Values, Variable
+from sparql_gpm.scope import has_exists
+from spaseq.algebra.build import build
+from spaseq.algebra.distribution import Distribution, distribution, negated_symbols
+from spaseq.algebra.nodes import Column, TemporalQuery
+from spaseq.engine.knowledge import endpoints_of
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Knowledge, Setup, named_knowledge
+from spaseq.lang.ast import Query
+from spaseq.runtime.embedded import Network
+from spaseq.runtime.rows import Row
+from spaseq.runtime.spark.matching import Matching, QueryMatching, StepMatching, stable_hash
+from spaseq.runtime.spark.operators import SolvedOperator
+from spaseq.runtime.spark.shard import PARTITION_COLUMN, Shard
+from spaseq.runtime.spark.solutions import mark
+from spaseq.runtime.spark.tasks import StreamInput
+
+SEQUENCE = "nfa"
+"""The evaluator of stage 2: run-based, for the whole language, with a state that can be put away."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedJob:
+    """What is run.
+
+    kb      paths and URLs that mean the same on every worker
+    names   of the input streams, by IRI; derived streams are not among them
+    static  the input is all there: nothing is late
+    """
+
+    queries: tuple[Query, ...]
+    kb: Knowledge
+    options: RunOptions
+    names: Mapping[str, str]
+    shards: int
+    static: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedQuery:
+    """One query of a job.
+
+    home        its shard, if it has only one
+    derived     positions in FROM of the streams that other queries of the job make
+    """
+
+    meaning: TemporalQuery
+    distribution: Distribution
+    home: int
+    derived: tuple[int, ...]
+
+    @property
+    def graphs(self) -> bool:
+        """Whether its conditions look into the graphs of events."""
+        return any(has_exists(condition) for pattern in self.meaning.patterns for condition in pattern.conditions)
+
+    @property
+    def looks(self) -> bool:
+        """Whether stage 2 needs its patterns."""
+        return self.graphs or bool(self.derived)
+
+
+def planned(queries: Sequence[Query], shards: int) -> tuple[PlannedQuery, ...]:
+    """How the queries of a job are divided; those that feed each other share a shard."""
+    meanings = [build(query) for query in queries]
+    made = {meaning.register for meaning in meanings if meaning.register}
+    found = []
+    for meaning in meanings:
+        derived = tuple(position for position, (_, iri) in enumerate(meaning.streams) if iri in made)
+        own = distribution(meaning)
+        home = stable_hash([meaning.name.encode()]) % shards
+        if derived or meaning.register:
+            reason, home = "queries that feed each other share a shard", 0
+            own = replace(own, key=(), reason=reason)
+        found.append(PlannedQuery(meaning, own, home, derived))
+    return tuple(found)
+
+
+def check(job: StagedJob) -> None:
+    """Raises InputError for a job that cannot run, on the machine that starts it: the workers see the same inputs."""
+    setup = Setup(named_knowledge(job.queries, job.kb), job.options, Dictionary(), job.queries)
+    try:
+        network = Network(Dictionary(), 0)
+        for query in job.queries:
+            network.add(setup.operator(query), _ignored)
+    finally:
+        setup.bases.close()
+
+
+def variables(job: StagedJob) -> list[str]:
+    """What the queries project, in order."""
+    return [column.name for query in job.queries for column in build(query).columns]
+
+
+def stream_input(job: StagedJob, number: int, iri: str, rdf_format: str, rows: str) -> StreamInput:
+    """How stage 1 reads a stream."""
+    options = job.options
+    delay = None if job.static else options.max_delay_ns
+    return StreamInput(
+        number, iri, job.names[iri], rdf_format, rows, options.time_predicates, options.batch_events, delay,
+        options.strict, job.shards,
+    )  # fmt: skip
+
+
+def matching(job: StagedJob, iri: str) -> tuple[Matching, Dictionary, KnowledgeBases]:
+    """Stage 1 for one stream, its dictionary, and the knowledge bases that it asks; InputError if they cannot be."""
+    dictionary = Dictionary()
+    plans = planned(job.queries, job.shards)
+    setup = Setup(named_knowledge(job.queries, job.kb), job.options, dictionary, job.queries)
+    evaluator = Evaluator(dictionary)
+    queries = []
+    for number, plan in enumerate(plans):
+        meaning = plan.meaning
+        positions = [position for position, (_, stream) in enumerate(meaning.streams) if stream == iri]
+        if not positions:
+            continue
+        background = setup.bases.named(meaning.knowledge, endpoints_of(meaning))
+        negated = negated_symbols(meaning.sequence)
+        steps = tuple(
+            StepMatching(
+                compile_pattern(pattern.pattern, dictionary, evaluator, background, pattern.conditions),
+                mark(dictionary, number, symbol),
+                pattern.variables,
+                symbol in negated,
+            )
+            for symbol, pattern in enumerate(meaning.patterns)
+            if positions[0] in pattern.streams
+        )
+        entailed = background.entailed if background.entails else None
+        own = plan.distribution
+        queries.append(QueryMatching(steps, own.key, plan.home, own.whole_order, plan.graphs, entailed))
+    return Matching(queries, job.shards, dictionary), dictionary, setup.bases
+
+
+def shard(job: StagedJob, number: int) -> Shard:
+    """Stage 2 for one shard, without a past."""
+    dictionary = Dictionary()
+    plans = planned(job.queries, job.shards)
+    looking = [query for query, plan in zip(job.queries, plans, strict=True) if plan.looks]
+    setup = Setup(named_knowledge(looking, job.kb), job.options, dictionary, looking)
+    evaluator = Evaluator(dictionary)
+    marks = [[mark(dictionary, n, s) for s in range(len(p.meaning.patterns))] for n, p in enumerate(plans)]
+    every = [identifier for own in marks for identifier in own]
+    operators = [
+        _operator(plan, own, every, setup.bases, dictionary, evaluator)
+        for plan, own in zip(plans, marks, strict=True)
+        if plan.distribution.key or plan.home == number
+    ]
+    delay = None if job.static else job.options.max_delay_ns
+    return Shard(operators, dictionary, job.names, delay)
+
+
+def _operator(
+    plan: PlannedQuery,
+    marks: Sequence[int],
+    every: Sequence[int],
+    bases: KnowledgeBases,
+    dictionary: Dictionary,
+    evaluator: Evaluator,
+) -> SolvedOperator:
+    meaning = plan.meaning
+    background = bases.named(meaning.knowledge, endpoints_of(meaning)) if plan.looks else None
+    if not plan.looks:
+        solved = tuple(replace(pattern, pattern=Values(pattern.variables, ())) for pattern in meaning.patterns)
+        meaning = replace(meaning, patterns=solved)
+    if meaning.template is None:
+        hidden = tuple(Column(f"{PARTITION_COLUMN}{name}", Variable(name)) for name in meaning.partition)
+        meaning = replace(meaning, columns=meaning.columns + hidden)
+    entailed = background.entailed if background is not None and background.entails else None
+    return SolvedOperator(
+        meaning,
+        dictionary,
+        evaluator,
+        background,
+        entailed,
+        SEQUENCE,
+        marks=marks,
+        all_marks=every,
+        derived=plan.derived,
+    )
+
+
+def _ignored(rows: list[Row]) -> None:
+    """Nothing is pushed, so there are none."""

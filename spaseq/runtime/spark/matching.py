@@ -1,0 +1,169 @@
+"""Stage 1 for the events of one stream: match every pattern, join knowledge, divide what is left among shards.
+
+It has no state between events. What it keeps of an event is its solutions; an event that no pattern matches is kept
+only for queries that count events (`,`, windows of events, STRICT).
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from automata.program import UNBOUND, Ids, Mask
+from sparql_gpm.bgp_view import BatchView
+from sparql_gpm.columns import EventBatch, Solutions
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.matcher import Matcher
+from sparql_gpm.term_text import canonical_token
+from spaseq.runtime.spark.solutions import Marked, encode
+
+ALL_SHARDS = -1
+NO_SHARD = -2
+_KEYS_MAX = 100_000
+"""Hashes of keys remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepMatching:
+    """A pattern of a query that reads the stream.
+
+    mark        of the pattern, see solutions.py
+    variables   in the order in which solutions hold them
+    negated     it also stands inside `!`: solutions that leave the key unbound go to every shard
+    """
+
+    matcher: Matcher
+    mark: int
+    variables: tuple[str, ...]
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QueryMatching:
+    """What one query wants of the stream.
+
+    key             the variables by which its events are divided; none: all go to the shard `home`
+    whole_order     it needs every event
+    graphs          it needs the graphs of the events that its patterns match
+    entailed        what its patterns see of events, with what follows by some schema; None: the events as they are
+    """
+
+    steps: tuple[StepMatching, ...]
+    key: tuple[str, ...]
+    home: int
+    whole_order: bool
+    graphs: bool
+    entailed: Callable[[EventBatch], EventBatch] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The solutions of a step, with the shard of each of their triples.
+
+    graphs      their events' graphs, which go with them; None: they need not
+    """
+
+    shards: Ids
+    marked: Marked
+    graphs: EventBatch | None
+
+
+class Matching:
+    """Matches and divides the events of one stream, batch after batch."""
+
+    def __init__(self, queries: Sequence[QueryMatching], shards: int, dictionary: Dictionary) -> None:
+        self._queries = queries
+        self._shards = shards
+        self._dictionary = dictionary
+        self._hashes: dict[tuple[int, ...], int] = {}
+        self._generation = dictionary.generation
+
+    def divide(self, batch: EventBatch) -> Iterator[tuple[int, EventBatch, Mask]]:
+        """For each shard that gets some: its events, and which of them it is to report if they are late."""
+        if self._generation != self._dictionary.generation or len(self._hashes) > _KEYS_MAX:
+            self._hashes.clear()
+            self._generation = self._dictionary.generation
+        plain = BatchView(batch)
+        parts: list[_Part] = []
+        for query in self._queries:
+            seen = batch if query.entailed is None else query.entailed(batch)
+            view = plain if seen is batch else BatchView(seen)
+            parts += [self._step(query, step, view, seen) for step in query.steps]
+        counted = {query.home for query in self._queries if query.whole_order}
+        reported = np.zeros(len(batch), dtype=np.bool_)
+        for shard in range(self._shards):
+            triples = _of_shard(shard, parts)
+            events = np.arange(len(batch), dtype=np.int64) if shard in counted else np.unique(triples.events)
+            if len(events):
+                reporting = ~reported[events]
+                reported[events] = True
+                yield shard, _batch(batch, events, triples), reporting
+
+    def _step(self, query: QueryMatching, step: StepMatching, view: BatchView, seen: EventBatch) -> _Part:
+        found = step.matcher.match(view)
+        marked = encode(found.events, [found.columns[name] for name in step.variables], step.mark)
+        shards = self._shards_of(query, step, found)
+        width = len(marked.events) // len(found) if len(found) else 1
+        return _Part(np.repeat(shards, width), marked, seen if query.graphs else None)
+
+    def _shards_of(self, query: QueryMatching, step: StepMatching, found: Solutions) -> Ids:
+        if not query.key:
+            return np.full(len(found), query.home, dtype=np.int64)
+        unbound = np.full(len(found), UNBOUND, dtype=np.int64)
+        columns = np.column_stack([found.columns.get(name, unbound) for name in query.key])
+        keys, inverse = np.unique(columns, axis=0, return_inverse=True)
+        elsewhere = ALL_SHARDS if step.negated else NO_SHARD
+        shards = [elsewhere if UNBOUND in key else self._shard(tuple(key)) for key in keys.tolist()]
+        return np.array(shards, dtype=np.int64)[inverse.ravel()] if len(found) else unbound
+
+    def _shard(self, key: tuple[int, ...]) -> int:
+        """The same in every process, for the same terms."""
+        if key not in self._hashes:
+            self._hashes[key] = stable_hash(canonical_token(self._dictionary.term(i)) for i in key)
+        return self._hashes[key] % self._shards
+
+
+def stable_hash(tokens: Iterable[bytes]) -> int:
+    """The same number for the same texts, in every process and version."""
+    value = 0
+    for token in tokens:
+        value = zlib.crc32(token + b"\n", value)
+    return value
+
+
+def _of_shard(shard: int, parts: Sequence[_Part]) -> Marked:
+    """The triples that a shard gets, by event; a graph that several patterns look into comes once."""
+    own: list[Marked] = []
+    looked_into: dict[int, tuple[EventBatch, list[Ids]]] = {}
+    for part in parts:
+        rows = np.flatnonzero((part.shards == shard) | (part.shards == ALL_SHARDS))
+        if not len(rows):
+            continue
+        own.append(part.marked.take(rows))
+        if part.graphs is not None:
+            looked_into.setdefault(id(part.graphs), (part.graphs, []))[1].append(own[-1].events)
+    own += [_graphs(graphs, np.unique(np.concatenate(events))) for graphs, events in looked_into.values()]
+    return Marked.concatenate(own)
+
+
+def _graphs(batch: EventBatch, events: Ids) -> Marked:
+    """The triples of these events."""
+    kept = batch.take(events)
+    return Marked(events[kept.event_of_triple()], kept.subjects, kept.predicates, kept.objects)
+
+
+def _batch(batch: EventBatch, events: Ids, triples: Marked) -> EventBatch:
+    """These events with these triples in place of their own."""
+    offsets = np.searchsorted(triples.events, np.append(events, len(batch)))
+    return EventBatch(
+        batch.times[events],
+        batch.streams[events],
+        [batch.names[event] for event in events.tolist()],
+        offsets.astype(np.int64),
+        triples.marks,
+        triples.firsts,
+        triples.seconds,
+    )

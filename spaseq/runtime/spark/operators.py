@@ -1,0 +1,65 @@
+"""The operator of stage 2: a query whose patterns stage 1 has matched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from automata.program import Events, Ids, SymbolSolutions
+from automata.runs.evaluator import RunEvaluator
+from sparql_gpm.columns import EventBatch
+from sparql_gpm.shared import Stretch
+from spaseq.runtime.operator import QueryOperator
+from spaseq.runtime.rows import Row
+from spaseq.runtime.spark.solutions import decode, own_triples
+
+
+class SolvedOperator(QueryOperator):
+    """Reads solutions instead of looking for them.
+
+    marks       of its patterns
+    all_marks   of every query in the shard
+    derived     positions in FROM of the streams that other queries of the shard make: their graphs are matched here
+    """
+
+    def __init__(self, *arguments: Any, marks: Sequence[int], all_marks: Sequence[int], derived: Sequence[int]) -> None:
+        super().__init__(*arguments)
+        self._sequence = RunEvaluator(self.compiled.program, self._host)
+        self._marks = marks
+        self._all_marks = np.array(all_marks, dtype=np.int64)
+        self._derived = np.array(derived, dtype=np.int64)
+
+    def _step(self, stretch: Stretch) -> list[Row]:
+        batch = stretch.batch
+        if not len(batch):
+            return []
+        of_triple = batch.event_of_triple()
+        found = {symbol: self._solved(symbol, batch, of_triple) for symbol in range(len(self.query.patterns))}
+        unsolved = np.flatnonzero(np.isin(batch.streams, self._derived))
+        if len(unsolved):
+            found = _both(found, self.solver.solve(Stretch(batch.take(unsolved)).entailed(self._entailed)), unsolved)
+        self._names.add(self._position, stretch.named([table.events for table in found.values()]))
+        if self._keeps_graphs:
+            self._host.graphs.add(self._position, own_triples(batch, of_triple, self._all_marks))
+        self._position += len(batch)
+        return self._rows(self._sequence.on_batch(Events(batch.times, batch.streams), found))
+
+    def _solved(self, symbol: int, batch: EventBatch, of_triple: Ids) -> SymbolSolutions:
+        numbers = [self._variables[name] for name in self.query.patterns[symbol].variables]
+        return decode(batch, of_triple, numbers, self._marks[symbol])
+
+
+def _both(
+    solved: Mapping[int, SymbolSolutions], found: Mapping[int, SymbolSolutions], events: Ids
+) -> dict[int, SymbolSolutions]:
+    """Solutions read, and those found in some of the events, by event."""
+    joined = dict(solved)
+    for symbol, table in found.items():
+        known = solved[symbol]
+        where = np.concatenate((known.events, events[table.events]))
+        order = np.argsort(where, kind="stable")
+        values = {v: np.concatenate((known.values[v], table.values[v]))[order] for v in known.values}
+        joined[symbol] = SymbolSolutions(where[order], values)
+    return joined

@@ -1,0 +1,87 @@
+"""An event as stage 2 sees it: instead of its graph, the graph of its solutions.
+
+Stage 1 has matched the patterns. What it hands on is an `EventBatch` like any other, so that merging, reordering and
+snapshots are those of the embedded runtime; but a triple (mark, x, y) holds two values of a solution, the mark being
+that of a step's pattern. A solution of k variables is ⌈k/2⌉ consecutive triples of one mark, at least one, padded with
+UNBOUND. Triples without a mark are the event's own, kept where a condition looks into its event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from automata.program import UNBOUND, Ids, SymbolSolutions
+from sparql_gpm.columns import EventBatch
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.terms import IRI
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Triples of solutions: for each one its event, ascending, and its three ids."""
+
+    events: Ids
+    marks: Ids
+    firsts: Ids
+    seconds: Ids
+
+    def take(self, rows: Ids) -> Marked:
+        """These of them."""
+        return Marked(self.events[rows], self.marks[rows], self.firsts[rows], self.seconds[rows])
+
+    @staticmethod
+    def concatenate(parts: Sequence[Marked]) -> Marked:
+        """All of them, by event; those of one event and mark stay together, in order."""
+        none = np.zeros(0, dtype=np.int64)
+        every = [Marked(none, none, none, none), *parts]
+        columns = (np.concatenate([getattr(p, n) for p in every]) for n in ("events", "marks", "firsts", "seconds"))
+        whole = Marked(*columns)
+        return whole.take(np.argsort(whole.events, kind="stable")) if len(parts) > 1 else whole
+
+
+def mark(dictionary: Dictionary, query: int, symbol: int) -> int:
+    """The id of a step's mark; the blank in it keeps it apart from every term of RDF."""
+    return dictionary.pin(IRI(f"spaseq solution {query} {symbol}"))
+
+
+def encode(events: Ids, values: Sequence[Ids], of_mark: int) -> Marked:
+    """The solutions of one pattern as triples; `values` has one column a variable."""
+    width = triples_each(len(values))
+    cells = np.full((len(events), 2 * width), UNBOUND, dtype=np.int64)
+    for number, column in enumerate(values):
+        cells[:, number] = column
+    flat = cells.reshape(-1, 2)
+    marks = np.full(len(flat), of_mark, dtype=np.int64)
+    return Marked(np.repeat(events, width), marks, flat[:, 0].copy(), flat[:, 1].copy())
+
+
+def decode(batch: EventBatch, event_of_triple: Ids, variables: Sequence[int], of_mark: int) -> SymbolSolutions:
+    """The solutions of one pattern, its variables under these numbers."""
+    rows = np.flatnonzero(batch.subjects == of_mark)
+    width = triples_each(len(variables))
+    cells = np.column_stack((batch.predicates[rows], batch.objects[rows])).reshape(-1, 2 * width)
+    events = event_of_triple[rows[::width]]
+    return SymbolSolutions(events, {v: np.ascontiguousarray(cells[:, n]) for n, v in enumerate(variables)})
+
+
+def own_triples(batch: EventBatch, event_of_triple: Ids, marks: Ids) -> EventBatch:
+    """The events with the triples of their own graphs only."""
+    rows = np.flatnonzero(~np.isin(batch.subjects, marks))
+    offsets = np.searchsorted(event_of_triple[rows], np.arange(len(batch) + 1, dtype=np.int64))
+    return EventBatch(
+        batch.times,
+        batch.streams,
+        batch.names,
+        offsets.astype(np.int64),
+        batch.subjects[rows],
+        batch.predicates[rows],
+        batch.objects[rows],
+    )
+
+
+def triples_each(variables: int) -> int:
+    """How many triples a solution takes."""
+    return max(1, (variables + 1) // 2)

@@ -1,0 +1,162 @@
+"""The two stages as Spark runs them: `mapInArrow`, then `transformWithState`, or `applyInArrow` for static input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from kb.base import KnowledgeBases
+from sparql_gpm.dictionary import Dictionary
+from spaseq.runtime.spark.documents import DocumentRow, quads_as_rows
+from spaseq.runtime.spark.matching import Matching
+from spaseq.runtime.spark.output import OutcomeTable, packed_batch, unpacked_batches
+from spaseq.runtime.spark.pieces import PIECE_SCHEMA, Piece
+from spaseq.runtime.spark.shard import Shard
+from spaseq.runtime.spark.tasks import StreamInput, Task
+
+MatchingFactory = Callable[[str], tuple[Matching, Dictionary, KnowledgeBases]]
+ShardFactory = Callable[[int], Shard]
+QUADS = ("graph", "subject", "predicate", "object", "time")
+"""The columns of a DataFrame of quads."""
+_KEPT_MAX = 8
+"""Compiled stages that a worker process keeps for its next task."""
+_PIECES = pa.schema(
+    [
+        ("shard", pa.int32()), ("stream", pa.string()), ("place", pa.int64()), ("max_ts", pa.int64()),
+        ("n", pa.int64()), ("ended", pa.bool_()), ("advance", pa.int64()), ("blob", pa.binary()),
+    ]
+)  # fmt: skip
+
+_kept: dict[tuple[str, str], tuple[Matching, Dictionary, KnowledgeBases]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class MatchStage:
+    """Stage 1 of one stream: what `mapInArrow` calls.
+
+    job         a name for the job that no other has: compiled patterns are kept by it
+    columns     of the input: QUADS, or the document column and what else there is of `source`, `path`, `line`, `format`
+    """
+
+    job: str
+    build: MatchingFactory
+    source: StreamInput
+    columns: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The pieces of one partition."""
+        context = TaskContext.get()
+        place = context.partitionId() if context is not None else 0
+        batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
+        matching, dictionary, bases = self._matching()
+        task = Task(self.source, matching, dictionary, bases, place, f"{batch or 0}.{place}")
+        for piece in task.pieces(self._rows(batches)):
+            yield pa.RecordBatch.from_pylist([{name: getattr(piece, name) for name in Piece.__slots__}], schema=_PIECES)
+
+    def _matching(self) -> tuple[Matching, Dictionary, KnowledgeBases]:
+        key = self.job, self.source.iri
+        if key not in _kept:
+            while len(_kept) >= _KEPT_MAX:
+                _, _, bases = _kept.pop(next(iter(_kept)))
+                bases.close()
+            _kept[key] = self.build(self.source.iri)
+        return _kept[key]
+
+    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[DocumentRow]:
+        if self.columns == QUADS:
+            quads = (quad for batch in batches for quad in zip(*(_values(batch, name) for name in QUADS), strict=True))
+            return quads_as_rows(quads, self.source.time_predicates[0], self.source.name)
+        return (row for batch in batches for row in self._documents(batch))
+
+    def _documents(self, batch: pa.RecordBatch) -> Iterator[DocumentRow]:
+        texts = _values(batch, self.columns[0])
+        known = {name: _values(batch, name) for name in self.columns[1:]}
+        unknown = [None] * len(texts)
+        sources = known.get("source") or known.get("path") or unknown
+        lines, formats = known.get("line") or unknown, known.get("format") or unknown
+        for text, source, line, rdf_format in zip(texts, sources, lines, formats, strict=True):
+            if text is not None:
+                raw = text.encode() if isinstance(text, str) else text
+                yield DocumentRow(raw, source or self.source.name, line or 0, rdf_format)
+
+
+class ShardProcessor(StatefulProcessor):
+    """Stage 2 of a streaming job: a shard is brought back, driven, and put away in each micro-batch."""
+
+    def __init__(self, build: ShardFactory, table: OutcomeTable) -> None:
+        self._build = build
+        self._table = table
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """One value: the shard's state as a blob."""
+        self._state = handle.getValueState("shard", "blob binary")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        """The pieces for one shard; packed outcomes."""
+        number = int(key[0])
+        shard = self._build(number)
+        if self._state.exists():
+            (blob,) = self._state.get() or (b"",)
+            shard.restore(bytes(blob))
+        outcomes = shard.take([_piece(row.asDict()) for row in rows])
+        self._state.update((shard.snapshot(),))
+        for batch in self._table.batches(number, outcomes):
+            yield Row(blob=packed_batch(batch))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardStage:
+    """Stage 2 over static input: what `applyInArrow` calls."""
+
+    build: ShardFactory
+    table: OutcomeTable
+
+    def __call__(self, key: tuple[Any, ...], pieces: pa.Table) -> pa.Table:
+        """All pieces of one shard; its outcomes."""
+        number = int(key[0].as_py())
+        outcomes = self.build(number).take_all([_piece(row) for row in pieces.to_pylist()])
+        return pa.Table.from_batches(self.table.batches(number, outcomes), schema=self.table.schema())
+
+
+def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Packed outcomes as rows."""
+    for batch in batches:
+        yield from unpacked_batches(_values(batch, "blob"))
+
+
+def two_stages(
+    inputs: Sequence[tuple[DataFrame, MatchStage]], build: ShardFactory, table: OutcomeTable, streaming: bool
+) -> DataFrame:
+    """The plan of a job: a DataFrame for each stream in, the outcomes out."""
+    pieces = None
+    for frame, stage in inputs:
+        chosen = frame.select(*(F.col(f"`{name}`") for name in stage.columns))
+        matched = chosen.mapInArrow(stage, PIECE_SCHEMA)
+        pieces = matched if pieces is None else pieces.unionByName(matched)
+    assert pieces is not None
+    grouped = pieces.groupBy("shard")
+    if not streaming:
+        whole = ShardStage(build, table)
+        return grouped.applyInArrow(lambda key, pieces: whole(key, pieces), table.ddl())
+    packed = grouped.transformWithState(ShardProcessor(build, table), "blob binary", "Append", "None")
+    return packed.mapInArrow(unpack, table.ddl())
+
+
+def _piece(row: Mapping[str, Any]) -> Piece:
+    blob = row["blob"]
+    return Piece.of({**row, "blob": None if blob is None else bytes(blob)})
+
+
+def _values(batch: pa.RecordBatch, name: str) -> list[Any]:
+    values: list[Any] = batch.column(batch.schema.get_field_index(name)).to_pylist()
+    return values

@@ -1,0 +1,170 @@
+"""Stage 1 in one task: the rows of one partition of one stream's DataFrame become pieces for the shards.
+
+Every task that has seen anything also tells every shard how far it has come, so that the time of a shard goes on
+where it gets no event.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
+
+import numpy as np
+
+from automata.program import Ids, Mask
+from kb.base import KnowledgeBases
+from sparql_gpm.columns import EventBatch
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.event_builder import Malformed
+from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
+from spaseq.errors import RunError
+from spaseq.runtime.dead_letter import LATE, event_as_nquads
+from spaseq.runtime.reorder import BEFORE_ALL
+from spaseq.runtime.spark.documents import SIGNAL, DocumentRow, LineStream, Signal, is_document, signal
+from spaseq.runtime.spark.matching import Matching
+from spaseq.runtime.spark.pieces import Contents, Letter, Piece, packed
+
+_NO_EVENTS = EventBatch.empty()
+_NO_MASK: Mask = np.zeros(0, dtype=np.bool_)
+_TERMS_MAX = 200_000
+"""Terms in the dictionary of a task, after which it is emptied between two batches."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamInput:
+    """How the rows of one stream are read.
+
+    number, iri, name   of the stream; the number is any that differs from those of the other streams
+    format      "nquads" or "trig"
+    rows        "auto", "lines" or "documents"
+    delay_ns    by how much events may be late in their own task; None: nothing is late
+    """
+
+    number: int
+    iri: str
+    name: str
+    format: str
+    rows: str
+    time_predicates: tuple[str, ...]
+    batch_events: int
+    delay_ns: int | None
+    strict: bool
+    shards: int
+
+
+class Task:
+    """The work of one task.
+
+    place   number of the task among those of its micro-batch
+    label   the same for a task that is run again, and for no other
+    """
+
+    def __init__(
+        self,
+        source: StreamInput,
+        matching: Matching,
+        dictionary: Dictionary,
+        bases: KnowledgeBases,
+        place: int,
+        label: str,
+    ) -> None:
+        self._input = source
+        self._matching = matching
+        self._dictionary = dictionary
+        self._bases = bases
+        self._place = place << 32
+        self._blank_suffix = f".{source.number}.{label}"
+        self._newest = BEFORE_ALL
+        self._signal = Signal()
+        self._letters: list[Letter] = []
+        self._source, self._line = source.name, 0
+        options = ReadOptions(source.time_predicates, None, source.batch_events, f"{source.name}:{label}")
+        self._reader = EventReader(dictionary, options, self._malformed)
+
+    def pieces(self, rows: Iterable[DocumentRow]) -> Iterator[Piece]:
+        """What goes to the shards, in order."""
+        seen = False
+        for batch in self._batches(rows):
+            seen = True
+            self._bases.refresh()
+            yield from self._divided(batch)
+            if len(self._dictionary) > _TERMS_MAX:
+                self._dictionary.retain([])
+        if seen or self._letters or self._signal != Signal():
+            yield from self._closing()
+
+    # --- reading ------------------------------------------------------------------------------------
+
+    def _batches(self, rows: Iterable[DocumentRow]) -> Iterator[LocatedBatch]:
+        data = (row for row in rows if not self._is_signal(row))
+        by_kind = groupby(data, lambda row: is_document(row, self._input.rows, self._input.format))
+        for documents, group in by_kind:
+            yield from self._documents(group) if documents else self._lines(group)
+
+    def _is_signal(self, row: DocumentRow) -> bool:
+        found = signal(row.text) if row.text.startswith(SIGNAL) and b"\n" not in row.text.rstrip() else None
+        if found is None:
+            return False
+        self._signal = Signal(self._signal.ended or found.ended, max(self._signal.advance, found.advance))
+        return True
+
+    def _documents(self, rows: Iterable[DocumentRow]) -> Iterator[LocatedBatch]:
+        for row in rows:
+            self._source, self._line = row.source, row.line
+            yield from self._reader.read(io.BytesIO(row.text), row.format or self._input.format)
+
+    def _lines(self, rows: Iterable[DocumentRow]) -> Iterator[LocatedBatch]:
+        rows = iter(rows)
+        first = next(rows)
+        self._source, self._line = first.source, first.line
+        yield from self._reader.read(LineStream(chain([first], rows)), self._input.format)
+
+    def _malformed(self, letter: Malformed) -> None:
+        self._letter("malformed", letter.line + self._line, letter.column, letter.reason, letter.raw)
+
+    # --- lateness, division -------------------------------------------------------------------------
+
+    def _divided(self, located: LocatedBatch) -> Iterator[Piece]:
+        late = self._late(located.events.times)
+        for index in np.flatnonzero(late).tolist():
+            raw = event_as_nquads(located.events, index, self._dictionary)
+            self._letter(LATE, int(located.lines[index]) + self._line, 1, LATE, raw)
+        events = located.events if not late.any() else located.events.take(np.flatnonzero(~late))
+        if not len(events):
+            return
+        for shard, batch, reporting in self._matching.divide(events):
+            letters, self._letters = tuple(self._letters), []
+            blob = packed(Contents(batch, reporting, letters), self._dictionary, self._blank_suffix)
+            yield self._piece(shard, len(batch), blob)
+
+    def _late(self, times: Ids) -> Mask:
+        """Those more than the delay below the largest time that the task has seen before."""
+        seen = np.maximum.accumulate(np.concatenate(([self._newest], times)))
+        self._newest = int(seen[-1])
+        delay = self._input.delay_ns
+        if delay is None:
+            return np.zeros(len(times), dtype=np.bool_)
+        late: Mask = (seen[:-1] > BEFORE_ALL + delay) & (times < seen[:-1] - delay)
+        return late
+
+    def _letter(self, kind: str, line: int, column: int, reason: str, raw: str) -> None:
+        if self._input.strict:
+            raise RunError(
+                f"{self._source}:{line}:{column}: {'an event came too late' if kind == LATE else reason} "
+                f"(stream {self._input.name})",
+                hint="without strict it is left out and reported, and the stream goes on",
+            )
+        self._letters.append(Letter(kind, self._input.name, self._source, line, column, reason, raw))
+
+    def _closing(self) -> Iterator[Piece]:
+        for shard in range(self._input.shards):
+            letters, self._letters = tuple(self._letters), []
+            contents = Contents(_NO_EVENTS, _NO_MASK, letters)
+            blob = packed(contents, self._dictionary, self._blank_suffix) if letters else None
+            yield replace(self._piece(shard, 0, blob), ended=self._signal.ended, advance=self._signal.advance)
+
+    def _piece(self, shard: int, events: int, blob: bytes | None) -> Piece:
+        self._place += 1
+        return Piece(shard, self._input.iri, self._place, self._newest, events, False, BEFORE_ALL, blob)

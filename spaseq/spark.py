@@ -1,0 +1,204 @@
+"""The same queries on Spark: DataFrames of events in, a DataFrame of matches out.
+
+    matches = spaseq.spark.run(spark, query, {"S1": spark.readStream.format("spaseq").option("path", "in").load()})
+
+See spaseq/runtime/spark/README.md for what goes in and comes out. Importing this module imports pyspark.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
+from spaseq.engine import staged
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Knowledge, resolve_streams
+from spaseq.errors import InputError
+from spaseq.lang.ast import Query
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spaseq.runtime.rows import Row
+
+DOCUMENT_COLUMNS = ("value", "text", "content")
+"""The column of a DataFrame that holds RDF text, if nothing else is said: Kafka's and text files', binary files'."""
+_PACKAGES = ("pyspark", "pandas", "pyarrow")
+_BESIDE = ("source", "path", "line", "format")
+_STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_LEXICAL = r'^"((?:[^"\\]|\\.)*)"'
+
+
+def require() -> None:
+    """Raises InputError, which says what to install, where pyspark or Java is missing."""
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        reason = f"the Spark runtime needs the Python packages {', '.join(missing)}"
+        raise InputError(reason, hint='install what is missing: pip install "spaseq[spark]"')
+    home = os.environ.get("JAVA_HOME")
+    found = Path(home, "bin", "java").exists() if home else shutil.which("java") is not None
+    if not found:
+        where = f"JAVA_HOME is {home}, where there is no bin/java" if home else "there is no java on the PATH"
+        raise InputError(
+            f"the Spark runtime needs Java 17 or newer, and {where}",
+            hint="install it, on Debian and Ubuntu: apt-get install openjdk-17-jre-headless",
+        )
+
+
+def run(
+    spark: SparkSession,
+    query: Query | Sequence[Query],
+    streams: Mapping[str, DataFrame],
+    kb: Knowledge | None = None,
+    **options: Any,
+) -> DataFrame:
+    """The matches of one or several queries; arguments as those of `outcomes`."""
+    found = outcomes(spark, query, streams, kb, **options)
+    return found.where("kind = 'match'").drop("kind", "letter")
+
+
+def outcomes(
+    spark: SparkSession,
+    query: Query | Sequence[Query],
+    streams: Mapping[str, DataFrame],
+    kb: Knowledge | None = None,
+    *,
+    shards: int | None = None,
+    max_delay_ns: int = 0,
+    columns: Mapping[str, str] | str | None = None,
+    format: str = "nquads",
+    rows: str = "auto",
+    types: Mapping[str, str] | None = None,
+    time_predicates: tuple[str, ...] = (PROV_TIME,),
+    strict: bool = False,
+    batch_events: int = BATCH_EVENTS,
+    allow_hosts: tuple[str, ...] | None = None,
+) -> DataFrame:
+    """Matches and dead letters of one or several queries; spaseq/runtime/spark/README.md has the columns.
+
+    streams         a DataFrame for each stream, by name or IRI; all streaming, or all static
+    kb              paths (which every worker can read) and URLs of knowledge bases, by IRI
+    shards          of stage 2; None: as many as there are shuffle partitions. A checkpoint belongs to one number
+    max_delay_ns    by how much events of streaming input may be late
+    columns         the document column, of all streams or by stream
+    format, rows    of document columns that do not say it themselves: "nquads" or "trig"; "auto", "lines", "documents"
+    types           variable → Spark type of its column, for instance "double"; else terms are N-Triples strings
+    strict          the first dead letter fails the job
+
+    Raises InputError for what cannot be run, before anything runs.
+    """
+    require()
+    from spaseq.runtime.spark.output import OutcomeTable, column_names
+    from spaseq.runtime.spark.stages import MatchStage, two_stages
+
+    queries = (query,) if isinstance(query, Query) else tuple(query)
+    _check(format, rows, shards)
+    keys = {iri: key for iri, (_, key) in resolve_streams(queries, {key: key for key in streams}).items()}
+    names = {stream.iri: stream.name for each in queries for stream in each.streams if stream.iri in keys}
+    streaming = _streaming(streams)
+    number = shards or int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    settings = RunOptions(
+        evaluator=staged.SEQUENCE, max_delay_ns=max_delay_ns, strict=strict, time_predicates=time_predicates,
+        batch_events=batch_events, compiled=False, allow_hosts=allow_hosts, optimise=False,
+    )  # fmt: skip
+    known = {
+        iri: os.path.abspath(at) if isinstance(at, str) and os.path.exists(at) else at for iri, at in (kb or {}).items()
+    }
+    job = staged.StagedJob(queries, known, settings, names, number, not streaming)
+    staged.check(job)
+    label = uuid.uuid4().hex
+    inputs = []
+    for place, (iri, key) in enumerate(sorted(keys.items())):
+        source = staged.stream_input(job, place, iri, format, rows)
+        chosen = _columns(streams[key], columns if isinstance(columns, str) else (columns or {}).get(key), key)
+        inputs.append((streams[key], MatchStage(label, partial(staged.matching, job), source, chosen)))
+    if streaming:
+        spark.conf.set(_STATE_STORE, _ROCKSDB)
+    table = OutcomeTable(column_names(staged.variables(job)))
+    found = two_stages(inputs, partial(staged.shard, job), table, streaming)
+    return _typed(found, {table.columns[name]: kind for name, kind in (types or {}).items() if name in table.columns})
+
+
+def row_of(row: Any) -> Row:
+    """A match, a Row of `run` or `outcomes`, as the engine's; for sinks. Not for columns that `types` has changed."""
+    from spaseq.runtime.spark import output
+
+    return output.row_of(row.asDict(recursive=True))
+
+
+def register(spark: SparkSession) -> None:
+    """Make `format("spaseq")` known to a session."""
+    require()
+    from spaseq.runtime.spark.sources import register as register_source
+
+    register_source(spark)
+
+
+def explain(query: Query | Sequence[Query]) -> str:
+    """How each query is divided among shards, and why, one line a query."""
+    lines = []
+    for plan in staged.planned((query,) if isinstance(query, Query) else tuple(query), 1):
+        own = plan.distribution
+        key = ", ".join(f"?{name}" for name in own.key)
+        lines.append(f"{plan.meaning.name}: {f'sharded by {key}' if key else 'one shard'} ({own.reason})")
+    return "\n".join(lines)
+
+
+def _check(rdf_format: str, rows: str, shards: int | None) -> None:
+    if rdf_format not in ("nquads", "trig"):
+        raise InputError(f"the Spark runtime reads no '{rdf_format}'", hint="nquads or trig")
+    if rows not in ("auto", "lines", "documents"):
+        raise InputError(f"rows='{rows}' is not known", hint="auto, lines or documents")
+    if rows == "lines" and rdf_format == "trig":
+        raise InputError("TriG cannot be read line by line", hint="rows='documents', a whole document in each row")
+    if shards is not None and shards < 1:
+        raise InputError(f"{shards} shards are too few", hint="at least 1")
+
+
+def _streaming(streams: Mapping[str, DataFrame]) -> bool:
+    kinds = {frame.isStreaming for frame in streams.values()}
+    if len(kinds) > 1:
+        raise InputError(
+            "some streams are streaming DataFrames, others static ones",
+            hint="give all as readStream, or all as read; what never changes is a knowledge base: kb={iri: path}",
+        )
+    return kinds == {True}
+
+
+def _columns(frame: DataFrame, asked: str | None, key: str) -> tuple[str, ...]:
+    """The columns of a DataFrame that are read: those of quads, or the document column and what is beside it."""
+    from spaseq.runtime.spark.stages import QUADS
+
+    if asked is None and set(QUADS) <= set(frame.columns):
+        return QUADS
+    document = asked or next((name for name in DOCUMENT_COLUMNS if name in frame.columns), None)
+    if document is None or document not in frame.columns:
+        found = ", ".join(frame.columns)
+        raise InputError(
+            f"stream {key} has no column '{asked}'"
+            if asked
+            else f"stream {key} has no column of RDF text: it has {found}",
+            hint=f"one of {', '.join(DOCUMENT_COLUMNS)}, or name it with columns=, or have {', '.join(QUADS)}",
+        )
+    return (document, *(name for name in _BESIDE if name in frame.columns and name != document))
+
+
+def _typed(frame: DataFrame, types: Mapping[str, str]) -> DataFrame:
+    """Columns of literals as values of Spark's types; null for what is no such value."""
+    from pyspark.sql import functions as F
+
+    for name, kind in types.items():
+        lexical = F.regexp_extract(F.col(f"`{name}`"), _LEXICAL, 1)
+        frame = frame.withColumn(name, F.when(lexical != "", lexical).try_cast(kind))
+    return frame
+
+
+__all__ = ["explain", "outcomes", "register", "require", "row_of", "run"]

@@ -1,0 +1,90 @@
+"""Both stages without Spark: the same functions, driven micro-batch by micro-batch, every shard restored each time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from spaseq.engine import staged
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Knowledge, resolve_streams
+from spaseq.lang.ast import Query
+from spaseq.runtime.rows import Row
+from spaseq.runtime.spark.documents import DocumentRow
+from spaseq.runtime.spark.pieces import Letter, Piece
+from spaseq.runtime.spark.shard import Outcome
+from spaseq.runtime.spark.tasks import Task
+
+Rows = Sequence[DocumentRow]
+MicroBatch = Mapping[str, Sequence[Rows]]
+"""For each stream, by name, the rows of each of its tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came out, in no order between shards."""
+
+    rows: list[Row]
+    letters: list[Letter]
+    states: list[int]
+
+
+def job_of(
+    queries: Sequence[Query],
+    streams: Sequence[str],
+    shards: int,
+    delay_ns: int,
+    static: bool,
+    kb: Knowledge | None = None,
+) -> staged.StagedJob:
+    """A job as `spaseq.spark.outcomes` makes it; `streams` are names."""
+    keys = {iri: key for iri, (_, key) in resolve_streams(queries, {name: name for name in streams}).items()}
+    options = RunOptions(evaluator=staged.SEQUENCE, max_delay_ns=delay_ns, compiled=False, optimise=False)
+    return staged.StagedJob(tuple(queries), kb or {}, options, keys, shards, static)
+
+
+def run_stages(
+    job: staged.StagedJob, batches: Sequence[MicroBatch], rdf_format: str = "nquads", rows: str = "auto"
+) -> Found:
+    """The outcomes of all micro-batches; static: all pieces go to each shard at once."""
+    found = Found([], [], [])
+    states: dict[int, bytes] = {}
+    held: dict[int, list[Piece]] = {}
+    for number, batch in enumerate(batches):
+        pieces = _pieces(job, number, batch, rdf_format, rows)
+        for shard in sorted({piece.shard for piece in pieces}):
+            own = [piece for piece in pieces if piece.shard == shard]
+            if job.static:
+                held.setdefault(shard, []).extend(own)
+                continue
+            running = staged.shard(job, shard)
+            if shard in states:
+                running.restore(states[shard])
+            _collect(found, running.take(own))
+            states[shard] = running.snapshot()
+            found.states.append(len(states[shard]))
+    for shard, own in held.items():
+        _collect(found, staged.shard(job, shard).take_all(own))
+    return found
+
+
+def _pieces(job: staged.StagedJob, number: int, batch: MicroBatch, rdf_format: str, rows: str) -> list[Piece]:
+    pieces: list[Piece] = []
+    for place, (iri, name) in enumerate(sorted(job.names.items())):
+        source = staged.stream_input(job, place, iri, rdf_format, rows)
+        for task, own in enumerate(batch.get(name, ())):
+            matching, dictionary, bases = staged.matching(job, iri)
+            label = f"{number}.{task}"
+            shift = number << 16 if job.static else 0
+            pieces += Task(source, matching, dictionary, bases, task + shift, label).pieces(own)
+            bases.close()
+    return pieces
+
+
+def _collect(found: Found, outcomes: Sequence[Outcome]) -> None:
+    for outcome in outcomes:
+        if outcome.row is not None:
+            found.rows.append(outcome.row)
+        else:
+            assert outcome.letter is not None
+            found.letters.append(outcome.letter)

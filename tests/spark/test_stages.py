@@ -1,0 +1,81 @@
+"""Both stages, without a JVM, against the reference and the embedded engine."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from spaseq.algebra.build import build
+from spaseq.algebra.distribution import distribution
+from spaseq.lang.parse import parse, read_query
+from spaseq.runtime.rows import to_json
+from spaseq.runtime.spark.documents import DocumentRow
+from tests.conformance.cases import OWN, Case, case_folders, graph_names, multiset
+from tests.driving import comparable
+from tests.reference.api import evaluate
+from tests.reference.stream import Arrivals
+from tests.spark.pipeline import MicroBatch, job_of, run_stages
+from tests.strategies import batches, cuts, interleaved, late, queries, streams, to_nquads
+from tests.strategies_stream import Arrived
+
+SECOND = 1_000_000_000
+PAIRS = 300 if settings().derandomize else 60
+END = DocumentRow(b"#!spaseq end", "end")
+
+
+def _document(events: Sequence[Arrived]) -> DocumentRow:
+    return DocumentRow(to_nquads([event[1:] for event in events]).encode() + b"\n", "document")
+
+
+def _micro_batches(pieces: Sequence[Sequence[Arrived]], names: Sequence[str], tasks: int) -> list[MicroBatch]:
+    """Each piece as a micro-batch; the events of a stream are divided among some tasks, in order."""
+    found: list[dict[str, list[list[DocumentRow]]]] = []
+    for piece in pieces:
+        batch = {}
+        for name in names:
+            own = [event for event in piece if event[0] == name]
+            each = -(-len(own) // tasks)
+            batch[name] = [[_document(own[i : i + each])] for i in range(0, len(own), each)] if own else []
+        found.append(batch)
+    return [*found, {name: [[END]] for name in names}]
+
+
+@given(st.data())
+@settings(max_examples=PAIRS)
+def test_both_stages_equal_the_reference_whatever_the_micro_batches_tasks_and_shards(data: st.DataObject) -> None:
+    text = data.draw(queries())
+    query = parse(text, "q")
+    names = [stream.name for stream in query.streams]
+    arrivals: dict[str, Arrivals] = {n: events for n, events in data.draw(streams()).items() if n in names}
+    delay = data.draw(st.sampled_from((0, 2, 5))) * SECOND
+    disordered = {name: data.draw(late(events, delay)) for name, events in arrivals.items()} if delay else arrivals
+    arrived = interleaved(disordered) if not delay else [(n, *e) for n, events in disordered.items() for e in events]
+    pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    static, shards = data.draw(st.booleans()), data.draw(st.sampled_from((1, 4)))
+    note(f"{text}\nstatic {static}, shards {shards}, delay {delay}, {distribution(build(query))}")
+    for name, events in disordered.items():
+        note(f"# {name}\n{to_nquads(events)}")
+    found = run_stages(
+        job_of([query], names, shards, delay, static), _micro_batches(pieces, names, data.draw(st.sampled_from((1, 2))))
+    )
+    assert found.letters == []
+    assert Counter(map(comparable, found.rows)) == Counter(map(comparable, evaluate(query, arrivals)))
+
+
+@pytest.mark.parametrize(("static", "shards"), [(True, 4), (False, 1)], ids=["static", "streaming"])
+@pytest.mark.parametrize("case", case_folders(OWN), ids=lambda case: case.folder.name)
+def test_a_case_gives_its_rows(case: Case, shards: int, static: bool) -> None:
+    parsed = [read_query(path) for path in case.queries]
+    formats = {name: "trig" if path.suffix == ".trig" else "nquads" for name, path in case.streams.items()}
+    rows = {n: [DocumentRow(p.read_bytes(), str(p), 0, formats[n])] for n, p in case.streams.items()}
+    first: Mapping[str, list[list[DocumentRow]]] = {name: [own] for name, own in rows.items()}
+    job = job_of(parsed, list(rows), shards, 0, static, {iri: str(path) for iri, path in case.kbs.items()})
+    found = run_stages(job, [first, {name: [[END]] for name in rows}])
+    lines = [json.loads(to_json(row)) for row in found.rows if row.query == "query"]
+    known = graph_names(case)
+    assert multiset(lines, known) == multiset(case.expected, known)

@@ -35,7 +35,7 @@ PEER_EVENTS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One run. `nodes` is the largest number of rows that the arena held after a batch."""
+    """One run. `nodes` is the largest number of rows that the arena held after a batch, `made` that of all made."""
 
     pattern: str
     system: str
@@ -43,6 +43,7 @@ class Measured:
     matches: int
     seconds: float
     nodes: int = 0
+    made: int = 0
 
 
 class _NoConditions:
@@ -72,7 +73,9 @@ def with_cea(pattern: Pattern, trades: Trades) -> Measured:
             matches += len(found.ends)
         core.forget(int(some.times[-1]))
         nodes = max(nodes, core.nodes)
-    return Measured(pattern.name, "CEA + tECS", len(trades), matches, time.process_time() - started, nodes)
+    return Measured(
+        pattern.name, "CEA + tECS", len(trades), matches, time.process_time() - started, nodes, core.nodes_made
+    )
 
 
 def with_runs(pattern: Pattern, trades: Trades) -> Measured:
@@ -149,20 +152,21 @@ def windows(trades: Trades, length: int, runs: int, days: int) -> list[Measured]
     return measured
 
 
-def _facts(found: Measured) -> tuple[str, int, int, float, int]:
-    return found.system, found.events, found.matches, found.seconds, found.nodes
+def _facts(found: Measured) -> tuple[str, int, int, float, int, int]:
+    return found.system, found.events, found.matches, found.seconds, found.nodes, found.made
 
 
 def table(measured: Sequence[Measured]) -> Table:
     """The figures as they are shown on a terminal."""
     shown = Table(title="stock trades in memory, one core")
-    for heading in ("pattern", "system", "events", "matches", "seconds", "events/s", "matches/s", "nodes held"):
+    for heading in ("pattern", "system", "events", "matches", "seconds", "events/s", "matches/s", "nodes held", "made"):
         shown.add_column(heading, justify="left" if heading in ("pattern", "system") else "right")
     for m in measured:
         rates = f"{m.events / m.seconds:,.0f}", f"{m.matches / m.seconds:,.0f}"
         shown.add_row(
-            m.pattern, m.system, f"{m.events:,}", f"{m.matches:,}", f"{m.seconds:.3f}", *rates, f"{m.nodes:,}"
-        )
+            m.pattern, m.system, f"{m.events:,}", f"{m.matches:,}", f"{m.seconds:.3f}", *rates, f"{m.nodes:,}",
+            f"{m.made:,}",
+        )  # fmt: skip
     return shown
 
 

@@ -50,3 +50,12 @@ def test_the_benchmark_prints_a_table_of_every_pattern(stock: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     for pattern in ("P3 ", "P3′", "Q7 ", "P6′, 64 T", "P6′, 2 days"):
         assert pattern in done.stdout
+
+
+def test_the_benchmark_of_growing_windows_streams_and_outputs_prints_its_tables() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "core_scaling.py")]
+    command += ["--events=2000", "--longest=100000", "--runs=1"]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    for title in ("window 64 T", "100,000", "12 steps, 1,000,000 an event"):
+        assert title in done.stdout

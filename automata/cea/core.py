@@ -105,6 +105,11 @@ class CeaCore:
         """Rows of the arena in use."""
         return int(self._arena.marks[HEAD] - self._arena.marks[TAIL])
 
+    @property
+    def nodes_made(self) -> int:
+        """Rows of the arena ever used."""
+        return int(self._arena.marks[HEAD])
+
     # --- a stretch --------------------------------------------------------------------------------
 
     def _letters(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Letters:

@@ -1,7 +1,8 @@
 """Stock queries 3 and 4 as register automata beside runs a set at a time: events a second, latency of one event.
 
-Events are in memory as ids, as the evaluators get them: generated trades, an hour of them in the window.
-Run from the project's folder: python benchmarks/register.py [--events N] [--sets N]
+Events are in memory as ids, as the evaluators get them: generated trades, an hour of them in the window. Then a query
+that only asks whether something has happened, with and without the fast path that LIMIT 1 opens.
+Run from the project's folder: python benchmarks/register.py [--events N] [--sets N] [--few N]
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -20,7 +22,7 @@ if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ h
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from automata.face import Evaluator
-from automata.program import Events, SymbolSolutions
+from automata.program import Events, SymbolSolutions, Wanted
 from automata.registers.evaluator import RegisterEvaluator
 from automata.runs.evaluator import RunEvaluator
 from sparql_gpm.dictionary import Dictionary
@@ -37,7 +39,17 @@ NAMES = ("head_and_shoulders", "v_shape")
 COMPANIES, PRICES, VOLUMES = 40, 20_000, 500
 RUN_SHARE = 0.7  # of the trades: of the company that traded right before
 SECOND = 1_000_000_000
+EVERY = 400
+"""Trades for which every match can be found where runs multiply with each one."""
 BATCH, SINGLE = 10_000, 3_000
+HAPPENED = """PREFIX pred: <http://example/>
+SELECT (true AS ?happened) WITHIN 2 MINUTES SLIDING FROM STREAM S1 <http://stockmarket.org/stocks>
+WHERE { SEQ(A : B:+ : C)
+  DEFINE GPM A ON S1 { ?company pred:price ?p1 ; pred:volume ?vol1 }
+  DEFINE GPM B ON S1 { ?company pred:price ?p2 ; pred:volume ?vol2 FILTER(?p2 > ?p1) }
+  DEFINE GPM C ON S1 { ?company pred:price ?p3 ; pred:volume ?vol3 FILTER(?p3 < ?p1) }
+} LIMIT 1"""
+"""Some trades of one company rose above an earlier one, before one fell below it."""
 Ids = NDArray[np.int64]
 
 
@@ -106,11 +118,27 @@ def latency(evaluator: Evaluator, query: TemporalQuery, trades: Trades) -> float
     return 1e6 * median(found)
 
 
+def whether(trades: Trades, dictionary: Dictionary, counts: dict[Wanted, int]) -> None:
+    """The query that asks whether something has happened: the first match only, and every match to take it from."""
+    query = build(parse(HAPPENED, "happened"))
+    compiled = compile_program(query)
+    host = ConditionHost(compiled, dictionary, Expressions(dictionary), {})
+    assert compiled.program.wanted is Wanted.HAPPENED
+    for wanted, count in counts.items():
+        evaluator = RegisterEvaluator(replace(compiled.program, wanted=wanted), host)
+        throughput(evaluator, query, trades, 50)  # compiles the kernels
+        evaluator = RegisterEvaluator(replace(compiled.program, wanted=wanted), host)
+        seconds, matches = throughput(evaluator, query, trades, count)
+        print(f"{'happened':20} {wanted.value:22} {count:9,} events {count / seconds:12,.0f} events/s", end="")
+        print(f" {matches:8,} matches {evaluator.meetings / count:8.1f} runs met an event")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000, help="trades for the register automaton")
     parser.add_argument("--sets", type=int, default=200_000, help="of these, for the runs a set at a time")
+    parser.add_argument("--few", type=int, default=20_000, help="for the query that asks whether something happened")
     options = parser.parse_args()
     dictionary = Dictionary()
     trades = Trades(options.events, dictionary)
@@ -122,7 +150,9 @@ def main() -> None:
             seconds, matches = throughput(evaluator, query, trades, count)
             one = latency(evaluators(query, dictionary)[title], query, trades)
             print(f"{name:20} {title:22} {count:9,} events {count / seconds:12,.0f} events/s", end="")
-            print(f" {matches:8,} matches {one:8.0f} µs for one event")
+            print(f" {matches:8,} matches {one:8.0f} µs for one event", end="")
+            print(f" {evaluator.meetings / count:8.1f} runs met" if isinstance(evaluator, RegisterEvaluator) else "")
+    whether(trades, dictionary, {Wanted.HAPPENED: options.few, Wanted.EVERY: min(options.few, EVERY)})
 
 
 if __name__ == "__main__":

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 from dataclasses import dataclass
 from urllib.parse import quote_plus
 
 import httpx2
 import tenacity
 
-from kb.access import Access
+from kb.access import Access, shown
 from kb.breaker import Breaker
 from kb.cache import Row
 from kb.results import Rows
@@ -29,6 +30,16 @@ _JSON = ("application/sparql-results+json", "application/json")
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MESSAGE_MAX = 200
 _answers = itertools.count()
+
+
+def _show_urls_only(record: logging.LogRecord) -> bool:
+    """The client logs each request: without the query of its URL, where keys are sometimes kept."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(shown(str(value)) if isinstance(value, httpx2.URL) else value for value in record.args)
+    return True
+
+
+logging.getLogger("httpx2").addFilter(_show_urls_only)
 
 
 class Fault(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -163,3 +164,13 @@ def test_short_names_for_namespaces_are_read(tmp_path: Path) -> None:
         'xmlns="http://x/"><rdf:Description rdf:about="&x;s"><p>1</p></rdf:Description></rdf:RDF>'
     )
     assert len(load_graph(tmp_path / "kb.rdf", DB, Dictionary()).subjects) == 1
+
+
+def test_no_log_holds_credentials(
+    endpoint: str, run: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Proxy(endpoint) as proxy, caplog.at_level(logging.DEBUG):
+        monkeypatch.setenv(variable("TOKEN", proxy.url), SECRET)
+        assert len(run(f"{proxy.url}?apikey={SECRET}")) == 30
+    assert proxy.seen[0][1]["Authorization"] == f"Bearer {SECRET}"
+    assert SECRET not in caplog.text

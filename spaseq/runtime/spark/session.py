@@ -37,8 +37,13 @@ _LAST_LINES_MAX = 3
 def local_session(name: str, shards: int | None = None) -> Iterator[SparkSession]:
     """A session on the threads of this machine, or on SPARK_MASTER; stopped in the end. A shard a processor by default.
 
+    Where this process has a session already, it is that one, and stays.
+
     What Spark's processes have to say goes to a log, whose last lines are told if something fails.
     """
+    if (active := SparkSession.getActiveSession()) is not None:
+        yield active
+        return
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name).master(os.environ.get("SPARK_MASTER", "local[*]"))
     partitions = {"spark.sql.shuffle.partitions": str(shards or os.cpu_count() or 1)}

@@ -1,0 +1,152 @@
+"""Nothing is lost and nothing comes twice when the driver is killed with -9 and started again.
+
+By hand, with more kills:  python -m tests.spark.test_kill --kills 20 --seed 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import spaseq
+from sparql_gpm.terms import XSD, Literal
+from sparql_gpm.times import parse_time
+from tests.spark.killed_job import MAX_DELAY_NS, QUERY
+
+ROOT = Path(__file__).resolve().parents[2]
+DISORDER_S = 8
+FILES, EVENTS_EACH = 6, 60
+LATE = "urn:late"
+_STAMP = "http://www.w3.org/ns/prov#generatedAtTime"
+_DATE_TIME = "http://www.w3.org/2001/XMLSchema#dateTime"
+
+
+def event(name: str, second: int, triple: str) -> str:
+    time = f"2026-01-01T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z"
+    return f'<{name}> <{_STAMP}> "{time}"^^<{_DATE_TIME}> .\n{triple} <{name}> .\n'
+
+
+def write_streams(folder: Path, seed: int) -> None:
+    """Two streams with disorder within the delay, and one event that is an hour late."""
+    rng = random.Random(seed)
+    for name, predicate in (("S1", "a"), ("S2", "b")):
+        (folder / name).mkdir(parents=True)
+        count = FILES * EVENTS_EACH
+        order = sorted(range(count), key=lambda n: 5 * n + rng.uniform(0, DISORDER_S))
+        texts = [
+            event(f"urn:{name}:{n}", 7200 + 5 * n, f'<urn:s{rng.randrange(4)}> <urn:{predicate}> "{n}"') for n in order
+        ]
+        if name == "S1":
+            texts[-1] += event(LATE, 3600, '<urn:s1> <urn:a> "late"')
+        for number in range(FILES):
+            part = texts[number * EVENTS_EACH : (number + 1) * EVENTS_EACH]
+            (folder / name / f"{number:04d}.nq").write_text("".join(part), encoding="utf-8")
+
+
+def embedded(folder: Path) -> Counter[str]:
+    streams = {name: folder / name for name in ("S1", "S2")}
+    return Counter(map(str, spaseq.run(spaseq.parse(QUERY, "killed"), streams, max_delay_ns=MAX_DELAY_NS)))
+
+
+def run_once(folder: Path, kill_after_s: float | None) -> bool:
+    """Whether the job came to its end; else it was killed so long after it had started."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, str(ROOT / "tests" / "spark" / "killed_job.py"), str(folder)]
+    with open(folder / "log", "ab") as log:
+        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment, start_new_session=True)
+    assert job.stdout is not None
+    timer: threading.Timer | None = None
+    with job.stdout as lines:
+        if lines.readline() == b"started\n" and kill_after_s is not None:
+            timer = threading.Timer(kill_after_s, os.killpg, (job.pid, signal.SIGKILL))  # the JVM and its workers, too
+            timer.start()
+        code = job.wait()
+    if timer is not None:
+        timer.cancel()
+        timer.join()
+    assert code in (0, -signal.SIGKILL), (folder / "log").read_text(errors="replace")[-3000:]
+    return code == 0
+
+
+def check(folder: Path) -> int:
+    """Both sinks have what the embedded runtime finds, once each; the number of matches."""
+    expected = embedded(folder)
+    lines = [line for path in (folder / "files").glob("batch-*.ndjson") for line in _lines(path)]
+    assert Counter(lines) == expected
+    assert len(expected) > 500
+    table = [json.loads(line) for path in _committed(folder / "table") for line in _lines(path)]
+    assert len({row["id"] for row in table}) == len(table) == expected.total()
+    assert Counter(_provenance(row) for row in table) == Counter(_provenance_of_line(line) for line in lines)
+    (letter,) = [json.loads(line) for path in (folder / "letters").glob("batch-*.ndjson") for line in _lines(path)]
+    assert letter["reason"] == "late" and f"<{LATE}>" in letter["raw"]
+    return expected.total()
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def _committed(table: Path) -> list[Path]:
+    """The files that Spark's log of the sink names: what a reader of the table sees."""
+    names: set[str] = set()
+    for log in (table / "_spark_metadata").glob("[0-9]*"):
+        names |= {Path(json.loads(line)["path"]).name for line in _lines(log)[1:]}
+    return [table / name for name in sorted(names)]
+
+
+def _provenance(row: dict[str, Any]) -> tuple[int, str]:
+    return row["time_ns"], json.dumps({event["step"]: event["graphs"] for event in row["events"]})
+
+
+def _provenance_of_line(line: str) -> tuple[int, str]:
+    row = json.loads(line)
+    time = parse_time(Literal(row["time"], XSD + "dateTime"))
+    assert time is not None
+    return time, json.dumps(row["events"])
+
+
+def killed_and_restarted(folder: Path, kills: int, rng: random.Random, window_s: float) -> int:
+    """Kill up to so many times, then let it end; how often it was killed before that."""
+    for done in range(kills):
+        if run_once(folder, rng.uniform(0, window_s)):
+            return done
+    assert run_once(folder, None)
+    return kills
+
+
+def test_a_killed_driver_loses_nothing_and_repeats_nothing(java: None, tmp_path: Path) -> None:
+    write_streams(tmp_path, seed=5)
+    killed_and_restarted(tmp_path, 2, random.Random(5), window_s=12)
+    check(tmp_path)
+
+
+def main() -> None:
+    """Kill as often as asked, over as many runs as that takes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--window", type=float, default=20, help="seconds after the start within which it is killed")
+    arguments = parser.parse_args()
+    rng, done, runs = random.Random(arguments.seed), 0, 0
+    while done < arguments.kills:
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            write_streams(folder, arguments.seed + runs)
+            killed = killed_and_restarted(folder, arguments.kills - done, rng, arguments.window)
+            done, runs = done + killed, runs + 1
+            print(f"run {runs}: killed {killed} times, {check(folder)} matches in both sinks, once each", flush=True)
+    print(f"{done} kills in {runs} runs: nothing lost, nothing twice")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""`spaseq run --runtime spark` and `spaseq submit`: what is refused, what is written, and that it runs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.exceptions import Exit
+
+from spaseq.cli import main
+from spaseq.cli.spark import source_options
+from spaseq.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[2]
+QUERY = """SELECT ?s ?a ?b WITHIN 1 HOUR SLIDING PARTITION BY ?s FROM STREAM S1 <urn:stream> WHERE {
+  SEQ(A; B)
+  DEFINE GPM A ON S1 { ?s <urn:a> ?a }
+  DEFINE GPM B ON S1 { ?s <urn:b> ?b }
+}
+"""
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
+
+
+def stream(count: int) -> str:
+    lines = []
+    for number in range(count):
+        time = f'"2026-01-01T00:{number // 60:02d}:{number % 60:02d}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+        lines.append(f"<urn:e{number}> <http://www.w3.org/ns/prov#generatedAtTime> {time} .")
+        lines.append(f'<urn:s{number % 3}> <urn:{"ab"[number // 3 % 2]}> "{number}" <urn:e{number}> .')
+    return "\n".join(lines) + "\nthis is no quad\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "pairs.rq").write_text(QUERY, encoding="utf-8")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.nq").write_text(stream(60), encoding="utf-8")
+    return tmp_path
+
+
+def spaseq(*arguments: object, environment: dict[str, str] = ENVIRONMENT) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "spaseq.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False)
+
+
+def test_help_and_submit_without_run_do_not_import_pyspark(folder: Path) -> None:
+    code = (
+        "import sys; from spaseq.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "assert not [name for name in sys.modules if name.split('.')[0] == 'pyspark']"
+    )
+    submit = ["submit", folder / "pairs.rq", f"--stream=S1={folder / 'in'}", f"--output={folder / 'out'}"]
+    for arguments in (["--help"], ["run", "--help"], ["submit", "--help"], [*submit, f"--job={folder / 'job.py'}"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, cwd=ROOT
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_without_java_the_error_says_what_to_install(folder: Path) -> None:
+    bare = {key: value for key, value in ENVIRONMENT.items() if key != "JAVA_HOME"} | {"PATH": str(folder)}
+    done = spaseq("run", folder / "pairs.rq", f"--stream=S1={folder / 'in'}", "--runtime=spark", environment=bare)
+    assert done.returncode == 2
+    assert "needs Java 17" in done.stderr and "hint: install it" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "options"),
+    [
+        ("kafka://b1:9092,b2:9092/events", {"kafka.bootstrap.servers": "b1:9092,b2:9092", "subscribe": "events"}),
+        ("tcp://localhost:9999", {"host": "localhost", "port": "9999"}),
+    ],
+)
+def test_streams_may_be_topics_and_sockets(path: str, options: dict[str, str]) -> None:
+    assert source_options(path) == options
+
+
+@pytest.mark.parametrize(("path", "reason"), [("-", "standard input"), ("kafka://b1:9092", "names no topic")])
+def test_streams_that_spark_cannot_read_are_refused(path: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        source_options(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["run", "--arrival-time"], "--arrival-time does not go with --runtime spark"),
+        (["submit"], "a job needs a folder"),
+    ],
+)
+def test_what_spark_cannot_do_is_said_before_anything_starts(folder: Path, arguments: list[str], reason: str) -> None:
+    command, *rest = arguments
+    runtime = ["--runtime=spark"] if command == "run" else []
+    done = spaseq(command, folder / "pairs.rq", f"--stream=S1={folder / 'in'}", *runtime, *rest)
+    assert done.returncode == 2
+    assert reason in done.stderr
+
+
+def test_a_turtle_file_is_refused(folder: Path) -> None:
+    (folder / "one.ttl").write_text("<urn:a> <urn:b> 1 .", encoding="utf-8")
+    done = spaseq("run", folder / "pairs.rq", f"--stream=S1={folder / 'one.ttl'}", "--runtime=spark")
+    assert done.returncode == 2
+    assert "Spark cannot read" in done.stderr
+
+
+def rows(text: str) -> Counter[str]:
+    found = Counter(text.splitlines())
+    assert all(json.loads(line)["query"] == "pairs" for line in found)
+    return found
+
+
+def test_spark_gives_the_rows_and_dead_letters_of_the_embedded_runtime(spark: Any, folder: Path) -> None:
+    for runtime in ("embedded", "spark"):
+        options = [f"--stream=S1={folder / 'in'}", "--format=ndjson", f"--runtime={runtime}"]
+        outputs = [f"--output={folder / runtime}.ndjson", f"--dead-letter={folder / runtime}.letters"]
+        main(["run", str(folder / "pairs.rq"), *options, *outputs], standalone_mode=False)
+    found, letters = (
+        [(folder / f"{runtime}.{suffix}").read_text(encoding="utf-8") for runtime in ("embedded", "spark")]
+        for suffix in ("ndjson", "letters")
+    )
+    assert len(rows(found[0])) == 30
+    assert rows(found[1]) == rows(found[0])
+    assert letters[1] == letters[0]
+
+
+def test_the_first_malformed_line_ends_a_strict_run(spark: Any, folder: Path) -> None:
+    with pytest.raises(Exit) as end:
+        options = [f"--stream=S1={folder / 'in'}", f"--output={folder / 'out.ndjson'}", "--strict", "--runtime=spark"]
+        main(["run", str(folder / "pairs.rq"), *options], standalone_mode=False)
+    assert end.value.exit_code == 1
+
+
+def test_a_submitted_job_is_a_readable_file_that_runs_and_goes_on(java: None, folder: Path) -> None:
+    job = folder / "job.py"
+    options = [f"--stream=S1={folder / 'in'}", f"--output={folder / 'out'}", f"--dead-letter={folder / 'late'}"]
+    options += ["--shards=2", "--master=local[2]", f"--job={job}"]
+    done = spaseq("submit", folder / "pairs.rq", *options, "--run")
+    assert done.returncode == 0, done.stderr
+    assert ast.get_docstring(ast.parse(job.read_text(encoding="utf-8")))
+    first = {path.name: path.read_bytes() for path in (folder / "out").glob("batch-*.ndjson")}
+    embedded = spaseq("run", folder / "pairs.rq", f"--stream=S1={folder / 'in'}", "--format=ndjson")
+    assert rows(b"".join(first.values()).decode()) == rows(embedded.stdout)
+    assert len(list((folder / "late").glob("batch-*.ndjson"))) == 1

@@ -162,7 +162,7 @@ def table(latencies: Sequence[Latency]) -> Table:
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=20_000, metavar="N", help="pushed into each query [20000]")
+    parser.add_argument("--events", type=int, default=40_000, metavar="N", help="pushed into each query [40000]")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the generators [1]")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures there too")
     return parser.parse_args()

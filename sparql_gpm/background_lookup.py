@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sparql_gpm.background import Background
+from sparql_gpm.background_operators import GraphOperator
 from sparql_gpm.bgp_view import BatchView
-from sparql_gpm.columns import EventBatch, Ids, Mask
+from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator
 from sparql_gpm.matcher_compile import Compiler
@@ -16,6 +17,7 @@ from sparql_gpm.matcher_frames import Frames
 from sparql_gpm.pattern import Graph, Pattern
 from sparql_gpm.relation import Relation
 from sparql_gpm.relation_join import join
+from sparql_gpm.relation_rows import Row, RowsByKey
 from sparql_gpm.terms import IRI
 
 _ROW = "\0row"
@@ -41,6 +43,25 @@ class Lookup:
         self._keys = tuple(keys)
         self._variables = tuple(variables)
         self._nowhere = BatchView(EventBatch.empty())
+        self._dictionary = dictionary
+        self._generation = -1
+        self._relation: Relation | None = None
+        self._rows: RowsByKey | None = None
+
+    def one(self, key: Row) -> Row | None:
+        """The variables' values for one value of the keys; None: ask for columns."""
+        if not isinstance(self._operator, GraphOperator):
+            return None
+        relation = self._operator.known.get()
+        if relation is not self._relation or self._generation != self._dictionary.generation:
+            self._relation, self._generation = relation, self._dictionary.generation
+            names = relation.columns.keys()
+            usable = names >= {*self._keys, *self._variables} and all(relation.binds(name) for name in names)
+            self._rows = RowsByKey(relation, self._keys, self._variables) if usable else None
+        if self._rows is None:
+            return None
+        found = self._rows.of(key)
+        return found[0] if found else (UNBOUND,) * len(self._variables)
 
     def columns(self, values: Mapping[str, Ids], rows: int, asked: Mask | None = None) -> Mapping[str, Ids]:
         """The variables' values in each row, UNBOUND where there is no solution.

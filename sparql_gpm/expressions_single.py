@@ -45,7 +45,7 @@ def truth_of(compiled: Compiled, places: Mapping[str, int], dictionary: Dictiona
                 first = _number(part.parts[0], left, places, dictionary)
                 second = _number(part.parts[1], right, places, dictionary)
                 if first is not None and second is not None:
-                    return _comparison(_COMPARISONS[name], first, second, looked_up(part))
+                    return _comparison(_COMPARISONS[name], first, second, looked_up(part), dictionary)
         return looked_up(part)
 
     def looked_up(part: Compiled) -> Truth:
@@ -58,37 +58,38 @@ def truth_of(compiled: Compiled, places: Mapping[str, int], dictionary: Dictiona
     return truth(compiled)
 
 
-_Number = Callable[[Values], float]
+_Number = tuple[int, float]
+"""The place of a variable, or -1 and a constant; NaN for what is no number that float64 holds exactly."""
 
 
 def _number(
     side: Compiled, expression: Expression, places: Mapping[str, int], dictionary: Dictionary
 ) -> _Number | None:
-    """The number of a variable or a constant, NaN where it has none; None for what is more than these."""
+    """None for what is more than a variable or a constant."""
     match expression:
         case Variable(name) if name in places:
-            at = places[name]
-            return lambda values: dictionary.numbers.item(values[at])
+            return places[name], 0.0
         case Constant():
-            value = dictionary.numbers.item(side.constant)
-            return lambda _: value
+            return -1, dictionary.numbers.item(side.constant)
     return None
 
 
-def _comparison(holds: Callable[[float, float], bool], left: _Number, right: _Number, otherwise: Truth) -> Truth:
+def _comparison(
+    holds: Callable[[float, float], bool], left: _Number, right: _Number, otherwise: Truth, dictionary: Dictionary
+) -> Truth:
+    """Decided here if the numbers are equal, or surely different in every numeric type; never where one is NaN."""
+    (left_at, left_value), (right_at, right_value) = left, right
+
     def truth(values: Values) -> int:
-        a, b = left(values), right(values)
-        if a == b or _apart(a, b):
+        numbers = dictionary.numbers
+        a = numbers.item(values[left_at]) if left_at >= 0 else left_value
+        b = numbers.item(values[right_at]) if right_at >= 0 else right_value
+        size = abs(a) + abs(b)
+        if a == b or (_MAGNITUDE_MIN < size < _MAGNITUDE_MAX and abs(a - b) > _DISTANCE_MIN * size):
             return TRUE if holds(a, b) else FALSE
         return otherwise(values)
 
     return truth
-
-
-def _apart(a: float, b: float) -> bool:
-    """Whether the numbers are surely different in every numeric type; not where one is NaN."""
-    size = abs(a) + abs(b)
-    return _MAGNITUDE_MIN < size < _MAGNITUDE_MAX and abs(a - b) > _DISTANCE_MIN * size
 
 
 def _negation(operand: Truth) -> Truth:

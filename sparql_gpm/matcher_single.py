@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-import numpy as np
-
 from sparql_gpm.background_operators import GraphOperator, OnceOperator
 from sparql_gpm.bgp import Scan
 from sparql_gpm.bgp_view import BatchView
@@ -21,14 +19,12 @@ from sparql_gpm.matcher_expressions import CompiledExpression, Operator
 from sparql_gpm.matcher_frames import Frames
 from sparql_gpm.matcher_operators import ConstantOperator, JoinOperator
 from sparql_gpm.relation import Relation
+from sparql_gpm.relation_rows import Row, RowsByKey
 
 Triples = Mapping[int, Sequence[tuple[int, int]]]
 """One event: predicate → its (subject, object) pairs."""
-Row = tuple[int, ...]
 _Test = Callable[[Sequence[int]], bool]
 
-_LOOKUPS_MAX = 100_000
-"""Keys whose rows of a knowledge base are remembered."""
 _NO_EVENT = Frames(BatchView(EventBatch.empty()))
 
 
@@ -55,6 +51,8 @@ class SingleMatcher:
 
     def solutions(self, triples: Triples) -> list[Row] | None:
         """The distinct solutions, as values of the variables, UNBOUND for none; None: the columns must be asked."""
+        if self._plan is not None and not self._relations:
+            return self._plan.solutions(triples)
         relations = [_everywhere(other) for other in self._operator.others]
         if self._generation != self._dictionary.generation or not _same(relations, self._relations):
             self._generation, self._relations = self._dictionary.generation, relations
@@ -111,36 +109,16 @@ class _Lookup:
     """Rows of a relation that binds everything, by the variables that are known already."""
 
     def __init__(self, relation: Relation, keys: Mapping[str, int]) -> None:
-        self._relation = relation
-        self._keys = tuple(keys)
         self._at = tuple(keys.values())
         self.brings = tuple(name for name in relation.columns if name not in keys)
-        self._known: dict[Row, list[Row]] = {}
+        self._rows = RowsByKey(relation, tuple(keys), self.brings)
 
     def extend(self, rows: Iterable[Row], triples: Triples) -> list[Row]:
         """The rows joined with those of the relation."""
         found = []
         for row in rows:
-            key = tuple([row[at] for at in self._at])
-            known = self._known.get(key)
-            if known is None:
-                known = self._look_up(key)
-            found += [row + more for more in known]
+            found += [row + more for more in self._rows.of(tuple([row[at] for at in self._at]))]
         return found
-
-    def _look_up(self, key: Row) -> list[Row]:
-        if len(self._known) >= _LOOKUPS_MAX:
-            self._known.clear()
-        relation = self._relation
-        rows = np.arange(len(relation), dtype=np.int64)
-        if self._keys and len(relation):
-            index = relation.index(self._keys, with_events=False)
-            starts, counts = index.find([np.array([value], dtype=np.int64) for value in key])
-            rows = np.arange(int(starts[0]), int(starts[0] + counts[0]), dtype=np.int64)
-            rows = rows if index.order is None else index.order[rows]
-        values = [relation.columns[name][rows].tolist() for name in self.brings]
-        self._known[key] = list(zip(*values, strict=True)) if values else [()] * len(rows)
-        return self._known[key]
 
 
 class _Plan:

@@ -47,6 +47,7 @@ class RunEvaluator:
         used = frozenset(s for p in self._automaton.positions for s in p.symbols) | self._absences.symbols
         self._intake = Intake(program, used, self._absences.substreams)
         self._timeline = self._intake.timeline
+        self._whole_slots = needs_whole_slots(program)
 
     @property
     def automaton(self) -> Automaton:
@@ -61,7 +62,7 @@ class RunEvaluator:
     @property
     def needs_whole_slots(self) -> bool:
         """See `automata.face.Evaluator`."""
-        return needs_whole_slots(self._program)
+        return self._whole_slots
 
     def begin_at(self, position: int) -> None:
         """See `automata.adaptive.evaluator.Startable`."""

@@ -60,6 +60,7 @@ class SingleRuns:
         self._found = [_key_of(step.key, 0) for step in self._steps]
         self._rows: list[_Row] = []
         self._active: list[list[_Index]] = []
+        self._adjacent = [position for position, place in enumerate(self._places) if place.adjacent]
         self._number = (0, 0, 0)
         self.made = 0
 
@@ -105,12 +106,11 @@ class SingleRuns:
                     bucket = self._active[step.source][step.index].get(find(solution))
                     if bucket:
                         serial = serials[step.symbol] + offset
-                        taken += self._meet(step, bucket, solution, serial, (time, stream, slot, window))
+                        self._meet(step, bucket, solution, serial, (time, stream, slot, window), taken)
         self._close(taken)
-        for place, indexes in zip(self._places, self._active, strict=True):
-            if place.adjacent:
-                for index in indexes:
-                    index.clear()
+        for place in self._adjacent:
+            for index in self._active[place]:
+                index.clear()
         stamp = (time, stream, position, time, stream, position, slot, 0, 1, rank)
         matches = [match for each in taken for match in self._grow(each, stamp, window)]
         return _in_order(matches) if len(matches) > 1 else matches
@@ -157,9 +157,15 @@ class SingleRuns:
         return number
 
     def _meet(
-        self, step: Step, bucket: Sequence[int], solution: Solution, serial: int, event: tuple[int, int, int, int]
-    ) -> Iterator[_Taken]:
-        """The runs of a bucket that take the edge with this solution (LANGUAGE 3.2, "extends")."""
+        self,
+        step: Step,
+        bucket: Sequence[int],
+        solution: Solution,
+        serial: int,
+        event: tuple[int, int, int, int],
+        taken: list[_Taken],
+    ) -> None:
+        """Add the runs of a bucket that take the edge with this solution (LANGUAGE 3.2, "extends")."""
         time, stream, slot, window = event
         for number in bucket:
             row = self._rows[number]
@@ -171,11 +177,11 @@ class SingleRuns:
                     continue
                 if step.strict and not (slot == row[SLOT] + 1 and row[TAIL]):
                     continue
-            if (step.closes and row[CLOSED] & step.blockers) or not _able(step, row):
+            if (step.closes and row[CLOSED] & step.blockers) or (step.bounded and not _able(step, row)):
                 continue
             registers = self._merged(step, row, solution)
-            if registers is not None and all(test(registers) for test in step.tests):
-                yield step, number, registers, serial
+            if registers is not None and (not step.tests or all([test(registers) for test in step.tests])):
+                taken.append((step, number, registers, serial))
 
     def _merged(self, step: Step, row: _Row, solution: Solution) -> _Row | None:
         """The registers with the solution's values in; None if they are not compatible."""

@@ -59,6 +59,11 @@ class Step:
     loops: tuple[int, ...]
     tests: tuple[Test, ...]
 
+    @property
+    def bounded(self) -> bool:
+        """Whether a count decides if a run may take it."""
+        return bool(self.at_least or self.below)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -12,7 +12,7 @@ say so with `advance`, or `close` the engine.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
@@ -23,11 +23,12 @@ import numpy as np
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.event_builder import Malformed
-from sparql_gpm.foreign_terms import own_term, own_triples
+from sparql_gpm.foreign_terms import own_term
 from sparql_gpm.rdf_io import ReadOptions, read_events
-from sparql_gpm.terms import XSD, BlankNode, Literal, Term
+from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import format_time, parse_time
 from spaseq.engine.options import RunOptions, Statistics
+from spaseq.engine.pushed import Graph, PushedGraphs
 from spaseq.engine.setup import Knowledge, Setup, batch_over, skipped_rows
 from spaseq.errors import InputError
 from spaseq.lang.ast import Query
@@ -36,7 +37,6 @@ from spaseq.runtime.embedded import Network
 from spaseq.runtime.rows import Row
 
 Time = datetime | str | int | float | Literal
-Graph = str | bytes | Iterable[Any]
 _SECOND = 1_000_000_000
 
 
@@ -57,7 +57,9 @@ class Engine:
         self._network = Network(self._dictionary, self._options.max_delay_ns)
         self._names: dict[str, str] = {}
         self._unnamed: dict[str, int] = {}
-        self._blank = 0
+        self._graphs = PushedGraphs(self._dictionary)
+        self._iris: dict[str, str] = {}
+        self._prefixes: dict[str, str] = {}
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
 
@@ -75,6 +77,7 @@ class Engine:
                     on_match(row)
 
         self._network.add(operator, on_rows)
+        self._iris.clear()
         for stream in query.streams:
             self._names.setdefault(stream.name, stream.iri)
 
@@ -89,9 +92,8 @@ class Engine:
         A late event is left out and counted (RunError if `strict`). Raises InputError for what is no event.
         """
         iri = self._iri(stream)
-        triples = list(dict.fromkeys(self._triples(graph)))
-        ids = np.array([[self._dictionary.intern(t) for t in triple] for triple in triples], dtype=np.int64)
-        columns = np.ascontiguousarray(ids.reshape(-1, 3).T)
+        triples = self._graphs.triples(graph)
+        columns = np.ascontiguousarray(np.array(triples, dtype=np.int64).reshape(-1, 3).T)
         batch = EventBatch(
             np.array([nanoseconds(time)], dtype=np.int64),
             np.zeros(1, dtype=np.int64),
@@ -159,10 +161,14 @@ class Engine:
         return lambda letter: self._dead_letters.malformed(iri, "push_batch", letter)
 
     def _iri(self, stream: str) -> str:
-        iri = stream if stream in self._network.streams else self._names.get(stream, stream)
-        if iri not in self._network.streams:
-            known = ", ".join(f"<{known}>" for known in sorted(self._network.streams)) or "none yet"
+        if stream in self._iris:
+            return self._iris[stream]
+        streams = self._network.streams
+        iri = stream if stream in streams else self._names.get(stream, stream)
+        if iri not in streams:
+            known = ", ".join(f"<{known}>" for known in sorted(streams)) or "none yet"
             raise InputError(f"no registered query reads the stream '{stream}'", hint=f"streams: {known}")
+        self._iris[stream] = iri
         return iri
 
     def _name_of(self, stream: str) -> str:
@@ -171,22 +177,9 @@ class Engine:
     def _fresh_name(self, stream: str, iri: str) -> str:
         number = self._unnamed.get(iri, 0)
         self._unnamed[iri] = number + 1
-        return f"urn:spaseq:event:{self._name_of(stream)}:{number}"
-
-    def _triples(self, graph: Graph) -> Iterable[tuple[Term, Term, Term]]:
-        """The event's triples, its blank nodes renamed so that they are its own."""
-        self._blank += 1
-        if isinstance(graph, str | bytes):
-            graph = _parse_turtle(graph)
-        try:
-            triples = own_triples(graph)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"cannot read the event's graph: {error}") from error
-        for triple in triples:
-            subject, predicate, target = (
-                BlankNode(f"p{self._blank}.{term.label}") if isinstance(term, BlankNode) else term for term in triple
-            )
-            yield subject, predicate, target
+        if iri not in self._prefixes:
+            self._prefixes[iri] = f"urn:spaseq:event:{self._name_of(stream)}:"
+        return f"{self._prefixes[iri]}{number}"
 
 
 def nanoseconds(time: Time) -> int:
@@ -213,15 +206,6 @@ def _time_literal(time: Any) -> Literal:
     if not isinstance(literal, Literal):
         raise TypeError("an IRI or a blank node is no time")
     return literal
-
-
-def _parse_turtle(text: str | bytes) -> Iterable[Any]:
-    import pyoxigraph
-
-    try:
-        return list(pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.TURTLE))
-    except SyntaxError as error:
-        raise InputError(f"the event's Turtle is malformed: {error}") from error
 
 
 def _arrow_as_nquads(table: Any) -> str:

@@ -76,6 +76,8 @@ class Network:
         """Events of a stream as they arrived; gives the indices of those that are late for some query."""
         late = [feed.push(iri, batch) for feed in self._reading(iri)]
         self._drain()
+        if len(late) == 1:
+            return late[0]
         return np.unique(np.concatenate(late)) if late else np.zeros(0, dtype=np.int64)
 
     def advance(self, iri: str, time: int) -> None:

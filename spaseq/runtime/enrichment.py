@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from automata.program import Ids, Match
+from automata.program import UNBOUND, Ids, Match
 from sparql_gpm.background import Background
 from sparql_gpm.background_lookup import Lookup
 from sparql_gpm.columns import Mask
@@ -30,6 +30,17 @@ class Enricher:
             assert background is not None, each
             lookup = Lookup(each.knowledge, each.pattern, each.keys, each.variables, background, dictionary, evaluator)
             self._lookups.append((each, lookup))
+
+    def enrich_one(self, values: dict[str, int], match: Match) -> bool:
+        """Add what the enrichments bring to the values of one match; False: `enriched` must be asked."""
+        for enrichment, lookup in self._lookups:
+            found: Sequence[int] | None = (UNBOUND,) * len(enrichment.variables)
+            if not enrichment.skippable or any(entry[0] == enrichment.step for entry in match.entries):
+                found = lookup.one(tuple([values[key] for key in enrichment.keys]))
+            if found is None:
+                return False
+            values.update(zip(enrichment.variables, found, strict=True))
+        return True
 
     def enriched(self, columns: Mapping[str, Ids], matches: Sequence[Match]) -> dict[str, Ids]:
         """The columns of some matches with those that the enrichments bring."""

@@ -35,7 +35,7 @@ class Merger:
     @property
     def watermark(self) -> int:
         """No event with a smaller time is to come on any stream; AFTER_ALL when all are closed."""
-        return min(self.watermark_of(stream) for stream in range(len(self._buffers)))
+        return min([self.watermark_of(stream) for stream in range(len(self._buffers))])
 
     def watermark_of(self, stream: int) -> int:
         """No event with a smaller time is to come on this stream; AFTER_ALL when it is closed."""
@@ -44,6 +44,8 @@ class Merger:
     def push(self, stream: int, batch: EventBatch) -> Ids:
         """Take events as they arrived on a stream; gives the indices of the late ones, which go nowhere."""
         assert self._open[stream], f"stream {stream} is closed"
+        if len(batch) == 1 and batch.streams.item(0) == stream:
+            return self._buffers[stream].push(batch)
         streams = np.full(len(batch), stream, dtype=np.int64)
         columns = batch.offsets, batch.subjects, batch.predicates, batch.objects
         return self._buffers[stream].push(EventBatch(batch.times, streams, batch.names, *columns))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from spaseq.lang.ast import TemplateTriple
 from spaseq.physical.program import Compiled
 from spaseq.runtime.enrichment import Enricher
 from spaseq.runtime.rows import Row, RowTriple
+
+_FEW_MATCHES = 16
+"""Up to here values are put together match by match, not in columns."""
 
 
 class Projector:
@@ -35,7 +38,7 @@ class Projector:
         self._dictionary = dictionary
         self._evaluator = evaluator
         self._enricher = enricher
-        self._registers = self._plain_registers()
+        self._plain = self._plain_columns()
         self._graphs = 0
         self._reported: dict[tuple[int, int], int] = {}
         self._projected: dict[tuple[int, int], set[tuple[str, ...]]] = {}
@@ -47,7 +50,7 @@ class Projector:
         columns, table = self._table(matches)
         texts = _Texts(self, table)
         rows = []
-        for number in self._tie_break(matches, texts):
+        for number in self._tie_break(matches, texts) if len(matches) > 1 else (0,):
             match = matches[number]
             if self._admit(match, number, texts):
                 rows.append(self._row(match, dict(zip(columns, table[number], strict=True)), names))
@@ -84,22 +87,28 @@ class Projector:
 
     def _table(self, matches: Sequence[Match]) -> tuple[Sequence[str], Sequence[Sequence[int]]]:
         """The names of the columns, or of the values that the template needs, and their ids in each match."""
-        if self._registers is not None:
-            return list(self._registers), [[m.registers[at] for at in self._registers.values()] for m in matches]
+        if self._plain is not None and len(matches) <= _FEW_MATCHES:
+            rows = [self._plain_row(match, self._plain.values()) for match in matches]
+            known = [row for row in rows if row is not None]
+            if len(known) == len(rows):
+                return list(self._plain), known
         values = self._values(matches)
         return list(values), _rows_of(values, len(matches))
 
-    def _plain_registers(self) -> dict[str, int] | None:
-        """The register behind each column, if all of them are variables of the steps and nothing else."""
-        if self._query.enrichments:
-            return None
-        places = {name: number for number, name in enumerate(self._query.variables)}
+    def _plain_columns(self) -> dict[str, str] | None:
+        """The variable behind each column, if all of them are plain variables of steps and enrichments."""
+        brought = {name for enrichment in self._query.enrichments for name in enrichment.variables}
         found = {}
         for name, expression in self._expressions():
-            if not isinstance(expression, Variable) or expression.name not in places:
+            if not isinstance(expression, Variable) or expression.name not in {*self._query.variables, *brought}:
                 return None
-            found[name] = places[expression.name]
+            found[name] = expression.name
         return found
+
+    def _plain_row(self, match: Match, variables: Iterable[str]) -> list[int] | None:
+        """The values of some variables in one match, if that can be told without columns."""
+        values = dict(zip(self._query.variables, match.registers, strict=True))
+        return [values[name] for name in variables] if self._enricher.enrich_one(values, match) else None
 
     def _values(self, matches: Sequence[Match]) -> dict[str, Ids]:
         """The id of each column, or of each value that the template needs, in each match."""

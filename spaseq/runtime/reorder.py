@@ -113,11 +113,14 @@ class ReorderBuffer:
         taken: list[_Run] = []
         kept: list[_Run] = []
         for run in self._runs:
+            last = run.events.times.item(-1)
+            if last < bound or (inclusive and last == bound):
+                taken.append(run)
+                continue
             end = int(np.searchsorted(run.events.times, bound, side="right" if inclusive else "left"))
             if end:
                 taken.append(run.part(0, end))
-            if end < len(run):
-                kept.append(run.part(end, len(run)))
+            kept.append(run.part(end, len(run)))
         self._runs = kept
         return _merged(taken).events if taken else NOTHING
 

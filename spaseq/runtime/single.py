@@ -8,7 +8,8 @@ from automata.program import Match
 from automata.runs.live import LiveRunEvaluator
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.matcher import Matcher
-from sparql_gpm.matcher_single import Row, SingleMatcher, Triples, by_predicate
+from sparql_gpm.matcher_single import SingleMatcher, Triples, by_predicate
+from sparql_gpm.relation_rows import Row
 from sparql_gpm.shared import NamedPattern
 from spaseq.algebra.nodes import GraphPattern
 

@@ -1,0 +1,68 @@
+"""The graphs of pushed events as ids: terms of three libraries, or Turtle text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.foreign_terms import own_term
+from sparql_gpm.terms import BlankNode
+from spaseq.errors import InputError
+
+Graph = str | bytes | Iterable[Any]
+"""Turtle text, or triples as terms of rdflib, pyoxigraph or sparql_gpm."""
+Triple = tuple[int, int, int]
+
+_KNOWN_MAX = 100_000
+"""Terms whose ids are remembered as they were pushed."""
+
+
+class PushedGraphs:
+    """Gives ids to the triples of one graph after the other; a blank node belongs to its graph."""
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        self._dictionary = dictionary
+        self._generation = dictionary.generation
+        self._known: dict[Any, int] = {}
+        self._graphs = 0
+
+    def triples(self, graph: Graph) -> list[Triple]:
+        """The distinct triples, in order; raises InputError for what is no graph."""
+        self._graphs += 1
+        if self._generation != self._dictionary.generation or len(self._known) > _KNOWN_MAX:
+            self._known.clear()
+            self._generation = self._dictionary.generation
+        if isinstance(graph, str | bytes):
+            graph = _parse_turtle(graph)
+        try:
+            return list(dict.fromkeys([self._triple(triple) for triple in graph]))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"cannot read the event's graph: {error}") from error
+
+    def _triple(self, triple: Any) -> Triple:
+        if hasattr(triple, "subject"):
+            return self._id(triple.subject), self._id(triple.predicate), self._id(triple.object)
+        subject, predicate, target = triple
+        return self._id(subject), self._id(predicate), self._id(target)
+
+    def _id(self, term: Any) -> int:
+        known = self._known.get(term)
+        if known is not None:
+            return known
+        own = own_term(term)
+        if isinstance(own, BlankNode):
+            return self._dictionary.intern(BlankNode(f"p{self._graphs}.{own.label}"))
+        identifier = self._dictionary.intern(own)
+        if not isinstance(term, str):  # rdflib's terms are texts, and equal in ways of their own
+            self._known[term] = identifier
+        return identifier
+
+
+def _parse_turtle(text: str | bytes) -> Iterable[Any]:
+    import pyoxigraph
+
+    try:
+        return list(pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.TURTLE))
+    except SyntaxError as error:
+        raise InputError(f"the event's Turtle is malformed: {error}") from error

@@ -1,0 +1,22 @@
+"""The benchmark of latencies runs, and finds the matches that a run over the same events finds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_benchmark_reports_matches_and_all_events_of_every_query(tmp_path: Path) -> None:
+    figures = tmp_path / "figures.json"
+    command = [sys.executable, str(ROOT / "benchmarks" / "latency.py"), "--events=1200", f"--json={figures}"]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    latencies = json.loads(figures.read_text(encoding="utf-8"))["latencies"]
+    assert [each["query"] for each in latencies] == ["grid"] * 2 + ["grid, 3 streams"] * 2 + ["stock"] * 2
+    assert [each["events"] for each in latencies[1::2]] == [1080] * 3
+    assert all(0 < each["median_us"] <= each["p99_us"] for each in latencies if each["events"])
+    assert latencies[4]["events"] > 100

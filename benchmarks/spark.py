@@ -1,0 +1,225 @@
+"""Spark on this machine's cores: events per second, packed against unpacked, by shards, and beside the embedded engine.
+
+All run the same query, partitioned by company, over the same file of trades. "Packed" hands thousands of events from
+stage 1 to stage 2 in one row; with `--packed 1` a row is one event. Wall-clock seconds are those of a warm session;
+processor seconds of each part are measured in one process without Spark, and say where the rest goes.
+
+    python benchmarks/spark.py --events 200000 --shards 1 2 4
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from rich.console import Console
+from rich.table import Table
+
+import spaseq
+import spaseq.spark
+from examples.event_files import write_example
+from examples.stock.generate import EXAMPLE
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.rdf_io import EventReader, ReadOptions
+from spaseq.engine import staged
+from spaseq.engine.options import RunOptions
+from spaseq.lang.ast import Query
+from spaseq.runtime.spark.documents import DocumentRow
+from spaseq.runtime.spark.jobs import streams_of
+from spaseq.runtime.spark.session import local_session
+from spaseq.runtime.spark.sources.plan import Directory, Place
+from spaseq.runtime.spark.tasks import Task
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKED = 10_000
+"""Events in a blob, as `spaseq.spark` has them by default."""
+_ONE_BY_ONE_MAX = 20_000
+"""Unpacked runs get so many events: they are that slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One way to run it, or one part of it."""
+
+    what: str
+    shards: int
+    packed: int
+    events: int
+    matches: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Events per second."""
+        return self.events / self.seconds
+
+
+def partitioned_query() -> Query:
+    """The V shape of examples/stock, looked for in each company by itself."""
+    text = (ROOT / "examples" / "stock" / "v_shape.rq").read_text(encoding="utf-8")
+    return spaseq.parse(text.replace("WITHIN 60 MINUTES", "WITHIN 60 MINUTES PARTITION BY ?company", 1), "v_shape")
+
+
+def embedded(query: Query, path: Path, events: int) -> Figure:
+    """The embedded engine, in this process."""
+    started = time.perf_counter()
+    matches = sum(1 for _ in spaseq.run(query, {"S1": path}))
+    return Figure("embedded", 0, 0, events, matches, time.perf_counter() - started)
+
+
+def on_spark(spark: Any, query: Query, path: Path, events: int, shards: int, packed: int, streaming: bool) -> Figure:
+    """The same on Spark; only matches are counted, as a sink would take them."""
+    options: dict[str, Any] = {"rows": "documents", "shards": shards, "batch_events": packed}
+    spark.conf.set("spark.sql.shuffle.partitions", str(shards))
+    started = time.perf_counter()
+    if not streaming:
+        frame = spark.read.format("spaseq").option("maxPartitionBytes", 8 << 20).load(str(path))
+        matches = spaseq.spark.run(spark, query, {"S1": frame}, **options).count()
+        return Figure("Spark, static", shards, packed, events, matches, time.perf_counter() - started)
+    found: list[int] = []
+    source = {"path": str(path), "maxBytesPerTrigger": str(32 << 20), "maxPartitionBytes": str(8 << 20)}
+    frame = streams_of(spark, {"S1": source}, end=True)["S1"]
+    with tempfile.TemporaryDirectory() as checkpoint:
+        job = (
+            spaseq.spark.run(spark, query, {"S1": frame}, **options)
+            .writeStream.foreachBatch(lambda batch, _: found.append(batch.count()))
+            .option("checkpointLocation", checkpoint)
+            .trigger(availableNow=True)
+            .start()
+        )
+        job.awaitTermination()
+        seconds = time.perf_counter() - started
+    return Figure("Spark, streaming", shards, packed, events, sum(found), seconds)
+
+
+def read_only(spark: Any, path: Path, events: int) -> Figure:
+    """What it costs Spark to bring the text to stage 1: read, to the JVM, to a Python worker, and no further."""
+
+    def swallowed(batches: Any) -> Any:
+        for batch in batches:
+            yield batch.slice(0, 0)
+
+    frame = spark.read.format("spaseq").option("maxPartitionBytes", 8 << 20).load(str(path))
+    started = time.perf_counter()
+    frame.mapInArrow(swallowed, frame.schema).count()
+    return Figure("Spark, text only", 0, 0, events, 0, time.perf_counter() - started)
+
+
+def parts(query: Query, path: Path, events: int, shards: int, packed: int) -> list[Figure]:
+    """Processor seconds of each part, in this process, one after the other; both cores share them on Spark."""
+    stretches = list(Directory(str(path)).stretches(Place(), 8 << 20))
+    tasks: list[list[DocumentRow]] = []
+    read_s = _processor(
+        lambda: tasks.extend([DocumentRow(d.text, "", d.line) for d in s.documents()] for s in stretches)
+    )
+    parsed_s = _processor(lambda: [_parsed(row) for task in tasks for row in task])
+    job = staged.StagedJob(
+        (query,), staged.planned([query], shards), {}, _options(packed), {query.streams[0].iri: "S1"}, shards, True
+    )
+    pieces: list[Any] = []
+    first_s = _processor(lambda: pieces.extend(p for n, task in enumerate(tasks) for p in _stage_one(job, n, task)))
+    found: list[int] = []
+
+    def second() -> None:
+        for shard in range(shards):
+            own = [piece for piece in pieces if piece.shard == shard]
+            found.append(len(staged.shard(job, shard).take_all(own)))
+
+    second_s = _processor(second)
+    seconds = {"cut into documents": read_s, "parse": parsed_s, "stage 1, parse included": first_s, "stage 2": second_s}
+    return [Figure(f"part: {what}", shards, packed, events, sum(found), s) for what, s in seconds.items()]
+
+
+def _options(packed: int) -> RunOptions:
+    return RunOptions(evaluator=staged.SEQUENCE, compiled=False, optimise=False, batch_events=packed)
+
+
+def _parsed(row: DocumentRow) -> int:
+    reader = EventReader(Dictionary(), ReadOptions(), lambda letter: None)
+    return sum(len(located.events) for located in reader.read(io.BytesIO(row.text), "nquads"))
+
+
+def _stage_one(job: staged.StagedJob, number: int, rows: Sequence[DocumentRow]) -> list[Any]:
+    (iri,) = job.names
+    matching, dictionary, bases = staged.matching(job, iri)
+    source = staged.stream_input(job, 0, iri, "nquads", "documents")
+    try:
+        return list(Task(source, matching, dictionary, bases, number, str(number)).pieces(rows))
+    finally:
+        bases.close()
+
+
+def _processor(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def measure(options: argparse.Namespace, folder: Path) -> list[Figure]:
+    """Every figure; of Spark's, the median of the runs."""
+    query, path, few = partitioned_query(), folder / "all" / "trades.nq", folder / "few" / "trades.nq"
+    write_example(EXAMPLE, options.events, options.seed, path.parent)
+    write_example(EXAMPLE, min(options.events, _ONE_BY_ONE_MAX), options.seed, few.parent)
+    figures = [_median([embedded(query, path, options.events) for _ in range(options.runs)])]
+    with local_session("benchmark") as spark:
+        spaseq.spark.register(spark)
+        on_spark(spark, query, few, _ONE_BY_ONE_MAX, 2, PACKED, False)  # starts the workers
+        figures.append(_median([read_only(spark, path, options.events) for _ in range(options.runs)]))
+        for shards in options.shards:
+            for streaming in (False, True):
+                runs = [
+                    on_spark(spark, query, path, options.events, shards, PACKED, streaming) for _ in range(options.runs)
+                ]
+                figures.append(_median(runs))
+        events = min(options.events, _ONE_BY_ONE_MAX)
+        for packed in (1, PACKED):
+            figures.append(on_spark(spark, query, few, events, max(options.shards), packed, False))
+    return figures + parts(query, path, options.events, 2, PACKED) + parts(query, few, events, 2, 1)
+
+
+def _median(runs: Sequence[Figure]) -> Figure:
+    middle = statistics.median_low(run.seconds for run in runs)
+    return next(run for run in runs if run.seconds == middle)
+
+
+def table(figures: Sequence[Figure]) -> Table:
+    """The figures as they are shown on a terminal."""
+    shown = Table(title="stock, V shape partitioned by company")
+    for heading in ("what", "shards", "events a blob", "events", "matches", "seconds", "events/s"):
+        shown.add_column(heading, justify="left" if heading == "what" else "right")
+    for figure in figures:
+        counts = (str(figure.shards or ""), f"{figure.packed or '':,}" if figure.packed else "", f"{figure.events:,}")
+        shown.add_row(figure.what, *counts, f"{figure.matches:,}", f"{figure.seconds:.2f}", f"{figure.rate:,.0f}")
+    return shown
+
+
+def main() -> None:
+    """Generate, run, report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=200_000, metavar="N")
+    parser.add_argument("--runs", type=int, default=3, metavar="K", help="of each kind; their median counts [3]")
+    parser.add_argument("--shards", type=int, nargs="+", default=[1, 2, 4], metavar="N")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the generator [1]")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures there too")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        figures = measure(options, Path(temporary))
+    Console(width=120).print(table(figures))
+    if options.json:
+        options.json.write_text(json.dumps([asdict(figure) for figure in figures], indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -25,9 +25,13 @@ from rich.table import Table
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.lazy.join import Bound
 from automata.runs.evaluator import RunEvaluator
-from benchmarks.lazy_patterns import Pattern, Stream, patterns, stream
+from benchmarks.flink_peer import measure_flink, why_no_flink
+from benchmarks.lazy_patterns import MARGIN, A, B, C, Pattern, Stream, patterns, stream
+from benchmarks.sase import PlainRuns, Run
 
 SHIFTS = ((100, 100, 1, 1), (1, 100, 100, 1), (100, 1, 100, 1))
+FLINK_EVENTS = 300
+"""FlinkCEP takes minutes for more at these rates."""
 EvaluatorOf = Callable[[Pattern], RunEvaluator | LazyEvaluator]
 
 
@@ -95,6 +99,31 @@ def skewed(skew: int, events: int, window: int, batch: int) -> list[Measured]:
         for system, make in SYSTEMS.items()
         for result in measure(system, make, pattern, some, batch, 1)
     ]
+    measured.insert(1, with_plain_runs(some, window))
+    _agree(measured)
+    return measured
+
+
+def with_plain_runs(events: Stream, window: int) -> Measured:
+    """The sequence in plain Python."""
+    types, values = events.types.tolist(), events.values.tolist()
+
+    def admits(run: Run, position: int) -> bool:
+        return types[position] != C or all(values[other] + MARGIN < values[position] for other in run)
+
+    runs, started = PlainRuns((A, B, C), window, admits), time.process_time()
+    matches = sum(1 for position, kind in enumerate(types) for _ in runs.take(position, kind))
+    seconds = time.process_time() - started
+    return Measured("SEQ", "plain Python", len(events), matches, runs.operations, seconds)
+
+
+def with_flink(skew: int, window: int, timeout_s: float) -> list[Measured]:
+    """The sequence by FlinkCEP beside others, over few events; its run operations are not known."""
+    few, sequence = stream([(skew, skew, 1, 1)], FLINK_EVENTS, seed=1), patterns(window)[0]
+    measured = [m for name, make in SYSTEMS.items() for m in measure(name, make, sequence, few, len(few), 1)]
+    found = measure_flink(few, (A, B, C), window, MARGIN, timeout_s)
+    if found.matches is not None and found.seconds is not None:
+        measured.append(Measured("SEQ", "FlinkCEP", len(few), found.matches, 0, found.seconds))
     _agree(measured)
     return measured
 
@@ -129,8 +158,9 @@ def table(title: str, measured: Sequence[Measured]) -> Table:
     for m in measured:
         base = eager[m.pattern]
         fewer, faster = base.operations / max(1, m.operations), base.seconds / m.seconds
+        counted = f"{m.operations:,}", f"{fewer:.1f} ×"
         shown.add_row(
-            m.pattern, m.system, f"{m.matches:,}", f"{m.operations:,}", f"{fewer:.1f} ×",
+            m.pattern, m.system, f"{m.matches:,}", *(counted if m.operations else ("?", "?")),
             f"{m.seconds:.2f}", f"{m.events / m.seconds:,.0f}", f"{faster:.1f} ×",
         )  # fmt: skip
     return shown
@@ -149,6 +179,7 @@ def main() -> None:
     parser.add_argument("--window", type=int, default=150, metavar="W", help="in events [150]")
     parser.add_argument("--skew", type=int, default=100, metavar="S", help="A and B to C [100]")
     parser.add_argument("--batch", type=int, default=300, metavar="K", help="events that arrive together [300]")
+    parser.add_argument("--flink-timeout", type=float, default=300.0, metavar="S", help="seconds for FlinkCEP [300]")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures there too")
     options = parser.parse_args()
     skew = skewed(options.skew, options.events, options.window, options.batch)
@@ -156,6 +187,12 @@ def main() -> None:
     console = Console(width=110)
     console.print(table(f"A and B {options.skew} times as frequent as C", skew))
     console.print(table("shifting rates", shift))
+    missing = why_no_flink()
+    if missing:
+        console.print(f"without FlinkCEP: {missing}")
+    else:
+        flink = with_flink(options.skew, options.window, options.flink_timeout)
+        console.print(table(f"the first {FLINK_EVENTS} events", flink))
     if options.json:
         figures = {"skewed": [asdict(m) for m in skew], "shifting": [asdict(m) for m in shift]}
         options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Iterable
+from itertools import groupby, repeat
 
 from automata.program import Host, Match, Program, Selector, Skip
 from automata.registers.apply import ENTRIES, MATCHES, Output
@@ -25,35 +25,34 @@ class MatchReporter:
         self._program = program
         self._host = host
         self._after = AfterMatch(program.skip)
-        self._found: dict[tuple[tuple[int, int, int], ...], Candidate] = {}
+        self._found: list[Match] = []
+        self._gapless: list[bool] = []
         registers = register_of(program)
         self._outputs = [registers[reference] for reference in program.outputs]
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
 
     def collect(self, output: Output) -> None:
-        """Take over what the kernel has found, each match once however it was reached; empties the output."""
+        """Take over what the kernel has found; empties the output."""
         count, used = int(output.counts[MATCHES]), int(output.counts[ENTRIES])
         output.counts[:] = 0
         entries = list(map(tuple, output.entries[:used].tolist()))
-        registers = output.registers[:count].tolist()
-        begin = 0
-        for facts, values in zip(output.facts[:count].tolist(), registers, strict=True):
+        begin, variables = 0, self._program.variables
+        for facts, values in zip(output.facts[:count].tolist(), output.registers[:count].tolist(), strict=True):
             first, last, start, time, partition, first_rank, last_rank, end = facts
-            own = tuple(entries[begin:end])
+            outputs = tuple(values[register] for register in self._outputs)
+            bound = tuple(values[:variables])
+            self._found.append(Match(tuple(entries[begin:end]), bound, outputs, first, last, start, time, partition))
+            self._gapless.append(last_rank - first_rank + 1 == end - begin)
             begin = end
-            if own not in self._found:
-                bound, outputs = tuple(values[: self._program.variables]), tuple(values[n] for n in self._outputs)
-                match = Match(own, bound, outputs, first, last, start, time, partition)
-                gapless = last_rank - first_rank + 1 == len(own)
-                self._found[own] = Candidate(match, frozenset(entry[1] for entry in own), gapless, _MOMENT)
 
     def report(self, oldest: int) -> list[Match]:
         """What has been collected, in report order; no match to come begins before `oldest`."""
-        found, self._found = list(self._found.values()), {}
+        found, gapless, self._found, self._gapless = self._found, self._gapless, [], []
         if not self._in_turn:
-            return [candidate.match for candidate in _sorted_by_event(found)]
+            return _sorted_by_event(found)
+        candidates = _distinct(found, gapless)
         groups: dict[tuple[int, int], list[Candidate]] = {}
-        for candidate in found:
+        for candidate in candidates:
             groups.setdefault((candidate.match.partition, candidate.match.last), []).append(candidate)
         ordered = in_report_order(
             (c for group in groups.values() for c in select(self._program.selector, group)), self._host.texts
@@ -65,8 +64,23 @@ class MatchReporter:
         return [candidate.match for candidate in admitted]
 
 
-def _sorted_by_event(found: list[Candidate]) -> Iterator[Candidate]:
+def _sorted_by_event(found: list[Match]) -> list[Match]:
     """Report order of matches that were found event by event: only those of one last event need sorting."""
-    for _, group in groupby(found, key=lambda candidate: candidate.match.last):
+    ordered: list[Match] = []
+    for _, group in groupby(found, key=lambda match: match.last):
         same = list(group)
-        yield from sorted(same, key=report_order) if len(same) > 1 else same
+        if len(same) > 1:
+            candidates = sorted(_distinct(same, repeat(False)), key=report_order)
+            same = [candidate.match for candidate in candidates]
+        ordered += same
+    return ordered
+
+
+def _distinct(found: Iterable[Match], gapless: Iterable[bool]) -> list[Candidate]:
+    """Each match once, however often it was reached."""
+    candidates: dict[tuple[tuple[int, int, int], ...], Candidate] = {}
+    for match, tight in zip(found, gapless, strict=False):
+        if match.entries not in candidates:
+            positions = frozenset(position for _, position, _ in match.entries)
+            candidates[match.entries] = Candidate(match, positions, tight, _MOMENT)
+    return list(candidates.values())

@@ -55,7 +55,8 @@ class CeaCore:
         self._found, self._work = new_found(_LABELS, _EVENTS), new_work(_DEPTH_FIRST)
         strict = any(edge.operator is Contiguity.STRICT for edge in automaton.edges if edge.source != START)
         gaps = strict or program.selector is Selector.STRICT
-        consume = program.skip is Skip.CONSUME_ALL
+        alone = program.selector in (Selector.ALL, Selector.STRICT)  # others compare with what is consumed, too
+        consume = program.skip is Skip.CONSUME_ALL and alone
         self._rules = Rules(len(program.symbols), gaps, bool(program.partition), consume)
         self._made: deque[tuple[int, int]] = deque()
         self.entries, self.solutions = Log(7), Log(program.variables)

@@ -163,3 +163,13 @@ def test_a_limit_gives_the_newest_starts_of_each_triggering_event() -> None:
     solutions = taken([0, 1, 2], [3])
     found = [c.entries.tolist() for c in core.feed(events(4), solutions, limit=2)]
     assert found == [[2, 3, 1, 3]]
+
+
+@pytest.mark.parametrize("selector", [Selector.NEXT, Selector.LAST, Selector.MAX])
+def test_what_is_consumed_still_outdoes_others_before_they_are_reported(selector: Selector) -> None:
+    """The selector comes before AFTER MATCH: {1} loses against {0, 1}, which the report of {0} forbids."""
+    some = Iterate(Take((0,)), 1, None, ANY)
+    evaluator = CeaEvaluator(program(some, 1, selector=selector, skip=Skip.CONSUME_ALL), Nothing())
+    assert [match.entries[0][1] for match in evaluator.on_batch(events(3), taken([0, 1, 2]))] == [0]
+    every = CeaEvaluator(program(some, 1, skip=Skip.CONSUME_ALL), Nothing())
+    assert [match.entries[0][1] for match in every.on_batch(events(3), taken([0, 1, 2]))] == [0, 1, 2]

@@ -6,6 +6,8 @@ files or, where it is slow, the first events of each.
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +18,9 @@ import pyoxigraph
 import rdflib
 from rdflib.plugins.sparql import prepareQuery
 
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.rdf_io import ReadOptions, read_events
+
 STORE_EVENTS_MAX = 20_000
 RDFLIB_EVENTS_MAX = 500
 
@@ -23,6 +28,16 @@ POWER = """
 PREFIX : <http://smartgrid.org/ns#>
 SELECT ?house ?l ?fr1 WHERE { ?house :loc ?l ; :pow :Pw . :Pw :source "fuel" ; :fare ?fr1 . FILTER (?fr1 > 20) }
 """
+
+
+TOOLS = {
+    "serdi": ("serdi", "-i", "nquads", "-o", "nquads"),
+    "rapper": ("rapper", "-q", "-i", "nquads", "-o", "nquads"),
+}
+"""Parsers of Debian (serdi, raptor2-utils), used where they are installed: the floor for reading and writing back."""
+TERMS_KEPT_MAX = 400_000
+"""As in a run: terms are released when there are so many."""
+STAMP = b"generatedAtTime"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +53,9 @@ class Measurement:
 def measure_peers(files: Sequence[Path]) -> list[Measurement]:
     """Every peer once, over the same N-Quads files."""
     return [
+        _measure("the reader of spaseq alone", reader_alone, files),
         _measure("pyoxigraph: parse only", _parse_only, files),
+        *(_measure(f"{tool}: parse only", _tool(TOOLS[tool]), files) for tool in TOOLS if shutil.which(tool)),
         _measure(f"pyoxigraph Store, SPARQL per event, first {STORE_EVENTS_MAX}", _store_per_event, files),
         _measure(f"rdflib, SPARQL per event, first {RDFLIB_EVENTS_MAX}", _rdflib_per_event, files),
     ]
@@ -48,6 +65,39 @@ def _measure(name: str, peer: Callable[[Sequence[Path]], tuple[int, int]], files
     started = time.perf_counter()
     events, quads = peer(files)
     return Measurement(name, events, quads, time.perf_counter() - started)
+
+
+def reader_alone(files: Sequence[Path]) -> tuple[int, int]:
+    """Files to events in columns of ids."""
+    dictionary, events, quads = Dictionary(), 0, 0
+    for path in files:
+        with open(path, "rb") as stream:
+            for batch in read_events(stream, "nquads", dictionary, ReadOptions(), _refuse):
+                events += len(batch)
+                quads += len(batch) + len(batch.subjects)
+                if len(dictionary) > TERMS_KEPT_MAX:
+                    dictionary.retain([])
+    return events, quads
+
+
+def _refuse(malformed: object) -> None:
+    raise AssertionError(malformed)
+
+
+def _tool(command: Sequence[str]) -> Callable[[Sequence[Path]], tuple[int, int]]:
+    """A parser that is a program: it writes the quads back, which are counted."""
+
+    def run(files: Sequence[Path]) -> tuple[int, int]:
+        events = quads = 0
+        for path in files:
+            with subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+                assert process.stdout is not None
+                for line in process.stdout:
+                    quads += 1
+                    events += STAMP in line
+        return events, quads
+
+    return run
 
 
 def _parse_only(files: Sequence[Path]) -> tuple[int, int]:

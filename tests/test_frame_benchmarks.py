@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from benchmarks.matcher import WORKLOADS, Samples, Workload
+from benchmarks.matcher import measure as measure_matchers
 from benchmarks.peers import measure_peers
 from examples.event_files import write_example
 from examples.smart_grid.generate import EXAMPLE
@@ -17,7 +21,16 @@ ROOT = Path(__file__).parent.parent
 def test_every_peer_reads_the_same_events(tmp_path: Path) -> None:
     write_example(EXAMPLE, 60, 1, tmp_path)
     peers = measure_peers(sorted(tmp_path.glob("*.nq")))
-    assert [(peer.events, peer.quads) for peer in peers] == [(60, 300)] * 3
+    assert [(peer.events, peer.quads) for peer in peers] == [(60, 300)] * len(peers)
+    assert len(peers) >= 4
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
+def test_all_systems_find_the_same_solutions_in_the_same_events(workload: Workload) -> None:
+    rates = measure_matchers(workload, 60, 1, Samples(60, 60, 60))
+    assert len(rates) == 4
+    assert len({(rate.events, rate.triples, rate.solutions) for rate in rates}) == 1
+    assert rates[0].solutions > 0
 
 
 def test_the_benchmark_reports_three_sizes_and_the_matches_of_each(tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ class SingleRuns:
             if (step.closes and row[CLOSED] & step.blockers) or (step.bounded and not _able(step, row)):
                 continue
             registers = self._merged(step, row, solution)
-            if registers is not None and (not step.tests or all([test(registers) for test in step.tests])):
+            if registers is not None and (not step.tests or all(test(registers) for test in step.tests)):
                 taken.append((step, number, registers, serial))
 
     def _merged(self, step: Step, row: _Row, solution: Solution) -> _Row | None:

@@ -22,17 +22,19 @@ if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ h
 from rich.console import Console
 from rich.table import Table
 
+from automata.adaptive.evaluator import AdaptiveEvaluator
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.lazy.join import Bound
 from automata.runs.evaluator import RunEvaluator
 from benchmarks.flink_peer import measure_flink, why_no_flink
 from benchmarks.lazy_patterns import MARGIN, A, B, C, Pattern, Stream, patterns, stream
 from benchmarks.sase import PlainRuns, Run
+from spaseq.physical.replanning import adaptive_evaluator
 
 SHIFTS = ((100, 100, 1, 1), (1, 100, 100, 1), (100, 1, 100, 1))
 FLINK_EVENTS = 300
 """FlinkCEP takes minutes for more at these rates."""
-EvaluatorOf = Callable[[Pattern], RunEvaluator | LazyEvaluator]
+EvaluatorOf = Callable[[Pattern], RunEvaluator | LazyEvaluator | AdaptiveEvaluator]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ SYSTEMS: dict[str, EvaluatorOf] = {
     "run-based": lambda pattern: RunEvaluator(pattern.program, pattern.host),
     "lazy chain": lambda pattern: LazyEvaluator(pattern.program, pattern.host),
     "lazy tree": lambda pattern: TreeEvaluator(pattern.program, pattern.host),
+    "adaptive": lambda pattern: adaptive_evaluator(pattern.program, pattern.host),
 }
 
 

@@ -29,7 +29,9 @@ _FORM = "application/x-www-form-urlencoded"
 _JSON = ("application/sparql-results+json", "application/json")
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MESSAGE_MAX = 200
+_MEANWHILE = {"wait": "waiting until it is back", "skip": "what it is asked for is skipped until it is back"}
 _answers = itertools.count()
+_log = logging.getLogger(__name__)
 
 
 def _show_urls_only(record: logging.LogRecord) -> bool:
@@ -138,15 +140,23 @@ class Client:
             reason = Fault(str(error)[:_MESSAGE_MAX] or type(error).__name__)
             self._failed(reason)
             raise reason from error
-        self._breaker.succeeded()
+        self._succeeded()
         if len(rows) > self._source.answer_rows_max:
             raise Fault(f"an answer of more than {self._source.answer_rows_max} rows", passing=False)
         self.traffic.rows += len(rows)
         return rows
 
     def _failed(self, fault: Fault) -> None:
+        before = self._breaker.is_open
         self._breaker.failed()
         self._last = str(fault)
+        if self._breaker.is_open and not before and self._source.failure in _MEANWHILE:
+            _log.warning("%s keeps failing (%s): %s", shown(self._url), fault, _MEANWHILE[self._source.failure])
+
+    def _succeeded(self) -> None:
+        if self._breaker.is_open:
+            _log.warning("%s answers again", shown(self._url))
+        self._breaker.succeeded()
 
     async def _post(self, query: str) -> bytes:
         self.traffic.requests += 1

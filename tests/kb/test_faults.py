@@ -96,7 +96,9 @@ def test_an_endpoint_that_goes_for_20_s_and_comes_back_costs_nothing_but_time(en
     assert not job.statistics.skipped_rows
 
 
-def test_an_endpoint_that_goes_and_comes_back_costs_exactly_the_rows_of_that_time(endpoint: str, stream: Path) -> None:
+def test_an_endpoint_that_goes_and_comes_back_costs_exactly_the_rows_of_that_time(
+    endpoint: str, stream: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     undisturbed, _ = run(stream, endpoint)
     with Proxy(endpoint) as proxy, contextlib.closing(job_over(stream, proxy.url, "skip")) as job:
         pieces = job.rows()
@@ -108,6 +110,10 @@ def test_an_endpoint_that_goes_and_comes_back_costs_exactly_the_rows_of_that_tim
         time.sleep(OPEN_S_MAX)
         rows += [row for piece in pieces for row in piece]
     assert len(rows) == 80
+    told = [record.getMessage() for record in caplog.records if record.name.startswith("kb.")]
+    assert len(told) == 2
+    assert told[0].endswith("what it is asked for is skipped until it is back")
+    assert told[1] == f"{proxy.url} answers again"
     assert set(map(repr, rows)) < set(undisturbed)
     assert job.statistics.skipped_rows == {DB: 40}
 

@@ -112,14 +112,16 @@ def outcomes(
     known = {
         iri: os.path.abspath(at) if isinstance(at, str) and os.path.exists(at) else at for iri, at in (kb or {}).items()
     }
-    job = staged.StagedJob(queries, known, settings, names, number, not streaming)
+    job = staged.StagedJob(queries, staged.planned(queries, number), known, settings, names, number, not streaming)
     staged.check(job)
     label = uuid.uuid4().hex
     inputs = []
     for place, (iri, key) in enumerate(sorted(keys.items())):
         source = staged.stream_input(job, place, iri, format, rows)
         chosen = _columns(streams[key], columns if isinstance(columns, str) else (columns or {}).get(key), key)
-        inputs.append((streams[key], MatchStage(label, partial(staged.matching, job), source, chosen)))
+        inputs.append(
+            (streams[key], MatchStage(label, partial(staged.matching, staged.reading(job, iri)), source, chosen))
+        )
     if streaming:
         spark.conf.set(_STATE_STORE, _ROCKSDB)
     table = OutcomeTable(column_names(staged.variables(job)))

@@ -36,30 +36,15 @@ SEQUENCE = "nfa"
 
 
 @dataclass(frozen=True, slots=True)
-class StagedJob:
-    """What is run.
-
-    kb      paths and URLs that mean the same on every worker
-    names   of the input streams, by IRI; derived streams are not among them
-    static  the input is all there: nothing is late
-    """
-
-    queries: tuple[Query, ...]
-    kb: Knowledge
-    options: RunOptions
-    names: Mapping[str, str]
-    shards: int
-    static: bool
-
-
-@dataclass(frozen=True, slots=True)
 class PlannedQuery:
     """One query of a job.
 
+    number      which query of the job it is
     home        its shard, if it has only one
     derived     positions in FROM of the streams that other queries of the job make
     """
 
+    number: int
     meaning: TemporalQuery
     distribution: Distribution
     home: int
@@ -70,10 +55,33 @@ class PlannedQuery:
         """Whether its conditions look into the graphs of events."""
         return any(has_exists(condition) for pattern in self.meaning.patterns for condition in pattern.conditions)
 
+    def position(self, iri: str) -> int | None:
+        """Of a stream in FROM; None if the query does not read it."""
+        return next((number for number, (_, stream) in enumerate(self.meaning.streams) if stream == iri), None)
+
     @property
     def looks(self) -> bool:
         """Whether stage 2 needs its patterns."""
         return self.graphs or bool(self.derived)
+
+
+@dataclass(frozen=True, slots=True)
+class StagedJob:
+    """What is run.
+
+    plans   of the queries, in the same order: what `planned` makes of them
+    kb      paths and URLs that mean the same on every worker
+    names   of the input streams, by IRI; derived streams are not among them
+    static  the input is all there: nothing is late
+    """
+
+    queries: tuple[Query, ...]
+    plans: tuple[PlannedQuery, ...]
+    kb: Knowledge
+    options: RunOptions
+    names: Mapping[str, str]
+    shards: int
+    static: bool
 
 
 def planned(queries: Sequence[Query], shards: int) -> tuple[PlannedQuery, ...]:
@@ -81,14 +89,14 @@ def planned(queries: Sequence[Query], shards: int) -> tuple[PlannedQuery, ...]:
     meanings = [build(query) for query in queries]
     made = {meaning.register for meaning in meanings if meaning.register}
     found = []
-    for meaning in meanings:
+    for number, meaning in enumerate(meanings):
         derived = tuple(position for position, (_, iri) in enumerate(meaning.streams) if iri in made)
         own = distribution(meaning)
         home = stable_hash([meaning.name.encode()]) % shards
         if derived or meaning.register:
             reason, home = "queries that feed each other share a shard", 0
             own = replace(own, key=(), reason=reason)
-        found.append(PlannedQuery(meaning, own, home, derived))
+        found.append(PlannedQuery(number, meaning, own, home, derived))
     return tuple(found)
 
 
@@ -105,7 +113,7 @@ def check(job: StagedJob) -> None:
 
 def variables(job: StagedJob) -> list[str]:
     """What the queries project, in order."""
-    return [column.name for query in job.queries for column in build(query).columns]
+    return [column.name for plan in job.plans for column in plan.meaning.columns]
 
 
 def stream_input(job: StagedJob, number: int, iri: str, rdf_format: str, rows: str) -> StreamInput:
@@ -118,29 +126,35 @@ def stream_input(job: StagedJob, number: int, iri: str, rdf_format: str, rows: s
     )  # fmt: skip
 
 
+def reading(job: StagedJob, iri: str) -> StagedJob:
+    """The part of a job that reads a stream: all that `matching` needs of it."""
+    both = [(q, p) for q, p in zip(job.queries, job.plans, strict=True) if p.position(iri) is not None]
+    return replace(job, queries=tuple(query for query, _ in both), plans=tuple(plan for _, plan in both))
+
+
 def matching(job: StagedJob, iri: str) -> tuple[Matching, Dictionary, KnowledgeBases]:
-    """Stage 1 for one stream, its dictionary, and the knowledge bases that it asks; InputError if they cannot be."""
+    """Stage 1 for a stream that all queries of the job read, its dictionary, and the knowledge bases that it asks.
+
+    Raises InputError for a knowledge base that cannot be used.
+    """
     dictionary = Dictionary()
-    plans = planned(job.queries, job.shards)
     setup = Setup(named_knowledge(job.queries, job.kb), job.options, dictionary, job.queries)
     evaluator = Evaluator(dictionary)
     queries = []
-    for number, plan in enumerate(plans):
-        meaning = plan.meaning
-        positions = [position for position, (_, stream) in enumerate(meaning.streams) if stream == iri]
-        if not positions:
-            continue
+    for plan in job.plans:
+        meaning, position = plan.meaning, plan.position(iri)
+        assert position is not None, iri
         background = setup.bases.named(meaning.knowledge, endpoints_of(meaning))
         negated = negated_symbols(meaning.sequence)
         steps = tuple(
             StepMatching(
                 compile_pattern(pattern.pattern, dictionary, evaluator, background, pattern.conditions),
-                mark(dictionary, number, symbol),
+                mark(dictionary, plan.number, symbol),
                 pattern.variables,
                 symbol in negated,
             )
             for symbol, pattern in enumerate(meaning.patterns)
-            if positions[0] in pattern.streams
+            if position in pattern.streams
         )
         entailed = background.entailed if background.entails else None
         own = plan.distribution
@@ -151,11 +165,11 @@ def matching(job: StagedJob, iri: str) -> tuple[Matching, Dictionary, KnowledgeB
 def shard(job: StagedJob, number: int) -> Shard:
     """Stage 2 for one shard, without a past."""
     dictionary = Dictionary()
-    plans = planned(job.queries, job.shards)
+    plans = job.plans
     looking = [query for query, plan in zip(job.queries, plans, strict=True) if plan.looks]
     setup = Setup(named_knowledge(looking, job.kb), job.options, dictionary, looking)
     evaluator = Evaluator(dictionary)
-    marks = [[mark(dictionary, n, s) for s in range(len(p.meaning.patterns))] for n, p in enumerate(plans)]
+    marks = [[mark(dictionary, p.number, s) for s in range(len(p.meaning.patterns))] for p in plans]
     every = [identifier for own in marks for identifier in own]
     operators = [
         _operator(plan, own, every, setup.bases, dictionary, evaluator)

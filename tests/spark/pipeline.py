@@ -40,7 +40,8 @@ def job_of(
     """A job as `spaseq.spark.outcomes` makes it; `streams` are names."""
     keys = {iri: key for iri, (_, key) in resolve_streams(queries, {name: name for name in streams}).items()}
     options = RunOptions(evaluator=staged.SEQUENCE, max_delay_ns=delay_ns, compiled=False, optimise=False)
-    return staged.StagedJob(tuple(queries), kb or {}, options, keys, shards, static)
+    plans = staged.planned(queries, shards)
+    return staged.StagedJob(tuple(queries), plans, kb or {}, options, keys, shards, static)
 
 
 def run_stages(
@@ -73,7 +74,7 @@ def _pieces(job: staged.StagedJob, number: int, batch: MicroBatch, rdf_format: s
     for place, (iri, name) in enumerate(sorted(job.names.items())):
         source = staged.stream_input(job, place, iri, rdf_format, rows)
         for task, own in enumerate(batch.get(name, ())):
-            matching, dictionary, bases = staged.matching(job, iri)
+            matching, dictionary, bases = staged.matching(staged.reading(job, iri), iri)
             label = f"{number}.{task}"
             shift = number << 16 if job.static else 0
             pieces += Task(source, matching, dictionary, bases, task + shift, label).pieces(own)

@@ -1,0 +1,141 @@
+"""Real Spark in local mode: the cases of the conformance suite, static and streaming, and what its user meets."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import spaseq.spark
+from spaseq.errors import InputError
+from spaseq.lang.parse import parse
+from spaseq.runtime.rows import Row
+from tests.conformance.cases import OWN, case_folders, read_stream
+from tests.reference.stream import Arrivals
+from tests.spark.merged_cases import MergedCases, merged
+from tests.strategies import to_nquads
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CASES = case_folders(OWN)
+DOCUMENT = "value binary, source string, line bigint, format string"
+QUERY = parse(
+    """PREFIX : <http://ex.org/> SELECT ?x ?n WITHIN 60 SECONDS PARTITION BY ?x FROM STREAM S1 <http://ex.org/s1>
+    WHERE { SEQ(A ; B) DEFINE GPM A ON S1 { ?x :on ?n } DEFINE GPM B ON S1 { ?x :off ?m } }""",
+    "switch",
+)
+
+
+def _static(spark: SparkSession, path: Path) -> DataFrame:
+    rdf_format = "trig" if path.suffix == ".trig" else "nquads"
+    return spark.createDataFrame([(path.read_bytes(), path.name, 0, rdf_format)], DOCUMENT)
+
+
+def _rows(frame: DataFrame) -> list[Row]:
+    return [spaseq.spark.row_of(row) for row in frame.collect()]
+
+
+def _streamed(frame: DataFrame, folder: Path) -> list[Any]:
+    """What a streaming DataFrame gives until its input is used up."""
+    found: list[Any] = []
+    writer = frame.writeStream.foreachBatch(lambda batch, number: found.extend(batch.collect()))
+    query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
+    query.awaitTermination()
+    return found
+
+
+def _files(folder: Path, texts: list[str]) -> None:
+    """Files that Spark reads in this order, one in each micro-batch."""
+    folder.mkdir(parents=True)
+    for number, text in enumerate(texts):
+        path = folder / f"{number}.nq"
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+
+
+def _line_stream(spark: SparkSession, folder: Path) -> DataFrame:
+    return spark.readStream.option("maxFilesPerTrigger", 1).text(str(folder))
+
+
+def _event(second: int, subject: str, verb: str, value: int) -> str:
+    name, time = f"urn:e{second}", f"2026-01-01T00:00:{second:02d}Z"
+    stamp = (
+        f'<{name}> <http://www.w3.org/ns/prov#generatedAtTime> "{time}"^^<http://www.w3.org/2001/XMLSchema#dateTime> .'
+    )
+    return f'{stamp}\n<http://ex.org/{subject}> <http://ex.org/{verb}> "{value}" <{name}> .\n'
+
+
+def _switches(seconds: range) -> list[str]:
+    return [_event(s, f"x{s % 3}", "on" if s < seconds.stop // 2 else "off", s) for s in seconds]
+
+
+def test_every_case_gives_its_rows_over_static_dataframes(spark: SparkSession) -> None:
+    whole = merged(CASES)
+    frames = {iri: _static(spark, path) for iri, path in whole.streams.items()}
+    expected, found = whole.expected_and_found(_rows(_run(spark, whole, frames, 4)))
+    assert found == expected
+
+
+@pytest.mark.parametrize("shards", [1, 4])
+def test_cases_give_their_rows_over_streaming_dataframes_whatever_the_micro_batches(
+    spark: SparkSession, tmp_path: Path, shards: int
+) -> None:
+    dice = random.Random(shards)
+    whole = merged(dice.sample([case for case in CASES if len(case.streams) == 1], 8))
+    for number, path in enumerate(whole.streams.values()):
+        arrivals: Arrivals = read_stream(path)
+        cut = dice.randrange(len(arrivals) + 1)
+        _files(tmp_path / str(number), [to_nquads(arrivals[:cut]), to_nquads(arrivals[cut:]), "#!spaseq end\n"])
+    frames = {iri: _line_stream(spark, tmp_path / str(number)) for number, iri in enumerate(whole.streams)}
+    rows = _streamed(_run(spark, whole, frames, shards), tmp_path)
+    expected, found = whole.expected_and_found(map(spaseq.spark.row_of, rows))
+    assert found == expected
+
+
+def _run(spark: SparkSession, whole: MergedCases, frames: Mapping[str, DataFrame], shards: int) -> DataFrame:
+    kbs = {iri: str(path) for iri, path in whole.kbs.items()}
+    return spaseq.spark.run(spark, whole.queries, frames, kbs, shards=shards)
+
+
+def test_late_and_malformed_events_are_outcomes_and_ids_are_the_same_however_the_input_is_cut(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    texts = _switches(range(20))
+    late, malformed = _event(1, "x1", "off", 99).replace("urn:e1", "urn:late"), "this is no quad\n"
+    _files(tmp_path / "one", ["".join(texts[:15]), late + malformed + "".join(texts[15:]), "#!spaseq end\n"])
+    _files(tmp_path / "two", ["".join(texts), "#!spaseq end\n"])
+    frames = [_line_stream(spark, tmp_path / name) for name in ("one", "two")]
+    first, second = (
+        _streamed(spaseq.spark.outcomes(spark, QUERY, {"S1": frame}, shards=2), tmp_path / f"{number}")
+        for number, frame in enumerate(frames)
+    )
+    letters = {(row.kind, row.letter.stream, row.letter.raw.split()[0]) for row in first if row.kind != "match"}
+    assert letters == {("late", "S1", "<urn:late>"), ("malformed", "S1", "this")}
+    matches = {row.id: row.events for row in first if row.kind == "match"}
+    assert len(matches) == 10 and matches == {row.id: row.events for row in second}
+
+
+def test_quads_as_columns_and_typed_results(spark: SparkSession) -> None:
+    rows = [
+        (f"urn:e{s}", f"http://ex.org/x{s % 3}", "http://ex.org/on" if s < 3 else "http://ex.org/off", f'"{s}"', time)
+        for s in range(6)
+        for time in [f"2026-01-01T00:00:0{s}Z"]
+    ]
+    frame = spark.createDataFrame(rows, "graph string, subject string, predicate string, object string, time string")
+    found = spaseq.spark.run(spark, QUERY, {"S1": frame.coalesce(1)}, types={"n": "int"}).orderBy("time").collect()
+    assert [(row.n, row.x, row.partition) for row in found] == [
+        (n, f"<http://ex.org/x{n}>", [f"<http://ex.org/x{n}>"]) for n in range(3)
+    ]
+
+
+def test_what_cannot_run_is_said_before_anything_runs(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(1, "a")], "number int, letter string")
+    with pytest.raises(InputError, match="has no column of RDF text: it has number, letter"):
+        spaseq.spark.run(spark, QUERY, {"S1": frame})
+    with pytest.raises(InputError, match="stream 'S9' is declared by no query"):
+        spaseq.spark.run(spark, QUERY, {"S9": frame})

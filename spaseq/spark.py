@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
+from spaseq.algebra.distribution import sharding_in_words
 from spaseq.engine import staged
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, resolve_streams
@@ -146,12 +147,8 @@ def register(spark: SparkSession) -> None:
 
 def explain(query: Query | Sequence[Query]) -> str:
     """How each query is divided among shards, and why, one line a query."""
-    lines = []
-    for plan in staged.planned((query,) if isinstance(query, Query) else tuple(query), 1):
-        own = plan.distribution
-        key = ", ".join(f"?{name}" for name in own.key)
-        lines.append(f"{plan.meaning.name}: {f'sharded by {key}' if key else 'one shard'} ({own.reason})")
-    return "\n".join(lines)
+    plans = staged.planned((query,) if isinstance(query, Query) else tuple(query), 1)
+    return "\n".join(f"{plan.meaning.name}: {sharding_in_words(plan.distribution)}" for plan in plans)
 
 
 def _check(rdf_format: str, rows: str, shards: int | None) -> None:

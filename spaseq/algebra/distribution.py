@@ -54,6 +54,13 @@ def distribution(query: TemporalQuery) -> Distribution:
     return Distribution(key, "every step joins it" if len(key) == 1 else "every step joins them", False)
 
 
+def sharding_in_words(decision: Distribution) -> str:
+    """The decision and its reason."""
+    if not decision.key:
+        return f"one shard: {decision.reason}"
+    return f"sharded by {', '.join(f'?{name}' for name in decision.key)}: {decision.reason}"
+
+
 def joined_by_every_step(query: TemporalQuery) -> tuple[str, ...]:
     """The variables that have one value throughout a match, bound by each of its events."""
     positive = sorted(positive_symbols(query.sequence))

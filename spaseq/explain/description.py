@@ -133,6 +133,7 @@ class Description:
     sentences   the query in words, one sentence each
     window      in words
     partition   its variables; empty without PARTITION BY
+    sharding    how its events are divided on Spark, and why
     knowledge   the knowledge bases, and the endpoints of SERVICE
     patterns    in the order of SEQ
     """
@@ -148,6 +149,7 @@ class Description:
     partition: tuple[str, ...] = ()
     knowledge: tuple[KnowledgeBase, ...] = ()
     repetitions: tuple[Repetition, ...] = ()
+    sharding: str = ""
 
 
 def move_text(edge: Edge) -> str:

@@ -30,6 +30,7 @@ def to_text(description: Description) -> str:
         ("knowledge bases", [line for known in description.knowledge for line in _knowledge(known)]),
         ("window", list(_wrapped([description.window]))),
         ("partition", list(_wrapped([_partition(description.partition)] if description.partition else []))),
+        ("on Spark", list(_wrapped([description.sharding] if description.sharding else []))),
         ("graph pattern matchers", [line for plan in description.patterns for line in _pattern(plan)]),
         ("automaton", list(_automaton(description.states, description.edges))),
         ("contiguity between iterations", list(_repetitions(description.repetitions))),

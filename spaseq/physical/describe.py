@@ -7,6 +7,7 @@ from automata.nfa import START, Accept, Action, Automaton, Crossing, Passed, bui
 from automata.runs.absence import symbols_of
 from sparql_gpm.matcher_describe import describe as describe_pattern
 from sparql_gpm.matcher_describe import expression_text
+from spaseq.algebra.distribution import distribution, sharding_in_words
 from spaseq.algebra.nodes import GraphPattern, TemporalQuery
 from spaseq.algebra.sequence import repetitions
 from spaseq.algebra.words import BETWEEN, sentences, window_in_words
@@ -57,6 +58,7 @@ def describe(
         meaning.partition,
         knowledge,
         _repetitions(query),
+        sharding_in_words(distribution(meaning)),
     )
 
 

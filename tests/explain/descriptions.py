@@ -30,6 +30,7 @@ SMART_GRID = Description(
     ),
     window="30 minutes, tumbling from the epoch: [k·30 min, (k+1)·30 min), in event time",
     partition=("l",),
+    sharding="sharded by ?l: PARTITION BY",
     knowledge=(
         KnowledgeBase(
             "http://www.energy.example/db",

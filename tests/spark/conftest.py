@@ -11,13 +11,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+WITHOUT_SPARK = ("conftest.py", "test_stages.py", "test_distribution.py")
+"""What needs no Java."""
+
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    print("there is no Java here: what needs a Spark session is not tested", file=sys.stderr)
+    collect_ignore = [path.name for path in Path(__file__).parent.glob("*.py") if path.name not in WITHOUT_SPARK]
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
-    """A local session with two threads and two shuffle partitions; skips, and says so, only where no Java is."""
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("no Java: Spark is not tested")
+    """A local session with two threads and two shuffle partitions."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     from pyspark.sql import SparkSession

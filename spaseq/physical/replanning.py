@@ -61,6 +61,7 @@ class RatesDecide:
         self._meter = Meter(program, host, self._model.symbols)
         self._orders: tuple[tuple[int, ...], ...] | None = None
         self._shifting = False
+        self._wish = beginning(program)
         self.rates: Rates | None = None
         self.estimate: Estimate | None = None
 
@@ -83,10 +84,10 @@ class RatesDecide:
         else:
             pays = eager >= _LOSS_MAX * lazy
         if not pays:
-            return "nfa", self._measured()
-        if self._shifting or current == "tree":
-            return "tree", self._measured()
-        return "lazy", self._measured()
+            self._wish = "nfa"
+        elif self._wish == "nfa" or self._shifting and current == self._wish:
+            self._wish = "tree" if self._shifting or current == "tree" else "lazy"
+        return self._wish, self._measured()
 
     def live_ids(self) -> list[Ids]:
         """See `Policy`."""

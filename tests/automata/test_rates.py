@@ -79,5 +79,13 @@ def test_lazy_evaluation_takes_over_where_the_last_step_is_rare_and_gives_way_wh
     assert evaluator.operations > first.operations > 0
 
 
+def test_a_wish_is_kept_while_the_new_evaluator_gets_to_know_the_stream() -> None:
+    evaluator = adaptive_evaluator(SEQUENCE.program, SEQUENCE.host)
+    driven(evaluator, stream([(100, 100, 1, 1)], 1000, seed=5))
+    assert evaluator.name != "nfa"
+    assert evaluator.switches[0].time <= 100 + 2 * 100 + 2 * 50
+    assert len(evaluator.switches) <= 2
+
+
 def test_nothing_is_wanted_before_anything_is_measured() -> None:
     assert RatesDecide(SEQUENCE.program, SEQUENCE.host).wanted("nfa") == ("nfa", "nothing is measured yet")

@@ -15,10 +15,12 @@ import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
+from automata.program import Wanted
 from automata.registers import answers as register_answers
 from automata.registers import evaluator as register_evaluator
 from automata.registers import places as register_places
 from automata.registers import pool as register_pool
+from sparql_gpm.terms import IRI, XSD, Literal
 from spaseq.algebra.build import build
 from spaseq.lang.parse import parse
 from spaseq.physical.planner import choose_evaluator
@@ -28,6 +30,7 @@ from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, streams, to_trig
 from tests.strategies_register import first_queries, register_queries
+from tests.strategies_stream import ORIGIN, SECOND, Arrived
 
 # In the `ci` profile 120 pairs, by hand (HYPOTHESIS_PROFILE=thorough) thousands.
 PAIRS = 120 if settings().derandomize else 100
@@ -112,3 +115,31 @@ WHERE {{ SEQ({sequence})
 def test_the_plan_says_whether_runs_are_kept_as_a_register_automaton(sequence: str, condition: str, said: str) -> None:
     query = parse(QUERY.format(sequence=sequence, condition=condition), "q")
     assert said in choose_evaluator(build(query), "nfa").reason
+
+
+@pytest.mark.parametrize(
+    ("selected", "limit", "wanted"),
+    [
+        ("SELECT (1 AS ?happened)", "LIMIT 1", Wanted.HAPPENED),
+        ("SELECT DISTINCT ?v", "LIMIT 1", Wanted.FIRST),
+        ("SELECT (1 AS ?happened)", "LIMIT 2", Wanted.EVERY),
+        ("SELECT (1 AS ?happened)", "AFTER MATCH SKIP PAST LAST EVENT LIMIT 1", Wanted.EVERY),
+        ("SELECT MAX (1 AS ?happened)", "LIMIT 1", Wanted.EVERY),
+    ],
+)
+def test_what_limit_one_leaves_is_all_that_is_wanted(selected: str, limit: str, wanted: Wanted) -> None:
+    text = QUERY.format(sequence="A, B", condition="?w > ?v").replace("SELECT *", selected) + limit
+    assert compile_program(build(parse(text, "q"))).program.wanted is wanted
+
+
+def test_whether_something_has_happened_is_told_without_the_runs_that_multiply() -> None:
+    """2^15 runs; those that go on are as many as pairs of a first and a last event."""
+    text = QUERY.format(sequence="A : B:+", condition="?w > ?v").replace("SELECT *", "SELECT (1 AS ?happened)")
+    query = parse(text + "LIMIT 1", "q")
+    value, thing = IRI("http://ex.org/v"), IRI("http://ex.org/s")
+    arrived: list[Arrived] = [
+        ("S1", ORIGIN + n * SECOND, f"urn:e{n}", frozenset({(thing, value, Literal(str(n), XSD + "integer"))}))
+        for n in range(16)
+    ]
+    rows = run_engine(query, [arrived], evaluator="nfa")
+    assert [dict(row.events)["B"] for row in rows] == [tuple(f"urn:e{n}" for n in range(1, k)) for k in range(2, 17)]

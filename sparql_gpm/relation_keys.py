@@ -145,6 +145,8 @@ class Index:
     def find(self, columns: Sequence[Ids]) -> tuple[Ids, Ids]:
         """For each probing row the first place in key order of the rows that equal it, and their number."""
         probes = self.encoding.keys(columns)
+        if self.unique and len(probes) == len(self.keys) and np.array_equal(probes, self.keys):
+            return np.arange(len(probes), dtype=np.int64), np.ones(len(probes), dtype=np.int64)
         starts = np.searchsorted(self.keys, probes)
         if len(self.keys) == 0:
             return starts, np.zeros(len(probes), dtype=np.int64)

@@ -85,6 +85,10 @@ class Dictionary:
         """The term of a live id."""
         return self._terms.term(identifier)
 
+    def token(self, identifier: int) -> bytes:
+        """The canonical N-Triples text of the term of a live id."""
+        return self._terms.token(identifier)
+
     def retain(self, live: Iterable[Ids]) -> int:
         """Release every term that is neither pinned nor held nor in one of the columns; returns how many went."""
         kept = np.zeros(self._terms.bound, dtype=np.bool_)

@@ -45,12 +45,14 @@ class ReadOptions:
     arrival_time        a clock in nanoseconds: events get its time, and timestamp triples have no say
     batch_events        events in a batch, at most; fewer at the end, and when a live stream pauses
     stream              names events that have no graph IRI: urn:spaseq:event:STREAM:N
+    compiled            N-Quads are read by compiled kernels from the beginning on, and not only after some 64 MB
     """
 
     time_predicates: tuple[str, ...] = (PROV_TIME,)
     arrival_time: Callable[[], int] | None = None
     batch_events: int = BATCH_EVENTS
     stream: str = "S"
+    compiled: bool = False
 
 
 class EventReader:
@@ -65,7 +67,7 @@ class EventReader:
         terms = TermIds(dictionary, builder, time_predicates)
         self._terms = terms
         self._readers: dict[str, NQuadsReader | TriGReader | DocumentReader] = {
-            "nquads": NQuadsReader(dictionary, terms, builder, time_predicates),
+            "nquads": NQuadsReader(dictionary, terms, builder, time_predicates, options.compiled),
             "trig": TriGReader(terms, builder, time_predicates),
             "turtle": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.TURTLE),
             "ntriples": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.N_TRIPLES),

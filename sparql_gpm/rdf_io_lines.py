@@ -35,11 +35,17 @@ class NQuadsReader:
     """Reads the documents of one stream, one after the other."""
 
     def __init__(
-        self, dictionary: Dictionary, terms: TermIds, builder: EventBuilder, time_predicates: frozenset[str]
+        self,
+        dictionary: Dictionary,
+        terms: TermIds,
+        builder: EventBuilder,
+        time_predicates: frozenset[str],
+        compiled: bool = False,
     ) -> None:
         self._dictionary, self._terms, self._builder = dictionary, terms, builder
         self._time_predicates = frozenset(f"<{iri}>".encode() for iri in time_predicates)
         self._columns: ColumnReader | None = None
+        self._compiled = compiled
         self._bytes_read = 0
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
@@ -68,7 +74,8 @@ class NQuadsReader:
     def _column_reader(self, text: bytes) -> ColumnReader | None:
         """The reader by kernels, if the text, and the stream so far, are long enough for it to pay."""
         self._bytes_read += len(text)
-        if self._bytes_read < KERNEL_BYTES_MIN or len(text) < BLOCK_BYTES_MIN or not text.endswith(b"\n"):
+        long = self._compiled or self._bytes_read >= KERNEL_BYTES_MIN
+        if not long or len(text) < BLOCK_BYTES_MIN or not text.endswith(b"\n"):
             return None
         if self._columns is None:
             from sparql_gpm.nquads_columns import ColumnReader

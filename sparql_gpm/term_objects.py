@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sparql_gpm.columns import UNBOUND, Mask
 from sparql_gpm.exact_numbers import exact_number
+from sparql_gpm.term_text import canonical_token
 from sparql_gpm.terms import Literal, Term
 
 
@@ -47,6 +48,10 @@ class TermObjects:
         term = self._terms[identifier]
         assert term is not None, identifier
         return term
+
+    def token(self, identifier: int) -> bytes:
+        """Its canonical N-Triples text."""
+        return canonical_token(self.term(identifier))
 
     def retain(self, kept: Mask) -> int:
         """Release every term whose id is not kept; returns how many went."""

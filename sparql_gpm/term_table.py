@@ -176,6 +176,10 @@ class TermTable:
             self._remember(term, identifier)
         return term
 
+    def token(self, identifier: int) -> bytes:
+        """Its canonical N-Triples text."""
+        return self.strings[identifier]
+
     def check(self, identifier: int) -> None:
         """Note that the canonical text of this id is a valid term of a document as it stands."""
         self.strings.entries[identifier, CHECKED] = 1

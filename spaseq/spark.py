@@ -82,6 +82,7 @@ def outcomes(
     strict: bool = False,
     batch_events: int = BATCH_EVENTS,
     allow_hosts: tuple[str, ...] | None = None,
+    compiled: bool = False,
 ) -> DataFrame:
     """Matches and dead letters of one or several queries; spaseq/runtime/spark/README.md has the columns.
 
@@ -93,6 +94,7 @@ def outcomes(
     format, rows    of document columns that do not say it themselves: "nquads" or "trig"; "auto", "lines", "documents"
     types           variable → Spark type of its column, for instance "double"; else terms are N-Triples strings
     strict          the first dead letter fails the job
+    compiled        N-Quads are read by compiled kernels: a worker compiles them once for each installation
 
     Raises InputError for what cannot be run, before anything runs.
     """
@@ -108,7 +110,7 @@ def outcomes(
     number = shards or int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     settings = RunOptions(
         evaluator=staged.SEQUENCE, max_delay_ns=max_delay_ns, strict=strict, time_predicates=time_predicates,
-        batch_events=batch_events, compiled=False, allow_hosts=allow_hosts, optimise=False,
+        batch_events=batch_events, compiled=compiled, allow_hosts=allow_hosts, optimise=False,
     )  # fmt: skip
     known = {
         iri: os.path.abspath(at) if isinstance(at, str) and os.path.exists(at) else at for iri, at in (kb or {}).items()

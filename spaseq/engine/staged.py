@@ -102,7 +102,8 @@ def planned(queries: Sequence[Query], shards: int) -> tuple[PlannedQuery, ...]:
 
 def check(job: StagedJob) -> None:
     """Raises InputError for a job that cannot run, on the machine that starts it: the workers see the same inputs."""
-    setup = Setup(named_knowledge(job.queries, job.kb), job.options, Dictionary(), job.queries)
+    options = replace(job.options, compiled=False)
+    setup = Setup(named_knowledge(job.queries, job.kb), options, Dictionary(), job.queries)
     try:
         network = Network(Dictionary(), 0)
         for query in job.queries:
@@ -122,7 +123,7 @@ def stream_input(job: StagedJob, number: int, iri: str, rdf_format: str, rows: s
     delay = None if job.static else options.max_delay_ns
     return StreamInput(
         number, iri, job.names[iri], rdf_format, rows, options.time_predicates, options.batch_events, delay,
-        options.strict, job.shards,
+        options.strict, job.shards, bool(options.compiled),
     )  # fmt: skip
 
 

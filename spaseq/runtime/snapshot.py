@@ -10,6 +10,7 @@ its type, shape and bytes, and in an array of `automata.state.Values` each id is
 from __future__ import annotations
 
 import zlib
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -20,8 +21,7 @@ from automata.program import UNBOUND, Ids
 from automata.state import Values
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.term_text import canonical_token, term_of
-from sparql_gpm.terms import BlankNode
+from sparql_gpm.term_text import term_of
 from spaseq.errors import RunError
 
 MAGIC = b"SPAseq"
@@ -30,6 +30,8 @@ VERSION = 1
 
 _ARRAY, _VALUES = 1, 2
 _LEVEL = 1
+_term_of = lru_cache(maxsize=1 << 16)(term_of)
+"""The blobs of one process have many terms in common."""
 _NARROW = (np.int8, np.int16, np.int32)
 
 
@@ -59,7 +61,7 @@ def loads(blob: bytes, dictionary: Dictionary) -> Any:
             "read again from where the new job starts",
         )
     terms, body = msgspec.msgpack.decode(zlib.decompress(memoryview(blob)[head:]), type=tuple[list[bytes], bytes])
-    ids = np.array([UNBOUND, *(dictionary.intern(term_of(term)) for term in terms)], dtype=np.int64)
+    ids = np.array([UNBOUND, *(dictionary.intern(_term_of(term)) for term in terms)], dtype=np.int64)
 
     def whole(code: int, data: memoryview) -> Any:
         array = _array(data)
@@ -73,7 +75,7 @@ class _Writer:
 
     def __init__(self, dictionary: Dictionary, blank_suffix: str) -> None:
         self._dictionary = dictionary
-        self._blank_suffix = blank_suffix
+        self._blank_suffix = blank_suffix.encode()
         self._places = {UNBOUND: 0}
         self.terms: list[bytes] = []
 
@@ -96,10 +98,8 @@ class _Writer:
     def _place(self, identifier: int) -> int:
         place = self._places.get(identifier)
         if place is None:
-            term = self._dictionary.term(identifier)
-            if isinstance(term, BlankNode):
-                term = BlankNode(term.label + self._blank_suffix)
-            self.terms.append(canonical_token(term))
+            token = self._dictionary.token(identifier)
+            self.terms.append(token + self._blank_suffix if token.startswith(b"_:") else token)
             place = self._places[identifier] = len(self.terms)
         return place
 

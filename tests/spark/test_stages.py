@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, note, settings
@@ -79,3 +80,23 @@ def test_a_case_gives_its_rows(case: Case, shards: int, static: bool) -> None:
     lines = [json.loads(to_json(row)) for row in found.rows if row.query == "query"]
     known = graph_names(case)
     assert multiset(lines, known) == multiset(case.expected, known)
+
+
+def test_compiled_readers_give_the_same_rows_and_the_same_dead_letters() -> None:
+    lines = []
+    for second in range(400):
+        name, verb = f"<urn:e{second}>", "a" if second % 3 else "b"
+        time = f'"2026-01-01T00:{second // 60:02d}:{second % 60:02d}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+        lines += [f"{name} <http://www.w3.org/ns/prov#generatedAtTime> {time} ."]
+        lines += [f'_:x <http://ex.org/{verb}> "{second % 7}" {name} .', f"this is no quad {second}"]
+    document = DocumentRow("\n".join(lines).encode() + b"\n", "document")
+    query = parse(
+        """PREFIX : <http://ex.org/> SELECT ?k WITHIN 9 SECONDS SLIDING FROM STREAM S1 <http://ex.org/s1>
+        WHERE { SEQ(A ; B) DEFINE GPM A ON S1 { ?x :a ?k } DEFINE GPM B ON S1 { ?y :b ?k } }""",
+        "q",
+    )
+    job = job_of([query], ["S1"], 4, 0, False)
+    compiled = replace(job, options=replace(job.options, compiled=True))
+    plain, fast = (run_stages(each, [{"S1": [[document]]}, {"S1": [[END]]}]) for each in (job, compiled))
+    assert Counter(map(comparable, fast.rows)) == Counter(map(comparable, plain.rows)) != Counter()
+    assert Counter(fast.letters) == Counter(plain.letters) and len(fast.letters) == 400

@@ -40,6 +40,7 @@ class StreamInput:
     format      "nquads" or "trig"
     rows        "auto", "lines" or "documents"
     delay_ns    by how much events may be late in their own task; None: nothing is late
+    compiled    N-Quads are read by compiled kernels
     """
 
     number: int
@@ -52,6 +53,7 @@ class StreamInput:
     delay_ns: int | None
     strict: bool
     shards: int
+    compiled: bool
 
 
 class Task:
@@ -80,7 +82,8 @@ class Task:
         self._signal = Signal()
         self._letters: list[Letter] = []
         self._source, self._line = source.name, 0
-        options = ReadOptions(source.time_predicates, None, source.batch_events, f"{source.name}:{label}")
+        name = f"{source.name}:{label}"
+        options = ReadOptions(source.time_predicates, None, source.batch_events, name, source.compiled)
         self._reader = EventReader(dictionary, options, self._malformed)
 
     def pieces(self, rows: Iterable[DocumentRow]) -> Iterator[Piece]:

@@ -1,0 +1,76 @@
+"""One event in plain Python has the solutions that it has in columns."""
+
+from __future__ import annotations
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from sparql_gpm.columns import as_ids
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import Evaluator
+from sparql_gpm.matcher import compile_pattern
+from sparql_gpm.matcher_single import by_predicate
+from sparql_gpm.parse import parse_expression, parse_group
+from sparql_gpm.terms import XSD, Literal
+from tests.sparql_gpm.matcher_oracle import Triples
+from tests.sparql_gpm.matcher_strategies import batch_of, graphs
+from tests.sparql_gpm.test_matcher_rdflib import ends, links
+
+tests = st.sampled_from(
+    ("?x < ?y", "?x = ?y", "!(?x < 2)", "?z >= 1 && ?x != ?z", "isIRI(?x) || ?y > 1", "?y IN (1, ?x)")
+)
+numbers = st.one_of(
+    st.integers(-3, 3).map(lambda value: Literal(str(value), XSD + "integer")),
+    st.sampled_from(("0.1", "1.0", "16777217", "16777216", "1e39", "2e39", "1e-50", "NaN", "INF")).flatmap(
+        lambda text: st.sampled_from(("double", "float", "decimal")).map(lambda kind: Literal(text, XSD + kind))
+    ),
+    st.just(Literal("text")),
+)
+
+
+@st.composite
+def patterns(draw: st.DrawFn) -> str:
+    """Triples, some of them twice related, with filters and VALUES."""
+    triples = " ".join(f"{draw(ends)} {draw(links)} {draw(ends)} ." for _ in range(draw(st.integers(1, 4))))
+    filters = "".join(f" FILTER({draw(tests)})" for _ in range(draw(st.integers(0, 2))))
+    values = draw(st.sampled_from(("", "", " VALUES ?x { 1 2 }", " VALUES (?x ?w) { (1 2) (1 3) }")))
+    return f"{{ {triples}{values}{filters} }}"
+
+
+@settings(max_examples=300)
+@given(patterns(), st.lists(graphs, min_size=1, max_size=3))
+def test_one_event_has_the_solutions_that_it_has_in_columns(text: str, events: list[Triples]) -> None:
+    dictionary = Dictionary()
+    matcher = compile_pattern(parse_group(text, {}, None).pattern, dictionary, Evaluator(dictionary))
+    single = matcher.single(matcher.variables)
+    assume(single is not None)
+    assert single is not None
+    for graph in events:
+        batch = batch_of([graph], dictionary)
+        found = single.solutions(by_predicate(batch))
+        columns = matcher.match(batch)
+        expected = zip(*(columns.columns[name].tolist() for name in matcher.variables), strict=True)
+        assert found is not None
+        assert len(set(found)) == len(found)
+        assert sorted(found) == (sorted(expected) if matcher.variables else [()] * len(columns))
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(
+        ("?a < ?b", "?a <= ?b", "?a = ?b", "?a != ?b", "!(?a > ?b) || ?a > 1.0", "?a + 1 < ?b && BOUND(?a)")
+    ),
+    st.lists(st.tuples(numbers, numbers), min_size=1, max_size=4),
+)
+def test_a_condition_decides_one_solution_as_it_decides_columns(
+    text: str, pairs: list[tuple[Literal, Literal]]
+) -> None:
+    dictionary = Dictionary()
+    evaluator = Evaluator(dictionary)
+    expression = parse_expression(text, {}, None)
+    rows = [(dictionary.intern(one), dictionary.intern(other)) for one, other in pairs] + [
+        (0, dictionary.intern(pairs[0][0]))
+    ]
+    test = evaluator.test(expression, {"a": 0, "b": 1})
+    columns = {"a": as_ids([one for one, _ in rows]), "b": as_ids([other for _, other in rows])}
+    assert [test(row) for row in rows] == evaluator.holds(expression, columns, len(rows)).tolist()

@@ -8,7 +8,7 @@ import numpy as np
 
 from automata.jit import lean_kernel
 from automata.program import Ids
-from automata.registers.gather import (
+from automata.registers.machine import (
     EDGE,
     ENDS,
     FOUND,
@@ -20,10 +20,9 @@ from automata.registers.gather import (
     TIME_NOW,
     Machine,
     Step,
-    count_after,
-    merge,
     window_of,
 )
+from automata.registers.merge import count_after, merge
 from automata.registers.places import NUMBER, PLACE_RANK, PLACE_SEQ, PLACE_SLOT
 from automata.registers.pool import (
     BEFORE,

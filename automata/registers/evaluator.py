@@ -14,9 +14,9 @@ from automata.program import Events, Ids, Match, Program, SymbolSolutions
 from automata.registers.answers import ask, forget_answers, new_answers
 from automata.registers.apply import MATCHES, Output, new_output
 from automata.registers.code import guard_code
-from automata.registers.gather import FOUND, POSITION_NOW, TIME_NOW, VISITED, Machine, new_step
 from automata.registers.guard import GuardHost
 from automata.registers.kernel import Stop, Stretch, expire, sweep, take_in
+from automata.registers.machine import FOUND, POSITION_NOW, TIME_NOW, VISITED, Machine, new_step
 from automata.registers.places import NUMBER, USED, forget_places, grow_places, key_column, new_places
 from automata.registers.pool import (
     FIRST,

@@ -6,16 +6,33 @@ guard cannot tell, the question is written down, and the event is looked at agai
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from automata.jit import lean_kernel
 from automata.program import UNBOUND, Ids
-from automata.registers.answers import Answers, look_up, write_question
-from automata.registers.code import FALSE, TRUE, UNKNOWN, GuardCode, evaluate_guard
-from automata.registers.places import PLACE_RANK, PLACE_SEQ, PLACE_SLOT, Places, was_last
+from automata.registers.answers import look_up, write_question
+from automata.registers.code import FALSE, TRUE, UNKNOWN, evaluate_guard
+from automata.registers.machine import (
+    EDGE,
+    ENDS,
+    FOUND,
+    GOES_ON,
+    LETTER,
+    NOWHERE,
+    PLACE,
+    PLACE_NOW,
+    POSITION_NOW,
+    RUN,
+    STREAM_NOW,
+    TIME_NOW,
+    VISITED,
+    WINDOW_NOW,
+    Machine,
+    Step,
+)
+from automata.registers.merge import count_after, merge
+from automata.registers.places import PLACE_RANK, PLACE_SEQ, PLACE_SLOT, was_last
 from automata.registers.pool import (
     AFTER,
     FIRST_RANK,
@@ -34,8 +51,6 @@ from automata.registers.pool import (
     TAKEN_TIME,
     TIME,
     WINDOW,
-    Columns,
-    Pool,
     drop_edge,
     edge_list,
 )
@@ -47,101 +62,23 @@ from automata.registers.tables import (
     BLOCKERS,
     CHECKS,
     CONDITION,
-    CURRENT,
     EDGES,
-    ENTER,
-    EVERY,
     FINALS,
-    FIRST_VALUE,
-    ITERATED,
-    LAST_VALUE,
     LEAVE,
     LEAVES,
-    LOCALS,
     LOOP,
     MARKER,
     NEXT,
     NONE,
     OPERATOR,
     OUTGOING,
-    PREVIOUS,
     REFERENCES,
     SLOT_OF,
     SOURCE_OF,
     STRICT,
     TARGET,
-    TRACK,
-    TRACKED,
     WAITING,
-    Shape,
 )
-
-EDGE, RUN, LETTER, PLACE, ENDS, GOES_ON, LIST = range(7)
-"""Of a candidate: the edge, the run that takes it, the row of the solution, the partition; whether a match that is
-wanted ends, whether a run that is wanted goes on; its place in `Step.lists`."""
-
-POSITION_NOW, TIME_NOW, STREAM_NOW, PLACE_NOW, WINDOW_NOW, FOUND, VISITED = range(7)
-"""Of `Step.now`: the event, the partition looked at and the window there; candidates found; runs met so far."""
-KIND = 4
-"""How many numbers tell kinds of candidates apart besides counts of iterations and values of variables."""
-NOWHERE = np.iinfo(np.int64).min
-"""The window of an event before STARTING AT."""
-
-
-class Step(NamedTuple):
-    """What the kernel has at hand while it looks at one event.
-
-    own, merged     registers: of the solution alone, and of the run once it has taken it
-    key             of the partition
-    candidates      int64[capacity, 7]
-    kinds           int64[capacity or 0, width]: of each candidate what events to come can see of it
-    lists           int64[a power of two or 0]: the best candidate of each kind, by its hash
-    """
-
-    now: Ids
-    own: Ids
-    merged: Ids
-    key: Ids
-    candidates: Ids
-    kinds: Ids
-    lists: Ids
-
-
-class Machine(NamedTuple):
-    """One program and its runs."""
-
-    shape: Shape
-    columns: Columns
-    tables: Ids
-    code: GuardCode
-    pool: Pool
-    places: Places
-    answers: Answers
-
-
-def new_step(shape: Shape, candidates: int) -> Step:
-    """Room for so many candidates."""
-    variables = np.zeros(shape.variables, dtype=np.int64)
-    compared = candidates if shape.wanted != EVERY else 0
-    width = KIND + shape.repetitions + shape.variables * (1 + shape.repetitions)
-    return Step(
-        np.zeros(7, dtype=np.int64),
-        variables,
-        variables.copy(),
-        np.zeros(shape.keys, dtype=np.int64),
-        np.zeros((candidates, 7), dtype=np.int64),
-        np.zeros((compared, width), dtype=np.int64),
-        np.full(1 << (2 * compared).bit_length() if compared else 0, NONE, dtype=np.int64),
-    )
-
-
-@lean_kernel
-def window_of(shape: Shape, time: int, rank: int) -> int:
-    """The number of the tumbling window, NOWHERE before STARTING AT; 0 if the window slides."""
-    if shape.sliding:
-        return 0
-    number = ((rank if shape.in_events else time) - shape.start) // shape.size
-    return NOWHERE if shape.anchored and number < 0 else int(number)
 
 
 @lean_kernel
@@ -289,66 +226,6 @@ def _blocked(machine: Machine, step: Step, edge: int, row: int) -> bool:
         if stream == step.now[STREAM_NOW] and rows[row, column + TAKEN_POSITION] < step.now[POSITION_NOW]:
             return True
     return False
-
-
-@lean_kernel
-def merge(machine: Machine, step: Step, edge: int, row: int) -> bool:
-    """Put the run's registers and the solution's values together; whether they are compatible.
-
-    A new iteration forgets what the last one bound: what it binds afresh is as it was on entry.
-    """
-    columns, rows, tables = machine.columns, machine.pool.rows, machine.tables
-    for variable in range(machine.shape.variables):
-        step.merged[variable] = rows[row, columns.registers + variable]
-    for place in range(0, tables.shape[2] - 1, 2):
-        if tables[ACTIONS, edge, place] == LOOP:
-            repetition = tables[ACTIONS, edge, place + 1]
-            entered = rows[row, columns.repetitions + 2 * repetition + 1]
-            for number in range(tables.shape[2]):
-                variable = tables[LOCALS, repetition, number]
-                if variable < 0:
-                    break
-                step.merged[variable] = rows[entered, columns.registers + variable]
-    for variable in range(machine.shape.variables):
-        value = step.own[variable]
-        if value != UNBOUND:
-            if step.merged[variable] != UNBOUND and step.merged[variable] != value:
-                return False
-            step.merged[variable] = value
-    if machine.shape.tracked:
-        _note_iterations(machine, step, edge)
-    return True
-
-
-@lean_kernel
-def _note_iterations(machine: Machine, step: Step, edge: int) -> None:
-    """Bring PREV, FIRST and LAST up to date (LANGUAGE 3.2); the run's own are in `step.merged`."""
-    tables, merged = machine.tables, step.merged
-    for number in range(machine.shape.tracked):
-        first = machine.shape.variables - ITERATED * (machine.shape.tracked - number)
-        if tables[TRACK, edge, 2 * number]:
-            merged[first + PREVIOUS] = merged[first + CURRENT]
-        if tables[TRACK, edge, 2 * number + 1]:
-            value = merged[tables[TRACKED, number, 0]]
-            merged[first + CURRENT] = value
-            if value != UNBOUND:
-                merged[first + LAST_VALUE] = value
-                if merged[first + FIRST_VALUE] == UNBOUND:
-                    merged[first + FIRST_VALUE] = value
-
-
-@lean_kernel
-def count_after(machine: Machine, edge: int, row: int, repetition: int) -> int:
-    """How many iterations of the repetition have begun once the run has taken the edge."""
-    count = machine.pool.rows[row, machine.columns.repetitions + 2 * repetition]
-    tables = machine.tables
-    for place in range(0, tables.shape[2] - 1, 2):
-        if tables[ACTIONS, edge, place] >= 0 and tables[ACTIONS, edge, place + 1] == repetition:
-            if tables[ACTIONS, edge, place] == ENTER:
-                count = 1
-            elif tables[ACTIONS, edge, place] == LOOP:
-                count += 1
-    return int(count)
 
 
 @lean_kernel

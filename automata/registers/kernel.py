@@ -25,7 +25,8 @@ from automata.registers.apply import (
     matches_found,
     retire,
 )
-from automata.registers.gather import (
+from automata.registers.gather import gather
+from automata.registers.machine import (
     FOUND,
     LETTER,
     PLACE,
@@ -36,7 +37,6 @@ from automata.registers.gather import (
     WINDOW_NOW,
     Machine,
     Step,
-    gather,
     window_of,
 )
 from automata.registers.narrow import narrow, note_kind

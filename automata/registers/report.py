@@ -7,7 +7,7 @@ from itertools import groupby, repeat
 
 from automata.program import Host, Match, Program, Selector, Skip
 from automata.registers.apply import ENTRIES, MATCHES, Output
-from automata.registers.tables import register_of
+from automata.registers.iterated import register_of
 from automata.selection import AfterMatch, Candidate, in_report_order, report_order, select
 
 _MOMENT = (0,)

@@ -6,7 +6,6 @@ All tables are one int64 array, short lists filled up with NONE.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +13,9 @@ from numpy.typing import NDArray
 
 from automata.analysis import Analysis, Check, analyse
 from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
-from automata.nfa import Accept, Action, Automaton, Crossing, Edge, build_automaton
-from automata.program import FoldValue, Ids, IterationValue, Program, Reference, Wanted, Window
+from automata.nfa import Accept, Action, Automaton, Crossing, build_automaton
+from automata.program import FoldValue, Ids, Program, Wanted, Window
+from automata.registers.iterated import ITERATED, crossings_of_tracks, references_of, register_of, tracked_variables
 
 NONE = -1
 UNBOUNDED = 1 << 60
@@ -86,7 +86,7 @@ def why_not(program: Program) -> str | None:
     outside = _outside(program.expression)
     if outside is not None:
         return outside
-    if any(isinstance(reference, FoldValue) for reference in _references(program)):
+    if any(isinstance(reference, FoldValue) for reference in references_of(program)):
         return "aggregates look at all iterations of a repetition"
     automaton = build_automaton(program.expression)
     used = {symbol for position in automaton.positions for symbol in position.symbols}
@@ -133,7 +133,7 @@ def build_tables(program: Program) -> tuple[Ids, Shape]:
         for symbol in range(len(program.symbols))
     ]
     registers = register_of(program)
-    tracked = _tracked(program)
+    tracked = tracked_variables(program)
     slots = [outgoing[edge.source].index(number) for number, edge in enumerate(edges)]
     rows: dict[int, Sequence[Sequence[int]]] = {
         EDGES: into,
@@ -169,7 +169,9 @@ def build_tables(program: Program) -> tuple[Ids, Shape]:
         LIVE_VARIABLES: [sorted(live) for live in _live(program, automaton, analysis)],
         AROUND: [position.repetitions for position in positions],
         TRACKED: _single(tracked),
-        TRACK: [_track(automaton, [analysis.tracked[variable] for variable in tracked], edge) for edge in edges],
+        TRACK: [
+            crossings_of_tracks(automaton, [analysis.tracked[variable] for variable in tracked], edge) for edge in edges
+        ],
     }
     return _stacked([rows[name] for name in range(len(rows))]), _shape(program, automaton, program.window)
 
@@ -189,14 +191,14 @@ def _live(program: Program, automaton: Automaton, analysis: Analysis) -> list[fr
         for edge in automaton.edges:
             live[edge.source] |= read[edge.target] | live[edge.target]
         changed = live != before
-    iterated = frozenset(range(program.variables, program.variables + ITERATED * len(_tracked(program))))
+    iterated = frozenset(range(program.variables, program.variables + ITERATED * len(tracked_variables(program))))
     return [variables | iterated for variables in live]
 
 
 def _shape(program: Program, automaton: Automaton, window: Window) -> Shape:
-    tracked = len(_tracked(program))
+    tracked = len(tracked_variables(program))
     return Shape(
-        program.variables + len(_Iterated) * tracked,
+        program.variables + ITERATED * tracked,
         tracked,
         len(automaton.repetitions),
         max(len(numbers) for numbers in automaton.outgoing),
@@ -210,49 +212,6 @@ def _shape(program: Program, automaton: Automaton, window: Window) -> Shape:
         window.sliding,
         window.anchored,
     )
-
-
-class _Iterated(IntEnum):
-    """Registers of a tracked variable: its values in this iteration and the one before; the first and last bound."""
-
-    CURRENT = 0
-    PREV = 1
-    FIRST = 2
-    LAST = 3
-
-
-CURRENT, PREVIOUS, FIRST_VALUE, LAST_VALUE = (int(kind) for kind in _Iterated)
-ITERATED = len(_Iterated)
-
-
-def register_of(program: Program) -> dict[Reference, int]:
-    """The register of everything that conditions and outputs read, aggregates apart."""
-    tracked = _tracked(program)
-    registers: dict[Reference, int] = {variable: variable for variable in range(program.variables)}
-    for reference in _references(program):
-        if isinstance(reference, IterationValue):
-            first = program.variables + ITERATED * tracked.index(reference.variable)
-            registers[reference] = first + _Iterated[reference.kind]
-    return registers
-
-
-def _references(program: Program) -> list[Reference]:
-    return [*program.outputs, *(reference for condition in program.conditions for reference in condition.references)]
-
-
-def _tracked(program: Program) -> list[int]:
-    """The variables whose iterations are looked at."""
-    return sorted({reference.variable for reference in _references(program) if isinstance(reference, IterationValue)})
-
-
-def _track(automaton: Automaton, tracks: list[frozenset[int]], edge: Edge) -> list[int]:
-    """For each track, the repetitions that a variable's iterations come from: begins one, leads into one."""
-    begun = {action.repetition for action in edge.actions if action.crossing is not Crossing.LEAVE}
-    return [
-        int(flag)
-        for track in tracks
-        for flag in (bool(begun & track), any(edge.target in automaton.repetitions[r].positions for r in track))
-    ]
 
 
 class _Checks:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from automata.program import EVENT, FoldValue, Ids, Mask, Match, Reference
 from automata.registers.guard import Guard
-from automata.registers.tables import register_of
+from automata.registers.iterated import register_of
 from automata.runs.single_steps import Test
 from sparql_gpm.aggregates import fold
 from sparql_gpm.columns import EventBatch

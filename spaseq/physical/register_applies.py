@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from automata.registers.tables import register_of, why_not
+from automata.registers.iterated import register_of
+from automata.registers.tables import why_not
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import column_name
 from sparql_gpm.matcher_describe import expression_text

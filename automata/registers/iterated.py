@@ -1,0 +1,56 @@
+"""Registers for values of iterations: PREV, FIRST and LAST (LANGUAGE 3.2).
+
+A *track* is the repetitions that one variable's iterations come from; each tracked variable has four registers of its
+own, after those of the variables themselves.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from automata.nfa import Automaton, Crossing, Edge
+from automata.program import IterationValue, Program, Reference
+
+
+class Iterated(IntEnum):
+    """Registers of a tracked variable: its values in this iteration and the one before; the first and last bound."""
+
+    CURRENT = 0
+    PREV = 1
+    FIRST = 2
+    LAST = 3
+
+
+CURRENT, PREVIOUS, FIRST_VALUE, LAST_VALUE = (int(kind) for kind in Iterated)
+ITERATED = len(Iterated)
+
+
+def register_of(program: Program) -> dict[Reference, int]:
+    """The register of everything that conditions and outputs read, aggregates apart."""
+    tracked = tracked_variables(program)
+    registers: dict[Reference, int] = {variable: variable for variable in range(program.variables)}
+    for reference in references_of(program):
+        if isinstance(reference, IterationValue):
+            first = program.variables + ITERATED * tracked.index(reference.variable)
+            registers[reference] = first + Iterated[reference.kind]
+    return registers
+
+
+def references_of(program: Program) -> list[Reference]:
+    """Everything that conditions and outputs read."""
+    return [*program.outputs, *(reference for condition in program.conditions for reference in condition.references)]
+
+
+def tracked_variables(program: Program) -> list[int]:
+    """The variables whose iterations are looked at."""
+    return sorted({reference.variable for reference in references_of(program) if isinstance(reference, IterationValue)})
+
+
+def crossings_of_tracks(automaton: Automaton, tracks: list[frozenset[int]], edge: Edge) -> list[int]:
+    """For each track, the repetitions that a variable's iterations come from: begins one, leads into one."""
+    begun = {action.repetition for action in edge.actions if action.crossing is not Crossing.LEAVE}
+    return [
+        int(flag)
+        for track in tracks
+        for flag in (bool(begun & track), any(edge.target in automaton.repetitions[r].positions for r in track))
+    ]

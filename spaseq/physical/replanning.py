@@ -85,7 +85,7 @@ class RatesDecide:
             pays = eager >= _LOSS_MAX * lazy
         if not pays:
             self._wish = "nfa"
-        elif self._wish == "nfa" or self._shifting and current == self._wish:
+        elif self._wish == "nfa" or (self._shifting and current == self._wish):
             self._wish = "tree" if self._shifting or current == "tree" else "lazy"
         return self._wish, self._measured()
 

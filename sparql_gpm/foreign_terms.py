@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, Term
-
-ForeignTriple = tuple[Any, Any, Any]
 
 
 def own_term(term: Any) -> Term:
@@ -31,17 +28,6 @@ def own_term(term: Any) -> Term:
         f"not an RDF term: {term!r}; use terms of rdflib, of pyoxigraph or of sparql_gpm.terms in (subject, "
         "predicate, object) triples"
     )
-
-
-def own_triples(triples: Iterable[Any]) -> list[tuple[Term, Term, Term]]:
-    """Triples of an rdflib graph, of pyoxigraph triples or quads, or of tuples of terms."""
-    found = []
-    for triple in triples:
-        if hasattr(triple, "subject"):
-            triple = (triple.subject, triple.predicate, triple.object)
-        subject, predicate, target = triple
-        found.append((own_term(subject), own_term(predicate), own_term(target)))
-    return found
 
 
 def _literal(lexical: str, datatype: object, language: str | None) -> Literal:

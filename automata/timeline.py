@@ -65,6 +65,18 @@ class Timeline:
         self.position += len(events)
         return np.arange(first, self.position, dtype=np.int64)
 
+    def skip(self, events: Events, partitioned: bool) -> None:
+        """The next stretch, in which no event has a place that anything asks for."""
+        self.position += len(events)
+        if partitioned:
+            return
+        carry = self.carries.setdefault(0, Carry())
+        carry.rank += len(events)
+        if self.total:
+            carry.slot = carry.rank - 1
+        else:
+            carry.slot += 1 + int(np.count_nonzero(events.times[1:] != events.times[:-1]))
+
     def places(self, events: Events, which: Ids, partitions: Ids) -> Places:
         """The places of these (event of the stretch, partition) pairs, which are distinct."""
         order = np.lexsort((which, partitions))

@@ -170,6 +170,14 @@ class PatternPool:
         self._known: dict[tuple[Pattern, Background | None], SharedPattern] = {}
         self._uses: list[int] = []
 
+    def __len__(self) -> int:
+        """How many distinct patterns there are."""
+        return len(self._uses)
+
+    def __bool__(self) -> bool:
+        """Also an empty pool is one."""
+        return True
+
     def add(self, pattern: Pattern, background: Background | None) -> NamedPattern:
         """The pattern, compiled unless one that is equal up to names was; raises BackgroundError.
 

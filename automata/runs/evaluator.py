@@ -73,6 +73,8 @@ class RunEvaluator:
         if not len(events):
             return []
         self._time = int(events.times[-1])
+        if not any(len(table.events) for table in solutions.values()):
+            return self._skip(events)
         tables = self._intake.tables(events, solutions)
         self._absences.add(tables)
         if not self._program.window.in_events:
@@ -132,8 +134,16 @@ class RunEvaluator:
         snapshot.restore_reporter(self._reporter, state["reporter"])
         self._time, self._next_expiry = state["time"], state["next_expiry"]
 
+    def _skip(self, events: Events) -> list[Match]:
+        """A stretch that no step can take anything of: time goes on, and no run does."""
+        self._timeline.skip(events, bool(self._program.partition))
+        if not self._program.window.in_events:
+            self._expire(int(events.times[0]))
+        return self._report([], self._time)
+
     def _report(self, ended: list[Ended], time: int) -> list[Match]:
-        matches = self._reporter.report(ended, time, self._timeline)
+        waits = ended or not self._reporter.idle
+        matches = self._reporter.report(ended, time, self._timeline) if waits else []
         self._compact()
         return matches
 

@@ -43,6 +43,11 @@ class Reporter:
         self.seen: dict[tuple[tuple[int, int, int], ...], int] = {}
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
 
+    @property
+    def idle(self) -> bool:
+        """Whether no match waits for anything."""
+        return not self.held and not len(self.pending)
+
     def report(self, ended: list[Ended], time: int, timeline: Timeline) -> list[Match]:
         """What can be reported once the stretch up to `time` has been taken in."""
         survivors = self._survivors(ended)

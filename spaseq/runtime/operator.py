@@ -66,8 +66,8 @@ class QueryOperator:
         self.query = query
         self._entailed = entailed
         self.compiled: Compiled = compile_program(query)
-        pool = PatternPool(dictionary, evaluator) if pool is None else pool
-        self.patterns = [pool.add(pattern.pattern, background) for pattern in query.patterns]
+        self._pool = PatternPool(dictionary, evaluator) if pool is None else pool
+        self.patterns = [self._pool.add(pattern.pattern, background) for pattern in query.patterns]
         self._variables = {name: number for number, name in enumerate(query.variables)}
         self.solver = PatternSolver(query.patterns, self.patterns, self._variables, conjunctions(self.compiled.program))
         matchers = self._condition_matchers(dictionary, evaluator, background)
@@ -175,6 +175,8 @@ class QueryOperator:
         stretch = stretch.entailed(self._entailed)
         if len(stretch) == 1 and self._single is not None and self._single.wanted():
             return self._step_alone(self._single, stretch)
+        if not self.solver.touched(stretch):
+            return self._pass_by(stretch)
         solutions = self.solver.solve(stretch)
         self._names.add(self._position, self.solver.taken(stretch, solutions))
         batch = stretch.batch
@@ -183,9 +185,17 @@ class QueryOperator:
         self._position += len(batch)
         return self._rows(self._sequence.on_batch(Events(batch.times, batch.streams), solutions))
 
+    def _pass_by(self, stretch: Stretch) -> list[Row]:
+        """`_step` where no GPM can have a solution; what can be forgotten is looked for when one has again."""
+        batch = stretch.batch
+        self._position += len(batch)
+        matches = self._sequence.on_batch(Events(batch.times, batch.streams), self.solver.nothing)
+        return self._rows(matches) if matches else []
+
     def _step_alone(self, single: SingleEvents, stretch: Stretch) -> list[Row]:
         """`_step` for one event."""
-        solutions = single.solutions(stretch.batch)
+        shares = len(self._pool) > len(self.patterns)
+        solutions = {} if shares and not self.solver.touched(stretch) else single.solutions(stretch.batch)
         if solutions:
             self._names.add(self._position, Taken((0,), stretch.batch.names))
         self._position += 1

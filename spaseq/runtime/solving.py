@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from automata.program import SymbolSolutions
+from automata.program import Ids, SymbolSolutions
 from sparql_gpm.columns import Mask, Solutions
 from sparql_gpm.shared import Asked, NamedPattern, Stretch, Taken
 from spaseq.algebra.nodes import GraphPattern
+
+_NONE: Ids = np.zeros(0, dtype=np.int64)
 
 
 class PatternSolver:
@@ -22,6 +24,7 @@ class PatternSolver:
 
     conjunctions    sets of GPMs, by number, that are only ever taken together; () to match every one everywhere
     matched         for each GPM, in how many events it was looked for
+    nothing         no solution of any
     """
 
     def __init__(
@@ -34,13 +37,23 @@ class PatternSolver:
         pairs = list(zip(patterns, named, strict=True))
         self._asked = tuple(Asked(mine.shared, pattern.streams) for pattern, mine in pairs)
         self._columns = [[(variables[name], mine.names[name]) for name in pattern.variables] for pattern, mine in pairs]
+        self._pool = named[0].shared.pool
+        self._numbers = frozenset(mine.shared.number for mine in named)
         self._conjunctions = conjunctions
+        self.nothing = {
+            number: SymbolSolutions(_NONE, {variable: _NONE for variable, _ in columns})
+            for number, columns in enumerate(self._columns)
+        }
         self.matched = [0] * len(patterns)
         self._solved = [0] * len(patterns)
 
     def give_up_laziness(self) -> None:
         """Match every GPM everywhere, to see what laziness saves."""
         self._conjunctions = ()
+
+    def touched(self, stretch: Stretch) -> bool:
+        """Whether some GPM may have a solution in a stretch, as far as its summary tells."""
+        return stretch.touches(self._pool, self._numbers)
 
     def solve(self, stretch: Stretch) -> dict[int, SymbolSolutions]:
         """GPM → its solutions in a stretch that does not end within a time if there is a conjunction."""

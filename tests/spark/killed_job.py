@@ -30,7 +30,11 @@ def main(folder: Path) -> None:
     """Go on from wherever the last one was killed, to the end."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", "2")
-    for key, value in {**SETTINGS, **LOCAL_SETTINGS, "spark.sql.warehouse.dir": str(folder / "warehouse")}.items():
+    own = {
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # a short life does not pay for more compiling
+    }
+    for key, value in {**SETTINGS, **LOCAL_SETTINGS, **own}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
@@ -51,7 +55,6 @@ def main(folder: Path) -> None:
         .trigger(availableNow=True)
         .start(str(folder / "table")),
     ]
-    print("started", flush=True)
     for job in jobs:
         job.awaitTermination()
     spark.stop()

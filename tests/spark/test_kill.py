@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -60,25 +60,29 @@ def embedded(folder: Path) -> Counter[str]:
     return Counter(map(str, spaseq.run(spaseq.parse(QUERY, "killed"), streams, max_delay_ns=MAX_DELAY_NS)))
 
 
-def run_once(folder: Path, kill_after_s: float | None) -> bool:
-    """Whether the job came to its end; else it was killed so long after it had started."""
+def run_once(folder: Path, kill: tuple[int, float] | None) -> bool:
+    """Whether the job came to its end; else it was killed: (micro-batches begun, seconds after that)."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
     command = [sys.executable, str(ROOT / "tests" / "spark" / "killed_job.py"), str(folder)]
+    begun = _begun(folder)
     with open(folder / "log", "ab") as log:
-        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment, start_new_session=True)
-    assert job.stdout is not None
-    timer: threading.Timer | None = None
-    with job.stdout as lines:
-        if lines.readline() == b"started\n" and kill_after_s is not None:
-            timer = threading.Timer(kill_after_s, os.killpg, (job.pid, signal.SIGKILL))  # the JVM and its workers, too
-            timer.start()
-        code = job.wait()
-    if timer is not None:
-        timer.cancel()
-        timer.join()
+        job = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
+    while kill is not None and job.poll() is None:
+        if _begun(folder) - begun >= kill[0]:
+            time.sleep(kill[1])
+            if job.poll() is None:
+                os.killpg(job.pid, signal.SIGKILL)  # the JVM and its workers, too
+            break
+        time.sleep(0.02)
+    code = job.wait()
     told = (folder / "log").read_text(errors="replace")
     assert code in (0, -signal.SIGKILL) or _BUSY in told[-3000:], told[-3000:]
     return code == 0
+
+
+def _begun(folder: Path) -> int:
+    """The micro-batches that both queries have begun, by their logs of offsets."""
+    return sum(1 for name in ("files", "table") for _ in (folder / f"checkpoint-{name}" / "offsets").glob("[0-9]*"))
 
 
 def check(folder: Path) -> int:
@@ -118,10 +122,10 @@ def _provenance_of_line(line: str) -> tuple[int, str]:
     return time, json.dumps(row["events"])
 
 
-def killed_and_restarted(folder: Path, kills: int, rng: random.Random, window_s: float) -> int:
+def killed_and_restarted(folder: Path, kills: int, rng: random.Random) -> int:
     """Kill up to so many times, then let it end; how often it was killed before that."""
     for done in range(kills):
-        if run_once(folder, rng.uniform(0, window_s)):
+        if run_once(folder, (rng.randint(1, 4), rng.uniform(0, 3))):
             return done
     assert run_once(folder, None)
     return kills
@@ -129,7 +133,7 @@ def killed_and_restarted(folder: Path, kills: int, rng: random.Random, window_s:
 
 def test_a_killed_driver_loses_nothing_and_repeats_nothing(java: None, tmp_path: Path) -> None:
     write_streams(tmp_path, seed=5)
-    killed_and_restarted(tmp_path, 2, random.Random(5), window_s=12)
+    killed_and_restarted(tmp_path, 2, random.Random(5))
     check(tmp_path)
 
 
@@ -138,14 +142,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--window", type=float, default=20, help="seconds after the start within which it is killed")
     arguments = parser.parse_args()
     rng, done, runs = random.Random(arguments.seed), 0, 0
     while done < arguments.kills:
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             write_streams(folder, arguments.seed + runs)
-            killed = killed_and_restarted(folder, arguments.kills - done, rng, arguments.window)
+            killed = killed_and_restarted(folder, arguments.kills - done, rng)
             done, runs = done + killed, runs + 1
             print(f"run {runs}: killed {killed} times, {check(folder)} matches in both sinks, once each", flush=True)
     print(f"{done} kills in {runs} runs: nothing lost, nothing twice")

@@ -99,7 +99,13 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     from spaseq.cli.run import RunArguments, execute
 
     kb = KnowledgeArguments(*(options.pop(f"kb_{name}") for name in ("failure", "refresh", "timeout", "entail")))
-    execute(RunArguments(queries=queries, kb=kb, **options))
+    arguments = RunArguments(queries=queries, kb=kb, **options)
+    if arguments.runtime == "spark":
+        from spaseq.cli.spark import execute_on_spark
+
+        execute_on_spark(arguments)
+    else:
+        execute(arguments)
 
 
 @main.command("submit", short_help="Write, or run, a Spark job.")

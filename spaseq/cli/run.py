@@ -49,11 +49,6 @@ class RunArguments:
 
 def execute(arguments: RunArguments) -> None:
     """Run to the end of the input; everything that can be wrong beforehand is found before the output is opened."""
-    if arguments.runtime == "spark":
-        from spaseq.cli.spark import execute_on_spark
-
-        execute_on_spark(arguments)
-        return
     queries = read_queries(arguments.queries)
     streams = bind_streams(queries, arguments.streams)
     knowledge, unused = bind_knowledge(queries, arguments.knowledge)

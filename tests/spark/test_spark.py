@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 import spaseq.spark
 from spaseq.errors import InputError
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CASES = case_folders(OWN)
+# In the `ci` profile every case and 8 at random in micro-batches; else some, so that `make test` stays quick.
+STATIC = CASES if settings().derandomize else CASES[::8]
+STREAMED = 8 if settings().derandomize else 3
 DOCUMENT = "value binary, source string, line bigint, format string"
 QUERY = parse(
     """PREFIX : <http://ex.org/> SELECT ?x ?n WITHIN 60 SECONDS PARTITION BY ?x FROM STREAM S1 <http://ex.org/s1>
@@ -75,7 +79,7 @@ def _switches(seconds: range) -> list[str]:
 
 
 def test_every_case_gives_its_rows_over_static_dataframes(spark: SparkSession) -> None:
-    whole = merged(CASES)
+    whole = merged(STATIC)
     frames = {iri: _static(spark, path) for iri, path in whole.streams.items()}
     expected, found = whole.expected_and_found(_rows(_run(spark, whole, frames, 4)))
     assert found == expected
@@ -86,7 +90,7 @@ def test_cases_give_their_rows_over_streaming_dataframes_whatever_the_micro_batc
     spark: SparkSession, tmp_path: Path, shards: int
 ) -> None:
     dice = random.Random(shards)
-    whole = merged(dice.sample([case for case in CASES if len(case.streams) == 1], 8))
+    whole = merged(dice.sample([case for case in CASES if len(case.streams) == 1], STREAMED))
     for number, path in enumerate(whole.streams.values()):
         arrivals: Arrivals = read_stream(path)
         cut = dice.randrange(len(arrivals) + 1)

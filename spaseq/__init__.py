@@ -43,6 +43,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "spark":
+        return import_module("spaseq.spark")
     if name not in _HOMES:
         raise AttributeError(f"module 'spaseq' has no attribute '{name}'")
     return getattr(import_module(_HOMES[name]), name)

@@ -2,7 +2,7 @@
 
     matches = spaseq.spark.run(spark, query, {"S1": spark.readStream.format("spaseq").option("path", "in").load()})
 
-See spaseq/runtime/spark/README.md for what goes in and comes out. Importing this module imports pyspark.
+See spaseq/runtime/spark/README.md for what goes in and comes out. pyspark is imported when a function is called.
 """
 
 from __future__ import annotations

@@ -104,3 +104,10 @@ except spaseq.InputError as error:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
     assert 'pip install "spaseq[spark]"' in ran.stdout, ran.stderr
+
+
+def test_the_runtime_is_an_attribute_of_the_package_and_pyspark_is_imported_when_it_is_used() -> None:
+    program = "import sys, spaseq; spaseq.spark.run; print('pyspark' in sys.modules)"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True)
+    assert ran.stdout.split() == ["False"]

@@ -276,20 +276,6 @@ def test_unusable_input_is_one_error_line_and_a_hint_with_exit_code_2(
     assert events.read_text() == before
 
 
-@pytest.mark.parametrize("option", [["--runtime", "spark"]])
-def test_what_this_version_does_not_have_is_said_before_anything_runs(
-    tmp_path: Path, query: Path, events: Path, option: list[str]
-) -> None:
-    output = tmp_path / "rows"
-    result = spaseq("run", query, "--stream", f"S1={events}", "--output", output, *option)
-    assert (result.exit_code, result.stdout) == (2, "")
-    first, hint = result.stderr.splitlines()
-    assert first.startswith("error: ")
-    assert option[1] in first
-    assert hint.startswith("  hint: ")
-    assert not output.exists()
-
-
 def placed(text: str, places: dict[str, str]) -> str:
     for name, path in places.items():
         text = text.replace(name, path)

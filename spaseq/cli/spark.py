@@ -129,13 +129,14 @@ class _Writer:
 
 
 def _to_the_end(run: SparkRun, write: _Writer) -> None:
-    from spaseq.runtime.spark.jobs import start_to_the_end
+    import spaseq.spark
+    from spaseq.runtime.spark.jobs import start, streams_of
     from spaseq.runtime.spark.session import local_session
 
     with local_session("spaseq run") as session, tempfile.TemporaryDirectory(prefix="spaseq-checkpoint-") as checkpoint:
-        job = start_to_the_end(
-            session, run.queries, run.sources, run.knowledge, run.options, checkpoint, write, _show_progress
-        )
+        streams = streams_of(session, run.sources, end=True)
+        outcomes = spaseq.spark.outcomes(session, run.queries, streams, run.knowledge, **run.options)
+        job = start(outcomes, checkpoint, write, _show_progress)
         try:
             while not job.wait(1) and not write.closed:
                 pass

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kb.source import Source
-from spaseq.lang.ast import Query
 from spaseq.runtime.spark.progress import BatchMetrics, ProgressListener, observed
 from spaseq.runtime.spark.session import told_to_the_user
 from spaseq.runtime.spark.sinks import Outcomes
@@ -47,24 +44,13 @@ def streams_of(spark: SparkSession, sources: Mapping[str, Mapping[str, str]], *,
     }
 
 
-def start_to_the_end(
-    spark: SparkSession,
-    queries: Sequence[Query],
-    sources: Mapping[str, Mapping[str, str]],
-    knowledge: Mapping[str, Source],
-    options: Mapping[str, Any],
-    checkpoint: str,
-    take: Take,
-    on_batch: Callable[[BatchMetrics], None],
-) -> RunningJob:
+def start(outcomes: DataFrame, checkpoint: str, take: Take, on_batch: Callable[[BatchMetrics], None]) -> RunningJob:
     """Begin to read all that there is now; `take` gets the outcomes and the number of each micro-batch."""
-    from spaseq.spark import outcomes
-
+    spark = outcomes.sparkSession
     listener = ProgressListener(on_batch)
     spark.streams.addListener(listener)
-    frame = outcomes(spark, list(queries), streams_of(spark, sources, end=True), dict(knowledge), **options)
     query = (
-        observed(frame)
+        observed(outcomes)
         .writeStream.queryName("spaseq")
         .foreachBatch(lambda batch, number: take(Outcomes.of(batch), number))
         .option("checkpointLocation", checkpoint)

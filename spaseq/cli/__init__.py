@@ -145,7 +145,12 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     "--job", metavar="FILE.py", type=_FILE, default="spaseq_job.py", show_default=True, help="The job to write."
 )
 @click.option("--checkpoint", metavar="PATH", help="Where the job keeps its state.  [default: beside the output]")
-@click.option("--shards", metavar="N", type=click.IntRange(min=1), help="How many parts partitions are divided among.")
+@click.option(
+    "--shards",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Parts that partitions are divided among.  [default: processors]",
+)
 @click.option("--follow", is_flag=True, help="Go on for ever.  [default: read what there is]")
 @click.option("--run", "run_it", is_flag=True, help="Hand it to spark-submit at once.")
 @click.option("--master", metavar="URL", help="For spark-submit: local[4], spark://…, yarn.")

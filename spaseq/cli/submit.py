@@ -27,6 +27,7 @@ class SubmitArguments:
 
     job         the file to write
     checkpoint  None: beside the output
+    shards      None: as many as this machine has processors
     follow      go on for ever; else read what there is, tell the end and stop
     run         hand it to spark-submit now
     master      as for spark-submit; None: as Spark is configured
@@ -69,7 +70,8 @@ def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> st
         queries=_literal({query.name: query.text for query in run.queries}),
         streams=_literal({iri: _placed(options) for iri, options in run.sources.items()}),
         knowledge=_knowledge(run.knowledge),
-        options=_literal(dict(run.options) | ({"shards": job.shards} if job.shards else {})),
+        options=_literal(run.options),
+        shards=job.shards or os.cpu_count() or 1,
         output=os.path.abspath(output),
         format=arguments.format,
         dead_letters=os.path.abspath(arguments.dead_letter) if arguments.dead_letter else None,
@@ -151,6 +153,7 @@ KNOWLEDGE: dict[str, Source] = {knowledge}
 # Further arguments of spaseq.spark.outcomes.
 OPTIONS = {options}
 
+SHARDS = {shards}  # of the second stage; a checkpoint belongs to one number
 OUTPUT = {output!r}  # a folder: a file for each micro-batch
 DEAD_LETTERS = {dead_letters!r}
 CHECKPOINT = {checkpoint!r}
@@ -158,14 +161,15 @@ CHECKPOINT = {checkpoint!r}
 
 def main() -> None:
     """Start the job and wait for its end."""
-    builder = SparkSession.builder.appName("spaseq: {titles}")
+    builder = SparkSession.builder.appName("spaseq: {titles}").config("spark.sql.shuffle.partitions", str(SHARDS))
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     spark.streams.addListener(ProgressListener(print))
     queries = [spaseq.parse(text, name) for name, text in QUERIES.items()]
-    outcomes = spaseq.spark.outcomes(spark, queries, streams_of(spark, STREAMS, end={end}), KNOWLEDGE, **OPTIONS)
+    streams = streams_of(spark, STREAMS, end={end})
+    outcomes = spaseq.spark.outcomes(spark, queries, streams, KNOWLEDGE, shards=SHARDS, **OPTIONS)
     job = (
         observed(outcomes)
         .writeStream.foreachBatch(BatchFiles(OUTPUT, queries, {format!r}, DEAD_LETTERS))

@@ -164,7 +164,7 @@ def scan_all(scans: Sequence[TriplePattern], frames: Frames) -> list[Relation]:
     """
     live = frames.live_events()
     relations = []
-    among: Ids | None = None
+    among = None if live is None or np.count_nonzero(live) * _FEW_FACTOR > len(live) else np.flatnonzero(live)
     for scan in sorted(scans, key=lambda scan: scan.size(frames.view)):
         relation = scan.evaluate(frames, live, among)
         if frames.graphs is None and isinstance(scan, Scan):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from sparql_gpm.background import Background
+from sparql_gpm.bearing import bearing_events, bearing_scan
 from sparql_gpm.bgp_view import BatchView
 from sparql_gpm.columns import EventBatch, Ids, Mask, Solutions
 from sparql_gpm.dictionary import Dictionary
@@ -71,6 +72,11 @@ class Matcher:
         frames = Frames(view, live=None if events is None or events.all() else events)
         relation = self._operator.evaluate(frames).project(self.variables)
         return self._solutions(relation.distinct().spread(frames.all()))
+
+    def bearing(self, batch: BatchView, variable: str, values: Ids) -> Mask | None:
+        """The events outside of which no solution has one of the values; None if no triple pattern can tell."""
+        scan = bearing_scan(self._operator, variable)
+        return None if scan is None else bearing_events(scan, variable, batch, values)
 
     def single(self, variables: Sequence[str]) -> SingleMatcher | None:
         """`match` for one event at a time, if the pattern is of the usual kind: rows of these variables."""

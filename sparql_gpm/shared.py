@@ -118,11 +118,23 @@ class Stretch:
 
     def solutions_among(self, asked: Asked, wanted: Mask) -> Solutions:
         """Those in some of the events; found for them alone, unless other queries want the rest."""
-        if asked not in self._solutions and asked.pattern.pool.uses(asked.pattern) == 1:
+        if not self.wanted_by_others(asked):
             return self._found(asked, wanted & self.on(asked.streams))
         found = self.solutions(asked)
         rows = np.flatnonzero(wanted[found.events])
         return Solutions(found.events[rows], {name: column[rows] for name, column in found.columns.items()})
+
+    def wanted_by_others(self, asked: Asked) -> bool:
+        """Whether some other pattern of a query is the same, or was: then its solutions are found once and for all."""
+        return asked in self._solutions or asked.pattern.pool.uses(asked.pattern) > 1
+
+    def bearing(self, asked: Asked, name: str, values: Ids) -> Mask:
+        """At least the events on the pattern's streams where a column of its solutions may have one of some values."""
+        if not len(values):
+            return np.zeros(len(self), dtype=np.bool_)
+        on, pattern = self.on(asked.streams), asked.pattern
+        bearing = pattern.matcher.bearing(self._survey(pattern.pool).view, name, values)
+        return on if bearing is None else on & bearing
 
     def taken(self, asked: tuple[Asked, ...]) -> Taken:
         """The events in which some of these patterns have a solution."""

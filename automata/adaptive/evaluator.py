@@ -17,6 +17,7 @@ import numpy as np
 
 from automata.face import Evaluator
 from automata.program import Events, Ids, Match, Program, Skip, SymbolSolutions
+from automata.pushing import Restricting, Restriction
 from automata.runs.intake import needs_whole_slots
 
 _SWITCHES_MAX = 100
@@ -114,6 +115,10 @@ class AdaptiveEvaluator:
     def needs_whole_slots(self) -> bool:
         """See `automata.face.Evaluator`."""
         return self._whole_slots
+
+    def restrictions(self) -> Mapping[int, Restriction]:
+        """See `automata.pushing.Restricting`; what the evaluator beside finds, the one that runs would find too."""
+        return self._evaluator.restrictions() if isinstance(self._evaluator, Restricting) else {}
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
         """See `automata.face.Evaluator`."""

@@ -149,6 +149,10 @@ class Core:
         """Whether there are so many rows that a compaction is due."""
         return rows >= 2 * self._compacted
 
+    def alive_registers(self) -> NDArray[np.int64]:
+        """int64[runs, variables]: what the runs that may still be extended have bound."""
+        return self.runs.registers(np.concatenate([active.rows for active in self.active]))
+
     def oldest(self, column: int, default: int) -> int:
         """The least FIRST or FIRST_TIME of the runs that are alive."""
         rows = [active.rows for active in self.active]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from automata.nfa import Automaton, build_automaton
-from automata.program import Events, Host, Ids, Match, Program, SymbolSolutions
+from automata.program import UNBOUND, Events, Host, Ids, Match, Program, SymbolSolutions
+from automata.pushing import Restriction, pushables
 from automata.runs import snapshot
 from automata.runs.absence import Absences
 from automata.runs.core import Core, Ended
@@ -47,6 +48,7 @@ class RunEvaluator:
         used = frozenset(s for p in self._automaton.positions for s in p.symbols) | self._absences.symbols
         self._intake = Intake(program, used, self._absences.substreams)
         self._timeline = self._intake.timeline
+        self._pushables = pushables(program, self._automaton, self._core.analysis, self._absences.symbols)
         self._whole_slots = needs_whole_slots(program)
 
     @property
@@ -67,6 +69,14 @@ class RunEvaluator:
     def begin_at(self, position: int) -> None:
         """See `automata.adaptive.evaluator.Startable`."""
         self._timeline.begin_at(position)
+
+    def restrictions(self) -> Mapping[int, Restriction]:
+        """See `automata.pushing.Restricting`."""
+        if not self._pushables:
+            return {}
+        registers = self._core.alive_registers()
+        values = {p.variable: np.unique(registers[:, p.variable]) for p in self._pushables}
+        return {p.symbol: Restriction(p, values[p.variable][values[p.variable] != UNBOUND]) for p in self._pushables}
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
         """See `automata.face.Evaluator`."""

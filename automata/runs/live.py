@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from automata.program import Events, Ids, Match, Program, SymbolSolutions
+from automata.pushing import Restriction
 from automata.runs.evaluator import RunEvaluator
 from automata.runs.single import SingleRuns, Solution
 from automata.runs.single_steps import TestHost, runs_singly
@@ -46,6 +47,10 @@ class LiveRunEvaluator(RunEvaluator):
             self._to_columns()
             self._compact()
         return matches
+
+    def restrictions(self) -> Mapping[int, Restriction]:
+        """See `automata.pushing.Restricting`; runs that are lists are not looked through."""
+        return {} if self._in_lists else super().restrictions()
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
         """See `automata.face.Evaluator`."""

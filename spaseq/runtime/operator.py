@@ -15,6 +15,7 @@ from automata.adaptive.evaluator import AdaptiveEvaluator
 from automata.face import Evaluator as SequenceEvaluator
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.program import Events, Ids, Match
+from automata.pushing import Restricting
 from automata.runs.evaluator import RunEvaluator
 from automata.runs.live import LiveRunEvaluator
 from automata.runs.single_steps import runs_singly
@@ -73,6 +74,7 @@ class QueryOperator:
         matchers = self._condition_matchers(dictionary, evaluator, background)
         self._host = ConditionHost(self.compiled, dictionary, evaluator, matchers)
         self._sequence = _sequence_evaluator(sequence, self.compiled, self._host, compiled)
+        self._restrictions = self._sequence.restrictions if isinstance(self._sequence, Restricting) else dict
         enricher = Enricher(query.enrichments, background, dictionary, evaluator)
         self._projector = Projector(query, self.compiled, dictionary, evaluator, enricher)
         self._host.project = self._projector.texts
@@ -177,7 +179,7 @@ class QueryOperator:
             return self._step_alone(self._single, stretch)
         if not self.solver.touched(stretch):
             return self._pass_by(stretch)
-        solutions = self.solver.solve(stretch)
+        solutions = self.solver.solve(stretch, self._restrictions)
         self._names.add(self._position, self.solver.taken(stretch, solutions))
         batch = stretch.batch
         if self._keeps_graphs:

@@ -20,8 +20,8 @@ from tests.strategies import batches, cuts, interleaved, late, queries, streams
 from tests.strategies_stream import Arrived
 
 SECOND = 1_000_000_000
-# In the `ci` profile 300 sets of queries; else a fifth.
-SETS = 300 if settings().derandomize else 60
+# In the `ci` profile 100 sets of queries; else fewer.
+SETS = 100 if settings().derandomize else 40
 
 
 def run_together(

@@ -22,7 +22,7 @@ from sparql_gpm.shared import Asked, PatternPool, Stretch
 from sparql_gpm.terms import IRI, Term
 from tests.sparql_gpm.matcher_strategies import KBS, batch_of, graphs, patterns
 
-SETS = 600 if settings().derandomize else 120
+SETS = 250 if settings().derandomize else 100
 worlds = st.tuples(st.lists(graphs, min_size=1, max_size=4), graphs, graphs)
 EX = "http://ex.org/"
 

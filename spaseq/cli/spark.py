@@ -22,13 +22,15 @@ from spaseq.errors import InputError
 from spaseq.lang.ast import Query
 from spaseq.runtime.dead_letter import DeadLetters
 from spaseq.runtime.sinks import OutputClosed, Sink, open_sink
-from spaseq.runtime.sources_files import STANDARD_INPUT, input_files
+from spaseq.runtime.sources_files import STANDARD_INPUT, input_files, input_size
 
 if TYPE_CHECKING:
     from spaseq.runtime.spark.progress import BatchMetrics
     from spaseq.runtime.spark.sinks import Outcomes
 
 DOCUMENT_FORMATS = ("nquads", "trig")
+_COMPILED_BYTES_MIN = 256 << 20
+"""Input from this size on is worth compiling the reader's kernels for, in each installation once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ def checked(arguments: RunArguments) -> SparkRun:
         "time_predicates": tuple(map(predicate, arguments.time_predicates)) or (PROV_TIME,),
         "strict": arguments.strict,
         "allow_hosts": arguments.allow_hosts or None,
+        "compiled": input_size(paths.values()) >= _COMPILED_BYTES_MIN,
     }
     sources = {iri: source_options(path) for iri, path in paths.items()}
     return SparkRun(tuple(queries), sources, sources_of(locations, arguments.kb), options)

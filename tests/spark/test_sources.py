@@ -88,7 +88,7 @@ def _graphs(document: Document) -> Iterator[str]:
             yield line.split()[0] if STAMP in line else line.split()[-2]
 
 
-@pytest.mark.parametrize("size", [1, 200, 1 << 20])
+@pytest.mark.parametrize("size", [1, 200, 1 << 22])
 def test_pieces_of_trig_stand_alone_and_keep_their_lines(size: int) -> None:
     text = trig(range(9))
     found = list(documents(io.BytesIO(text), "trig", size))

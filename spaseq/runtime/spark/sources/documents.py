@@ -15,7 +15,7 @@ import pyoxigraph as ox
 from sparql_gpm.rdf_io_blocks import BLOCK_BYTES, Blocks, ByteStream
 from sparql_gpm.rdf_io_trig_units import Unit, Units
 
-DOCUMENT_BYTES = 1 << 20
+DOCUMENT_BYTES = 4 << 20
 """A document is about so long, and longer only where a single event is."""
 
 _USUAL = re.compile(rb'<[^<>"\s]+> <[^<>"\s]+> (?:<[^<>"\s]+>|"[^"\\]*"(?:\^\^<[^<>"\s]+>)?) (<[^<>"\s]+>) \.\s*')

@@ -63,6 +63,7 @@ from automata.registers.tables import (
     ACTIONS,
     BLOCKERS,
     ENTER,
+    LOOP,
     MARKER_BITS,
     NEXT,
     NONE,
@@ -200,9 +201,13 @@ def _count(machine: Machine, edge: int, source: int, row: int) -> None:
     for repetition in range(machine.shape.repetitions):
         rows[row, first + 2 * repetition] = count_after(machine, edge, source, repetition)
         rows[row, first + 2 * repetition + 1] = rows[source, first + 2 * repetition + 1]
+    before = source
     for place in range(0, tables.shape[2] - 1, 2):
+        entry = first + 2 * tables[ACTIONS, edge, place + 1] + 1
         if tables[ACTIONS, edge, place] == ENTER:
-            rows[row, first + 2 * tables[ACTIONS, edge, place + 1] + 1] = source
+            rows[row, entry] = before
+        elif tables[ACTIONS, edge, place] == LOOP:
+            before = rows[row, entry]
 
 
 @lean_kernel

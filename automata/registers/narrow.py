@@ -22,6 +22,7 @@ from automata.registers.tables import (
     HAPPENED,
     LIVE_VARIABLES,
     LOCALS,
+    LOOP,
     MARKER_BITS,
     NONE,
     TARGET,
@@ -62,10 +63,12 @@ def _note_repetition(machine: Machine, step: Step, number: int, repetition: int)
     if tables[AT_MOST, repetition, 0] == UNBOUNDED:
         count = min(count, tables[AT_LEAST, repetition, 0])
     kind[KIND + repetition] = count
-    entered = rows[source, machine.columns.repetitions + 2 * repetition + 1]
+    entered, before = rows[source, machine.columns.repetitions + 2 * repetition + 1], source
     for place in range(0, tables.shape[2] - 1, 2):
-        if tables[ACTIONS, edge, place] == ENTER and tables[ACTIONS, edge, place + 1] == repetition:
-            entered = source
+        if tables[ACTIONS, edge, place] == LOOP:
+            before = rows[source, machine.columns.repetitions + 2 * tables[ACTIONS, edge, place + 1] + 1]
+        elif tables[ACTIONS, edge, place] == ENTER and tables[ACTIONS, edge, place + 1] == repetition:
+            entered = before
     for place in range(tables.shape[2]):
         variable = tables[LOCALS, repetition, place]
         if variable < 0:

@@ -105,13 +105,15 @@ class Growth:
         rows[:, CLOSED] = 0
         rows[:, self._members] = NONE
         rows[:, self._layout.registers] = registers
+        before = sources
         for action in edge.actions:
-            count = self._layout.count(action.repetition)
+            count, entry = self._layout.count(action.repetition), self._layout.entry(action.repetition)
             if action.crossing is Crossing.ENTER:
                 rows[:, count] = 1
-                rows[:, self._layout.entry(action.repetition)] = sources
+                rows[:, entry] = before
             elif action.crossing is Crossing.LOOP:
                 rows[:, count] += 1
+                before = rows[:, entry]
         return rows
 
     @staticmethod

@@ -213,8 +213,8 @@ class SingleRuns:
         begun = old[FIRST_TIME:CLOSED] if old[FIRST] != NONE else [stamp[0], position, stamp[-1], window, 0]
         head = (number, number, NONE, step.number, step.target, step.symbol, serial, position)
         row = [*head, *stamp, *begun, 0, *registers, *old[self._registers.stop :]]
-        for count, entry in step.enters:
-            row[count], row[entry] = 1, number
+        for count, entry, before in step.enters:
+            row[count], row[entry] = 1, number if before == NONE else old[before]
         for count in step.loops:
             row[count] += 1
         self.made += 1

@@ -11,7 +11,7 @@ from automata.expression import Contiguity
 from automata.nfa import START, Accept, Action, Crossing, build_automaton
 from automata.program import Host, Program, Selector, Skip
 from automata.runs.core import Core
-from automata.runs.table import FIXED
+from automata.runs.table import FIXED, NONE
 
 Test = Callable[[Sequence[int]], bool]
 """Whether a condition holds, given the value of every variable; UNBOUND for one that has none."""
@@ -37,7 +37,7 @@ class Step:
     bit, blockers   of CLOSED, under skip-till-next: what it sets, and what keeps runs from taking the edge
     at_least, below (column, bound): counts that the run must have reached, or not yet
     forgets     (variable, column of the row whose value it gets back): what a new iteration binds afresh
-    enters      (column of the count, column of the entry)
+    enters      (column of the count, column of the entry, column of the entry that it takes over; NONE: the run's row)
     loops       columns of counts
     """
 
@@ -55,7 +55,7 @@ class Step:
     at_least: Actions
     below: Actions
     forgets: Actions
-    enters: Actions
+    enters: tuple[tuple[int, int, int], ...]
     loops: tuple[int, ...]
     tests: tuple[Test, ...]
 
@@ -134,6 +134,7 @@ def _step(program: Program, core: Core, places: Sequence[Place], host: TestHost,
     key = core.extender.key_columns(number)
     bits = {other: 1 << place for place, other in enumerate(automaton.outgoing[edge.source])}
     crossed = {way: [a.repetition for a in edge.actions if a.crossing is way] for way in Crossing}
+    before = next((layout.entry(r) for r in crossed[Crossing.LOOP]), NONE)
     bounds = [(layout.count(r), automaton.repetitions[r].at_most) for r in crossed[Crossing.LOOP]]
     return Step(
         number,
@@ -150,7 +151,7 @@ def _step(program: Program, core: Core, places: Sequence[Place], host: TestHost,
         _leaving(core, edge.actions),
         tuple((column, most) for column, most in bounds if most is not None),
         tuple((v, layout.entry(r)) for r in crossed[Crossing.LOOP] for v in sorted(core.analysis.locals[r])),
-        tuple((layout.count(r), layout.entry(r)) for r in crossed[Crossing.ENTER]),
+        tuple((layout.count(r), layout.entry(r), before) for r in crossed[Crossing.ENTER]),
         tuple(layout.count(r) for r in crossed[Crossing.LOOP]),
         tuple(host.test(check.condition) for check in core.analysis.checks[edge.target]),
     )

@@ -63,7 +63,8 @@ def test_every_dependency_is_imported_somewhere() -> None:
 
 def test_every_dependency_has_a_lowest_version() -> None:
     extras = [requirement for group in PROJECT["project"]["optional-dependencies"].values() for requirement in group]
-    assert [requirement for requirement in PROJECT["project"]["dependencies"] + extras if ">=" not in requirement] == []
+    others = [each for each in PROJECT["project"]["dependencies"] + extras if not each.startswith("spaseq[")]
+    assert [requirement for requirement in others if ">=" not in requirement] == []
 
 
 def test_the_changelog_has_a_place_for_what_comes_next() -> None:

@@ -60,7 +60,9 @@ def main(context: click.Context) -> None:
     type=click.Choice(["auto", "nfa", "cea", "adaptive", "lazy", "tree"]),
     default="auto",
     show_default=True,
-    help="How sequences are evaluated; every evaluator gives the same rows.",
+    metavar="[auto|nfa|cea|lazy|tree]",
+    help="How sequences are evaluated; every evaluator gives the same rows. 'adaptive' exchanges nfa, lazy and tree "
+    "as rates are measured.",
 )
 @click.option(
     "--max-delay",

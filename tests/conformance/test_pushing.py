@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from sparql_gpm import shared
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI, Literal
 from spaseq.engine.options import RunOptions
@@ -31,6 +33,11 @@ STEPS = {
     "B": "DEFINE GPM B ON S1 { ?k :reading ?b OPTIONAL { ?k :unit ?u } }",
     "C": "DEFINE GPM C ON S1 { ?k :reading ?c . ?k :unit ?v }",
 }
+SEQUENCES = (
+    "P0 : P1", "P0 ; P1", "P0 , P1", "P0 : P1 : P2", "P0 ; P1 ; P2", "P0 : P1:+ : P2", "P0 ; P1;+", "P0 : P1:+",
+    "(P0 : P1):+", "P0 : (P1 : P2):+", "P0 : (P1 | P2)", "P0 : P1? : P2", "P0 : P1! : P2", "P0 : P1 & P2",
+    "(P0 | P1) : P2", "P0 : P1 : P0", "P0 : P1 : P2 : P1", "P0 : ALL(P1, P2)", "P0 : P1 : P2!", "P0:+ : P1",
+)  # fmt: skip
 
 
 def run(
@@ -53,13 +60,39 @@ def run(
     return rows, operator
 
 
+@st.composite
+def joined_queries(draw: st.DrawFn) -> str:
+    """Steps that share variables, nothing else."""
+    sequence = draw(st.sampled_from(SEQUENCES))
+    steps = []
+    for name in dict.fromkeys(re.findall(r"P\d", sequence)):
+        value = draw(st.sampled_from(("?v", "?w", f"?v{name}")))
+        filters = draw(st.sampled_from(("", "", f" FILTER({value} >= 1)")))
+        keys = draw(st.sampled_from((f":k ?k ; :v {value}", f":k ?k ; :v {value}", f":v {value}")))
+        kind = draw(st.sampled_from("AAB"))
+        steps.append(f"DEFINE GPM {name} ON S1 {{ ?s{name} a :{kind} ; {keys}{filters} }}")
+    window = draw(st.sampled_from(("100 SECONDS", "6 SECONDS", "9 SECONDS SLIDING", "12 EVENTS SLIDING", "8 EVENTS")))
+    selector = draw(st.sampled_from(("", "", "NEXT ", "LAST ", "STRICT ")))
+    head = f"PREFIX : <{EX}>\nSELECT {selector}*\nWITHIN {window}\nFROM STREAM S1 <{EX}s1>\n"
+    return f"{head}WHERE {{\n  SEQ({sequence})\n  " + "\n  ".join(steps) + "\n}"
+
+
+@pytest.fixture(scope="module")
+def unshared() -> Iterator[None]:
+    """Equal patterns are matched apart, so that each can be restricted."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shared, "canonical", lambda pattern: None)
+        yield
+
+
+@pytest.mark.usefixtures("unshared")
 @given(st.data())
 @settings(max_examples=PAIRS)
 def test_pushing_changes_no_row(data: st.DataObject) -> None:
-    text = data.draw(queries())
+    text = data.draw(st.one_of(joined_queries(), joined_queries(), queries()))
     query = parse(text, "q")
     declared = {stream.name for stream in query.streams}
-    arrivals = {name: events for name, events in data.draw(streams()).items() if name in declared}
+    arrivals = {name: events for name, events in data.draw(streams(6, 16)).items() if name in declared}
     note(text)
     arrived = interleaved(arrivals)
     pieces = batches(arrived, data.draw(cuts(len(arrived))))

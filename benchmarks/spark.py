@@ -66,10 +66,10 @@ class Figure:
         return self.events / self.seconds
 
 
-def partitioned_query() -> Query:
-    """The V shape of examples/stock, looked for in each company by itself."""
-    text = (ROOT / "examples" / "stock" / "v_shape.rq").read_text(encoding="utf-8")
-    return spaseq.parse(text.replace("WITHIN 60 MINUTES", "WITHIN 60 MINUTES PARTITION BY ?company", 1), "v_shape")
+def partitioned_query(name: str = "v_shape") -> Query:
+    """A query of examples/stock, looked for in each company by itself."""
+    text = (ROOT / "examples" / "stock" / f"{name}.rq").read_text(encoding="utf-8")
+    return spaseq.parse(text.replace("WITHIN 60 MINUTES", "WITHIN 60 MINUTES PARTITION BY ?company", 1), name)
 
 
 def embedded(query: Query, path: Path, events: int, compiled: bool) -> Figure:
@@ -170,7 +170,7 @@ def _processor(work: Callable[[], object]) -> float:
 
 def measure(options: argparse.Namespace, folder: Path) -> list[Figure]:
     """Every figure; of Spark's, the median of the runs."""
-    query, path, few = partitioned_query(), folder / "all" / "trades.nq", folder / "few" / "trades.nq"
+    query, path, few = partitioned_query(options.query), folder / "all" / "trades.nq", folder / "few" / "trades.nq"
     write_example(EXAMPLE, options.events, options.seed, path.parent)
     write_example(EXAMPLE, min(options.events, _ONE_BY_ONE_MAX), options.seed, few.parent)
     figures = []
@@ -200,7 +200,7 @@ def _median(runs: Sequence[Figure]) -> Figure:
 
 def table(figures: Sequence[Figure]) -> Table:
     """The figures as they are shown on a terminal."""
-    shown = Table(title="stock, V shape partitioned by company")
+    shown = Table(title="stock, partitioned by company")
     for heading in ("what", "shards", "events a blob", "events", "matches", "seconds", "events/s"):
         shown.add_column(heading, justify="left" if heading == "what" else "right")
     for figure in figures:
@@ -215,6 +215,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=200_000, metavar="N")
     parser.add_argument("--runs", type=int, default=3, metavar="K", help="of each kind; their median counts [3]")
     parser.add_argument("--shards", type=int, nargs="+", default=[1, 2, 4], metavar="N")
+    parser.add_argument("--query", choices=["v_shape", "head_and_shoulders"], default="v_shape")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the generator [1]")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures there too")
     options = parser.parse_args()

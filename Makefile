@@ -5,6 +5,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
 GRID := out/smart_grid
 EVENTS ?= 5000
 SEED ?= 1
@@ -21,20 +22,20 @@ demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	    --stream S1=$(GRID)/power.nq --stream S2=$(GRID)/weather.nq --stream S3=$(GRID)/storage.nq \
 	    --kb http://smartgrid.org/db=$(GRID)/kb.ttl --format table
 
-test: $(READY)  ## every test
+test: $(TOOLS)  ## every test
 	$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST)
 
-lint: $(READY)  ## style, format, types, layers
+lint: $(TOOLS)  ## style, format, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-format: $(READY)  ## rewrite the files in the one format
+format: $(TOOLS)  ## rewrite the files in the one format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)  ## the whole way and its peers; BENCH="--quads 1000000 --runs 5" for a longer one
+bench: $(TOOLS)  ## the whole way and its peers; BENCH="--quads 1000000 --runs 5" for a longer one
 	$(BIN)/python benchmarks/whole_way.py $(BENCH)
 
 clean:
@@ -43,5 +44,9 @@ clean:
 
 $(READY): pyproject.toml .ci/find-python
 	@python=$$(.ci/find-python) && echo "making $(VENV) with $$python" && "$$python" -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(TOOLS): $(READY)  ## what only development needs, Spark among it
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@touch $@

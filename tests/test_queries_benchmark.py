@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.queries import KINDS, measure, table
+from benchmarks.queries import KINDS, measure, pushed, pushing_table, table
 from examples.event_files import write_example
 from examples.smart_grid.generate import EXAMPLE
 
@@ -17,3 +17,10 @@ def test_few_and_many_queries_are_measured(kind: str, tmp_path: Path) -> None:
     measured = [measure(kind, count, tmp_path, 1) for count in (1, 3)]
     assert [m.queries for m in measured] == [1, 3]
     assert table(measured).row_count == 2
+
+
+def test_pushing_is_measured_over_the_same_matches(tmp_path: Path) -> None:
+    write_example(EXAMPLE, 400, 1, tmp_path)
+    ways = pushed(tmp_path, 1)
+    assert len({rows for _, rows, _ in ways}) == 1
+    assert pushing_table(ways).row_count == 2

@@ -40,7 +40,7 @@ def main(folder: Path) -> None:
     spark.sparkContext.setLogLevel("ERROR")
     spaseq.spark.register(spark)
     query = spaseq.parse(QUERY, "killed")
-    source = spark.readStream.format("spaseq").option("maxBytesPerTrigger", 6000).option("end", "true")
+    source = spark.readStream.format("spaseq").option("maxBytesPerTrigger", 12_000).option("end", "true")
     streams = {name: source.load(str(folder / name)) for name in ("S1", "S2")}
     outcomes = spaseq.spark.outcomes(spark, query, streams, rows="documents", max_delay_ns=MAX_DELAY_NS)
     files = BatchFiles(str(folder / "files"), [query], dead_letters=str(folder / "letters"))

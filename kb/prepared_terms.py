@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -12,11 +11,9 @@ from numpy.typing import NDArray
 from kb.prepared_file import Arrays, hash_of
 from sparql_gpm.columns import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, Term, to_ntriples
+from sparql_gpm.term_text import canonical_token, term_of
+from sparql_gpm.terms import BlankNode, Term
 
-_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(.*)|\^\^<(.*)>)?', re.DOTALL)
-_ESCAPE = re.compile(r"\\(.)")
-_MEANINGS = {"n": "\n", "r": "\r"}
 _opened = itertools.count()
 
 
@@ -84,7 +81,7 @@ class PreparedTerms(Dictionary):
             if not term.label.startswith(self._scope):
                 return UNBOUND
             term = BlankNode(term.label.removeprefix(self._scope))
-        text = to_ntriples(term).encode("utf-8", errors="surrogatepass")
+        text = canonical_token(term)
         wanted = np.uint64(hash_of(text))
         place = int(np.searchsorted(self._hashes, wanted))
         while place < self._stored and self._hashes[place] == wanted:
@@ -98,17 +95,5 @@ class PreparedTerms(Dictionary):
         return text
 
     def _term(self, text: bytes) -> Term:
-        shown = text.decode()
-        match shown[0]:
-            case "<":
-                return IRI(shown[1:-1])
-            case "_":
-                return BlankNode(self._scope + shown[2:])
-        found = _LITERAL.fullmatch(shown)
-        assert found is not None, shown
-        lexical, language, datatype = found.groups()
-        if "\\" in lexical:
-            lexical = _ESCAPE.sub(lambda escape: _MEANINGS.get(escape[1], escape[1]), lexical)
-        if language is not None:
-            return Literal(lexical, RDF_LANG_STRING, language)
-        return Literal(lexical, datatype or XSD_STRING)
+        term = term_of(text)
+        return BlankNode(self._scope + term.label) if isinstance(term, BlankNode) else term

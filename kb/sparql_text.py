@@ -11,21 +11,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from sparql_gpm.matcher_describe import path_text
+from sparql_gpm.expression_text import ExpressionWriter, path_text
 from sparql_gpm.pattern import (
     BGP,
-    Aggregate,
-    Call,
-    Cast,
-    Constant,
     Distinct,
-    Exists,
     Expression,
     Extend,
     Filter,
     Graph,
     Group,
-    Iteration,
     Join,
     LeftJoin,
     Minus,
@@ -41,11 +35,8 @@ from sparql_gpm.pattern import (
     Variable,
 )
 from sparql_gpm.scope import in_scope
-from sparql_gpm.terms import IRI, BlankNode, Literal, Term, to_ntriples
+from sparql_gpm.terms import IRI, BlankNode, Term, to_ntriples
 
-_INFIX = frozenset({"=", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "&&", "||"})
-_PREFIX = {"!": "!", "NEG": "-", "POS": "+"}
-_LISTS = {"IN": "IN", "NOTIN": "NOT IN"}
 _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 
 
@@ -77,6 +68,7 @@ class SparqlWriter:
 
     def __init__(self) -> None:
         self._patterns = itertools.count()
+        self.expression = ExpressionWriter(_hidden, self.group).text
 
     def group(self, pattern: Pattern) -> str:
         """The pattern as what stands between the braces of a group."""
@@ -155,38 +147,6 @@ class SparqlWriter:
             middle = _node(triple.predicate, number) if isinstance(triple, Triple) else path_text(triple.path)
             yield f"{_node(triple.subject, number)} {middle} {_node(triple.object, number)} ."
 
-    def expression(self, expression: Expression) -> str:
-        """An expression, every operator in parentheses."""
-        write = self.expression
-        match expression:
-            case Variable(name):
-                return _hidden(name)
-            case Constant(term):
-                return to_ntriples(term)
-            case Call(name, (left, right)) if name in _INFIX:
-                return f"({write(left)} {name} {write(right)})"
-            case Call(name, (only,)) if name in _PREFIX:
-                return f"({_PREFIX[name]}{write(only)})"
-            case Call(name, (first, *others)) if name in _LISTS:
-                return f"({write(first)} {_LISTS[name]} ({', '.join(map(write, others))}))"
-            case Call(name, arguments):
-                return f"{name}({', '.join(map(write, arguments))})"
-            case Cast(iri, arguments):
-                return f"<{iri}>({', '.join(map(write, arguments))})"
-            case Exists(pattern, negated):
-                return f"{'NOT ' if negated else ''}EXISTS {self._braced(pattern)}"
-            case Aggregate():
-                return self._aggregate(expression)
-            case Iteration():
-                raise AssertionError(f"{expression} belongs to a sequence, not to a graph pattern")
-            case _:
-                assert_never(expression)
-
-    def _aggregate(self, aggregate: Aggregate) -> str:
-        argument = "*" if aggregate.argument is None else self.expression(aggregate.argument)
-        separator = f"; SEPARATOR = {_quoted(aggregate.separator)}" if aggregate.name == "GROUP_CONCAT" else ""
-        return f"{aggregate.name}({'DISTINCT ' if aggregate.distinct else ''}{argument}{separator})"
-
 
 def _node(node: Node, pattern: int) -> str:
     match node:
@@ -201,7 +161,3 @@ def _node(node: Node, pattern: int) -> str:
 def _hidden(name: str) -> str:
     """A variable; those that stand for aggregates have names that SPARQL has not."""
     return f"?_a_{name[2:]}" if name.startswith("_:") else f"?{name}"
-
-
-def _quoted(text: str) -> str:
-    return to_ntriples(Literal(text))

@@ -5,36 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
+from sparql_gpm.expression_text import ExpressionWriter, path_text
 from sparql_gpm.matcher_rewrite import conjuncts, push_filters
 from sparql_gpm.pattern import (
     BGP,
-    Aggregate,
-    Call,
-    Cast,
-    Constant,
     Distinct,
-    Exists,
-    Expression,
     Extend,
     Filter,
     Graph,
     Group,
-    Inverse,
-    Iteration,
     Join,
     LeftJoin,
-    Link,
     Minus,
-    NegatedSet,
     Node,
     OrderBy,
-    Path,
-    PathAlternative,
-    PathSequence,
     PathTriple,
     Pattern,
     Project,
-    Repeat,
     Service,
     Slice,
     Triple,
@@ -45,9 +32,6 @@ from sparql_gpm.pattern import (
 from sparql_gpm.terms import to_ntriples
 
 _INDENT = "  "
-_INFIX = frozenset({"=", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "&&", "||"})
-_PREFIX = {"!": "!", "NEG": "-", "POS": "+"}
-_LISTS = {"IN": "IN", "NOTIN": "NOT IN"}
 
 
 def describe(pattern: Pattern) -> str:
@@ -151,49 +135,13 @@ def _node(node: Node) -> str:
             return to_ntriples(node)
 
 
-def path_text(path: Path) -> str:
-    """A path in SPARQL's syntax, with parentheses wherever it has parts."""
-    match path:
-        case Link(iri):
-            return to_ntriples(iri)
-        case Inverse(inner):
-            return f"^({path_text(inner)})"
-        case PathSequence(first, second):
-            return f"({path_text(first)}/{path_text(second)})"
-        case PathAlternative(left, right):
-            return f"({path_text(left)}|{path_text(right)})"
-        case Repeat(inner, at_least_one, unbounded):
-            return f"({path_text(inner)}){'?' if not unbounded else '+' if at_least_one else '*'}"
-        case NegatedSet(forward, backward):
-            return (
-                f"!({'|'.join([to_ntriples(iri) for iri in forward] + ['^' + to_ntriples(iri) for iri in backward])})"
-            )
-        case _:
-            assert_never(path)
+def _variable(name: str) -> str:
+    return f"?{name}"
 
 
-def expression_text(expression: Expression) -> str:
-    """An expression in SPARQL's syntax; the pattern of an EXISTS on one line."""
-    match expression:
-        case Variable(name):
-            return f"?{name}"
-        case Constant(term):
-            return to_ntriples(term)
-        case Call(name, (left, right)) if name in _INFIX:
-            return f"({expression_text(left)} {name} {expression_text(right)})"
-        case Call(name, (only,)) if name in _PREFIX:
-            return f"{_PREFIX[name]}{expression_text(only)}"
-        case Call(name, (first, *others)) if name in _LISTS:
-            return f"({expression_text(first)} {_LISTS[name]} ({', '.join(map(expression_text, others))}))"
-        case Call(name, arguments):
-            return f"{name}({', '.join(map(expression_text, arguments))})"
-        case Cast(iri, arguments):
-            return f"<{iri}>({', '.join(map(expression_text, arguments))})"
-        case Exists(pattern, negated):
-            return f"{'NOT ' if negated else ''}EXISTS {{ {'; '.join(map(str.strip, _lines(push_filters(pattern))))} }}"
-        case Aggregate(name, argument, distinct):
-            return f"{name}({'DISTINCT ' if distinct else ''}{'*' if argument is None else expression_text(argument)})"
-        case Iteration(name, variable):
-            return f"{name}(?{variable})"
-        case _:
-            assert_never(expression)
+def _on_one_line(pattern: Pattern) -> str:
+    return "; ".join(map(str.strip, _lines(push_filters(pattern))))
+
+
+expression_text = ExpressionWriter(_variable, _on_one_line).text
+"""An expression in SPARQL's syntax; the pattern of an EXISTS on one line."""

@@ -1,0 +1,114 @@
+"""Expressions and property paths as SPARQL 1.1 text, for endpoints and for `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from sparql_gpm.pattern import (
+    Aggregate,
+    Call,
+    Cast,
+    Constant,
+    Exists,
+    Expression,
+    Inverse,
+    Iteration,
+    Link,
+    NegatedSet,
+    Path,
+    PathAlternative,
+    PathSequence,
+    Pattern,
+    Repeat,
+    Variable,
+)
+from sparql_gpm.terms import Literal, to_ntriples
+
+_INFIX = frozenset({"=", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "&&", "||"})
+_PREFIX = {"!": "!", "NEG": "-", "POS": "+"}
+_LISTS = {"IN": "IN", "NOTIN": "NOT IN"}
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionWriter:
+    """Writes expressions; every operator of two sides stands in parentheses.
+
+    variable    the text of a variable
+    group       the text between the braces of an EXISTS
+    """
+
+    variable: Callable[[str], str]
+    group: Callable[[Pattern], str]
+
+    def text(self, expression: Expression) -> str:
+        """The expression in SPARQL's syntax; what a sequence adds to it, `PREV(?v)`, as our language writes it."""
+        match expression:
+            case Variable(name):
+                return self.variable(name)
+            case Constant(term):
+                return to_ntriples(term)
+            case Call(name, arguments):
+                return self._call(name, arguments)
+            case Cast(iri, arguments):
+                return f"<{iri}>({self._listed(arguments)})"
+            case Exists(pattern, negated):
+                return f"{'NOT ' if negated else ''}EXISTS {{ {self.group(pattern)} }}"
+            case Aggregate():
+                return self._aggregate(expression)
+            case Iteration(name, variable):
+                return f"{name}({self.variable(variable)})"
+            case _:
+                assert_never(expression)
+
+    def _call(self, name: str, arguments: tuple[Expression, ...]) -> str:
+        match arguments:
+            case (left, right) if name in _INFIX:
+                return f"({self.text(left)} {name} {self.text(right)})"
+            case (only,) if name in _PREFIX:
+                return f"{_PREFIX[name]}{self._operand(only)}"
+            case (first, *others) if name in _LISTS:
+                return f"({self.text(first)} {_LISTS[name]} ({self._listed(others)}))"
+            case _:
+                return f"{name}({self._listed(arguments)})"
+
+    def _operand(self, expression: Expression) -> str:
+        """What a prefix may stand before: SPARQL's grammar has no prefix after a prefix."""
+        match expression:
+            case Call(name, (_,)) if name in _PREFIX:
+                return f"({self.text(expression)})"
+            case _:
+                return self.text(expression)
+
+    def _listed(self, expressions: tuple[Expression, ...] | list[Expression]) -> str:
+        return ", ".join(map(self.text, expressions))
+
+    def _aggregate(self, aggregate: Aggregate) -> str:
+        argument = "*" if aggregate.argument is None else self.text(aggregate.argument)
+        distinct = "DISTINCT " if aggregate.distinct else ""
+        separator = ""
+        if aggregate.name == "GROUP_CONCAT":
+            separator = f"; SEPARATOR = {to_ntriples(Literal(aggregate.separator))}"
+        return f"{aggregate.name}({distinct}{argument}{separator})"
+
+
+def path_text(path: Path) -> str:
+    """A path in SPARQL's syntax, with parentheses wherever it has parts."""
+    match path:
+        case Link(iri):
+            return to_ntriples(iri)
+        case Inverse(inner):
+            return f"^({path_text(inner)})"
+        case PathSequence(first, second):
+            return f"({path_text(first)}/{path_text(second)})"
+        case PathAlternative(left, right):
+            return f"({path_text(left)}|{path_text(right)})"
+        case Repeat(inner, at_least_one, unbounded):
+            return f"({path_text(inner)}){'?' if not unbounded else '+' if at_least_one else '*'}"
+        case NegatedSet(forward, backward):
+            return (
+                f"!({'|'.join([to_ntriples(iri) for iri in forward] + ['^' + to_ntriples(iri) for iri in backward])})"
+            )
+        case _:
+            assert_never(path)

@@ -15,9 +15,8 @@ if __package__ in (None, ""):  # run as a script: the folder above examples/ hol
 from pyspark.sql import SparkSession
 
 import spaseq.spark
-from examples.spark_smart_grid.grid import KB_IRI, STREAMS, query, session, write_knowledge, write_segments
-from spaseq.runtime.spark.progress import ProgressListener, observed
-from spaseq.runtime.spark.sinks import BatchFiles
+from examples.spark_smart_grid.grid import STREAMS, answer, session, write_knowledge, write_segments
+from spaseq.runtime.spark.progress import ProgressListener
 
 
 def run(spark: SparkSession, folder: Path) -> None:
@@ -29,15 +28,7 @@ def run(spark: SparkSession, folder: Path) -> None:
         .load(str(folder / stream))
         for name, stream in STREAMS.items()
     }
-    matches = spaseq.spark.outcomes(spark, query(), streams, {KB_IRI: str(folder / "kb.ttl")}, rows="documents")
-    job = (
-        observed(matches)
-        .writeStream.foreachBatch(BatchFiles(str(folder / "matches"), [query()]))
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    job.awaitTermination()
+    answer(spark, streams, folder)
 
 
 def main() -> None:

@@ -12,12 +12,14 @@ from pathlib import Path
 if __package__ in (None, ""):  # run as a script: the folder above examples/ holds the modules
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-import spaseq
+import spaseq.spark
 from examples.event_files import as_nquads, timestamps
 from examples.smart_grid.generate import EXAMPLE
+from spaseq.runtime.spark.progress import observed
 from spaseq.runtime.spark.session import SETTINGS
+from spaseq.runtime.spark.sinks import BatchFiles
 
 KB_IRI = "http://smartgrid.org/db"
 STREAMS = {"S1": "power", "S2": "weather", "S3": "storage"}
@@ -40,6 +42,19 @@ def session(name: str) -> SparkSession:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+def answer(spark: SparkSession, streams: dict[str, DataFrame], folder: Path) -> None:
+    """Run the query over what there is in the streams; matches go to `folder`/matches, a file a micro-batch."""
+    matches = spaseq.spark.outcomes(spark, query(), streams, {KB_IRI: str(folder / "kb.ttl")}, rows="documents")
+    job = (
+        observed(matches)
+        .writeStream.foreachBatch(BatchFiles(str(folder / "matches"), [query()]))
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    job.awaitTermination()
 
 
 def events(count: int, seed: int) -> Iterator[tuple[str, str]]:

@@ -20,9 +20,8 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 import spaseq.spark
-from examples.spark_smart_grid.grid import KB_IRI, STREAMS, events, query, session, write_knowledge
-from spaseq.runtime.spark.progress import ProgressListener, observed
-from spaseq.runtime.spark.sinks import BatchFiles
+from examples.spark_smart_grid.grid import STREAMS, answer, events, session, write_knowledge
+from spaseq.runtime.spark.progress import ProgressListener
 
 
 @contextmanager
@@ -53,15 +52,7 @@ def run(spark: SparkSession, brokers: str, folder: Path) -> None:
         .load()
         for name, topic in STREAMS.items()
     }
-    matches = spaseq.spark.outcomes(spark, query(), streams, {KB_IRI: str(folder / "kb.ttl")}, rows="documents")
-    job = (
-        observed(matches)
-        .writeStream.foreachBatch(BatchFiles(str(folder / "matches"), [query()]))
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    job.awaitTermination()
+    answer(spark, streams, folder)
 
 
 def main() -> None:

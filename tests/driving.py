@@ -28,12 +28,17 @@ def run_engine(
     kb: Knowledge | None = None,
     optimise: bool = True,
     release: bool = True,
+    compiled: bool | None = None,
 ) -> list[Row]:
-    """The rows of one query over events that arrive in pieces; a term no longer needed is released after each."""
+    """The rows of one query over events that arrive in pieces; a term no longer needed is released after each.
+
+    compiled    runs may be kept by compiled kernels; None: where they or complex event automata are asked for
+    """
     dictionary = Dictionary()
     network = Network(dictionary, delay_ns)
     rows: list[Row] = []
-    options = RunOptions(evaluator=evaluator, compiled=evaluator in ("nfa", "cea"), optimise=optimise)
+    compiled = evaluator in ("nfa", "cea") if compiled is None else compiled
+    options = RunOptions(evaluator=evaluator, compiled=compiled, optimise=optimise)
     setup = Setup(kb or {}, options, dictionary)
     network.add(setup.operator(query), rows.extend)
     iris = {stream.name: stream.iri for stream in query.streams}

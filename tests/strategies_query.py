@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -205,3 +206,13 @@ class QueryText:
 def queries(draw: DrawFn) -> str:
     """A random query text over streams S1 and, at times, S2."""
     return QueryText(Dice(draw)).whole()
+
+
+def under_any(text: str) -> str:
+    """The query with `:` for every operator and between iterations, and without repeated groups."""
+    lines = text.split("\n")
+    number = next(number for number, line in enumerate(lines) if line.startswith("  SEQ("))
+    line = re.sub(r" [;,] ", " : ", lines[number])
+    line = re.sub(r"\)[:;,]?([+*]|\{[0-9,]+\})", ")", line)
+    lines[number] = re.sub(r"(\w)[:;,]?([+*]|\{\d[0-9,]*\})", r"\1:\2", line)
+    return "\n".join(lines)

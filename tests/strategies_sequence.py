@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from random import Random
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
@@ -33,6 +34,25 @@ class Dice:
     def weighted(self, options: Sequence[tuple[str, int]]) -> str:
         """One of the options by weight."""
         return self.pick(*(option for option, weight in options for _ in range(weight)))
+
+
+class SeededDice(Dice):
+    """The same choices from a seed, without Hypothesis: thousands are cheap, and nothing shrinks."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+
+    def chance(self, percent: int) -> bool:
+        """See `Dice`."""
+        return self.random.randrange(100) >= 100 - percent
+
+    def pick(self, *options: str) -> str:
+        """See `Dice`."""
+        return self.random.choice(options)
+
+    def number(self, low: int, high: int) -> int:
+        """See `Dice`."""
+        return self.random.randint(low, high)
 
 
 @dataclass(frozen=True, slots=True)

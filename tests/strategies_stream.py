@@ -22,7 +22,11 @@ GENERATED = IRI("http://www.w3.org/ns/prov#generatedAtTime")
 @st.composite
 def streams(draw: DrawFn, least: int = 4, most: int = 10) -> dict[str, Arrivals]:
     """Events on S1 and S2 in order of time: few types, keys and small integers, ties within and across streams."""
-    dice = Dice(draw)
+    return drawn_streams(Dice(draw), least, most)
+
+
+def drawn_streams(dice: Dice, least: int = 4, most: int = 10) -> dict[str, Arrivals]:
+    """See `streams`."""
     second: dict[str, list[tuple[int, str, Triples]]] = {"S1": [], "S2": []}
     time = ORIGIN
     for number in range(max(dice.number(least, most), dice.number(least, most))):
@@ -67,10 +71,15 @@ def _value(dice: Dice) -> Literal:
 @st.composite
 def cuts(draw: DrawFn, events: int) -> list[int]:
     """Sizes of consecutive batches that add up to the number of events; empty batches at times."""
+    return drawn_cuts(Dice(draw), events)
+
+
+def drawn_cuts(dice: Dice, events: int) -> list[int]:
+    """See `cuts`."""
     sizes: list[int] = []
     left = events
     while left > 0:
-        size = min(left, draw(st.sampled_from((1, 1, 2, 3, 0, 7))))
+        size = min(left, int(dice.pick("1", "1", "2", "3", "0", "7")))
         sizes.append(size)
         left -= size
     return sizes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from random import Random
@@ -23,19 +22,10 @@ from tests.automata.test_adaptive import Moody
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, queries, streams, to_trig
+from tests.strategies_query import under_any
 
 # In the `ci` profile 60 pairs with each evaluator; tests/automata/test_lazy.py has more, below the level of RDF.
 PAIRS = 60
-
-
-def under_any(text: str) -> str:
-    """The query with `:` for every operator and between iterations, and without repeated groups."""
-    lines = text.split("\n")
-    number = next(number for number, line in enumerate(lines) if line.startswith("  SEQ("))
-    line = re.sub(r" [;,] ", " : ", lines[number])
-    line = re.sub(r"\)[:;,]?([+*]|\{[0-9,]+\})", ")", line)
-    lines[number] = re.sub(r"(\w)[:;,]?([+*]|\{\d[0-9,]*\})", r"\1:\2", line)
-    return "\n".join(lines)
 
 
 def lazy_query(text: str) -> Query:

@@ -1,0 +1,219 @@
+"""Random pairs of a query and its streams: each evaluator against the reference, from a seed.
+
+    python -m tests.pairs                                    every evaluator, 5,000 pairs each
+    python -m tests.pairs lazy tree --pairs 500 --seed 7     some of them, other pairs
+    python -m tests.pairs lazy --seed 7 --from 4711 --pairs 1     one pair again
+    NUMBA_DISABLE_JIT=1 python -m tests.pairs                kernels as Python, the invariants of tECS asserted
+
+The reference evaluates a pair once for all evaluators that apply to it. Events come in one batch, whose rows must
+have the reference's order, or in random ones. The first difference ends it: exit code 1, and the pair is printed,
+without the events that can be left out of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from random import Random
+from unittest.mock import patch
+
+from automata.applicability import why_not_cea
+from automata.jit import ASSERTING
+from automata.program import Host, Program
+from spaseq.algebra.build import build
+from spaseq.errors import QueryError
+from spaseq.lang.ast import Query
+from spaseq.lang.parse import parse
+from spaseq.physical import replanning
+from spaseq.physical.lazy_applies import why_not_lazy, why_not_replanned
+from spaseq.physical.program import Compiled, compile_program
+from spaseq.physical.register_applies import why_no_registers
+from tests.automata.test_adaptive import Moody
+from tests.driving import Comparable, comparable, run_engine
+from tests.reference.api import evaluate
+from tests.strategies import batches, interleaved, to_trig
+from tests.strategies_keyed import KeyedText
+from tests.strategies_query import QueryText, under_any
+from tests.strategies_register import FirstQuery, RegisterQuery
+from tests.strategies_sequence import Dice, SeededDice
+from tests.strategies_stream import Arrived, drawn_cuts, drawn_streams
+
+STEADINESS = 0.8
+"""The chance that the adaptive evaluator's mood lasts from batch to batch: the rates of ten events say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """An evaluator under its name.
+
+    option      for `--evaluator`
+    compiled    runs may be kept by compiled kernels
+    why_not     what keeps it from a query, or None
+    """
+
+    option: str
+    compiled: bool
+    why_not: Callable[[Compiled], str | None]
+
+
+EVALUATORS = {
+    "runs": Tried("nfa", False, lambda compiled: None),
+    "registers": Tried("nfa", True, why_no_registers),
+    "cea": Tried("cea", True, lambda compiled: why_not_cea(compiled.program)),
+    "lazy": Tried("lazy", False, lambda compiled: why_not_lazy(compiled.program)),
+    "tree": Tried("tree", False, lambda compiled: why_not_lazy(compiled.program)),
+    "adaptive": Tried("adaptive", False, lambda compiled: why_not_replanned(compiled.program)),
+}
+TEXTS: Sequence[Callable[[Dice], str]] = (
+    lambda dice: QueryText(dice).whole(),
+    lambda dice: under_any(QueryText(dice).whole()),
+    lambda dice: KeyedText(dice).keyed(),
+    lambda dice: RegisterQuery(dice).whole(),
+    lambda dice: FirstQuery(dice).whole(),
+)
+"""Kinds of random queries, one after the other: of the whole language, and of what single evaluators cover."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A query, its events in order of arrival, and the sizes of the batches that they come in."""
+
+    query: Query
+    arrived: tuple[Arrived, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether all events come at once."""
+        return len(self.sizes) == 1
+
+    def without(self, number: int) -> Pair:
+        """The pair that lacks one event."""
+        before, batch = 0, 0
+        while before + self.sizes[batch] <= number:
+            before, batch = before + self.sizes[batch], batch + 1
+        sizes = (*self.sizes[:batch], self.sizes[batch] - 1, *self.sizes[batch + 1 :])
+        return replace(self, arrived=self.arrived[:number] + self.arrived[number + 1 :], sizes=sizes)
+
+
+def drawn(seed: int, number: int) -> Pair | None:
+    """The pair with this number; None where the kind asked for is not valid without what was taken from it."""
+    dice = SeededDice(Random(f"{seed} {number}"))
+    try:
+        query = parse(TEXTS[number % len(TEXTS)](dice), "q")
+    except QueryError:
+        assert TEXTS[number % len(TEXTS)] is TEXTS[1], number
+        return None
+    declared = {stream.name for stream in query.streams}
+    arrivals = {name: events for name, events in drawn_streams(dice, 4, 12).items() if name in declared}
+    arrived = tuple(interleaved(arrivals))
+    sizes = (len(arrived),) if dice.chance(30) else tuple(drawn_cuts(dice, len(arrived)))
+    return Pair(query, arrived, sizes)
+
+
+def expected_rows(pair: Pair) -> list[Comparable]:
+    """The reference's."""
+    arrivals = {s.name: tuple(e[1:] for e in pair.arrived if e[0] == s.name) for s in pair.query.streams}
+    return [comparable(row) for row in evaluate(pair.query, arrivals)]
+
+
+def difference(evaluator: str, pair: Pair, expected: Sequence[Comparable]) -> str | None:
+    """What an evaluator finds other than the reference, in words; None: nothing."""
+    tried = EVALUATORS[evaluator]
+    pieces = batches(pair.arrived, pair.sizes)
+    try:
+        with patch.object(replanning, "RatesDecide", _moody):
+            rows = run_engine(pair.query, pieces, evaluator=tried.option, compiled=tried.compiled)
+    except Exception:
+        return traceback.format_exc()
+    found = [comparable(row) for row in rows]
+    missing, extra = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
+    if missing or extra:
+        return "".join(f"{sign} {row}\n" for sign, some in (("-", missing), ("+", extra)) for row in some.elements())
+    return "the order of the rows is another one\n" if pair.whole and found != list(expected) else None
+
+
+def _moody(program: Program, host: Host) -> Moody:
+    return Moody(Random(program.variables), STEADINESS)
+
+
+def smallest(evaluator: str, pair: Pair) -> Pair:
+    """The pair without every event that the difference does not need."""
+    for number in reversed(range(len(pair.arrived))):
+        less = pair.without(number)
+        if difference(evaluator, less, expected_rows(less)):
+            pair = less
+    return pair
+
+
+def shown(pair: Pair) -> str:
+    """The pair to be read."""
+    lines = [pair.query.text.rstrip()]
+    for stream in pair.query.streams:
+        lines.append(f"# {stream.name}\n{to_trig(tuple(e[1:] for e in pair.arrived if e[0] == stream.name)).rstrip()}")
+    return "\n".join([*lines, f"# batches of {', '.join(map(str, pair.sizes))} events"])
+
+
+@dataclass(slots=True)
+class Tally:
+    """Of one evaluator: pairs compared, those with a row, all rows."""
+
+    pairs: int = 0
+    matched: int = 0
+    rows: int = 0
+
+    def add(self, rows: int) -> None:
+        """One more pair."""
+        self.pairs += 1
+        self.matched += rows > 0
+        self.rows += rows
+
+
+def compare(tallies: Mapping[str, Tally], pairs: int, seed: int, first: int) -> str | None:
+    """Compares until every evaluator has had so many pairs; the first difference in words, or None."""
+    for number in count(first):
+        left = [name for name, tally in tallies.items() if tally.pairs < pairs]
+        pair = drawn(seed, number) if left else None
+        if not left:
+            return None
+        if pair is None:
+            continue
+        compiled = compile_program(build(pair.query))
+        able = [name for name in left if EVALUATORS[name].why_not(compiled) is None]
+        expected = expected_rows(pair) if able else []
+        for name in able:
+            if difference(name, pair, expected):
+                least = smallest(name, pair)
+                told = difference(name, least, expected_rows(least))
+                return f"{name}, pair {number}:\n{shown(least)}\n# - the reference alone, + {name} alone\n{told}"
+            tallies[name].add(len(expected))
+    raise AssertionError("numbers do not end")
+
+
+def main() -> None:
+    """Compare and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("evaluators", nargs="*", metavar="EVALUATOR", help=f"of {', '.join(EVALUATORS)} [all]")
+    parser.add_argument("--pairs", type=int, default=5000, metavar="N", help="with each evaluator [5000]")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="[1]")
+    parser.add_argument("--from", type=int, default=0, metavar="K", dest="first", help="the first pair's number [0]")
+    options = parser.parse_args()
+    if unknown := set(options.evaluators) - set(EVALUATORS):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    tallies = {name: Tally() for name in options.evaluators or EVALUATORS}
+    found = compare(tallies, options.pairs, options.seed, options.first)
+    print(f"seed {options.seed}, kernels {'as Python, invariants asserted' if ASSERTING else 'compiled'}")
+    print(f"{'evaluator':10}{'pairs':>8}{'with rows':>11}{'rows':>10}")
+    for name, tally in tallies.items():
+        print(f"{name:10}{tally.pairs:8,}{tally.matched:11,}{tally.rows:10,}")
+    print(found or "no difference")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

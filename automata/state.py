@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from automata.face import Evaluator
 from automata.program import Ids
+from automata.selection import AfterMatch
 
 
 class Values:
@@ -26,13 +27,17 @@ class Values:
         self.ids = ids
 
 
-State = None | bool | int | str | bytes | NDArray[Any] | Values | Sequence["State"] | Mapping[str, "State"]
+State = None | bool | int | float | str | bytes | NDArray[Any] | Values | Sequence["State"] | Mapping[str, "State"]
 """Lists and mappings of plain values, arrays and `Values`; never an object with code."""
 
 
 @runtime_checkable
 class Restorable(Evaluator, Protocol):
     """An evaluator whose state can be taken out between two stretches, and put into a fresh one of the same program."""
+
+    @property
+    def state_kind(self) -> str:
+        """What can read the state: the evaluators of this kind."""
 
     def snapshot(self) -> dict[str, Any]:
         """The state, as `State`; the evaluator may go on."""
@@ -44,3 +49,33 @@ class Restorable(Evaluator, Protocol):
 def pairs(numbers: Mapping[int, int]) -> Ids:
     """A mapping of numbers as int64[n, 2]."""
     return np.array(list(numbers.items()), dtype=np.int64).reshape(-1, 2)
+
+
+def columns_of(rows: Ids) -> list[Ids]:
+    """The columns of a matrix, each by itself: most take few bytes a value."""
+    return list(rows.T)
+
+
+def rows_of(columns: Sequence[Ids], count: int) -> Ids:
+    """The matrix with these columns, which may be none, and so many rows."""
+    rows = np.empty((count, len(columns)), dtype=np.int64)
+    for number, column in enumerate(columns):
+        rows[:, number] = column
+    return rows
+
+
+def after_state(after: AfterMatch) -> dict[str, Any]:
+    """What reported matches forbid."""
+    triggers = [[partition, *pair] for partition, pair in after.triggers.items()]
+    return {
+        "firsts": [[partition, np.array(sorted(firsts), dtype=np.int64)] for partition, firsts in after.firsts.items()],
+        "lasts": pairs(after.lasts),
+        "triggers": np.array(triggers, dtype=np.int64).reshape(-1, 3),
+    }
+
+
+def restore_after(after: AfterMatch, state: Mapping[str, Any]) -> None:
+    """Put it back."""
+    after.firsts = {partition: set(firsts.tolist()) for partition, firsts in state["firsts"]}
+    after.lasts = dict(state["lasts"].tolist())
+    after.triggers = {partition: (before, latest) for partition, before, latest in state["triggers"].tolist()}

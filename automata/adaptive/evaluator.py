@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import astuple, dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
-from automata.face import Evaluator
 from automata.program import Events, Ids, Match, Program, Skip, SymbolSolutions
 from automata.pushing import Restricting, Restriction
 from automata.runs.intake import needs_whole_slots
+from automata.state import Restorable
 
 _SWITCHES_MAX = 100
 """Switches remembered; of more, the last."""
 
 
-class Startable(Evaluator, Protocol):
+class Startable(Restorable, Protocol):
     """An evaluator that can begin in the middle of a stream."""
 
     @property
@@ -46,6 +46,12 @@ class Policy(Protocol):
 
     def live_ids(self) -> list[Ids]:
         """Columns of the ids that it keeps."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """What it goes by, as `automata.state.State`."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,9 @@ class AdaptiveEvaluator:
     first       the one to begin with
     switches    what was changed, when and why
     """
+
+    state_kind = "adaptive"
+    """See `automata.state.Restorable`."""
 
     def __init__(self, program: Program, makers: Mapping[str, Callable[[], Startable]], first: str, policy: Policy):
         self._window = program.window
@@ -162,6 +171,37 @@ class AdaptiveEvaluator:
     def oldest_output_time(self, watermark: int) -> int:
         """See `automata.face.Evaluator`."""
         return self._evaluator.oldest_output_time(watermark)
+
+    def snapshot(self) -> dict[str, Any]:
+        """See `automata.state.Restorable`."""
+        beside = self._beside
+        return {
+            "running": [self._name, self._evaluator.snapshot()],
+            "beside": beside
+            and [beside.name, beside.reason, beside.since_time, beside.since_position, beside.evaluator.snapshot()],
+            "position": self._position,
+            "time": self._time,
+            "retired": self._retired_operations,
+            "switches": [astuple(switch) for switch in self.switches],
+            "policy": self._policy.snapshot(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `automata.state.Restorable`."""
+        self._name, running = state["running"]
+        self._evaluator = self._restored(self._name, running)
+        if state["beside"] is not None:
+            name, reason, time, position, own = state["beside"]
+            self._beside = _Beside(name, reason, self._restored(name, own), time, position)
+        self._position, self._time = state["position"], state["time"]
+        self._retired_operations = state["retired"]
+        self.switches.extend(Switch(*parts) for parts in state["switches"])
+        self._policy.restore(state["policy"])
+
+    def _restored(self, name: str, state: Mapping[str, Any]) -> Startable:
+        evaluator = self._makers[name]()
+        evaluator.restore(state)
+        return evaluator
 
     def _running(self) -> list[Startable]:
         return [self._evaluator, *([self._beside.evaluator] if self._beside else [])]

@@ -10,10 +10,12 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from automata.program import UNBOUND, Condition, Events, Host, Ids, Program, Reference, SymbolSolutions
+from automata.state import Values
 
 _SAMPLE_MAX = 64
 """Latest solutions kept of each symbol; selectivities are estimated from all their pairs."""
@@ -72,6 +74,23 @@ class Meter:
         """The ids in the samples."""
         return [column for latest in self._samples.values() for sample in latest for column in sample.values()]
 
+    def snapshot(self) -> dict[str, Any]:
+        """What has been counted in this period, and the samples, as `automata.state.State`."""
+        samples = [
+            [symbol, [[sorted(sample), Values(_rows(sample))] for sample in latest]]
+            for symbol, latest in self._samples.items()
+        ]
+        counts = [[symbol, self._counts[symbol], self._sampled[symbol]] for symbol in self._symbols]
+        return {"samples": samples, "counts": counts, "events": self._events, "since": self._since}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from there."""
+        for symbol, latest in state["samples"]:
+            self._samples[symbol] = deque(dict(zip(names, rows.ids, strict=True)) for names, rows in latest)
+        for symbol, count, sampled in state["counts"]:
+            self._counts[symbol], self._sampled[symbol] = count, sampled
+        self._events, self._since = state["events"], state["since"]
+
     def _sample(self, symbol: int, table: SymbolSolutions) -> None:
         latest = self._samples[symbol]
         latest.append({variable: column[-_SAMPLE_MAX:].copy() for variable, column in table.values.items()})
@@ -106,6 +125,11 @@ class Meter:
             }
             fits[which] = self._host.holds(number, columns, len(which))
         return (int(fits.sum()) + 1) / (len(fits) + 2)
+
+
+def _rows(sample: Mapping[int, Ids]) -> Ids:
+    """int64[variables, n], by variable."""
+    return np.array([sample[variable] for variable in sorted(sample)], dtype=np.int64).reshape(len(sample), -1)
 
 
 def _size(sample: Mapping[int, Ids]) -> int:

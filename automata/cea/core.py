@@ -48,8 +48,8 @@ class CeaCore:
         automaton = build_automaton(program.expression)
         self.configurations = Configurations(automaton)
         self._determinised = Determinised(strategy_for(program.selector, self.configurations))
-        self._key = key_of(program)
-        self._keys = KeyTables(len(program.partition))
+        self.key = key_of(program)
+        self.keys = KeyTables(len(program.partition))
         self._arena = new_arena(_NODES_FIRST)
         self._roots = Roots(np.zeros(_ROOTS_FIRST, dtype=np.int64), np.zeros(_ROOTS_FIRST, dtype=np.int64))
         self._found, self._work = new_found(_LABELS, _EVENTS), new_work(_DEPTH_FIRST)
@@ -75,11 +75,24 @@ class CeaCore:
             self.position += len(events)
             return
         letters = self._letters(events, solutions)
-        for begin in range(0, len(letters.slots), _LETTERS_MAX):
-            some = Letters(*(column[begin : begin + _LETTERS_MAX] for column in letters))
-            self._reclaim(int(some.lows[0]))
-            yield from self._work_off(some, limit)
-            self._made.append((int(some.starts[-1]), int(self._arena.marks[HEAD])))
+        yield from self._take(letters, limit)
+
+    def replay(self, bits: Ids, keys: list[tuple[int, ...]], first: Ids) -> None:
+        """Takes in letters whose entries are written down, and whose complex events have been given out.
+
+        bits        the symbols of each letter
+        keys        the key of each
+        first       the number of its first entry
+        """
+        entries = self.entries.take(first)
+        starts = entries[:, MOMENT].copy()
+        lows = _lows(self._program.window, starts)
+        distinct = list(dict.fromkeys(keys))
+        numbers = {key: number for number, key in enumerate(distinct)}
+        slots = self._slots(np.array([numbers[key] for key in keys], dtype=np.int64), distinct, starts, lows)
+        letters = Letters(slots, self._letter_numbers(bits), first, starts, lows, entries[:, POSITION].copy())
+        for _ in self._take(_inside(letters), 0):
+            raise AssertionError("nothing is to be found again")
 
     def forget(self, moment: int) -> None:
         """Nothing before this moment will come any more."""
@@ -99,7 +112,7 @@ class CeaCore:
 
     def live_ids(self) -> list[Ids]:
         """Columns of the ids that are still needed."""
-        return [np.unique(self.solutions.rows), self._keys.live_ids()]
+        return [np.unique(self.solutions.rows), self.keys.live_ids()]
 
     @property
     def nodes(self) -> int:
@@ -115,7 +128,7 @@ class CeaCore:
 
     def _letters(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Letters:
         """The letters of a stretch; writes its entries and solutions down."""
-        solved, keys = solve(solutions, self._key, self._program.variables, max(len(self._program.symbols), 1))
+        solved, keys = solve(solutions, self.key, self._program.variables, max(len(self._program.symbols), 1))
         at = solved.entries[solved.letters]
         happened = solved.events[at]
         places = self.position + happened
@@ -125,20 +138,25 @@ class CeaCore:
         first = self.entries.next + solved.letters
         self._write(solved, events, slots)
         self.position += len(events)
-        inside = np.flatnonzero(lows > NEVER)
-        letters = Letters(slots, self._letter_numbers(solved.bits), first, starts, lows, places)
-        return letters if len(inside) == len(slots) else Letters(*(column[inside] for column in letters))
+        return _inside(Letters(slots, self._letter_numbers(solved.bits), first, starts, lows, places))
+
+    def _take(self, letters: Letters, limit: int) -> Iterator[ComplexEvents]:
+        for begin in range(0, len(letters.slots), _LETTERS_MAX):
+            some = Letters(*(column[begin : begin + _LETTERS_MAX] for column in letters))
+            self._reclaim(int(some.lows[0]))
+            yield from self._work_off(some, limit)
+            self._made.append((int(some.starts[-1]), int(self._arena.marks[HEAD])))
 
     def _slots(self, number: Ids, keys: list[tuple[int, ...]], starts: Ids, lows: Ids) -> Ids:
         if not len(number):
             return number
-        slots = self._keys.slots(keys, int(lows[0]))[number]
-        self._keys.touch(slots, starts)
+        slots = self.keys.slots(keys, int(lows[0]))[number]
+        self.keys.touch(slots, starts)
         return slots
 
     def _letter_numbers(self, bits: Ids) -> Ids:
         if self._determinised.crowded():
-            self._keys.renumber(self._determinised.forget_all_but(self._keys.cells()))
+            self.keys.renumber(self._determinised.forget_all_but(self.keys.cells()))
         distinct, inverse = np.unique(bits, return_inverse=True)
         numbers = np.array([self._determinised.letter(int(letter)) for letter in distinct], dtype=np.int64)
         return numbers[inverse]
@@ -151,7 +169,7 @@ class CeaCore:
         columns[:, TIME] = events.times[happened]
         columns[:, MOMENT] = columns[:, POSITION if self._program.window.in_events else TIME]
         letter = np.repeat(np.arange(len(slots)), np.diff(solved.letters, append=len(solved.entries)))
-        columns[:, SUBSTREAM] = self._keys.substreams_of(slots)[letter] if len(slots) else 0
+        columns[:, SUBSTREAM] = self.keys.substreams_of(slots)[letter] if len(slots) else 0
         columns[:, FIRST] = self.solutions.next + solved.entries
         columns[:, COUNT] = np.diff(solved.entries, append=len(solved.events))
         self.entries.append(columns)
@@ -162,8 +180,8 @@ class CeaCore:
         letters = Letters(*(np.ascontiguousarray(column) for column in letters))
         status = cea_arrays.ROOTS_FULL
         while status != cea_arrays.DONE:
-            self._keys.fit(len(self._determinised.moves.alive))
-            keys, moves = self._keys, self._determinised.moves
+            self.keys.fit(len(self._determinised.moves.alive))
+            keys, moves = self.keys, self._determinised.moves
             status = advance(
                 letters, keys.tables, keys.substreams, moves, keys.scratch, self._arena, self._roots, self._rules,
                 progress,
@@ -180,8 +198,8 @@ class CeaCore:
         elif status == cea_arrays.ARENA_FULL:
             self._arena = grown(self._arena)
         elif status == cea_arrays.TABLE_FULL:
-            self._keys.make_room()
-        elif status == cea_arrays.ROOTS_FULL and len(self._roots.nodes) < len(self._keys.scratch.cells):
+            self.keys.make_room()
+        elif status == cea_arrays.ROOTS_FULL and len(self._roots.nodes) < len(self.keys.scratch.cells):
             self._roots = Roots(*(np.zeros(2 * len(column), dtype=np.int64) for column in self._roots))
 
     def _enumerate(self, letters: Letters, count: int, limit: int) -> Iterator[ComplexEvents]:
@@ -203,6 +221,12 @@ class CeaCore:
         """Gives up the nodes made before the window began."""
         while self._made and self._made[0][0] < low:
             self._arena.marks[TAIL] = self._made.popleft()[1]
+
+
+def _inside(letters: Letters) -> Letters:
+    """Those that are in a window at all."""
+    inside = np.flatnonzero(letters.lows > NEVER)
+    return letters if len(inside) == len(letters.slots) else Letters(*(column[inside] for column in letters))
 
 
 def _lows(window: Window, moments: Ids) -> Ids:

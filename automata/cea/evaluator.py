@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from automata.analysis import analyse
 from automata.applicability import why_not_cea
 from automata.cea.core import CeaCore
 from automata.cea.matches import MatchReader
+from automata.cea.snapshot import core_state, restore_core
 from automata.nfa import build_automaton
 from automata.program import Events, Host, Ids, Match, Program, Selector, Skip, SymbolSolutions
 from automata.selection import AfterMatch, Candidate, in_report_order, report_order, select
+from automata.state import after_state, restore_after
 
 
 class CeaEvaluator:
@@ -19,6 +22,8 @@ class CeaEvaluator:
     The automaton selects among markings with one start; `select` then chooses among the best of each start.
     """
 
+    state_kind = "cea"
+    """See `automata.state.Restorable`."""
     needs_whole_slots = False
     """See `automata.face.Evaluator`."""
 
@@ -62,6 +67,15 @@ class CeaEvaluator:
     def oldest_output_time(self, watermark: int) -> int:
         """See `automata.face.Evaluator`."""
         return watermark
+
+    def snapshot(self) -> dict[str, Any]:
+        """See `automata.state.Restorable`."""
+        return {"core": core_state(self._core), "after": after_state(self._after)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `automata.state.Restorable`."""
+        restore_core(self._core, state["core"])
+        restore_after(self._after, state["after"])
 
     def _forget(self, time: int) -> None:
         self._core.forget(self._core.position if self._program.window.in_events else time)

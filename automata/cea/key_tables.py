@@ -54,6 +54,20 @@ class KeyTables:
         """The ids in all keys."""
         return np.array([value for key in self._slots for value in key], dtype=np.int64)
 
+    def parts(self) -> list[tuple[Key, int, int]]:
+        """Each partition: its values, its substream, and the place of the last event that consumed in it."""
+        return [(key, part, int(self.substreams.consumed[part])) for key, part in self._parts.items()]
+
+    def go_on(self, parts: Sequence[tuple[Key, int, int]]) -> None:
+        """Go on with partitions under the same numbers; there has been none before."""
+        while len(self.substreams.consumed) <= max((part for _, part, _ in parts), default=-1):
+            self._grow()
+        for key, part, consumed in parts:
+            self._parts[key] = part
+            self._free_parts.remove(part)
+            self.substreams.ranks[part] = 0
+            self.substreams.places[part], self.substreams.consumed[part] = -1, consumed
+
     def make_room(self) -> None:
         """Twice the cells and union-lists half again as long: an event did not fit."""
         slots, cells = self.tables.cells.shape

@@ -44,6 +44,10 @@ class Log:
         self._table[self._end : self._end + len(rows)] = rows
         self._end += len(rows)
 
+    def go_on(self, first: int, rows: Ids) -> None:
+        """Go on from these rows, the first of which has this number; there has been none before."""
+        self._table, self._begin, self._end, self.first = rows, 0, len(rows), first
+
     def take(self, numbers: Ids) -> Ids:
         """The rows with these numbers."""
         rows: Ids = self.rows[numbers - self.first]

@@ -72,6 +72,17 @@ class Buffer:
         """Every id in the buffer, each once."""
         return np.unique(self._columns[_FIXED:, self.first - self._origin : self.end - self._origin])
 
+    def contents(self) -> tuple[Ids, Ids]:
+        """Everything kept, as int64[columns, n]: what is no id, and the values of the variables."""
+        kept = self._columns[:, self.first - self._origin : self.end - self._origin]
+        return kept[:_FIXED], kept[_FIXED:]
+
+    def go_on(self, first: int, fixed: Ids, values: Ids) -> None:
+        """Go on from `contents`, under the same numbers; nothing has been buffered before."""
+        self._columns = np.concatenate((fixed, values))
+        self._origin = self.first = first
+        self.end = first + self._columns.shape[1]
+
     def number(self, column: int, bounds: Ids, after: bool = False) -> Ids:
         """The number of the first solution whose LOW or TIME reaches each bound (`after`: exceeds it)."""
         return np.searchsorted(self.column(column), bounds, "right" if after else "left") + self.first

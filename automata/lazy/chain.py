@@ -26,6 +26,7 @@ _NOTHING: Bound = frozenset()
 class LazyChain:
     """The partial matches of one way.
 
+    states          the sets of units that some are bound to, with those that wait there
     operations      partial matches made so far
     """
 
@@ -33,11 +34,11 @@ class LazyChain:
         self, units: Units, layout: PartialLayout, joiner: Joiner, buffers: Mapping[int, Buffer], plan: Plan
     ) -> None:
         self._units = units
-        self._layout = layout
         self._joiner = joiner
         self._buffers = buffers
-        self._plan = plan
-        self._states: dict[Bound, Waiting] = {}
+        self.layout = layout
+        self.plan = plan
+        self.states: dict[Bound, Waiting] = {}
         self.operations = 0
 
     def advance(self, position: int, fresh: Mapping[int, int], at_boundary: bool) -> Rows:
@@ -46,12 +47,12 @@ class LazyChain:
         position    of its first event
         fresh       symbol → the number of its first solution
         """
-        self._plan.observe([len(self._buffers[unit.symbol]) for unit in self._units.units], at_boundary)
-        if not self._states:
+        self.plan.observe([len(self._buffers[unit.symbol]) for unit in self._units.units], at_boundary)
+        if not self.states:
             self._begin()
         complete: list[Rows] = []
         arriving: list[tuple[Bound, Rows]] = []
-        for bound, waiting in self._states.items():
+        for bound, waiting in self.states.items():
             unit, rows = self._meet(bound, waiting, position, fresh)
             arriving.append((bound | {unit}, rows))
         while arriving:
@@ -63,37 +64,37 @@ class LazyChain:
                 complete.append(rows)
             else:
                 arriving.append(self._arrive(bound, rows))
-        return np.concatenate(complete) if complete else self._layout.root()[:0]
+        return np.concatenate(complete) if complete else self.layout.root()[:0]
 
     def keep(self, alive: Callable[[Rows], Mask]) -> None:
         """Drops partial matches that have run out of time."""
-        for bound, waiting in self._states.items():
+        for bound, waiting in self.states.items():
             if bound and len(waiting.rows):
                 waiting.keep(alive(waiting.rows))
 
     def _begin(self) -> None:
-        root = Waiting(self._layout.width, self._plan.following(_NOTHING, None))
-        root.add(self._layout.root())
-        self._states[_NOTHING] = root
+        root = Waiting(self.layout.width, self.plan.following(_NOTHING, None))
+        root.add(self.layout.root())
+        self.states[_NOTHING] = root
 
     def _meet(self, bound: Bound, waiting: Waiting, position: int, fresh: Mapping[int, int]) -> tuple[int, Rows]:
         """Partial matches that have been waiting, joined with the stretch, or with all events of another unit."""
-        chosen = self._plan.following(bound, waiting.unit)
+        chosen = self.plan.following(bound, waiting.unit)
         if chosen == waiting.unit or not len(waiting.rows):
             waiting.unit = chosen
             symbol = self._units.units[chosen].symbol
             since = fresh.get(symbol, self._buffers[symbol].end)
             return chosen, self._joiner.join(bound, waiting.rows, chosen, since)
-        rows = waiting.await_instead(chosen, position, self._layout)
+        rows = waiting.await_instead(chosen, position, self.layout)
         if not self._units.waits(bound, chosen):
             waiting.keep(np.zeros(len(rows), dtype=np.bool_))
         return chosen, self._joiner.join(bound, rows, chosen, self._first(chosen))
 
     def _arrive(self, bound: Bound, rows: Rows) -> tuple[Bound, Rows]:
         """New partial matches at a state: joined with all that is buffered; kept if more can come."""
-        waiting = self._states.get(bound)
+        waiting = self.states.get(bound)
         if waiting is None:
-            waiting = self._states[bound] = Waiting(self._layout.width, self._plan.following(bound, None))
+            waiting = self.states[bound] = Waiting(self.layout.width, self.plan.following(bound, None))
         if self._units.waits(bound, waiting.unit):
             waiting.add(rows)
         return bound | {waiting.unit}, self._joiner.join(bound, rows, waiting.unit, self._first(waiting.unit))

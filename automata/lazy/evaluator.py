@@ -7,6 +7,7 @@ replayed into its rows, and negation, selection and output order are its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from automata.lazy.partial import PartialLayout
 from automata.lazy.path import paths
 from automata.lazy.plan import ChainPlan, Plan, Relations, TreePlan
 from automata.lazy.replay import Replay
+from automata.lazy.snapshot import buffers_state, chain_state, restore_buffers, restore_chain
 from automata.lazy.units import relations, units_of
 from automata.lazy.window import Horizon
 from automata.nfa import Automaton, build_automaton
@@ -28,6 +30,7 @@ from automata.runs.intake import Intake, needs_whole_slots, positive
 from automata.runs.matches import Reader
 from automata.runs.negated_groups import NegatedGroups
 from automata.runs.reporting import Reporter
+from automata.runs.snapshot import restore_runs, runs_state
 from automata.runs.substreams import least
 
 _FOREVER = np.iinfo(np.int64).max
@@ -40,6 +43,9 @@ class LazyEvaluator:
 
     Raises `automata.lazy.path.NotLazy` for a program that it does not cover.
     """
+
+    state_kind = "lazy"
+    """See `automata.state.Restorable`; chains and trees differ in their plans only."""
 
     def __init__(self, program: Program, host: Host, plan_of: PlanOf = ChainPlan) -> None:
         self._program = program
@@ -138,12 +144,35 @@ class LazyEvaluator:
         """See `automata.face.Evaluator`."""
         return min(watermark, self._reporter.oldest_time())
 
+    def snapshot(self) -> dict[str, Any]:
+        """See `automata.state.Restorable`."""
+        self._compact(always=True)
+        return {
+            **runs_state(self._core, self._absences, self._intake, self._reporter),
+            "buffers": buffers_state(self._buffers),
+            "negated": buffers_state(self._negated),
+            "chains": [chain_state(chain) for chain, _ in self._chains],
+            "horizon": self._horizon.snapshot(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `automata.state.Restorable`."""
+        restore_runs(self._core, self._absences, self._intake, self._reporter, state)
+        restore_buffers(self._buffers, state["buffers"])
+        restore_buffers(self._negated, state["negated"])
+        for (chain, _), own in zip(self._chains, state["chains"], strict=True):
+            restore_chain(chain, own)
+        self._horizon.restore(state["horizon"])
+
     def _report(self, ended: list[Ended], time: int) -> list[Match]:
         matches = self._reporter.report(ended, time, self._intake.timeline)
-        moved = self._core.compact(self._reporter.held_rows())
+        self._compact()
+        return matches
+
+    def _compact(self, always: bool = False) -> None:
+        moved = self._core.compact(self._reporter.held_rows(), always)
         if moved is not None:
             self._reporter.renumber(moved)
-        return matches
 
     # --- forgetting -------------------------------------------------------------------------------
 

@@ -31,6 +31,12 @@ class Plan(Protocol):
     def following(self, bound: Bound, current: int | None) -> int:
         """The unit to look for once these are bound; `current` is what partial matches wait for now."""
 
+    def snapshot(self) -> list[int]:
+        """What it goes by from one stretch to the next."""
+
+    def restore(self, state: list[int]) -> None:
+        """Go on from there."""
+
 
 class ChainPlan:
     """One order by frequency, kept within a window."""
@@ -53,6 +59,14 @@ class ChainPlan:
     def following(self, bound: Bound, current: int | None) -> int:
         """See `Plan`."""
         return next(unit for unit in self.order if unit not in bound)
+
+    def snapshot(self) -> list[int]:
+        """See `Plan`."""
+        return [self._known, *self.order]
+
+    def restore(self, state: list[int]) -> None:
+        """See `Plan`."""
+        self._known, *self.order = state
 
     def _ascending(self, counts: Sequence[int]) -> list[int]:
         order: list[int] = []
@@ -79,6 +93,13 @@ class TreePlan:
             return rarest
         now, then = (_expected(unit, bound, self._counts, self._related) for unit in (current, rarest))
         return rarest if now > _GAIN_MIN * then else current
+
+    def snapshot(self) -> list[int]:
+        """See `Plan`; each stretch brings new counts before anything is chosen."""
+        return []
+
+    def restore(self, state: list[int]) -> None:
+        """See `Plan`."""
 
 
 def _rarest(bound: Bound, counts: Sequence[int], related: Relations) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from automata.lazy import buffer as lazy_buffer
@@ -29,6 +31,14 @@ class Horizon:
         passed = self._period is not None and period != self._period
         self._period = period
         return passed
+
+    def snapshot(self) -> list[int | None]:
+        """How far time has come, and in which period it is."""
+        return [self._time, self._period]
+
+    def restore(self, state: list[Any]) -> None:
+        """Go on from there."""
+        self._time, self._period = state
 
     def oldest_time(self) -> int:
         """No match to come has an event before this time; without meaning for windows of events."""

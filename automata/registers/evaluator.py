@@ -7,6 +7,7 @@ numbers (`automata.registers.tables.why_not` says what else there is). It gives 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,9 @@ from automata.registers.pool import (
     room,
 )
 from automata.registers.report import MatchReporter
+from automata.registers.snapshot import machine_state, restored_machine
 from automata.registers.tables import NONE, build_tables, why_not
+from automata.state import after_state, restore_after
 
 _CANDIDATES_INITIAL = 64
 _MATCHES_INITIAL, _ENTRIES_INITIAL = 256, 1024
@@ -39,6 +42,9 @@ _MATCHES_INITIAL, _ENTRIES_INITIAL = 256, 1024
 
 class RegisterEvaluator:
     """Runs of one program for which `why_not` has no reason and `host` a guard for every condition."""
+
+    state_kind = "registers"
+    """See `automata.state.Restorable`."""
 
     def __init__(self, program: Program, host: GuardHost) -> None:
         assert why_not(program) is None, why_not(program)
@@ -120,6 +126,17 @@ class RegisterEvaluator:
     def oldest_output_time(self, watermark: int) -> int:
         """See `automata.face.Evaluator`."""
         return watermark
+
+    def snapshot(self) -> dict[str, Any]:
+        """See `automata.state.Restorable`."""
+        after = after_state(self._reporter.after)
+        return {"machine": machine_state(self._machine), "after": after, "seen": [self._position, self._serial]}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `automata.state.Restorable`."""
+        self._machine = restored_machine(self._machine, self._step.merged, state["machine"])
+        restore_after(self._reporter.after, state["after"])
+        self._position, self._serial = state["seen"]
 
     def _take_in(self, stretch: Stretch) -> int:
         return take_in(self._machine, self._step, self._output, stretch, self._host.numbers)

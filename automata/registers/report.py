@@ -24,7 +24,7 @@ class MatchReporter:
     def __init__(self, program: Program, host: Host) -> None:
         self._program = program
         self._host = host
-        self._after = AfterMatch(program.skip)
+        self.after = AfterMatch(program.skip)
         self._found: list[Match] = []
         self._gapless: list[bool] = []
         registers = register_of(program)
@@ -59,8 +59,8 @@ class MatchReporter:
         )
         if self._program.skip is Skip.CONSUME_ALL:
             ordered.sort(key=lambda candidate: candidate.match.last)
-        admitted = self._after.admit(ordered)
-        self._after.forget(oldest)
+        admitted = self.after.admit(ordered)
+        self.after.forget(oldest)
         return [candidate.match for candidate in admitted]
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from automata.nfa import Automaton, build_automaton
 from automata.program import UNBOUND, Events, Host, Ids, Match, Program, SymbolSolutions
 from automata.pushing import Restriction, pushables
-from automata.runs import snapshot
 from automata.runs.absence import Absences
 from automata.runs.core import Core, Ended
 from automata.runs.intake import Intake, needs_whole_slots, positive
 from automata.runs.matches import Reader
 from automata.runs.negated_groups import NegatedGroups
 from automata.runs.reporting import Reporter
+from automata.runs.snapshot import restore_runs, runs_state
 from automata.runs.substreams import least
 from automata.runs.table import FIRST, FIRST_TIME
 from automata.timeline import window_numbers
@@ -26,6 +26,9 @@ _FOREVER = np.iinfo(np.int64).max
 
 class RunEvaluator:
     """Runs of one program; see `automata.face.Evaluator`."""
+
+    state_kind = "runs"
+    """See `automata.state.Restorable`."""
 
     def __init__(self, program: Program, host: Host) -> None:
         self._program = program
@@ -127,21 +130,12 @@ class RunEvaluator:
     def snapshot(self) -> dict[str, Any]:
         """See `automata.state.Restorable`."""
         self._compact(always=True)
-        return {
-            "core": snapshot.core_state(self._core),
-            "absences": snapshot.absences_state(self._absences),
-            "intake": snapshot.intake_state(self._intake),
-            "reporter": snapshot.reporter_state(self._reporter),
-            "time": self._time,
-            "next_expiry": self._next_expiry,
-        }
+        state = runs_state(self._core, self._absences, self._intake, self._reporter)
+        return {**state, "time": self._time, "next_expiry": self._next_expiry}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """See `automata.state.Restorable`."""
-        snapshot.restore_core(self._core, state["core"])
-        snapshot.restore_absences(self._absences, state["absences"])
-        snapshot.restore_intake(self._intake, state["intake"])
-        snapshot.restore_reporter(self._reporter, state["reporter"])
+        restore_runs(self._core, self._absences, self._intake, self._reporter, state)
         self._time, self._next_expiry = state["time"], state["next_expiry"]
 
     def _skip(self, events: Events) -> list[Match]:

@@ -20,19 +20,37 @@ from automata.runs.pending import PendingMatches
 from automata.runs.reporting import Reporter
 from automata.runs.steps import Part, StepTable
 from automata.runs.substreams import Substream
-from automata.selection import AfterMatch, Candidate
-from automata.state import Values, pairs
+from automata.selection import Candidate
+from automata.state import Values, after_state, columns_of, restore_after, rows_of
 from automata.timeline import Carry, Timeline
 
 _TABLE_COLUMNS = tuple(f.name for f in fields(StepTable) if f.name not in ("values", "parts", "cache"))
 
 
+def runs_state(core: Core, absences: Absences, intake: Intake, reporter: Reporter) -> dict[str, Any]:
+    """What every evaluator has that writes rows of runs; nothing dead may be among them."""
+    return {
+        "core": core_state(core),
+        "absences": absences_state(absences),
+        "intake": intake_state(intake),
+        "reporter": reporter_state(reporter),
+    }
+
+
+def restore_runs(core: Core, absences: Absences, intake: Intake, reporter: Reporter, state: Mapping[str, Any]) -> None:
+    """Put it back."""
+    restore_core(core, state["core"])
+    restore_absences(absences, state["absences"])
+    restore_intake(intake, state["intake"])
+    restore_reporter(reporter, state["reporter"])
+
+
 def core_state(core: Core) -> dict[str, Any]:
-    """The runs, as int64[rows, columns] without the registers, and the registers."""
+    """The runs, as columns without the registers, and the registers."""
     runs, registers = core.runs, core.layout.registers
     table = runs.table[: runs.size]
     return {
-        "rows": np.delete(table, registers, axis=1),
+        "rows": columns_of(np.delete(table, registers, axis=1)),
         "registers": Values(np.ascontiguousarray(table[:, registers])),
         "made": runs.made,
         "active": [active.rows for active in core.active],
@@ -43,11 +61,11 @@ def core_state(core: Core) -> dict[str, Any]:
 def restore_core(core: Core, state: Mapping[str, Any]) -> None:
     """Put runs back."""
     runs, layout = core.runs, core.layout
-    rows, registers = state["rows"], state["registers"].ids
-    table = np.empty((len(rows), layout.width), dtype=np.int64)
+    registers = state["registers"].ids
+    table = np.empty((len(registers), layout.width), dtype=np.int64)
     outside = np.ones(layout.width, dtype=np.bool_)
     outside[layout.registers] = False
-    table[:, outside] = rows
+    table[:, outside] = rows_of(state["rows"], len(registers))
     table[:, layout.registers] = registers
     runs.table, runs.size, runs.made = table, len(table), state["made"]
     for active, alive in zip(core.active, state["active"], strict=True):
@@ -117,7 +135,7 @@ def reporter_state(reporter: Reporter) -> dict[str, Any]:
         "registers": Values(_matrix([candidate.match.registers for candidate in held])),
         "outputs": Values(_matrix([candidate.match.outputs for candidate in held])),
         "seen": [[_matrix(entries), last] for entries, last in reporter.seen.items()],
-        "after": _after_state(reporter.after),
+        "after": after_state(reporter.after),
     }
 
 
@@ -127,19 +145,7 @@ def restore_reporter(reporter: Reporter, state: Mapping[str, Any]) -> None:
     registers, outputs = state["registers"].ids.tolist(), state["outputs"].ids.tolist()
     reporter.held = [_candidate(*parts) for parts in zip(state["held"], registers, outputs, strict=True)]
     reporter.seen = {tuple(map(tuple, entries.tolist())): last for entries, last in state["seen"]}
-    after = state["after"]
-    reporter.after.firsts = {partition: set(firsts.tolist()) for partition, firsts in after["firsts"]}
-    reporter.after.lasts = dict(after["lasts"].tolist())
-    reporter.after.triggers = {partition: (before, latest) for partition, before, latest in after["triggers"].tolist()}
-
-
-def _after_state(after: AfterMatch) -> dict[str, Any]:
-    triggers = [[partition, *pair] for partition, pair in after.triggers.items()]
-    return {
-        "firsts": [[partition, np.array(sorted(firsts), dtype=np.int64)] for partition, firsts in after.firsts.items()],
-        "lasts": pairs(after.lasts),
-        "triggers": np.array(triggers, dtype=np.int64).reshape(-1, 3),
-    }
+    restore_after(reporter.after, state["after"])
 
 
 def _candidate_state(candidate: Candidate) -> list[Any]:

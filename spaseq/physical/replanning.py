@@ -7,6 +7,7 @@ run operations that runs and a lazy chain would make in a window are estimated f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from automata.adaptive.costs import CostModel, Estimate
 from automata.adaptive.evaluator import AdaptiveEvaluator, Startable, Switch
@@ -92,6 +93,21 @@ class RatesDecide:
     def live_ids(self) -> list[Ids]:
         """See `Policy`."""
         return self._meter.live_ids()
+
+    def snapshot(self) -> dict[str, Any]:
+        """See `Policy`."""
+        rates = self.rates and [list(self.rates.counts.items()), list(self.rates.selectivities.items())]
+        return {"rates": rates, "shifting": self._shifting, "wish": self._wish, "meter": self._meter.snapshot()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `Policy`."""
+        if state["rates"] is not None:
+            counts, selectivities = state["rates"]
+            self.rates = Rates(dict(counts), {(one, other): share for (one, other), share in selectivities})
+            self.estimate = self._model.estimate(self.rates)
+            self._orders = self.estimate.orders
+        self._shifting, self._wish = state["shifting"], state["wish"]
+        self._meter.restore(state["meter"])
 
     def _measured(self) -> str:
         assert self.rates is not None and self.estimate is not None

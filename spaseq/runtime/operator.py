@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from automata.adaptive.evaluator import AdaptiveEvaluator
-from automata.face import Evaluator as SequenceEvaluator
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.program import Events, Ids, Match
 from automata.pushing import Restricting
@@ -27,6 +26,7 @@ from sparql_gpm.expressions import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.shared import Entailed, PatternPool, Stretch, Taken
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.errors import RunError
 from spaseq.physical.conjunctions import conjunctions
 from spaseq.physical.host import ConditionHost
 from spaseq.physical.program import Compiled, compile_program
@@ -133,9 +133,9 @@ class QueryOperator:
         return tuple(switch_in_words(switch) for switch in self._sequence.switches)
 
     def snapshot(self) -> dict[str, Any]:
-        """The state between two stretches, for `spaseq.runtime.snapshot`; evaluators that are `Restorable` have one."""
-        assert isinstance(self._sequence, Restorable), type(self._sequence)
+        """The state between two stretches, for `spaseq.runtime.snapshot`."""
         return {
+            "kind": self._sequence.state_kind,
             "sequence": self._sequence.snapshot(),
             "open_slot": batch_state(self._open_slot),
             "position": self._position,
@@ -145,8 +145,14 @@ class QueryOperator:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state of the same query; nothing has been taken in before."""
-        assert isinstance(self._sequence, Restorable), type(self._sequence)
+        """Go on from a state of the same query; nothing has been taken in before. RunError: of another evaluator."""
+        kind = self._sequence.state_kind
+        if state["kind"] != kind:
+            raise RunError(
+                f"the saved state of query '{self.query.name}' is that of its evaluator '{state['kind']}', and "
+                f"'{kind}' is to go on with it",
+                hint="ask for the evaluator that it was begun with, or begin anew with a new checkpoint folder",
+            )
         self._sequence.restore(state["sequence"])
         self._open_slot = restored_batch(state["open_slot"])
         self._position = state["position"]
@@ -229,7 +235,7 @@ class QueryOperator:
         self._projector.forget(oldest)
 
 
-def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kernels: bool) -> SequenceEvaluator:
+def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kernels: bool) -> Restorable:
     """The evaluator with this name; one with compiled kernels is imported only when it is used."""
     match name:
         case "cea":

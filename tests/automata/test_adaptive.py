@@ -48,6 +48,12 @@ class Moody:
     def live_ids(self) -> list[Ids]:
         return []
 
+    def snapshot(self) -> dict[str, str]:
+        return {"mood": self._mood}
+
+    def restore(self, state: Mapping[str, str]) -> None:
+        self._mood = state["mood"]
+
 
 def moody(program: Program, host: Host, random: Random, steadiness: float) -> AdaptiveEvaluator:
     makers = {

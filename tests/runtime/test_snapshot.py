@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -14,52 +13,17 @@ from automata.runs import core
 from automata.state import Values
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI, BlankNode, Literal
-from spaseq.engine.options import RunOptions
-from spaseq.engine.setup import Setup
 from spaseq.errors import RunError
-from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.runtime import snapshot
-from spaseq.runtime.embedded import Network
-from spaseq.runtime.rows import Row
 from spaseq.runtime.snapshot import dumps, loads
-from tests.driving import as_batch, comparable
+from tests.driving import comparable
 from tests.reference.api import evaluate
+from tests.restarting import Restarting
 from tests.strategies import batches, cuts, interleaved, late, queries, streams
-from tests.strategies_stream import Arrived
 
 SECOND = 1_000_000_000
 PAIRS = 300 if settings().derandomize else 60
-
-
-class Restarting:
-    """A network that is given up and built anew from its blob, with a dictionary that numbers terms differently."""
-
-    def __init__(self, query: Query, delay_ns: int) -> None:
-        self.query, self.delay_ns = query, delay_ns
-        self.rows: list[Row] = []
-        self.restarts = 0
-        self._build()
-
-    def _build(self) -> None:
-        self.dictionary = Dictionary()
-        for number in range(self.restarts):
-            self.dictionary.pin(IRI(f"urn:shift:{number}"))
-        setup = Setup({}, RunOptions(evaluator="nfa", compiled=False), self.dictionary)
-        self.network = Network(self.dictionary, self.delay_ns)
-        self.network.add(setup.operator(self.query), self.rows.extend)
-
-    def restart(self) -> None:
-        blob = dumps(self.network.snapshot(), self.dictionary)
-        self.restarts += 1
-        self._build()
-        self.network.restore(loads(blob, self.dictionary))
-
-    def push(self, piece: Sequence[Arrived]) -> None:
-        iris = {stream.name: stream.iri for stream in self.query.streams}
-        for name in dict.fromkeys(event[0] for event in piece if event[0] in iris):
-            self.network.push(iris[name], as_batch([e for e in piece if e[0] == name], self.dictionary))
-        self.network.release_terms(always=True)
 
 
 @given(st.data())
@@ -116,7 +80,7 @@ def test_a_blob_of_another_version_says_what_to_do(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(snapshot, "VERSION", 7)
     blob = dumps([], Dictionary())
     monkeypatch.undo()
-    with pytest.raises(RunError, match="version 7; this SPAseq reads version 1") as caught:
+    with pytest.raises(RunError, match="version 7; this SPAseq reads version 2") as caught:
         loads(blob, Dictionary())
     assert "new checkpoint folder" in str(caught.value.hint)
     with pytest.raises(RunError, match="no SPAseq state at all"):

@@ -1,0 +1,59 @@
+"""The state of a CEA: what lies in the window is written down, and replayed when it comes back (see automata.state).
+
+A cell of the determinised automaton, and so a table, has meaning only in its process, and a union-list is as long as
+history made it. The entries that the window still holds are all that made both, and smaller. What a replay finds has
+been reported before the state was taken, so it is not even enumerated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from automata.cea.core import CeaCore
+from automata.cea.letters import FIRST, POSITION, SUBSTREAM, SYMBOL
+from automata.program import Ids
+from automata.state import Values, columns_of, rows_of
+
+
+def core_state(core: CeaCore) -> dict[str, Any]:
+    """Entries and solutions in the window, under their numbers; partitions, under theirs."""
+    parts = core.keys.parts()
+    width = len(parts[0][0]) if parts else 0
+    return {
+        "position": core.position,
+        "entries": [core.entries.first, *columns_of(core.entries.rows)],
+        "solutions": [core.solutions.first, Values(core.solutions.rows)],
+        "keys": Values(np.array([key for key, _, _ in parts], dtype=np.int64).reshape(len(parts), width)),
+        "parts": np.array([part[1:] for part in parts], dtype=np.int64).reshape(-1, 2),
+    }
+
+
+def restore_core(core: CeaCore, state: Mapping[str, Any]) -> None:
+    """Put them back, and let the automaton run over them."""
+    core.position = state["position"]
+    first, *columns = state["entries"]
+    entries = rows_of(columns, len(columns[0]))
+    core.entries.go_on(first, entries)
+    core.solutions.go_on(state["solutions"][0], state["solutions"][1].ids)
+    partitions = [tuple(key) for key in state["keys"].ids.tolist()]
+    parts = state["parts"].tolist()
+    core.keys.go_on([(key, *part) for key, part in zip(partitions, parts, strict=True)])
+    if len(entries):
+        _replay(core, entries, first, dict(parts))
+
+
+def _replay(core: CeaCore, entries: Ids, first: int, consumed: Mapping[int, int]) -> None:
+    """All letters but those that have been consumed, with everything before them: there, tables begin anew."""
+    keys = core.solutions.take(entries[:, FIRST])[:, list(core.key)]
+    begins = np.ones(len(entries), dtype=np.bool_)
+    begins[1:] = (entries[1:, POSITION] != entries[:-1, POSITION]) | (keys[1:] != keys[:-1]).any(axis=1)
+    letters = np.flatnonzero(begins)
+    bits = np.bitwise_or.reduceat(np.int64(1) << entries[:, SYMBOL], letters)
+    until = np.array([consumed.get(part, -1) for part in entries[letters, SUBSTREAM].tolist()], dtype=np.int64)
+    left = entries[letters, POSITION] > until
+    letters, bits = letters[left], bits[left]
+    if len(letters):
+        core.replay(bits, [tuple(key) for key in keys[letters].tolist()], first + letters)

@@ -1,0 +1,49 @@
+"""An engine that stops and goes on elsewhere, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.terms import IRI
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Setup
+from spaseq.lang.ast import Query
+from spaseq.runtime.embedded import Network
+from spaseq.runtime.rows import Row
+from spaseq.runtime.snapshot import dumps, loads
+from tests.driving import as_batch
+from tests.strategies_stream import Arrived
+
+
+class Restarting:
+    """A network that is given up and built anew from its blob, with a dictionary that numbers terms differently."""
+
+    def __init__(self, query: Query, delay_ns: int, evaluator: str = "nfa", compiled: bool = False) -> None:
+        self.query, self.delay_ns = query, delay_ns
+        self.options = RunOptions(evaluator=evaluator, compiled=compiled)
+        self.rows: list[Row] = []
+        self.restarts = 0
+        self._build()
+
+    def _build(self) -> None:
+        self.dictionary = Dictionary()
+        for number in range(self.restarts):
+            self.dictionary.pin(IRI(f"urn:shift:{number}"))
+        setup = Setup({}, self.options, self.dictionary)
+        self.network = Network(self.dictionary, self.delay_ns)
+        self.network.add(setup.operator(self.query), self.rows.extend)
+
+    def restart(self) -> int:
+        """The size of the blob."""
+        blob = dumps(self.network.snapshot(), self.dictionary)
+        self.restarts += 1
+        self._build()
+        self.network.restore(loads(blob, self.dictionary))
+        return len(blob)
+
+    def push(self, piece: Sequence[Arrived]) -> None:
+        iris = {stream.name: stream.iri for stream in self.query.streams}
+        for name in dict.fromkeys(event[0] for event in piece if event[0] in iris):
+            self.network.push(iris[name], as_batch([e for e in piece if e[0] == name], self.dictionary))
+        self.network.release_terms(always=True)

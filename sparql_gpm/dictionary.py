@@ -89,6 +89,18 @@ class Dictionary:
         """The canonical N-Triples text of the term of a live id."""
         return self._terms.token(identifier)
 
+    def joined(self, ids: Ids) -> tuple[bytes, Ids]:
+        """The canonical N-Triples texts of live ids, one after the other, and how many bytes each has."""
+        return self._terms.joined(ids)
+
+    def intern_joined(self, text: bytes, lengths: Ids, numbers: NDArray[np.float64]) -> Ids:
+        """The ids of terms, given out now where they are new.
+
+        text        their canonical N-Triples texts, one after the other; `lengths` says how many bytes each has
+        numbers     their values, as in the column `numbers` of the dictionary that they come from
+        """
+        return self._terms.intern_joined(text, lengths, numbers)
+
     def retain(self, live: Iterable[Ids]) -> int:
         """Release every term that is neither pinned nor held nor in one of the columns; returns how many went."""
         kept = np.zeros(self._terms.bound, dtype=np.bool_)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparql_gpm.columns import UNBOUND, Mask
+from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.exact_numbers import exact_number
-from sparql_gpm.term_text import canonical_token
+from sparql_gpm.term_text import canonical_token, term_of
 from sparql_gpm.terms import Literal, Term
+
+_term_of = lru_cache(maxsize=1 << 16)(term_of)
+"""The dictionaries of one process have many terms in common."""
 
 
 class TermObjects:
@@ -52,6 +56,17 @@ class TermObjects:
     def token(self, identifier: int) -> bytes:
         """Its canonical N-Triples text."""
         return canonical_token(self.term(identifier))
+
+    def intern_joined(self, text: bytes, lengths: Ids, numbers: NDArray[np.float64]) -> Ids:
+        """See `Dictionary.intern_joined`."""
+        ends = np.cumsum(lengths)
+        bounds = zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+        return np.array([self.intern(_term_of(text[begin:end])) for begin, end in bounds], dtype=np.int64)
+
+    def joined(self, ids: Ids) -> tuple[bytes, Ids]:
+        """See `Dictionary.joined`."""
+        tokens = [self.token(identifier) for identifier in ids.tolist()]
+        return b"".join(tokens), np.array([len(token) for token in tokens], dtype=np.int64)
 
     def retain(self, kept: Mask) -> int:
         """Release every term whose id is not kept; returns how many went."""

@@ -24,6 +24,7 @@ from sparql_gpm.term_table_kernels import (
     Slots,
     add_all,
     add_one,
+    copy_out,
     fill_slots,
     find_one,
     keep,
@@ -81,12 +82,23 @@ class ByteStrings:
 
     def add_all(self, strings: Sequence[bytes]) -> Ids:
         """The ids of the strings; negative for those that are new."""
-        offsets = np.zeros(len(strings) + 1, dtype=np.int64)
-        np.cumsum([len(string) for string in strings], out=offsets[1:])
-        ids = np.zeros(len(strings), dtype=np.int64)
-        self.reserve(len(strings), int(offsets[-1]))
-        add_all(as_bytes(b"".join(strings)), offsets, self.arena, self.entries, self.slots, ids)
+        return self.add_joined(b"".join(strings), np.array([len(string) for string in strings], dtype=np.int64))
+
+    def add_joined(self, text: bytes, lengths: Ids) -> Ids:
+        """`add_all` of strings that stand one after the other."""
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        ids = np.zeros(len(lengths), dtype=np.int64)
+        self.reserve(len(lengths), len(text))
+        add_all(as_bytes(text), offsets, self.arena, self.entries, self.slots, ids)
         return ids
+
+    def joined(self, ids: Ids) -> tuple[bytes, Ids]:
+        """The strings of some ids, one after the other, and their lengths."""
+        lengths = self.entries[ids, LENGTH]
+        out: Bytes = np.zeros(int(lengths.sum()), dtype=np.uint8)
+        copy_out(self.arena, self.entries, ids, out)
+        return out.tobytes(), lengths
 
     def find(self, text: bytes) -> int:
         """The id of one string, or 0."""
@@ -158,6 +170,18 @@ class TermTable:
         for index in np.flatnonzero(found < 0).tolist():
             self._set_number(int(ids[index]), terms[index])
         return ids
+
+    def intern_joined(self, text: bytes, lengths: Ids, numbers: NDArray[np.float64]) -> Ids:
+        """See `Dictionary.intern_joined`."""
+        found = self.strings.add_joined(text, lengths)
+        ids = np.abs(found)
+        self.numbers = _with_room(self.numbers, len(self.strings.entries))
+        self.numbers[ids[found < 0]] = numbers[found < 0]
+        return ids
+
+    def joined(self, ids: Ids) -> tuple[bytes, Ids]:
+        """See `Dictionary.joined`."""
+        return self.strings.joined(ids)
 
     def find(self, term: Term) -> int:
         """The id of the term, or UNBOUND if it has none."""

@@ -142,6 +142,17 @@ def add_all(text: Bytes, offsets: Ids, arena: Bytes, entries: Ids, slots: Slots,
 
 
 @kernel
+def copy_out(arena: Bytes, entries: Ids, ids: Ids, out: Bytes) -> None:
+    """The strings of the ids, one after the other."""
+    at = 0
+    for index in range(len(ids)):
+        start = entries[ids[index], START]
+        for byte in range(entries[ids[index], LENGTH]):
+            out[at] = arena[start + byte]
+            at += 1
+
+
+@kernel
 def keep(arena: Bytes, entries: Ids, kept: Mask, other_arena: Bytes) -> int:
     """Free the ids that are not kept, and move the strings of the others to another arena; gives how many went.
 

@@ -10,8 +10,9 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, resolve_streams
 from spaseq.lang.ast import Query
 from spaseq.runtime.rows import Row
+from spaseq.runtime.spark.blobs import Letter
 from spaseq.runtime.spark.documents import DocumentRow
-from spaseq.runtime.spark.pieces import Letter, Piece
+from spaseq.runtime.spark.pieces import Piece
 from spaseq.runtime.spark.shard import Outcome
 from spaseq.runtime.spark.tasks import Task
 

@@ -1,7 +1,6 @@
 """What stage 1 hands to stage 2: a row a shard and chunk, most of it a packed blob.
 
-Packing is what makes it pay: Spark sees a few rows, not one an event. A blob is that of `spaseq.runtime.snapshot`, with
-a dictionary of its own; ids never leave a process.
+Packing is what makes it pay: Spark sees a few rows, not one an event. What is in a blob: `blobs.py`.
 """
 
 from __future__ import annotations
@@ -13,28 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparql_gpm.columns import EventBatch, Mask
-from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.columns import EventBatch
 from spaseq.runtime.reorder import BEFORE_ALL
-from spaseq.runtime.snapshot import batch_state, dumps, loads, restored_batch
+from spaseq.runtime.spark.blobs import Contents
 
 PIECE_SCHEMA = (
     "shard int, stream string, place bigint, max_ts bigint, n bigint, ended boolean, advance bigint, blob binary"
 )
 """For Spark; the fields of `Piece`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A dead letter: input that could not be used, as in the dead-letter file; `kind` is `late` or `malformed`."""
-
-    kind: str
-    stream: str
-    source: str
-    line: int
-    column: int
-    reason: str
-    raw: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,35 +47,6 @@ class Piece:
     def of(row: Mapping[str, Any]) -> Piece:
         """A row of Spark's."""
         return Piece(**{name: row[name] for name in Piece.__slots__})
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What a blob holds.
-
-    batch       the events, as solutions.py has them
-    reporting   whether this shard is the one to report the event if it is late
-    letters     dead letters of stage 1
-    """
-
-    batch: EventBatch
-    reporting: Mask
-    letters: tuple[Letter, ...]
-
-
-def packed(contents: Contents, dictionary: Dictionary, blank_suffix: str) -> bytes:
-    """A blob; `blank_suffix` makes the labels of this task's blank nodes unlike those of any other."""
-    letters = [[getattr(letter, name) for name in Letter.__slots__] for letter in contents.letters]
-    tree = {"batch": batch_state(contents.batch), "reporting": contents.reporting, "letters": letters}
-    return dumps(tree, dictionary, blank_suffix)
-
-
-def unpacked(blob: bytes, dictionary: Dictionary) -> Contents:
-    """The contents of a blob."""
-    tree = loads(blob, dictionary)
-    return Contents(
-        restored_batch(tree["batch"]), tree["reporting"], tuple(Letter(*parts) for parts in tree["letters"])
-    )
 
 
 def in_order(pieces: Iterable[Piece]) -> dict[str, list[Piece]]:

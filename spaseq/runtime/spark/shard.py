@@ -19,8 +19,9 @@ from spaseq.runtime.embedded import Network
 from spaseq.runtime.reorder import BEFORE_ALL
 from spaseq.runtime.rows import Row
 from spaseq.runtime.snapshot import dumps, loads
+from spaseq.runtime.spark.blobs import Letter, unpacked
 from spaseq.runtime.spark.operators import SolvedOperator
-from spaseq.runtime.spark.pieces import Letter, Piece, in_order, joined, newest, unpacked
+from spaseq.runtime.spark.pieces import Piece, in_order, joined, newest
 
 PARTITION_COLUMN = " partition "
 """Before the names of the hidden columns by which operators tell the values of PARTITION BY."""

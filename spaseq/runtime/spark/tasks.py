@@ -22,9 +22,10 @@ from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from spaseq.errors import RunError
 from spaseq.runtime.dead_letter import LATE, event_as_nquads
 from spaseq.runtime.reorder import BEFORE_ALL
+from spaseq.runtime.spark.blobs import Contents, Letter, packed
 from spaseq.runtime.spark.documents import SIGNAL, DocumentRow, LineStream, Signal, is_document, signal
 from spaseq.runtime.spark.matching import Matching
-from spaseq.runtime.spark.pieces import Contents, Letter, Piece, packed
+from spaseq.runtime.spark.pieces import Piece
 
 _NO_EVENTS = EventBatch.empty()
 _NO_MASK: Mask = np.zeros(0, dtype=np.bool_)

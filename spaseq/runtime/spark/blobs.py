@@ -1,0 +1,136 @@
+"""What stage 1 hands to stage 2 as bytes: columns of ids with a dictionary of their own, written and read as a whole.
+
+blob := MAGIC VERSION msgpack [terms, events, reporting, letters]
+
+An id is a place among the terms of the blob, 0 for UNBOUND. Terms are canonical N-Triples texts, one after the other,
+with the values of numbers beside them, so that neither stage touches a term by itself. Blobs live from one stage to
+the next, in one micro-batch: they are no states, whose format `spaseq.runtime.snapshot` has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask
+from sparql_gpm.dictionary import Dictionary
+from spaseq.errors import RunError
+
+MAGIC = b"SPAseqE"
+VERSION = 1
+"""Of the format and of what stage 1 puts into it: one more whenever either changes."""
+
+_NARROW = (np.int8, np.int16, np.int32)
+_BLANK = ord("_")
+_Column = tuple[str, bytes]
+_Terms = tuple[bytes, _Column, bytes]
+_Events = tuple[_Column, _Column, list[str], _Column, _Column, _Column, _Column]
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A dead letter: input that could not be used, as in the dead-letter file; `kind` is `late` or `malformed`."""
+
+    kind: str
+    stream: str
+    source: str
+    line: int
+    column: int
+    reason: str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a blob holds.
+
+    batch       the events, as solutions.py has them
+    reporting   whether this shard is the one to report the event if it is late
+    letters     dead letters of stage 1
+    """
+
+    batch: EventBatch
+    reporting: Mask
+    letters: tuple[Letter, ...]
+
+
+def packed(contents: Contents, dictionary: Dictionary, blank_suffix: str) -> bytes:
+    """A blob; `blank_suffix` makes the labels of this task's blank nodes unlike those of any other."""
+    batch = contents.batch
+    distinct, columns = _placed((batch.subjects, batch.predicates, batch.objects))
+    text, lengths = _suffixed(*dictionary.joined(distinct), blank_suffix.encode())
+    events = (
+        _column(batch.times), _column(batch.streams), list(batch.names), _column(batch.offsets), *map(_column, columns)
+    )  # fmt: skip
+    letters = [[getattr(letter, name) for name in Letter.__slots__] for letter in contents.letters]
+    terms = text, _column(lengths), dictionary.numbers[distinct].tobytes()
+    tree = terms, events, contents.reporting.tobytes(), letters
+    return MAGIC + VERSION.to_bytes(2, "big") + msgspec.msgpack.encode(tree)
+
+
+def unpacked(blob: bytes, dictionary: Dictionary) -> Contents:
+    """The contents of a blob, its ids those that the dictionary gives to its terms.
+
+    Raises RunError for a blob of another version.
+    """
+    head = len(MAGIC) + 2
+    version = int.from_bytes(blob[len(MAGIC) : head], "big")
+    if blob[: len(MAGIC)] != MAGIC or version != VERSION:
+        raise RunError(
+            f"a worker sends events in version {version}, this one reads version {VERSION}",
+            hint="install the same SPAseq on the driver and on every worker",
+        )
+    kind = tuple[_Terms, _Events, bytes, list[tuple[str, str, str, int, int, str, str]]]
+    terms, events, reporting, letters = msgspec.msgpack.decode(memoryview(blob)[head:], type=kind)
+    text, lengths, numbers = terms
+    found = dictionary.intern_joined(text, _array(lengths), np.frombuffer(numbers, dtype=np.float64))
+    ids = np.concatenate((np.array([UNBOUND], dtype=np.int64), found))
+    times, streams, names, offsets, *columns = events
+    batch = EventBatch(_array(times), _array(streams), names, _array(offsets), *(ids[_raw(c)] for c in columns))
+    return Contents(batch, np.frombuffer(reporting, dtype=np.bool_), tuple(Letter(*parts) for parts in letters))
+
+
+def _placed(columns: tuple[Ids, ...]) -> tuple[Ids, list[Ids]]:
+    """The distinct ids but UNBOUND, ascending, and the columns with the place of each, from 1 on, in its stead."""
+    seen = np.zeros(1 + max((int(column.max()) for column in columns if len(column)), default=0), dtype=np.bool_)
+    for column in columns:
+        seen[column] = True
+    seen[UNBOUND] = False
+    distinct = np.flatnonzero(seen)
+    places = np.zeros(len(seen), dtype=np.int64)
+    places[distinct] = np.arange(1, len(distinct) + 1)
+    return distinct, [places[column] for column in columns]
+
+
+def _suffixed(text: bytes, lengths: Ids, suffix: bytes) -> tuple[bytes, Ids]:
+    """The texts with the suffix after each blank node's label."""
+    starts = np.cumsum(lengths) - lengths
+    blank = np.frombuffer(text, dtype=np.uint8)[starts] == _BLANK
+    if not suffix or not blank.any():
+        return text, lengths
+    parts, at = [], 0
+    for end in (starts + lengths)[blank].tolist():
+        parts += [text[at:end], suffix]
+        at = end
+    return b"".join([*parts, text[at:]]), lengths + len(suffix) * blank
+
+
+def _column(values: Ids) -> _Column:
+    """A column in as few bytes as its values need."""
+    if len(values):
+        least, most = int(values.min()), int(values.max())
+        fits = next((kind for kind in _NARROW if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max), np.int64)
+        values = values.astype(fits)
+    return values.dtype.str, values.tobytes()
+
+
+def _raw(column: _Column) -> NDArray[Any]:
+    return np.frombuffer(column[1], dtype=column[0])
+
+
+def _array(column: _Column) -> Ids:
+    return _raw(column).astype(np.int64)

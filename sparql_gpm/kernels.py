@@ -6,6 +6,7 @@ Kernels take arrays and scalars, and run unchanged as Python with NUMBA_DISABLE_
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -36,6 +37,15 @@ def kernel(function: Function) -> Function:
     except RuntimeError:  # numba's word for "no place for the cache"
         compiled = compiler(no_cfunc_wrapper=True)(function)
     return compiled
+
+
+def is_kept(compiled: Callable[..., Any]) -> bool:
+    """Whether a kernel has been kept on disk, in some version."""
+    if not COMPILED:
+        return False
+    folder, code = cast("Any", compiled).stats.cache_path, compiled.__code__
+    kept = f"{Path(code.co_filename).stem}.{compiled.__qualname__}-*.nbi"
+    return folder is not None and any(Path(folder).glob(kept))
 
 
 def part(function: Function) -> Function:

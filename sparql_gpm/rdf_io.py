@@ -45,14 +45,16 @@ class ReadOptions:
     arrival_time        a clock in nanoseconds: events get its time, and timestamp triples have no say
     batch_events        events in a batch, at most; fewer at the end, and when a live stream pauses
     stream              names events that have no graph IRI: urn:spaseq:event:STREAM:N
-    compiled            N-Quads are read by compiled kernels from the beginning on, and not only after some 64 MB
+    compiled            N-Quads are read by compiled kernels; None: where the input is long enough for that
+    bytes_expected      how long the input of this process will be at least, as far as is known beforehand
     """
 
     time_predicates: tuple[str, ...] = (PROV_TIME,)
     arrival_time: Callable[[], int] | None = None
     batch_events: int = BATCH_EVENTS
     stream: str = "S"
-    compiled: bool = False
+    compiled: bool | None = None
+    bytes_expected: int = 0
 
 
 class EventReader:
@@ -67,7 +69,9 @@ class EventReader:
         terms = TermIds(dictionary, builder, time_predicates)
         self._terms = terms
         self._readers: dict[str, NQuadsReader | TriGReader | DocumentReader] = {
-            "nquads": NQuadsReader(dictionary, terms, builder, time_predicates, options.compiled),
+            "nquads": NQuadsReader(
+                dictionary, terms, builder, time_predicates, options.compiled, options.bytes_expected
+            ),
             "trig": TriGReader(terms, builder, time_predicates),
             "turtle": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.TURTLE),
             "ntriples": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.N_TRIPLES),

@@ -9,6 +9,7 @@ it stands in keeps its other lines.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from sparql_gpm.nquads_columns import ColumnReader
 
 KERNEL_BYTES_MIN = 64 << 20
-"""So much of a stream is read line by line, about half a million quads: compiling the kernels takes longer."""
+"""Input from this size on, about half a million quads, is worth compiling the kernels for."""
+KEPT_KERNEL_BYTES_MIN = 24 << 20
+"""Input from this size on is worth loading the kernels for, where an earlier process has compiled them."""
 BLOCK_BYTES_MIN = 1 << 14
 """A block that is shorter is read line by line."""
 
@@ -40,13 +43,15 @@ class NQuadsReader:
         terms: TermIds,
         builder: EventBuilder,
         time_predicates: frozenset[str],
-        compiled: bool = False,
+        compiled: bool | None = None,
+        bytes_expected: int = 0,
     ) -> None:
         self._dictionary, self._terms, self._builder = dictionary, terms, builder
         self._time_predicates = frozenset(f"<{iri}>".encode() for iri in time_predicates)
         self._columns: ColumnReader | None = None
         self._compiled = compiled
         self._bytes_read = 0
+        self._bytes_expected = bytes_expected
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The events of one document."""
@@ -72,16 +77,21 @@ class NQuadsReader:
         yield from self.flush()
 
     def _column_reader(self, text: bytes) -> ColumnReader | None:
-        """The reader by kernels, if the text, and the stream so far, are long enough for it to pay."""
+        """The reader by kernels, if the text, and the input as a whole, are long enough for it to pay."""
         self._bytes_read += len(text)
-        long = self._compiled or self._bytes_read >= KERNEL_BYTES_MIN
-        if not long or len(text) < BLOCK_BYTES_MIN or not text.endswith(b"\n"):
+        if len(text) < BLOCK_BYTES_MIN or not text.endswith(b"\n") or not self._kernels_pay():
             return None
         if self._columns is None:
             from sparql_gpm.nquads_columns import ColumnReader
 
             self._columns = ColumnReader(self._dictionary, self._builder, self._time_predicates, self)
         return self._columns
+
+    def _kernels_pay(self) -> bool:
+        if self._compiled is not None:
+            return self._compiled
+        size = max(self._bytes_read, self._bytes_expected)
+        return size >= KERNEL_BYTES_MIN or (size >= KEPT_KERNEL_BYTES_MIN and _kernels_are_kept())
 
     def take(self, lines: list[bytes], before: int) -> Iterator[LocatedBatch]:
         """Take lines; `before` of them have gone before.
@@ -185,6 +195,15 @@ class NQuadsReader:
             (_token(quad.subject), _token(quad.predicate), _token(quad.object), _graph_token(quad.graph_name))
             for quad in quads
         ]
+
+
+@cache
+def _kernels_are_kept() -> bool:
+    """Whether the kernels need not be compiled, only loaded; asking imports numba."""
+    from sparql_gpm.kernels import is_kept
+    from sparql_gpm.nquads_kernel import scan
+
+    return is_kept(scan)
 
 
 def _split(text: bytes) -> list[bytes]:

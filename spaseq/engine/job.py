@@ -41,9 +41,9 @@ class Job:
         self._dictionary = Dictionary()
         self._ready: list[Row] = []
         paths = resolve_streams(queries, streams)
+        self._bytes_expected = input_size(path for _, path in paths.values())
         if self._options.compiled is None:
-            long = input_size(path for _, path in paths.values()) >= _COMPILED_BYTES_MIN
-            self._options = replace(self._options, compiled=long)
+            self._options = replace(self._options, compiled=self._bytes_expected >= _COMPILED_BYTES_MIN)
         setup = Setup(named_knowledge(queries, kb or {}), self._options, self._dictionary, queries)
         self._bases = setup.bases
         self._network = Network(self._dictionary, self._options.max_delay_ns)
@@ -79,7 +79,9 @@ class Job:
 
     def _open(self, iri: str, name: str, path: str) -> Iterator[SourceBatch]:
         clock = time.time_ns if self._options.arrival_time else None
-        options = ReadOptions(self._options.time_predicates, clock, self._options.batch_events)
+        options = ReadOptions(
+            self._options.time_predicates, clock, self._options.batch_events, bytes_expected=self._bytes_expected
+        )
         return open_stream(path, name, self._dictionary, self._dead_letters, options)
 
     def _take(self, iri: str, batch: SourceBatch) -> None:

@@ -59,6 +59,7 @@ def kernels(on: bool, block_bytes: int = 1 << 20) -> Iterator[None]:
     """Read everything, or nothing, by kernels."""
     with (
         mock.patch.object(rdf_io_lines, "KERNEL_BYTES_MIN", 0 if on else 1 << 60),
+        mock.patch.object(rdf_io_lines, "KEPT_KERNEL_BYTES_MIN", 1 << 60),
         mock.patch.object(rdf_io_lines, "BLOCK_BYTES_MIN", 0),
         mock.patch.object(rdf_io_blocks, "BLOCK_BYTES", block_bytes),
         mock.patch.object(nquads_columns, "BLOCK_BYTES", block_bytes),
@@ -224,14 +225,39 @@ def test_an_event_longer_than_a_block_is_one_event() -> None:
     assert_same(stamp("<urn:f>", 1) + "".join(lines) + stamp("<urn:g>", 1) + stamp("<urn:h>", 2), block_bytes=2000)
 
 
-def test_a_short_stream_does_not_wait_for_the_compiler() -> None:
+@pytest.mark.parametrize(
+    ("options", "imported"),
+    [
+        ("", False),
+        ("bytes_expected=1 << 26", True),
+        ("compiled=True", True),
+        ("compiled=False, bytes_expected=1 << 26", False),
+    ],
+)
+def test_only_an_input_that_is_known_to_be_long_waits_for_the_compiler(options: str, imported: bool) -> None:
     script = (
         "import io, sys\nfrom sparql_gpm.rdf_io import *\nfrom sparql_gpm.dictionary import Dictionary\n"
         "text = b'<urn:s> <urn:p> <urn:o> <urn:g> .\\n' * 20_000\n"
-        "list(read_events(io.BytesIO(text), 'nquads', Dictionary(), ReadOptions(), print))\n"
+        f"list(read_events(io.BytesIO(text), 'nquads', Dictionary(), ReadOptions({options}), print))\n"
         "sys.exit('numba' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == imported
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+def test_a_kernel_is_kept_once_it_has_been_compiled(tmp_path: Path) -> None:
+    module = tmp_path / "one_kernel.py"
+    module.write_text(
+        "from sparql_gpm.kernels import is_kept, kernel\n@kernel\ndef double(n: int) -> int:\n    return 2 * n\n"
+        "before = is_kept(double)\nassert double(4) == 8\nprint(before, is_kept(double))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    runs = [
+        subprocess.run([sys.executable, module], env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert runs == ["False True\n", "True True\n"]
 
 
 if COMPILED:

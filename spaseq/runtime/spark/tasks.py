@@ -84,7 +84,7 @@ class Task:
         self._letters: list[Letter] = []
         self._source, self._line = source.name, 0
         name = f"{source.name}:{label}"
-        options = ReadOptions(source.time_predicates, None, source.batch_events, name, source.compiled)
+        options = ReadOptions(source.time_predicates, None, source.batch_events, name, source.compiled or None)
         self._reader = EventReader(dictionary, options, self._malformed)
 
     def pieces(self, rows: Iterable[DocumentRow]) -> Iterator[Piece]:

@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparql_gpm.terms import IRI
 from spaseq.lang.parse import parse
 from tests.conformance.cases import multiset, row_json
 from tests.reference.api import Arrivals, Row, evaluate, late_events
+from tests.reference.stream import Triples
 from tests.strategies import cuts, interleaved, late, queries, streams, to_nquads, to_trig, too_late
+from tests.strategies_stream import EX
 
 SECOND = 1_000_000_000
 
@@ -91,6 +94,20 @@ def test_cuts_cover_every_event_once(events: dict[str, Arrivals], data: st.DataO
 def test_events_are_written_with_one_timestamp_each(events: dict[str, Arrivals]) -> None:
     for text in (to_trig(events["S1"]), to_nquads(events["S1"])):
         assert text.count("generatedAtTime") == len(events["S1"])
+
+
+def test_a_window_of_time_passes_for_all_partitions_at_once() -> None:
+    """The second event of x is all that comes after the first window: it reports the matches of x and of y."""
+
+    def event(second: int, key: str) -> tuple[int, str, Triples]:
+        subject = IRI(f"{EX}s{second}")
+        return second * SECOND, f"urn:e{second}", frozenset({(subject, IRI(EX + "k"), IRI(EX + key))})
+
+    text = f"""SELECT ?k WITHIN 8 SECONDS PARTITION BY ?k FROM STREAM S1 <urn:s1>
+        WHERE {{ SEQ(A : B!) DEFINE GPM A ON S1 {{ ?s <{EX}k> ?k }} DEFINE GPM B ON S1 {{ ?t <{EX}b> ?k }} }}"""
+    events = {"S1": (event(1, "y"), event(2, "x"), event(9, "x"))}
+    found = [dict(row.events)["A"] for row in evaluate(parse(text, "query"), events)]
+    assert found == [("urn:e1",), ("urn:e2",), ("urn:e9",)]
 
 
 def test_a_fair_share_of_the_random_pairs_has_a_match() -> None:

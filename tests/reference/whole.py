@@ -64,11 +64,14 @@ def positions_of(entries: Entries, step: str) -> tuple[int, ...]:
 
 
 def _moment(world: World, events: Sequence[Event], trailing: bool) -> Moment:
-    """A trailing `!` is reported when the window has passed or the input has ended."""
+    """A trailing `!` is reported when the window has passed or the input has ended.
+
+    A window of time passes for all partitions at once, whichever the event that comes next belongs to.
+    """
     if not trailing:
         return events[-1].position, 1, 0
     end, inclusive = world.frame.deadline(events)
-    for event in world.substream:
+    for event in world.substream if world.frame.window.in_events else world.events:
         value = world.frame.on_axis(event)
         if value > end or (value == end and not inclusive):
             return event.position, 0, end

@@ -25,8 +25,8 @@ from automata.runs.extend import Pairs
 from automata.runs.gather import Gather
 from automata.runs.growth import Growth
 from automata.runs.step_index import hash_columns
-from automata.runs.steps import StepTable, side_by_side
-from automata.runs.table import HIGH, HIGH_STREAM, HIGH_TIME, INSTANCE, PARENT, ROOT
+from automata.runs.steps import StepTable, expand, side_by_side
+from automata.runs.table import HIGH, HIGH_STREAM, HIGH_TIME, ROOT
 
 _Walked = tuple[Ids, Ids]
 """Rows of runs, and for each the number of the complete match that it comes from."""
@@ -45,6 +45,7 @@ class Replay:
         self._buffers = buffers
         self._growth = Growth(core.automaton, core.analysis, core.layout, core.tracks, core.extender)
         self._step_of_edge = {step.edge: number for number, step in enumerate(units.steps)}
+        self._distinct = not any(unit.repeated for unit in units.units)
         self._complete: Rows = layout.root()[:0]
 
     def ended(self, complete: Rows) -> Ended:
@@ -157,18 +158,32 @@ class Replay:
     # --- ALL --------------------------------------------------------------------------------------
 
     def _all_of(self, item: AllOf, walked: _Walked) -> _Walked:
+        """The ALL is opened once for all that come from one row; of its members, those of one walk are joined."""
         core, (rows, which) = self._core, walked
         if not len(rows):
             return walked
         unordered = core.automaton.unordered[item.unordered]
-        started = self._growth.open(core.runs, item.edge, rows)
-        instances = core.runs.column(started[unordered.members[0].start], INSTANCE)
         gather = Gather(core.automaton, unordered, core.layout, core.tracks, core.program.window)
-        joined = rows[:0]
-        for number, (member, items) in enumerate(zip(unordered.members, item.members, strict=True)):
-            finished, _ = self._sequence(items, (started[member.start], which))
-            joined = gather.add(core.runs, number, finished)
+        sources, origin = np.unique(rows, return_inverse=True)
+        started = self._growth.open(core.runs, item.edge, sources)
+        starts = [started[member.start][origin] for member in unordered.members]
+        combined, walks = self._members(item, starts, which)
+        joined, kept = gather.combine(core.runs, combined, self._distinct)
         checks = core.analysis.checks[unordered.position]
-        kept = joined[core.checks.standing(core.runs, joined, checks, patient=True)]
-        opened = core.runs.column(kept, PARENT)
-        return kept, which[np.searchsorted(instances, opened)]
+        standing = core.checks.standing(core.runs, joined, checks, patient=True)
+        return joined[standing], which[walks[kept[standing]]]
+
+    def _members(self, item: AllOf, starts: Sequence[Ids], which: Ids) -> tuple[Rows, Ids]:
+        """Combinations of finished rows of the members, for each walk that has come to the ALL; and whose they are."""
+        every, self._complete = self._complete, self._complete[which]
+        walks = np.arange(len(which), dtype=np.int64)
+        combined = np.empty((len(which), 0), dtype=np.int64)
+        numbers = walks
+        for start, items in zip(starts, item.members, strict=True):
+            finished, of = self._sequence(items, (start, numbers))
+            order = np.argsort(of, kind="stable")
+            begin, end = (np.searchsorted(of[order], walks, side) for side in ("left", "right"))
+            at, within = expand(end - begin)
+            combined, walks = np.column_stack((combined[at], finished[order[begin[at] + within]])), walks[at]
+        self._complete = every
+        return combined, walks

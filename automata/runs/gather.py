@@ -67,8 +67,26 @@ class Gather:
                 columns.append(other)
         self.finished[member] = np.concatenate((self.finished[member], rows))
         ordered = combined[:, np.argsort(columns)]
-        keep = self._within(runs, ordered) & self._distinct(runs, ordered)
-        return runs.append(self._joined(runs, ordered[keep], registers[keep])) if keep.any() else rows[:0]
+        kept = np.flatnonzero(self._within(runs, ordered) & self._distinct(runs, ordered))
+        return self._append(runs, ordered[kept], registers[kept])
+
+    def combine(self, runs: Runs, combined: NDArray[np.int64], distinct: bool) -> tuple[Ids, Ids]:
+        """Rows of the ALL itself for those that fit of these combinations of finished rows, in one window; and which.
+
+        distinct    no event is known to be in two members
+        """
+        registers, fits = runs.registers(combined[:, 0]), np.ones(len(combined), dtype=np.bool_)
+        for column in combined.T[1:]:
+            added = runs.registers(column)
+            fits &= ((registers == added) | (registers == UNBOUND) | (added == UNBOUND)).all(axis=1)
+            registers = np.where(registers != UNBOUND, registers, added)
+        if not distinct:
+            fits &= self._distinct(runs, combined)
+        which = np.flatnonzero(fits)
+        return self._append(runs, combined[which], registers[which]), which
+
+    def _append(self, runs: Runs, combined: NDArray[np.int64], registers: NDArray[np.int64]) -> Ids:
+        return runs.append(self._joined(runs, combined, registers)) if len(combined) else combined[:, 0]
 
     def keep(self, alive: list[Mask]) -> None:
         """Drops the finished rows of each member that the masks do not name."""

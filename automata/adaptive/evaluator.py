@@ -1,8 +1,10 @@
 """One evaluator now, another one later: behind one face, no match lost or doubled, in the same order.
 
+The first stretch is measured before anything has taken it in: it may say which evaluator is the first.
+
 Where windows of time tumble, nothing spans their boundaries: the old evaluator ends there and the new one begins.
-Elsewhere the new one runs beside the old one, its matches thrown away, until it has seen two windows: one that
-matches to come may begin in, one before it that their negations and the matches of the same last event may look at.
+Elsewhere the new one runs beside the old one, its matches thrown away, until it has seen the window that matches to
+come may begin in, and before it another one where their negations or earlier matches of the same first event matter.
 Then it knows whatever the old one knows that can still matter, and takes over.
 """
 
@@ -15,6 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from automata.nfa import build_automaton
 from automata.program import Events, Ids, Match, Program, Skip, SymbolSolutions
 from automata.pushing import Restricting, Restriction
 from automata.runs.intake import needs_whole_slots
@@ -85,11 +88,17 @@ def why_not_adaptive(program: Program) -> str | None:
     return None
 
 
+def _reach(program: Program) -> int:
+    """How far back matches to come may look, on the window's axis."""
+    alone = not build_automaton(program.expression).absences and program.skip is Skip.NO_SKIP
+    return program.window.size if alone else 2 * program.window.size
+
+
 class AdaptiveEvaluator:
     """See `automata.face.Evaluator`; `why_not_adaptive` says for which programs.
 
     makers      name → a new evaluator
-    first       the one to begin with
+    first       the one to begin with, if the first stretch does not tell
     switches    what was changed, when and why
     """
 
@@ -98,6 +107,7 @@ class AdaptiveEvaluator:
 
     def __init__(self, program: Program, makers: Mapping[str, Callable[[], Startable]], first: str, policy: Policy):
         self._window = program.window
+        self._reach = _reach(program)
         self._whole_slots = needs_whole_slots(program)
         self._makers = makers
         self._policy = policy
@@ -134,7 +144,12 @@ class AdaptiveEvaluator:
         if not len(events):
             return []
         matches: list[Match] = []
+        first = self._time is None
+        if first:
+            self._policy.observe(events, solutions)
         name, reason = self._policy.wanted(self._name)
+        if first and name != self._name:
+            self._name, self._evaluator = name, self._made(name)
         if self._window.sliding or self._window.in_events:
             self._prepare(name, reason, events)
             matches += self._feed(events, solutions)
@@ -146,7 +161,8 @@ class AdaptiveEvaluator:
                 matches += self._evaluator.on_watermark(int(events.times[cut]) - 1)
                 self._replace(name, reason, self._made(name), int(events.times[cut]))
                 matches += self._feed(*_part(events, solutions, cut, len(events)))
-        self._policy.observe(events, solutions)
+        if not first:
+            self._policy.observe(events, solutions)
         return matches
 
     def on_watermark(self, time: int) -> list[Match]:
@@ -246,8 +262,8 @@ class AdaptiveEvaluator:
 
     def _knows_enough(self, beside: _Beside, time: int) -> bool:
         if self._window.in_events:
-            return self._position - beside.since_position >= 2 * self._window.size
-        return time - beside.since_time > 2 * self._window.size
+            return self._position - beside.since_position >= self._reach
+        return time - beside.since_time > self._reach
 
 
 def _part(

@@ -1,11 +1,12 @@
 """What is measured of a stream while a query runs: how often each symbol has solutions, and how many of them join.
 
 A *period* is the first stretches that together span a window; at its end the counts become rates, and selectivities
-are estimated from the latest solutions.
+are estimated from the latest solutions. The first period may be shorter. Rates that have not moved are not made anew.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,12 @@ from automata.state import Values
 
 _SAMPLE_MAX = 64
 """Latest solutions kept of each symbol; selectivities are estimated from all their pairs."""
+_FIRST_SHARE = 8
+"""The first period may end after this part of a window …"""
+_FIRST_EVENTS_MIN = 128
+"""… if it has had so many events."""
+_UNMOVED_MAX = 16
+"""Periods for which rates may stand; then selectivities are estimated anew, whatever the counts."""
 Pair = tuple[int, int]
 """Two symbols, the lower number first."""
 
@@ -50,9 +57,11 @@ class Meter:
         self._counts = dict.fromkeys(self._symbols, 0)
         self._events = 0
         self._since: int | None = None
+        self._rates: Rates | None = None
+        self._unmoved = 0
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Rates | None:
-        """Takes a stretch in; the rates, if a period ends with it."""
+        """Takes a stretch in; the rates, if a period ends with it: the same object where they have not moved."""
         if self._since is None:
             self._since = int(events.times[0])
         self._events += len(events)
@@ -62,13 +71,28 @@ class Meter:
                 self._counts[symbol] += len(table.events)
                 self._sample(symbol, table)
         passed = self._events if self._program.window.in_events else int(events.times[-1]) - self._since
-        if passed < self._program.window.size:
+        if passed < self._period():
             return None
         scale = self._program.window.size / passed
-        rates = Rates({s: count * scale for s, count in self._counts.items()}, self._selectivities())
+        counts = {s: count * scale for s, count in self._counts.items()}
         self._counts = dict.fromkeys(self._symbols, 0)
         self._events, self._since = 0, int(events.times[-1])
-        return rates
+        return self._latest(counts)
+
+    def _period(self) -> float:
+        """How long the period lasts, by the window's axis."""
+        size = self._program.window.size
+        first = self._rates is None and self._events >= _FIRST_EVENTS_MIN
+        return max(1, size / _FIRST_SHARE) if first else size
+
+    def _latest(self, counts: Mapping[int, float]) -> Rates:
+        """The rates as they are now."""
+        self._unmoved += 1
+        known = self._rates
+        if known is None or self._unmoved > _UNMOVED_MAX or any(_moved(known.counts[s], counts[s]) for s in counts):
+            known = self._rates = Rates(counts, self._selectivities())
+            self._unmoved = 0
+        return known
 
     def live_ids(self) -> list[Ids]:
         """The ids in the samples."""
@@ -130,6 +154,12 @@ class Meter:
 def _rows(sample: Mapping[int, Ids]) -> Ids:
     """int64[variables, n], by variable."""
     return np.array([sample[variable] for variable in sorted(sample)], dtype=np.int64).reshape(len(sample), -1)
+
+
+def _moved(known: float, now: float) -> bool:
+    """Whether two counts differ by more than a third and by more than chance explains."""
+    most = max(known, now)
+    return abs(known - now) > most / 3 + 3 * math.sqrt(most)
 
 
 def _size(sample: Mapping[int, Ids]) -> int:

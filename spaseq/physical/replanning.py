@@ -1,7 +1,8 @@
 """When an evaluator is exchanged for another while a query runs: the policy that `auto` follows.
 
-At the end of every window's length the rates of the steps and the selectivities between them are measured, and the
-run operations that runs and a lazy chain would make in a window are estimated from them.
+In the first batch, and at the end of every window's length, the rates of the steps are measured; where they have moved,
+so are the selectivities between them, and the run operations that runs and a lazy chain would make in a window are
+estimated from both.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ _LOSS_MAX = 1.5
 _OPERATIONS_MIN = 1000.0
 """Where runs make fewer in a window there is nothing to gain."""
 SWITCHING = (
-    "measured for the length of every window: solutions of each step, the share of pairs of steps that join, and from "
-    f"both the partial matches to expect. Where runs make {_OPERATIONS_MIN:,.0f} or more in a window and lazy chains "
-    f"{_GAIN_MIN:g} times fewer, chains take over at the window's end (a tree while the order by rarity changes); runs "
-    f"do again once chains make less than {_LOSS_MAX:g} times fewer"
+    "measured in the first batch and for the length of every window: solutions of each step, the share of pairs of "
+    "steps that join, and from both the partial matches to expect. "
+    f"Where runs make {_OPERATIONS_MIN:,.0f} or more in a window and lazy chains {_GAIN_MIN:g} times fewer, chains "
+    "begin, or take over at the window's end (a tree while the order by rarity changes); runs do again once chains "
+    f"make less than {_LOSS_MAX:g} times fewer"
 )
 """The policy in words."""
 
@@ -69,11 +71,12 @@ class RatesDecide:
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
         """See `Policy`."""
         rates = self._meter.observe(events, solutions)
-        if rates is None:
-            return
-        self.rates, self.estimate = rates, self._model.estimate(rates)
-        self._shifting = self._orders is not None and self._orders != self.estimate.orders
-        self._orders = self.estimate.orders
+        if rates is self.rates:
+            self._shifting = False
+        elif rates is not None:
+            self.rates, self.estimate = rates, self._model.estimate(rates)
+            self._shifting = self._orders is not None and self._orders != self.estimate.orders
+            self._orders = self.estimate.orders
 
     def wanted(self, current: str) -> tuple[str, str]:
         """See `Policy`."""

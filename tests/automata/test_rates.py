@@ -83,8 +83,28 @@ def test_a_wish_is_kept_while_the_new_evaluator_gets_to_know_the_stream() -> Non
     evaluator = adaptive_evaluator(SEQUENCE.program, SEQUENCE.host)
     driven(evaluator, stream([(100, 100, 1, 1)], 1000, seed=5))
     assert evaluator.name != "nfa"
-    assert evaluator.switches[0].time <= 100 + 2 * 100 + 2 * 50
+    assert evaluator.switches[0].time <= 150 + 100 + 50, "three batches tell enough, then one window passes"
     assert len(evaluator.switches) <= 2
+
+
+def test_the_first_batch_says_what_to_begin_with() -> None:
+    events = stream([(100, 100, 1, 1)], 1000, seed=5)
+    evaluator = adaptive_evaluator(SEQUENCE.program, SEQUENCE.host)
+    lazy = LazyEvaluator(SEQUENCE.program, SEQUENCE.host)
+    for at in range(0, len(events), 200):
+        stretch = events.batch(at, at + 200)
+        assert evaluator.on_batch(*stretch) == lazy.on_batch(*stretch)
+    assert evaluator.name == "lazy" and not evaluator.switches
+    assert evaluator.operations == lazy.operations
+
+
+def test_rates_that_have_not_moved_are_not_made_anew() -> None:
+    same = measured(stream([(5, 3, 2, 0)], 1500, seed=1), 100)
+    assert len(same) > 10 and len(set(map(id, same))) == 1
+    moved = measured(stream([(5, 3, 2, 0), (1, 1, 8, 0)], 3000, seed=1), 100)
+    assert len(set(map(id, moved))) > 1
+    assert moved[-1].counts[C] == pytest.approx(80, rel=0.3)
+    assert len(set(map(id, measured(stream([(5, 3, 2, 0)], 4000, seed=1), 100)))) == 3, "selectivities age"
 
 
 def test_nothing_is_wanted_before_anything_is_measured() -> None:

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
-import os
-import platform
 import random
-import shutil
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -29,9 +25,9 @@ if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ h
 import pyoxigraph
 import rdflib
 from rdflib.plugins.sparql import prepareQuery
-from rich.console import Console
 from rich.table import Table
 
+from benchmarks.figures import report
 from examples.event_files import Example, as_nquads, timestamps
 from examples.smart_grid.generate import EXAMPLE as GRID
 from examples.stock.generate import EXAMPLE as STOCK
@@ -263,11 +259,7 @@ def main() -> None:
     options = arguments()
     samples = Samples(20 * options.sample, options.sample, max(10, options.sample // 10))
     rates = [rate for workload in WORKLOADS for rate in measure(workload, options.events, options.runs, samples)]
-    Console(width=max(120, shutil.get_terminal_size((120, 24)).columns)).print(table(rates))
-    if options.json:
-        machine = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
-        figures = {"machine": machine, "rates": [asdict(rate) for rate in rates]}
-        options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    report([table(rates)], {"rates": rates}, options.json)
 
 
 if __name__ == "__main__":

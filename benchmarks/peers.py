@@ -18,8 +18,7 @@ import pyoxigraph
 import rdflib
 from rdflib.plugins.sparql import prepareQuery
 
-from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.rdf_io import ReadOptions, read_events
+from benchmarks.reading import read_in_columns
 
 STORE_EVENTS_MAX = 20_000
 RDFLIB_EVENTS_MAX = 500
@@ -35,8 +34,6 @@ TOOLS = {
     "rapper": ("rapper", "-q", "-i", "nquads", "-o", "nquads"),
 }
 """Parsers of Debian (serdi, raptor2-utils), used where they are installed: the floor for reading and writing back."""
-TERMS_KEPT_MAX = 400_000
-"""As in a run: terms are released when there are so many."""
 STAMP = b"generatedAtTime"
 
 
@@ -53,7 +50,7 @@ class Measurement:
 def measure_peers(files: Sequence[Path]) -> list[Measurement]:
     """Every peer once, over the same N-Quads files."""
     return [
-        _measure("the reader of spaseq alone", reader_alone, files),
+        _measure("the reader of spaseq alone", read_in_columns, files),
         _measure("pyoxigraph: parse only", _parse_only, files),
         *(_measure(f"{tool}: parse only", _tool(TOOLS[tool]), files) for tool in TOOLS if shutil.which(tool)),
         _measure(f"pyoxigraph Store, SPARQL per event, first {STORE_EVENTS_MAX}", _store_per_event, files),
@@ -65,23 +62,6 @@ def _measure(name: str, peer: Callable[[Sequence[Path]], tuple[int, int]], files
     started = time.perf_counter()
     events, quads = peer(files)
     return Measurement(name, events, quads, time.perf_counter() - started)
-
-
-def reader_alone(files: Sequence[Path]) -> tuple[int, int]:
-    """Files to events in columns of ids."""
-    dictionary, events, quads = Dictionary(), 0, 0
-    for path in files:
-        with open(path, "rb") as stream:
-            for batch in read_events(stream, "nquads", dictionary, ReadOptions(), _refuse):
-                events += len(batch)
-                quads += len(batch) + len(batch.subjects)
-                if len(dictionary) > TERMS_KEPT_MAX:
-                    dictionary.retain([])
-    return events, quads
-
-
-def _refuse(malformed: object) -> None:
-    raise AssertionError(malformed)
 
 
 def _tool(command: Sequence[str]) -> Callable[[Sequence[Path]], tuple[int, int]]:

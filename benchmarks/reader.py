@@ -7,19 +7,13 @@ stream is read at several sizes, each in a process of its own that releases term
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import random
-import resource
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -27,18 +21,15 @@ if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ h
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import pyoxigraph
-from rich.console import Console
 from rich.table import Table
 
+from benchmarks.figures import report, run_process
+from benchmarks.reading import read_in_columns
 from examples.event_files import XSD, Event, as_nquads, timestamps
 from examples.smart_grid.generate import events as grid_events
-from sparql_gpm import rdf_io_lines
-from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.rdf_io import ReadOptions, read_events
 
+READING = Path(__file__).with_name("reading.py")
 QUADS_PER_EVENT = 5
-TERMS_KEPT_MAX = 400_000
-"""As in a run: terms are released when there are so many."""
 SUBJECTS = 1000
 
 
@@ -85,30 +76,6 @@ def write(events: Iterator[Event], quads: int, path: Path) -> None:
             file.write(as_nquads(event, timestamp(event.time_ms)))
 
 
-def read_in_columns(path: Path) -> int:
-    """The reader of a run, with terms released as a run does; gives the number of events."""
-    dictionary, events = Dictionary(), 0
-    with open(path, "rb") as stream:
-        for batch in read_events(stream, "nquads", dictionary, ReadOptions(), _refuse):
-            events += len(batch)
-            if len(dictionary) > TERMS_KEPT_MAX:
-                dictionary.retain([])
-    return events
-
-
-def _refuse(malformed: object) -> None:
-    raise AssertionError(malformed)
-
-
-def read_by_line(path: Path) -> int:
-    """The same without kernels."""
-    before, rdf_io_lines.KERNEL_BYTES_MIN = rdf_io_lines.KERNEL_BYTES_MIN, 1 << 60
-    try:
-        return read_in_columns(path)
-    finally:
-        rdf_io_lines.KERNEL_BYTES_MIN = before
-
-
 def pyoxigraph_to_ids(path: Path) -> int:
     """Parse and number the terms with a dict, the four positions of each quad in lists; no events are cut."""
     ids: dict[object, int] = {}
@@ -126,16 +93,17 @@ def pyoxigraph_parse(path: Path) -> int:
     return sum(1 for _ in pyoxigraph.parse(path=path, format=pyoxigraph.RdfFormat.N_QUADS))
 
 
-READERS: dict[str, Callable[[Path], int]] = {
-    "columns, by kernels": read_in_columns,
-    "columns, by line": read_by_line,
+READERS: dict[str, Callable[[Path], object]] = {
+    "columns, by kernels": lambda path: read_in_columns([path], compiled=True),
+    "columns, by line": lambda path: read_in_columns([path], compiled=False),
     "pyoxigraph to ids": pyoxigraph_to_ids,
     "pyoxigraph, parse only": pyoxigraph_parse,
 }
 
 
 def measure(data: str, path: Path, quads: int, runs: int) -> list[Rate]:
-    """Every reader so many times, in turn."""
+    """Every reader so many times, in turn, after the kernels have been loaded."""
+    READERS["columns, by kernels"](path)
     seconds: dict[str, list[float]] = {name: [] for name in READERS}
     for _ in range(runs):
         for name, read in READERS.items():
@@ -147,17 +115,8 @@ def measure(data: str, path: Path, quads: int, runs: int) -> list[Rate]:
 
 def grow(path: Path, quads: int) -> Growth:
     """Read the file in a process of its own."""
-    command = [sys.executable, __file__, "--read", str(path)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    seconds, rss_mb = json.loads(done.stdout)
-    return Growth(quads, seconds, rss_mb)
-
-
-def read_once(path: Path) -> None:
-    """Read a file, and print the seconds of processor time and the peak resident megabytes."""
-    read_in_columns(path)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1 << 20)
-    print(json.dumps([time.process_time(), peak]))
+    usage = run_process([sys.executable, str(READING), str(path)])
+    return Growth(quads, usage.processor_seconds, usage.rss_mb_max)
 
 
 def tables(rates: Sequence[Rate], growths: Sequence[Growth]) -> list[Table]:
@@ -185,16 +144,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=3, metavar="K", help="runs of each reader; the median counts [3]")
     parser.add_argument("--growth", type=int, nargs="*", default=[], metavar="N", help="sizes to take the memory of")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures there too")
-    parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def main() -> None:
     """Generate, read, report."""
     options = arguments()
-    if options.read:
-        read_once(options.read)
-        return
     rates: list[Rate] = []
     growths: list[Growth] = []
     with tempfile.TemporaryDirectory() as temporary:
@@ -205,13 +160,7 @@ def main() -> None:
         for quads in options.growth:
             write(distinct_events(), quads, path)
             growths.append(grow(path, quads))
-    console = Console(width=shutil.get_terminal_size((120, 24)).columns)
-    for table in tables(rates, growths):
-        console.print(table)
-    if options.json:
-        machine = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
-        figures = {"machine": machine, "rates": [asdict(r) for r in rates], "growth": [asdict(g) for g in growths]}
-        options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    report(tables(rates, growths), {"rates": rates, "growth": growths}, options.json)
 
 
 if __name__ == "__main__":

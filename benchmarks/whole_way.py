@@ -1,35 +1,32 @@
 """The whole way, from N-Quads files to matches in a file: quads per second, and whether memory grows with the stream.
 
-Runs `spaseq run` as a process of its own over smart-grid streams of N, 2N and 4N quads, and its peers over the first.
+Runs `spaseq run` as a process of its own over smart-grid streams of N, 2N and 4N quads, beside each a process that only
+reads the files, and its peers over the first.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from rich.console import Console
 from rich.table import Table
 
+from benchmarks.figures import report, run_process
 from benchmarks.peers import Measurement, measure_peers
 from examples.event_files import write_example
 from examples.smart_grid.generate import EXAMPLE
 
 ROOT = Path(__file__).resolve().parents[1]
+READING = Path(__file__).with_name("reading.py")
 KB_IRI = "http://smartgrid.org/db"
 STREAM_NAMES = {"S1": "power", "S2": "weather", "S3": "storage"}
 QUADS_PER_EVENT = 5
@@ -38,13 +35,19 @@ SPASEQ = "from spaseq.cli import main; main()"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One size: the median time of its runs, and the largest resident set of them."""
+    """One size: the median times of its runs, and the largest resident set of them.
+
+    processor_seconds   start-up included
+    reader_seconds      the same for a process that only reads the files
+    """
 
     query: str
     quads: int
     events: int
     matches: int
     seconds: float
+    processor_seconds: float
+    reader_seconds: float
     rss_mb_max: float
 
 
@@ -58,24 +61,23 @@ def command(query: Path, folder: Path, output: Path) -> list[str]:
 def measure(query: Path, folder: Path, events: int, runs: int) -> Run:
     """Run the query `runs` times over the streams in the folder."""
     output = folder / "matches.ndjson"
-    measured = [time_process([sys.executable, "-c", SPASEQ, *command(query, folder, output)]) for _ in range(runs)]
+    files = [str(folder / f"{stream}.nq") for stream in STREAM_NAMES.values()]
+    whole, reading = [], []
+    for _ in range(runs):
+        whole.append(run_process([sys.executable, "-c", SPASEQ, *command(query, folder, output)]))
+        reading.append(run_process([sys.executable, str(READING), *files]))
     with open(output, encoding="utf-8") as rows:
         matches = sum(1 for _ in rows)
-    seconds = statistics.median(second for second, _ in measured)
-    return Run(query.stem, events * QUADS_PER_EVENT, events, matches, seconds, max(rss for _, rss in measured))
-
-
-def time_process(arguments: Sequence[str]) -> tuple[float, float]:
-    """Wall-clock seconds and peak resident megabytes of one process; a failing one ends the benchmark."""
-    started = time.perf_counter()
-    process = subprocess.Popen(arguments)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - started
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"error: spaseq ended with exit code {process.returncode}")
-    kilobytes = usage.ru_maxrss / 1024 if sys.platform == "darwin" else usage.ru_maxrss
-    return seconds, kilobytes / 1024
+    return Run(
+        query.stem,
+        events * QUADS_PER_EVENT,
+        events,
+        matches,
+        statistics.median(usage.seconds for usage in whole),
+        statistics.median(usage.processor_seconds for usage in whole),
+        statistics.median(usage.processor_seconds for usage in reading),
+        max(usage.rss_mb_max for usage in whole),
+    )
 
 
 def profile(query: Path, folder: Path) -> None:
@@ -91,12 +93,13 @@ def profile(query: Path, folder: Path) -> None:
 def tables(runs: Sequence[Run], peers: Sequence[Measurement]) -> list[Table]:
     """The figures as they are shown on a terminal."""
     own = Table(title="spaseq run, files to matches")
-    for heading in ("query", "quads", "events", "matches", "seconds", "quads/s", "events/s", "peak MB"):
+    times = "seconds", "quads/s", "cpu s", "reader cpu s", "of reader's speed"
+    for heading in ("query", "quads", "matches", *times, "peak MB"):
         own.add_column(heading, justify="left" if heading == "query" else "right")
     for run in runs:
-        rates = f"{run.quads / run.seconds:,.0f}", f"{run.events / run.seconds:,.0f}"
-        counts = f"{run.quads:,}", f"{run.events:,}", f"{run.matches:,}"
-        own.add_row(run.query, *counts, f"{run.seconds:.2f}", *rates, f"{run.rss_mb_max:.0f}")
+        whole = f"{run.seconds:.2f}", f"{run.quads / run.seconds:,.0f}", f"{run.processor_seconds:.2f}"
+        reader = f"{run.reader_seconds:.2f}", f"{run.reader_seconds / run.processor_seconds:.2f}"
+        own.add_row(run.query, f"{run.quads:,}", f"{run.matches:,}", *whole, *reader, f"{run.rss_mb_max:.0f}")
     others = Table(title="peers on the same files: no order, no windows, no sequences")
     for heading in ("peer", "events", "seconds", "quads/s", "events/s"):
         others.add_column(heading, justify="left" if heading == "peer" else "right")
@@ -134,13 +137,7 @@ def main() -> None:
         for count in (events, 2 * events, 4 * events):
             write_example(EXAMPLE, count, options.seed, folder)
             runs.append(measure(query, folder, count, options.runs))
-    console = Console(width=shutil.get_terminal_size((120, 24)).columns)
-    for table in tables(runs, peers):
-        console.print(table)
-    if options.json:
-        machine = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
-        figures = {"machine": machine, "runs": [asdict(run) for run in runs], "peers": [asdict(peer) for peer in peers]}
-        options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    report(tables(runs, peers), {"runs": runs, "peers": peers}, options.json)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,62 @@
+"""How benchmarks end: tables for the terminal, figures for a file, and what a process took."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+WIDTH_MIN = 120
+"""Columns of a terminal that the tables need."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one process took.
+
+    seconds             on the clock
+    processor_seconds   of one core, its start included
+    """
+
+    seconds: float
+    processor_seconds: float
+    rss_mb_max: float
+
+
+def run_process(arguments: Sequence[str]) -> Usage:
+    """Run a process to its end; a failing one ends the benchmark."""
+    started = time.perf_counter()
+    process = subprocess.Popen(arguments)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"error: {' '.join(arguments)} ended with exit code {process.returncode}")
+    kilobytes = usage.ru_maxrss / 1024 if sys.platform == "darwin" else usage.ru_maxrss
+    return Usage(seconds, usage.ru_utime + usage.ru_stime, kilobytes / 1024)
+
+
+def report(tables: Iterable[Table], figures: Mapping[str, Sequence[DataclassInstance]], path: Path | None) -> None:
+    """Show the tables and, if there is a path, write the figures there as JSON, with the machine they are of."""
+    console = Console(width=max(WIDTH_MIN, shutil.get_terminal_size((WIDTH_MIN, 24)).columns))
+    for table in tables:
+        console.print(table)
+    if path is None:
+        return
+    machine = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
+    written = {"machine": machine} | {name: [asdict(figure) for figure in some] for name, some in figures.items()}
+    path.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,41 @@
+"""The reader of a run, alone: N-Quads files to events in columns of ids. As a script, it reads the files named."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.rdf_io import ReadOptions, read_events
+
+TERMS_KEPT_MAX = 400_000
+"""As in a run: terms are released when there are so many."""
+
+
+def read_in_columns(files: Sequence[Path], compiled: bool | None = None) -> tuple[int, int]:
+    """Read the files one after the other; gives the numbers of events and of quads.
+
+    compiled    by kernels or line by line; None: as a run chooses
+    """
+    dictionary, events, quads = Dictionary(), 0, 0
+    options = ReadOptions(compiled=compiled, bytes_expected=sum(path.stat().st_size for path in files))
+    for path in files:
+        with open(path, "rb") as stream:
+            for batch in read_events(stream, "nquads", dictionary, options, _refuse):
+                events += len(batch)
+                quads += len(batch) + len(batch.subjects)
+                if len(dictionary) > TERMS_KEPT_MAX:
+                    dictionary.retain([])
+    return events, quads
+
+
+def _refuse(malformed: object) -> None:
+    raise AssertionError(malformed)
+
+
+if __name__ == "__main__":
+    read_in_columns([Path(argument) for argument in sys.argv[1:]])

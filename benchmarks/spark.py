@@ -126,9 +126,8 @@ def parts(query: Query, path: Path, events: int, shards: int, packed: int) -> li
         lambda: tasks.extend([DocumentRow(d.text, "", d.line) for d in s.documents()] for s in stretches)
     )
     parsed_s = _processor(lambda: [_parsed(row) for task in tasks for row in task])
-    job = staged.StagedJob(
-        (query,), staged.planned([query], shards), {}, _options(packed), {query.streams[0].iri: "S1"}, shards, True
-    )
+    plans = staged.planned([query], shards, compiled=True)
+    job = staged.StagedJob((query,), plans, {}, _options(packed), {query.streams[0].iri: "S1"}, shards, True)
     pieces: list[Any] = []
     first_s = _processor(lambda: pieces.extend(p for n, task in enumerate(tasks) for p in _stage_one(job, n, task)))
     found: list[int] = []
@@ -144,7 +143,7 @@ def parts(query: Query, path: Path, events: int, shards: int, packed: int) -> li
 
 
 def _options(packed: int) -> RunOptions:
-    return RunOptions(evaluator=staged.SEQUENCE, compiled=True, optimise=False, batch_events=packed)
+    return RunOptions(compiled=True, optimise=False, batch_events=packed)
 
 
 def _parsed(row: DocumentRow) -> int:

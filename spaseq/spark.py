@@ -23,6 +23,7 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, resolve_streams
 from spaseq.errors import InputError
 from spaseq.lang.ast import Query
+from spaseq.physical.planner import EVALUATORS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,6 +83,7 @@ def outcomes(
     strict: bool = False,
     batch_events: int = BATCH_EVENTS,
     allow_hosts: tuple[str, ...] | None = None,
+    evaluator: str = "auto",
     compiled: bool = False,
 ) -> DataFrame:
     """Matches and dead letters of one or several queries; spaseq/runtime/spark/README.md has the columns.
@@ -94,7 +96,9 @@ def outcomes(
     format, rows    of document columns that do not say it themselves: "nquads" or "trig"; "auto", "lines", "documents"
     types           variable → Spark type of its column, for instance "double"; else terms are N-Triples strings
     strict          the first dead letter fails the job
-    compiled        N-Quads are read by compiled kernels: a worker compiles them once for each installation
+    evaluator       of sequences, by name, or "auto"; a checkpoint belongs to one
+    compiled        N-Quads are read by compiled kernels, and "auto" may choose compiled evaluators: a worker compiles
+                    them once for each installation
 
     Raises InputError for what cannot be run, before anything runs.
     """
@@ -109,13 +113,14 @@ def outcomes(
     streaming = _streaming(streams)
     number = shards or int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     settings = RunOptions(
-        evaluator=staged.SEQUENCE, max_delay_ns=max_delay_ns, strict=strict, time_predicates=time_predicates,
+        evaluator=evaluator, max_delay_ns=max_delay_ns, strict=strict, time_predicates=time_predicates,
         batch_events=batch_events, compiled=compiled, allow_hosts=allow_hosts, optimise=False,
     )  # fmt: skip
     known = {
         iri: os.path.abspath(at) if isinstance(at, str) and os.path.exists(at) else at for iri, at in (kb or {}).items()
     }
-    job = staged.StagedJob(queries, staged.planned(queries, number), known, settings, names, number, not streaming)
+    plans = staged.planned(queries, number, evaluator, compiled)
+    job = staged.StagedJob(queries, plans, known, settings, names, number, not streaming)
     staged.check(job)
     label = uuid.uuid4().hex
     inputs = []
@@ -147,10 +152,13 @@ def register(spark: SparkSession) -> None:
     register_source(spark)
 
 
-def explain(query: Query | Sequence[Query]) -> str:
-    """How each query is divided among shards, and why, one line a query."""
-    plans = staged.planned((query,) if isinstance(query, Query) else tuple(query), 1)
-    return "\n".join(f"{plan.meaning.name}: {sharding_in_words(plan.distribution)}" for plan in plans)
+def explain(query: Query | Sequence[Query], evaluator: str = "auto", compiled: bool = False) -> str:
+    """How each query is divided among shards and why, and what evaluates its sequences, one line a query."""
+    queries = (query,) if isinstance(query, Query) else tuple(query)
+    return "\n".join(
+        f"{plan.meaning.name}: {sharding_in_words(plan.distribution)}; in each shard {EVALUATORS[plan.evaluator]}"
+        for plan in staged.planned(queries, 1, evaluator, compiled)
+    )
 
 
 def _check(rdf_format: str, rows: str, shards: int | None) -> None:

@@ -57,7 +57,7 @@ class Meter:
         self._counts = dict.fromkeys(self._symbols, 0)
         self._events = 0
         self._since: int | None = None
-        self._rates: Rates | None = None
+        self.rates: Rates | None = None
         self._unmoved = 0
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Rates | None:
@@ -82,15 +82,15 @@ class Meter:
     def _period(self) -> float:
         """How long the period lasts, by the window's axis."""
         size = self._program.window.size
-        first = self._rates is None and self._events >= _FIRST_EVENTS_MIN
+        first = self.rates is None and self._events >= _FIRST_EVENTS_MIN
         return max(1, size / _FIRST_SHARE) if first else size
 
     def _latest(self, counts: Mapping[int, float]) -> Rates:
         """The rates as they are now."""
         self._unmoved += 1
-        known = self._rates
+        known = self.rates
         if known is None or self._unmoved > _UNMOVED_MAX or any(_moved(known.counts[s], counts[s]) for s in counts):
-            known = self._rates = Rates(counts, self._selectivities())
+            known = self.rates = Rates(counts, self._selectivities())
             self._unmoved = 0
         return known
 
@@ -101,19 +101,24 @@ class Meter:
     def snapshot(self) -> dict[str, Any]:
         """What has been counted in this period, and the samples, as `automata.state.State`."""
         samples = [
-            [symbol, [[sorted(sample), Values(_rows(sample))] for sample in latest]]
+            [symbol, [[[variable, Values(column)] for variable, column in sample.items()] for sample in latest]]
             for symbol, latest in self._samples.items()
         ]
         counts = [[symbol, self._counts[symbol], self._sampled[symbol]] for symbol in self._symbols]
-        return {"samples": samples, "counts": counts, "events": self._events, "since": self._since}
+        rates = self.rates and [list(self.rates.counts.items()), list(self.rates.selectivities.items())]
+        period = [self._events, self._since, self._unmoved]
+        return {"samples": samples, "counts": counts, "period": period, "rates": rates}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from there."""
         for symbol, latest in state["samples"]:
-            self._samples[symbol] = deque(dict(zip(names, rows.ids, strict=True)) for names, rows in latest)
+            self._samples[symbol] = deque({variable: column.ids for variable, column in sample} for sample in latest)
         for symbol, count, sampled in state["counts"]:
             self._counts[symbol], self._sampled[symbol] = count, sampled
-        self._events, self._since = state["events"], state["since"]
+        self._events, self._since, self._unmoved = state["period"]
+        if state["rates"] is not None:
+            counts, selectivities = state["rates"]
+            self.rates = Rates(dict(counts), {(one, other): share for (one, other), share in selectivities})
 
     def _sample(self, symbol: int, table: SymbolSolutions) -> None:
         latest = self._samples[symbol]
@@ -149,11 +154,6 @@ class Meter:
             }
             fits[which] = self._host.holds(number, columns, len(which))
         return (int(fits.sum()) + 1) / (len(fits) + 2)
-
-
-def _rows(sample: Mapping[int, Ids]) -> Ids:
-    """int64[variables, n], by variable."""
-    return np.array([sample[variable] for variable in sorted(sample)], dtype=np.int64).reshape(len(sample), -1)
 
 
 def _moved(known: float, now: float) -> bool:

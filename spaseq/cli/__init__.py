@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from spaseq.cli.options import debug_option, duration, knowledge_options, version_option
+from spaseq.cli.options import debug_option, duration, evaluator_option, knowledge_options, version_option
 from spaseq.cli.reporting import BAD_USAGE, ReportingGroup
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -55,15 +55,7 @@ def main(context: click.Context) -> None:
     help="How rows are written.",
 )
 @click.option("--output", metavar="PATH", type=_FILE, help="Write rows to this file.  [default: standard output]")
-@click.option(
-    "--evaluator",
-    type=click.Choice(["auto", "nfa", "cea", "adaptive", "lazy", "tree"]),
-    default="auto",
-    show_default=True,
-    metavar="[auto|nfa|cea|lazy|tree]",
-    help="How sequences are evaluated; every evaluator gives the same rows. 'adaptive' exchanges nfa, lazy and tree "
-    "as rates are measured.",
-)
+@evaluator_option
 @click.option(
     "--max-delay",
     "max_delay_ns",
@@ -138,6 +130,7 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     default="0s",
     help="How late an event may come, in event time.  [default: 0s]",
 )
+@evaluator_option
 @click.option("--dead-letter", metavar="FOLDER", type=_FOLDER, help="Write late events and malformed input here.")
 @click.option("--strict", is_flag=True, help="Stop at the first late event or malformed input.")
 @click.option(
@@ -172,7 +165,7 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     kb = KnowledgeArguments(*(options.pop(f"kb_{name}") for name in ("failure", "refresh", "timeout", "entail")))
     names = ("job", "checkpoint", "shards", "follow", "run_it", "master")
     job = SubmitArguments(*(options.pop(name) for name in names))
-    fixed: dict[str, Any] = {"evaluator": "auto", "runtime": "spark", "arrival_time": False, "batch_size": None}
+    fixed: dict[str, Any] = {"runtime": "spark", "arrival_time": False, "batch_size": None}
     submit(RunArguments(queries=queries, kb=kb, **fixed, **options), job)
 
 

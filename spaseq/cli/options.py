@@ -102,3 +102,14 @@ def knowledge_options(command: _Command) -> _Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+evaluator_option = click.option(
+    "--evaluator",
+    type=click.Choice(["auto", "nfa", "cea", "adaptive", "lazy", "tree"]),
+    default="auto",
+    show_default=True,
+    metavar="[auto|nfa|cea|lazy|tree]",
+    help="How sequences are evaluated; every evaluator gives the same rows. 'adaptive' exchanges nfa, lazy and tree "
+    "as rates are measured.",
+)

@@ -64,6 +64,7 @@ def checked(arguments: RunArguments) -> SparkRun:
         "time_predicates": tuple(map(predicate, arguments.time_predicates)) or (PROV_TIME,),
         "strict": arguments.strict,
         "allow_hosts": arguments.allow_hosts or None,
+        "evaluator": arguments.evaluator,
         "compiled": input_size(paths.values()) >= _COMPILED_BYTES_MIN,
     }
     sources = {iri: source_options(path) for iri, path in paths.items()}

@@ -1,8 +1,8 @@
 """Queries made ready for two stages in many processes: matching, which has no state, and sequences, which have.
 
 A `StagedJob` is a value that goes to the workers; there each stage is built from it. Both stages must agree on what a
-query means, so nothing in it depends on what a worker sees: queries are not rewritten, and the evaluator is the one
-whose state can be put away (`automata.state.Restorable`).
+query means, so nothing in it depends on what a worker sees: queries are not rewritten, and which evaluator runs each is
+decided here.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from spaseq.engine.knowledge import endpoints_of
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
 from spaseq.lang.ast import Query
+from spaseq.physical.planner import choose_evaluator
 from spaseq.runtime.embedded import Network
 from spaseq.runtime.rows import Row
 from spaseq.runtime.spark.matching import Matching, QueryMatching, StepMatching, stable_hash
@@ -30,9 +31,6 @@ from spaseq.runtime.spark.operators import SolvedOperator
 from spaseq.runtime.spark.shard import PARTITION_COLUMN, Shard
 from spaseq.runtime.spark.solutions import mark
 from spaseq.runtime.spark.tasks import StreamInput
-
-SEQUENCE = "nfa"
-"""The evaluator of stage 2: run-based, for the whole language, with a state that can be put away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,7 @@ class PlannedQuery:
     number      which query of the job it is
     home        its shard, if it has only one
     derived     positions in FROM of the streams that other queries of the job make
+    evaluator   of its sequences, by name: the same as long as the job has a checkpoint
     """
 
     number: int
@@ -49,6 +48,7 @@ class PlannedQuery:
     distribution: Distribution
     home: int
     derived: tuple[int, ...]
+    evaluator: str
 
     @property
     def graphs(self) -> bool:
@@ -84,8 +84,13 @@ class StagedJob:
     static: bool
 
 
-def planned(queries: Sequence[Query], shards: int) -> tuple[PlannedQuery, ...]:
-    """How the queries of a job are divided; those that feed each other share a shard."""
+def planned(
+    queries: Sequence[Query], shards: int, evaluator: str = "auto", compiled: bool = False
+) -> tuple[PlannedQuery, ...]:
+    """How the queries of a job are divided and run; those that feed each other share a shard.
+
+    Raises InputError for an evaluator that cannot run one of them.
+    """
     meanings = [build(query) for query in queries]
     made = {meaning.register for meaning in meanings if meaning.register}
     found = []
@@ -96,7 +101,8 @@ def planned(queries: Sequence[Query], shards: int) -> tuple[PlannedQuery, ...]:
         if derived or meaning.register:
             reason, home = "queries that feed each other share a shard", 0
             own = replace(own, key=(), reason=reason)
-        found.append(PlannedQuery(number, meaning, own, home, derived))
+        chosen = choose_evaluator(meaning, evaluator, compiled).name
+        found.append(PlannedQuery(number, meaning, own, home, derived, chosen))
     return tuple(found)
 
 
@@ -173,7 +179,7 @@ def shard(job: StagedJob, number: int) -> Shard:
     marks = [[mark(dictionary, p.number, s) for s in range(len(p.meaning.patterns))] for p in plans]
     every = [identifier for own in marks for identifier in own]
     operators = [
-        _operator(plan, own, every, setup.bases, dictionary, evaluator)
+        _operator(plan, own, every, setup.bases, dictionary, evaluator, bool(job.options.compiled))
         for plan, own in zip(plans, marks, strict=True)
         if plan.distribution.key or plan.home == number
     ]
@@ -188,6 +194,7 @@ def _operator(
     bases: KnowledgeBases,
     dictionary: Dictionary,
     evaluator: Evaluator,
+    compiled: bool,
 ) -> SolvedOperator:
     meaning = plan.meaning
     background = bases.named(meaning.knowledge, endpoints_of(meaning)) if plan.looks else None
@@ -204,7 +211,8 @@ def _operator(
         evaluator,
         background,
         entailed,
-        SEQUENCE,
+        plan.evaluator,
+        compiled,
         marks=marks,
         all_marks=every,
         derived=plan.derived,

@@ -58,7 +58,7 @@ def describe(
         meaning.partition,
         knowledge,
         _repetitions(query),
-        sharding_in_words(distribution(meaning)),
+        f"{sharding_in_words(distribution(meaning))}; in each shard the evaluator above",
     )
 
 

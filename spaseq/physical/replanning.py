@@ -99,18 +99,16 @@ class RatesDecide:
 
     def snapshot(self) -> dict[str, Any]:
         """See `Policy`."""
-        rates = self.rates and [list(self.rates.counts.items()), list(self.rates.selectivities.items())]
-        return {"rates": rates, "shifting": self._shifting, "wish": self._wish, "meter": self._meter.snapshot()}
+        return {"shifting": self._shifting, "wish": self._wish, "meter": self._meter.snapshot()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """See `Policy`."""
-        if state["rates"] is not None:
-            counts, selectivities = state["rates"]
-            self.rates = Rates(dict(counts), {(one, other): share for (one, other), share in selectivities})
+        self._meter.restore(state["meter"])
+        self._shifting, self._wish = state["shifting"], state["wish"]
+        self.rates = self._meter.rates
+        if self.rates is not None:
             self.estimate = self._model.estimate(self.rates)
             self._orders = self.estimate.orders
-        self._shifting, self._wish = state["shifting"], state["wish"]
-        self._meter.restore(state["meter"])
 
     def _measured(self) -> str:
         assert self.rates is not None and self.estimate is not None

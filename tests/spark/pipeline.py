@@ -37,11 +37,13 @@ def job_of(
     delay_ns: int,
     static: bool,
     kb: Knowledge | None = None,
+    evaluator: str = "auto",
+    compiled: bool = False,
 ) -> staged.StagedJob:
     """A job as `spaseq.spark.outcomes` makes it; `streams` are names."""
     keys = {iri: key for iri, (_, key) in resolve_streams(queries, {name: name for name in streams}).items()}
-    options = RunOptions(evaluator=staged.SEQUENCE, max_delay_ns=delay_ns, compiled=False, optimise=False)
-    plans = staged.planned(queries, shards)
+    options = RunOptions(evaluator=evaluator, max_delay_ns=delay_ns, compiled=compiled, optimise=False)
+    plans = staged.planned(queries, shards, evaluator, compiled)
     return staged.StagedJob(tuple(queries), plans, kb or {}, options, keys, shards, static)
 
 

@@ -13,15 +13,20 @@ from hypothesis import strategies as st
 
 from spaseq.algebra.build import build
 from spaseq.algebra.distribution import distribution
+from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse, read_query
+from spaseq.physical.program import compile_program
 from spaseq.runtime.rows import to_json
 from spaseq.runtime.spark.documents import DocumentRow
 from tests.conformance.cases import OWN, Case, case_folders, graph_names, multiset
 from tests.driving import comparable
+from tests.pairs import EVALUATORS
 from tests.reference.api import evaluate
 from tests.reference.stream import Arrivals
 from tests.spark.pipeline import MicroBatch, job_of, run_stages
 from tests.strategies import batches, cuts, interleaved, late, queries, streams, to_nquads
+from tests.strategies_keyed import keyed_queries
+from tests.strategies_register import register_queries
 from tests.strategies_stream import Arrived
 
 SECOND = 1_000_000_000
@@ -46,10 +51,16 @@ def _micro_batches(pieces: Sequence[Sequence[Arrived]], names: Sequence[str], ta
     return [*found, {name: [[END]] for name in names}]
 
 
+def _able(query: Query) -> list[tuple[str, bool]]:
+    """For each evaluator that can run a query its option, and whether kernels are compiled for it; `auto` first."""
+    compiled = compile_program(build(query))
+    return [("auto", False), *((e.option, e.compiled) for e in EVALUATORS.values() if e.why_not(compiled) is None)]
+
+
 @given(st.data())
 @settings(max_examples=PAIRS)
 def test_both_stages_equal_the_reference_whatever_the_micro_batches_tasks_and_shards(data: st.DataObject) -> None:
-    text = data.draw(queries())
+    text = data.draw(data.draw(st.sampled_from((queries(), queries(), keyed_queries(), register_queries()))))
     query = parse(text, "q")
     names = [stream.name for stream in query.streams]
     arrivals: dict[str, Arrivals] = {n: events for n, events in data.draw(streams()).items() if n in names}
@@ -58,11 +69,13 @@ def test_both_stages_equal_the_reference_whatever_the_micro_batches_tasks_and_sh
     arrived = interleaved(disordered) if not delay else [(n, *e) for n, events in disordered.items() for e in events]
     pieces = batches(arrived, data.draw(cuts(len(arrived))))
     static, shards = data.draw(st.booleans()), data.draw(st.sampled_from((1, 4)))
-    note(f"{text}\nstatic {static}, shards {shards}, delay {delay}, {distribution(build(query))}")
+    evaluator = data.draw(st.sampled_from(_able(query)))
+    note(f"{text}\nstatic {static}, shards {shards}, delay {delay}, {evaluator}, {distribution(build(query))}")
     for name, events in disordered.items():
         note(f"# {name}\n{to_nquads(events)}")
     found = run_stages(
-        job_of([query], names, shards, delay, static), _micro_batches(pieces, names, data.draw(st.sampled_from((1, 2))))
+        job_of([query], names, shards, delay, static, None, *evaluator),
+        _micro_batches(pieces, names, data.draw(st.sampled_from((1, 2)))),
     )
     assert found.letters == []
     assert Counter(map(comparable, found.rows)) == Counter(map(comparable, evaluate(query, arrivals)))

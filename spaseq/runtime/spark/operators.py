@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from automata.program import Events, Ids, SymbolSolutions
-from automata.runs.evaluator import RunEvaluator
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.shared import Stretch
 from spaseq.runtime.operator import QueryOperator
@@ -26,7 +25,6 @@ class SolvedOperator(QueryOperator):
 
     def __init__(self, *arguments: Any, marks: Sequence[int], all_marks: Sequence[int], derived: Sequence[int]) -> None:
         super().__init__(*arguments)
-        self._sequence = RunEvaluator(self.compiled.program, self._host)
         self._marks = marks
         self._all_marks = np.array(all_marks, dtype=np.int64)
         self._derived = np.array(derived, dtype=np.int64)

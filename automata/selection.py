@@ -62,8 +62,8 @@ def _best(events: set[frozenset[int]], decisive: Callable[[frozenset[int]], int]
 def report_order(candidate: Candidate) -> tuple[object, ...]:
     """Moment, then last position, first position, positions, then step by step; what is left are ties of values."""
     match = candidate.match
-    positions = tuple(sorted(candidate.positions))
-    steps: list[list[int]] = [[] for _ in range(1 + max(symbol for symbol, _, _ in match.entries))]
+    positions = sorted(candidate.positions)
+    steps: list[list[int]] = [[] for _ in range(1 + max([symbol for symbol, _, _ in match.entries]))]
     for symbol, position, _ in match.entries:
         steps[symbol].append(position)
     return (candidate.moment, match.last, match.first, positions, steps)

@@ -97,6 +97,19 @@ class Timeline:
             carry.rank, carry.slot = int(ranks[last]) + 1, int(slots[last])
         return Places(which, partitions, ranks, slots, seqs, tails)
 
+    def all_places(self, events: Events) -> Places:
+        """The places of all events of a stretch, in order, where there are no partitions."""
+        carry = self.carries.setdefault(0, Carry())
+        which = np.arange(len(events), dtype=np.int64)
+        zeros, ranks = np.zeros_like(which), which + carry.rank
+        if self.total:
+            slots, seqs, tails = ranks, zeros, np.ones(len(ranks), dtype=np.bool_)
+        else:
+            slots, seqs, tails = self._slotted(events, which, zeros, zeros, [carry])
+        if len(events):
+            carry.rank, carry.slot = int(ranks[-1]) + 1, int(slots[-1])
+        return Places(which, zeros, ranks, slots, seqs, tails)
+
     def rank(self, partition: int) -> int:
         """How many events the partition's substream has had."""
         carry = self.carries.get(partition)

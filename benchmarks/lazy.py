@@ -2,7 +2,8 @@
 
 A run operation is one partial match made: a row of a run, or of the lazy evaluators' partial matches. All
 systems work on the same stream in the same process, from columns of ids to matches, and must find as many. Seconds
-are processor time.
+are processor time. Three experiments: skewed rates; FlinkCEP beside all others, over fewer events of the same stream;
+rates that shift.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -32,20 +34,23 @@ from benchmarks.sase import PlainRuns, Run
 from spaseq.physical.replanning import adaptive_evaluator
 
 SHIFTS = ((100, 100, 1, 1), (1, 100, 100, 1), (100, 1, 100, 1))
-FLINK_EVENTS = 300
+SHARES = {"AND": 16, "ITER": 24}
+"""Patterns of which runs make so many that they are given so many times fewer events."""
+FLINK_EVENTS = 1500
 """FlinkCEP takes minutes for more at these rates."""
+EXPERIMENTS = ("skewed", "flink", "shifting")
 EvaluatorOf = Callable[[Pattern], RunEvaluator | LazyEvaluator | AdaptiveEvaluator]
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One run."""
+    """One run. `operations` is None where they are not known."""
 
     pattern: str
     system: str
     events: int
     matches: int
-    operations: int
+    operations: int | None
     seconds: float
 
 
@@ -61,6 +66,13 @@ class FixedPlan:
     def following(self, bound: Bound, current: int | None) -> int:
         """The first in the order that is not bound."""
         return next(unit for unit in self.order if unit not in bound)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Nothing changes."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Nothing has changed."""
 
 
 SYSTEMS: dict[str, EvaluatorOf] = {
@@ -100,14 +112,14 @@ def skewed(skew: int, events: int, window: int, batch: int) -> list[Measured]:
         result
         for pattern in patterns(window)
         for system, make in SYSTEMS.items()
-        for result in measure(system, make, pattern, some, batch, 1)
+        for result in measure(system, make, pattern, some.first(events // SHARES.get(pattern.name, 1)), batch, 1)
     ]
-    measured.insert(1, with_plain_runs(some, window))
+    measured.insert(1, with_plain_runs("SEQ", some, window))
     _agree(measured)
     return measured
 
 
-def with_plain_runs(events: Stream, window: int) -> Measured:
+def with_plain_runs(name: str, events: Stream, window: int) -> Measured:
     """The sequence in plain Python."""
     types, values = events.types.tolist(), events.values.tolist()
 
@@ -117,16 +129,18 @@ def with_plain_runs(events: Stream, window: int) -> Measured:
     runs, started = PlainRuns((A, B, C), window, admits), time.process_time()
     matches = sum(1 for position, kind in enumerate(types) for _ in runs.take(position, kind))
     seconds = time.process_time() - started
-    return Measured("SEQ", "plain Python", len(events), matches, runs.operations, seconds)
+    return Measured(name, "plain Python", len(events), matches, runs.operations, seconds)
 
 
-def with_flink(skew: int, window: int, timeout_s: float) -> list[Measured]:
-    """The sequence by FlinkCEP beside others, over few events; its run operations are not known."""
-    few, sequence = stream([(skew, skew, 1, 1)], FLINK_EVENTS, seed=1), patterns(window)[0]
-    measured = [m for name, make in SYSTEMS.items() for m in measure(name, make, sequence, few, len(few), 1)]
+def with_flink(skew: int, events: int, window: int, batch: int, timeout_s: float) -> list[Measured]:
+    """The sequence by FlinkCEP beside all others, over a beginning of the stream; its run operations are not known."""
+    few = stream([(skew, skew, 1, 1)], events, seed=1).first(FLINK_EVENTS)
+    sequence = replace(patterns(window)[0], name=f"SEQ, {FLINK_EVENTS:,} events")
+    measured = [m for name, make in SYSTEMS.items() for m in measure(name, make, sequence, few, batch, 1)]
+    measured.insert(1, with_plain_runs(sequence.name, few, window))
     found = measure_flink(few, (A, B, C), window, MARGIN, timeout_s)
     if found.matches is not None and found.seconds is not None:
-        measured.append(Measured("SEQ", "FlinkCEP", len(few), found.matches, 0, found.seconds))
+        measured.append(Measured(sequence.name, "FlinkCEP", len(few), found.matches, None, found.seconds))
     _agree(measured)
     return measured
 
@@ -160,13 +174,26 @@ def table(title: str, measured: Sequence[Measured]) -> Table:
     eager = {m.pattern: m for m in measured if m.system == "run-based"}
     for m in measured:
         base = eager[m.pattern]
-        fewer, faster = base.operations / max(1, m.operations), base.seconds / m.seconds
-        counted = f"{m.operations:,}", f"{fewer:.1f} ×"
+        counted = ["?", "?"]
+        if base.operations is not None and m.operations is not None:
+            counted = [f"{m.operations:,}", f"{base.operations / max(1, m.operations):.1f} ×"]
         shown.add_row(
-            m.pattern, m.system, f"{m.matches:,}", *(counted if m.operations else ("?", "?")),
-            f"{m.seconds:.2f}", f"{m.events / m.seconds:,.0f}", f"{faster:.1f} ×",
+            m.pattern, m.system, f"{m.matches:,}", *counted, f"{m.seconds:.2f}", f"{m.events / m.seconds:,.0f}",
+            f"{base.seconds / m.seconds:.1f} ×",
         )  # fmt: skip
     return shown
+
+
+def tree_beside_best(measured: Sequence[Measured]) -> str:
+    """After each shift, how many times faster than the tree the best fixed chain is."""
+    parts: dict[str, dict[str, float]] = {}
+    for m in measured:
+        parts.setdefault(m.pattern, {})[m.system] = m.seconds
+    told = []
+    for part, seconds in parts.items():
+        name, best = min((took, name) for name, took in seconds.items() if name.startswith("chain "))[::-1]
+        told.append(f"{part}: {seconds['lazy tree'] / best:.2f} × the time of {name}")
+    return f"the tree beside the best fixed order: {'; '.join(told)}"
 
 
 def main() -> None:
@@ -175,30 +202,40 @@ def main() -> None:
     parser.add_argument(
         "--events",
         type=int,
-        default=1800,
+        default=200_000,
         metavar="N",
-        help="in the stream; six times as many where rates shift [1800]",
+        help=f"in the stream [200000]; fewer of them for {', '.join(SHARES)}; half as many where rates shift",
     )
     parser.add_argument("--window", type=int, default=150, metavar="W", help="in events [150]")
     parser.add_argument("--skew", type=int, default=100, metavar="S", help="A and B to C [100]")
     parser.add_argument("--batch", type=int, default=300, metavar="K", help="events that arrive together [300]")
     parser.add_argument("--flink-timeout", type=float, default=300.0, metavar="S", help="seconds for FlinkCEP [300]")
+    parser.add_argument("--only", choices=EXPERIMENTS, action="append", metavar="NAME", help=", ".join(EXPERIMENTS))
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures there too")
     options = parser.parse_args()
-    skew = skewed(options.skew, options.events, options.window, options.batch)
-    shift = shifting(6 * options.events, options.window, options.batch)
-    console = Console(width=110)
-    console.print(table(f"A and B {options.skew} times as frequent as C", skew))
-    console.print(table("shifting rates", shift))
-    missing = why_no_flink()
-    if missing:
+    figures = {name: _experiment(name, options) for name in options.only or EXPERIMENTS}
+    console = Console(width=120)
+    if known := [m for name in ("skewed", "flink") for m in figures.get(name, ())]:
+        console.print(table(f"A and B {options.skew} times as frequent as C", known))
+    if "shifting" in figures:
+        console.print(table("shifting rates", figures["shifting"]))
+        console.print(tree_beside_best(figures["shifting"]))
+    if missing := "flink" in figures and why_no_flink():
         console.print(f"without FlinkCEP: {missing}")
-    else:
-        flink = with_flink(options.skew, options.window, options.flink_timeout)
-        console.print(table(f"the first {FLINK_EVENTS} events", flink))
     if options.json:
-        figures = {"skewed": [asdict(m) for m in skew], "shifting": [asdict(m) for m in shift]}
-        options.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        written = {name: [asdict(m) for m in measured] for name, measured in figures.items()}
+        options.json.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
+
+
+def _experiment(name: str, options: argparse.Namespace) -> list[Measured]:
+    match name:
+        case "skewed":
+            return skewed(options.skew, options.events, options.window, options.batch)
+        case "flink" if why_no_flink():
+            return []
+        case "flink":
+            return with_flink(options.skew, options.events, options.window, options.batch, options.flink_timeout)
+    return shifting(options.events // 2, options.window, options.batch)
 
 
 if __name__ == "__main__":

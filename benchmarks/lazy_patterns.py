@@ -45,6 +45,10 @@ class Stream:
     def __len__(self) -> int:
         return len(self.types)
 
+    def first(self, events: int) -> Stream:
+        """Its first events."""
+        return Stream(self.types[:events], self.values[:events])
+
     def batch(self, begin: int, end: int) -> tuple[Events, dict[int, SymbolSolutions]]:
         """Events begin … end - 1 and the solutions of the four types."""
         types, values = self.types[begin:end], self.values[begin:end]

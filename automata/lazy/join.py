@@ -50,6 +50,7 @@ class Joiner:
         self._layout = layout
         self._buffers = buffers
         self._first_chance = first_chance
+        self._contexts = bool(program.partition) or not program.window.sliding
         self._conditions = EarlyConditions(program, units, layout, host)
         self._scopes = [tuple(sorted(program.symbols[unit.symbol].scope)) for unit in units.units]
 
@@ -61,15 +62,18 @@ class Joiner:
         begin, end = self._bounds(bound, rows, unit, buffer)
         begin = np.maximum(begin, since)
         key = self._units.key(self._program, bound, unit)
-        registers = rows[:, self._layout.registers]
-        in_context = bool(bound) and (bool(self._program.partition) or not self._program.window.sliding)
-        context = [rows[:, PARTITION], rows[:, WINDOW]] if in_context else []
-        hashes = hash_columns([*context, *(registers[:, variable] for variable in key)], len(rows))
+        in_context = bool(bound) and self._contexts
+        hashes = self._hashes(rows, key, in_context) if key or in_context else begin
         found = [
             self._joined(bound, rows[which], unit, buffer, numbers)
             for which, numbers in buffer.search(begin, end, key, hashes, in_context)
         ]
         return np.concatenate(found) if found else rows[:0]
+
+    def _hashes(self, rows: Rows, key: tuple[int, ...], in_context: bool) -> Ids:
+        context = [rows[:, PARTITION], rows[:, WINDOW]] if in_context else []
+        registers = rows[:, self._layout.registers]
+        return hash_columns([*context, *(registers[:, variable] for variable in key)], len(rows))
 
     def _bounds(self, bound: Bound, rows: Rows, unit: int, buffer: Buffer) -> tuple[Ids, Ids]:
         """For each row the numbers between which events of the unit may lie."""
@@ -117,8 +121,9 @@ class Joiner:
         keep = np.ones(len(rows), dtype=np.bool_)
         if not bound:
             return keep
-        keep &= rows[:, PARTITION] == buffer.at(BUFFER_PARTITION, numbers)
-        keep &= rows[:, WINDOW] == buffer.at(BUFFER_WINDOW, numbers)
+        if self._contexts:
+            keep &= rows[:, PARTITION] == buffer.at(BUFFER_PARTITION, numbers)
+            keep &= rows[:, WINDOW] == buffer.at(BUFFER_WINDOW, numbers)
         window = self._program.window
         if window.in_events and window.sliding:
             ranks = buffer.at(RANK, numbers)

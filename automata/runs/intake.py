@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from automata.expression import Take
-from automata.program import UNBOUND, Events, Ids, Program, SymbolSolutions
+from automata.program import UNBOUND, Events, Ids, Mask, Program, SymbolSolutions
 from automata.runs.steps import Part, StepTable
 from automata.runs.substreams import Substreams
 from automata.runs.table import NONE
@@ -71,8 +71,7 @@ class Intake:
     ) -> dict[int, StepTable]:
         used = {s: table for s, table in solutions.items() if s in self._used}
         if not self._program.partition:
-            everything = np.arange(len(events), dtype=np.int64)
-            places = self.timeline.places(events, everything, np.zeros_like(everything))
+            places = self.timeline.all_places(events)
             return {s: self._table(s, events, positions, table, places, table.events) for s, table in used.items()}
         keys = {symbol: self._partition_of(table) for symbol, table in used.items()}
         places, found = self._partition_places(events, used, keys)
@@ -120,18 +119,27 @@ class Intake:
         values = np.zeros((count, self._program.variables), dtype=np.int64)
         for variable, column in table.values.items():
             values[:, variable] = column
-        inside = which != NONE
+        inside = which != NONE if self._program.partition else None
         rank, slot, seq, partition = (
-            np.where(inside, column[which] if len(column) else NONE, NONE)
-            for column in (places.ranks, places.slots, places.seqs, places.partitions)
+            _at(column, which, inside) for column in (places.ranks, places.slots, places.seqs, places.partitions)
         )
-        tails = np.where(inside, places.tails[which], False) if len(places.tails) else np.zeros(count, dtype=np.bool_)
+        tails = _at(places.tails.astype(np.int64), which, inside) == 1
         times, low = events.times[table.events], positions[table.events]
-        windows = np.where(inside, window_numbers(self._program.window, times, rank), NONE)
+        windows = window_numbers(self._program.window, times, rank)
+        if inside is not None:
+            windows = np.where(inside, windows, NONE)
         return StepTable(
             low, low, times, events.streams[table.events], slot, seq, seq, tails, rank, rank, windows, partition,
             values, (Part(symbol, low, serials),),
         )  # fmt: skip
+
+
+def _at(column: Ids, which: Ids, inside: Mask | None) -> Ids:
+    """The column at these places; NONE for what has none, where some may not be inside any."""
+    if inside is None:
+        result: Ids = column[which]
+        return result
+    return np.where(inside, column[which] if len(column) else NONE, NONE)
 
 
 def needs_whole_slots(program: Program) -> bool:

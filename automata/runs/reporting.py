@@ -144,15 +144,15 @@ class Reporter:
 
     def _candidates(self, rows: Sequence[_Reported]) -> list[Candidate]:
         """Each match once, with its moment."""
-        matches = self._reader.read(np.array([row for row, _ in rows], dtype=np.int64))
+        numbers = np.array([row for row, _ in rows], dtype=np.int64)
+        ranks = self._core.runs.table[numbers][:, (FIRST_RANK, RANK)].tolist()
         in_events = self._program.window.in_events
         candidates = []
-        for (row, moment), match in zip(rows, matches, strict=True):
+        for (_, moment), (first_rank, last_rank), match in zip(rows, ranks, self._reader.read(numbers), strict=True):
             if match.entries in self.seen:
                 continue
             self.seen[match.entries] = match.last
-            first_rank, last_rank = self._core.runs.table[row, [FIRST_RANK, RANK]].tolist()
-            positions = frozenset(position for _, position, _ in match.entries)
+            positions = frozenset([position for _, position, _ in match.entries])
             gapless = last_rank - first_rank + 1 == len(positions)
             clock = (last_rank if self._trails else match.last) if in_events else match.time
             candidates.append(Candidate(match, positions, gapless, moment or (clock, _AT)))

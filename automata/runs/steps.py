@@ -152,6 +152,8 @@ def blocks(counts: Ids) -> list[slice]:
     total = np.cumsum(counts)
     if not len(total) or total[-1] == 0:
         return []
+    if total[-1] <= _PAIRS_MAX:
+        return [slice(0, len(counts))]
     cuts = np.searchsorted(total, np.arange(_PAIRS_MAX, total[-1], _PAIRS_MAX), "left") + 1
     borders = np.unique(np.concatenate(([0], cuts, [len(counts)])))
     return [slice(int(a), int(b)) for a, b in pairwise(borders)]

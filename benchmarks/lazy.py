@@ -202,9 +202,9 @@ def main() -> None:
     parser.add_argument(
         "--events",
         type=int,
-        default=200_000,
+        default=120_000,
         metavar="N",
-        help=f"in the stream [200000]; fewer of them for {', '.join(SHARES)}; half as many where rates shift",
+        help=f"in the stream [120000]; fewer of them for {', '.join(SHARES)}; half as many where rates shift",
     )
     parser.add_argument("--window", type=int, default=150, metavar="W", help="in events [150]")
     parser.add_argument("--skew", type=int, default=100, metavar="S", help="A and B to C [100]")

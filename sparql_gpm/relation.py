@@ -14,6 +14,11 @@ import numpy as np
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.relation_keys import Index, first_rows
 
+NIL = -1
+"""No row."""
+_SPARSE_FACTOR = 64
+"""A table by frame pays where there are at most so many frames for each row."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
@@ -47,6 +52,7 @@ class Relation:
     _binds: dict[str, bool] = field(default_factory=dict, repr=False)
     _indexes: dict[tuple[str, ...], Index] = field(default_factory=dict, repr=False)
     _parts: dict[tuple[str, ...], list[Part]] = field(default_factory=dict, repr=False)
+    _rows: list[Ids | None] = field(default_factory=list, repr=False)
 
     def __len__(self) -> int:
         return self.size
@@ -123,6 +129,15 @@ class Relation:
             self._indexes[key] = Index.of(self.key_columns(variables, with_events))
         return self._indexes[key]
 
+    def row_of_frame(self) -> Ids | None:
+        """By frame the one row that it has, NIL where it has none and in the last place, which stands for all others.
+
+        None where that is not so, or not worth a table; made once and kept with the relation.
+        """
+        if not self._rows:
+            self._rows.append(None if self.events is None else _row_of_frame(self.events))
+        return self._rows[0]
+
     def parts(self, variables: tuple[str, ...]) -> list[Part]:
         """The rows split by which of the variables they bind; made once and kept with the relation."""
         if variables not in self._parts:
@@ -140,6 +155,14 @@ class Relation:
             rows = None if len(found) == 1 else np.flatnonzero(signature == value)
             parts.append(Part(bound, rows, self if rows is None else self.take(rows)))
         return parts
+
+
+def _row_of_frame(frames: Ids) -> Ids | None:
+    if not len(frames) or frames[-1] > _SPARSE_FACTOR * len(frames) or not np.all(frames[1:] > frames[:-1]):
+        return None
+    rows = np.full(int(frames[-1]) + 2, NIL, dtype=np.int64)
+    rows[frames] = np.arange(len(frames), dtype=np.int64)
+    return rows
 
 
 UNIT = Relation(1, None, {})

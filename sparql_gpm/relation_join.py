@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparql_gpm.columns import UNBOUND, Ids, Mask
-from sparql_gpm.relation import UNIT, Part, Relation, nothing, union
+from sparql_gpm.relation import NIL, UNIT, Part, Relation, nothing, union
 
 _BLOCK_ROWS_MAX = 2_000_000
 """A join hands its rows to the filter above it in blocks of about this size."""
@@ -91,9 +91,23 @@ def _span(left: Part, right: Part, keys: tuple[str, ...]) -> _Span:
     if not keys and not timed:
         starts = np.zeros(len(left.relation), dtype=np.int64)
         return _Span(left, right, keys, starts, np.full(len(starts), len(right.relation)), None)
+    row_of_frame = right.relation.row_of_frame() if timed else None
+    if row_of_frame is not None:
+        return _span_of_frames(left, right, keys, row_of_frame)
     index = right.relation.index(keys, timed)
     starts, counts = index.find(left.relation.key_columns(keys, timed))
     return _Span(left, right, keys, starts, counts, index.order)
+
+
+def _span_of_frames(left: Part, right: Part, keys: tuple[str, ...], row_of_frame: Ids) -> _Span:
+    """The same where each frame has one row at the most: nothing need be sorted or searched."""
+    frames = left.relation.events
+    assert frames is not None
+    rows = row_of_frame[np.minimum(frames, len(row_of_frame) - 1)]
+    found: Mask = rows != NIL
+    for key in keys:
+        found &= right.relation.columns[key][rows] == left.relation.columns[key]
+    return _Span(left, right, keys, rows, found.astype(np.int64), None)
 
 
 def _pairs(span: _Span) -> Iterator[tuple[Ids | None, Ids]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from operator import itemgetter
 
 import numpy as np
 import pytest
@@ -21,7 +22,12 @@ LEFT, RIGHT = ("a", "b", "c"), ("b", "c", "d")
 
 
 def rows_over(names: Sequence[str]) -> st.SearchStrategy[list[Row]]:
-    return st.lists(st.tuples(st.integers(0, 2), st.fixed_dictionaries(dict.fromkeys(names, ids))), max_size=6)
+    """Rows in any order, or one for each of some events in their order."""
+    row = st.fixed_dictionaries(dict.fromkeys(names, ids))
+    one_each = st.dictionaries(st.sampled_from((0, 1, 2, 3, 500)), row, max_size=5)
+    return st.lists(st.tuples(st.integers(0, 2), row), max_size=6) | one_each.map(
+        lambda rows: sorted(rows.items(), key=itemgetter(0))
+    )
 
 
 def relation(rows: Sequence[Row], names: Sequence[str], timed: bool = True) -> Relation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from automata.program import Events, Ids, Match, SymbolSolutions
@@ -15,13 +15,13 @@ class Evaluator(Protocol):
     change the multiset of matches.
     """
 
-    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         """The next stretch of the merged order: all its events, and symbol → solutions. Matches in report order."""
 
-    def on_watermark(self, time: int) -> list[Match]:
+    def on_watermark(self, time: int) -> Sequence[Match]:
         """No event at or before `time` will come any more. Matches that were waiting for that."""
 
-    def finish(self) -> list[Match]:
+    def finish(self) -> Sequence[Match]:
         """The input has ended. The last matches."""
 
     def live_ids(self) -> list[Ids]:

@@ -11,7 +11,7 @@ Then it knows whatever the old one knows that can still matter, and takes over.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, Protocol
 
@@ -139,7 +139,7 @@ class AdaptiveEvaluator:
         """See `automata.pushing.Restricting`; what the evaluator beside finds, the one that runs would find too."""
         return self._evaluator.restrictions() if isinstance(self._evaluator, Restricting) else {}
 
-    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         if not len(events):
             return []
@@ -165,13 +165,13 @@ class AdaptiveEvaluator:
             self._policy.observe(events, solutions)
         return matches
 
-    def on_watermark(self, time: int) -> list[Match]:
+    def on_watermark(self, time: int) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         if self._beside is not None:
             self._beside.evaluator.on_watermark(time)
         return self._evaluator.on_watermark(time)
 
-    def finish(self) -> list[Match]:
+    def finish(self) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         return self._evaluator.finish()
 
@@ -222,7 +222,7 @@ class AdaptiveEvaluator:
     def _running(self) -> list[Startable]:
         return [self._evaluator, *([self._beside.evaluator] if self._beside else [])]
 
-    def _feed(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+    def _feed(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         self._position += len(events)
         self._time = int(events.times[-1])
         if self._beside is not None:

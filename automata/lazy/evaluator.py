@@ -6,7 +6,7 @@ replayed into its rows, and negation, selection and output order are its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,7 @@ class LazyEvaluator:
         """See `automata.adaptive.evaluator.Startable`."""
         self._intake.timeline.begin_at(position)
 
-    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         if not len(events):
             return []
@@ -119,11 +119,11 @@ class LazyEvaluator:
             self._forget_partitions()
         return matches
 
-    def on_watermark(self, time: int) -> list[Match]:
+    def on_watermark(self, time: int) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         return self._report([], time + 1)
 
-    def finish(self) -> list[Match]:
+    def finish(self) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         return self._reporter.finish()
 
@@ -164,7 +164,7 @@ class LazyEvaluator:
             restore_chain(chain, own)
         self._horizon.restore(state["horizon"])
 
-    def _report(self, ended: list[Ended], time: int) -> list[Match]:
+    def _report(self, ended: list[Ended], time: int) -> Sequence[Match]:
         matches = self._reporter.report(ended, time, self._intake.timeline)
         self._compact()
         return matches

@@ -6,7 +6,7 @@ numbers (`automata.registers.tables.why_not` says what else there is). It gives 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ class RegisterEvaluator:
         """How often an event has met a run so far."""
         return int(self._step.now[VISITED])
 
-    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         if not len(events):
             return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,7 @@ class RunEvaluator:
         values = {p.variable: np.unique(registers[:, p.variable]) for p in self._pushables}
         return {p.symbol: Restriction(p, values[p.variable][values[p.variable] != UNBOUND]) for p in self._pushables}
 
-    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         if not len(events):
             return []
@@ -99,7 +99,7 @@ class RunEvaluator:
             self._expire(self._time)
         return matches
 
-    def on_watermark(self, time: int) -> list[Match]:
+    def on_watermark(self, time: int) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         self._time = max(self._time, time)
         self._expire(time)
@@ -138,14 +138,14 @@ class RunEvaluator:
         restore_runs(self._core, self._absences, self._intake, self._reporter, state)
         self._time, self._next_expiry = state["time"], state["next_expiry"]
 
-    def _skip(self, events: Events) -> list[Match]:
+    def _skip(self, events: Events) -> Sequence[Match]:
         """A stretch that no step can take anything of: time goes on, and no run does."""
         self._timeline.skip(events, bool(self._program.partition))
         if not self._program.window.in_events:
             self._expire(int(events.times[0]))
         return self._report([], self._time)
 
-    def _report(self, ended: list[Ended], time: int) -> list[Match]:
+    def _report(self, ended: list[Ended], time: int) -> Sequence[Match]:
         waits = ended or not self._reporter.idle
         matches = self._reporter.report(ended, time, self._timeline) if waits else []
         self._compact()

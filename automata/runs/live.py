@@ -52,7 +52,7 @@ class LiveRunEvaluator(RunEvaluator):
         """See `automata.pushing.Restricting`; runs that are lists are not looked through."""
         return {} if self._in_lists else super().restrictions()
 
-    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         self._to_columns()
         self._alone = 0

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from automata.match_table import MatchTable
 from automata.program import Host, Ids, Match, Program
 from automata.runs.checks import standing_references
 from automata.runs.core import Core
 from automata.runs.table import FIRST, FIRST_TIME, HIGH, HIGH_TIME, NONE, PARTITION, POSITION, SOLUTION, SYMBOL
 from automata.runs.walk import visits
+
+_FACTS = (FIRST, HIGH, FIRST_TIME, HIGH_TIME, PARTITION)
+_STEP = (SYMBOL, POSITION, SOLUTION)
 
 
 class Reader:
@@ -21,38 +26,36 @@ class Reader:
 
     def read(self, rows: Ids) -> list[Match]:
         """One match for each row that a match ends at."""
-        entries = self._entries(rows)
-        runs, layout = self._core.runs, self._core.layout
-        registers = runs.registers(rows).tolist()
-        outputs = self._outputs(rows)
-        columns = (FIRST, HIGH, FIRST_TIME, HIGH_TIME, PARTITION)
-        facts = runs.table[rows][:, columns].tolist()
-        assert layout.variables == self._program.variables
-        return [
-            Match(tuple(sorted(own, key=_by_position)), tuple(values), extra, *fact)
-            for own, values, extra, fact in zip(entries, registers, outputs, facts, strict=True)
-        ]
+        return list(self.table(rows))
 
-    def _outputs(self, rows: Ids) -> list[tuple[int, ...]]:
+    def table(self, rows: Ids) -> MatchTable:
+        """The same as columns."""
+        runs = self._core.runs
+        assert self._core.layout.variables == self._program.variables
+        which, entries = self._entries(rows)
+        sizes = np.bincount(which, minlength=len(rows))
+        facts = runs.table[rows[:, np.newaxis], _FACTS]
+        return MatchTable(facts, runs.registers(rows), self._outputs(rows), entries, np.cumsum(sizes))
+
+    def _outputs(self, rows: Ids) -> NDArray[np.int64]:
         references = self._program.outputs
         if not references:
-            return [()] * len(rows)
+            return np.zeros((len(rows), 0), dtype=np.int64)
         core = self._core
         columns = standing_references(core.tracks, references, core.runs, core.layout, self._host, rows)
-        table = np.column_stack([columns[reference] for reference in references])
-        return [tuple(values) for values in table.tolist()]
+        return np.column_stack([columns[reference] for reference in references])
 
-    def _entries(self, rows: Ids) -> list[list[tuple[int, int, int]]]:
-        """(symbol, position, solution) of every step of each run: all chains are followed at once, step by step."""
-        found: list[list[tuple[int, int, int]]] = [[] for _ in rows]
+    def _entries(self, rows: Ids) -> tuple[Ids, NDArray[np.int64]]:
+        """Of every step of each run whose it is, by index, and its symbol, position and solution.
+
+        By run, position and symbol; all chains are followed at once, step by step.
+        """
+        parts = [np.zeros((0, 4), dtype=np.int64)]
         for visit in visits(self._core.runs, self._core.layout, rows):
-            here = self._core.runs.table[visit.rows]
-            taken = here[:, SYMBOL] != NONE
-            entries = here[taken][:, (SYMBOL, POSITION, SOLUTION)].tolist()
-            for number, entry in zip(visit.which[taken].tolist(), entries, strict=True):
-                found[number].append((entry[0], entry[1], entry[2]))
-        return found
-
-
-def _by_position(entry: tuple[int, int, int]) -> tuple[int, int, int]:
-    return entry[1], entry[0], entry[2]
+            here = self._core.runs.table[visit.rows[:, np.newaxis], _STEP]
+            taken = here[:, 0] != NONE
+            parts.append(np.column_stack((visit.which, here))[taken])
+        found = np.concatenate(parts)
+        which, symbols, positions, solutions = found.T
+        ordered = found[np.lexsort((solutions, symbols, positions, which))]
+        return ordered[:, 0], ordered[:, 1:]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from automata.match_table import in_order
 from automata.nfa import Automaton
 from automata.program import Host, Ids, Mask, Match, Program, Selector, Skip
 from automata.runs.absence import Absences
@@ -48,8 +49,10 @@ class Reporter:
         """Whether no match waits for anything."""
         return not self.held and not len(self.pending)
 
-    def report(self, ended: list[Ended], time: int, timeline: Timeline) -> list[Match]:
+    def report(self, ended: list[Ended], time: int, timeline: Timeline) -> Sequence[Match]:
         """What can be reported once the stretch up to `time` has been taken in."""
+        if not (self._in_turn or self._trails):
+            return in_order(self._reader.table(self._unviolated(ended)))
         survivors = self._survivors(ended)
         ready = self._candidates(self._pass(time, timeline) + survivors)
         return self._release(ready, final=False)
@@ -100,17 +103,23 @@ class Reporter:
     def _survivors(self, ended: list[Ended]) -> list[_Reported]:
         """Rows of matches that no inner negation removes; those with a trailing one go to the pending ones."""
         survivors: list[_Reported] = []
-        runs, layout = self._core.runs, self._core.layout
         for some in ended:
-            rows = some.rows
-            if self._automaton.absences:
-                owed = inner_obligations(self._automaton, runs, layout, rows)
-                rows = rows[~self._absences.violated(runs, rows, owed)]
+            rows = self._unviolated([some])
             if self._automaton.accepts[some.accept].passed:
-                self.pending.add(rows, some.accept, self._absences.deadlines(runs.table[rows]))
+                self.pending.add(rows, some.accept, self._absences.deadlines(self._core.runs.table[rows]))
             else:
                 survivors += [(row, None) for row in rows.tolist()]
         return survivors
+
+    def _unviolated(self, ended: list[Ended]) -> Ids:
+        """Rows of matches that no inner negation removes."""
+        rows = np.concatenate([np.zeros(0, dtype=np.int64), *(some.rows for some in ended)])
+        if not self._automaton.absences:
+            return rows
+        runs = self._core.runs
+        return rows[
+            ~self._absences.violated(runs, rows, inner_obligations(self._automaton, runs, self._core.layout, rows))
+        ]
 
     def _removed(self, pending: PendingMatches) -> Mask:
         """Which matches their trailing negations remove."""

@@ -6,7 +6,7 @@ wraps the same object.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -223,7 +223,7 @@ class QueryOperator:
             for symbol, pattern in patterns.items()
         }
 
-    def _rows(self, matches: list[Match]) -> list[Row]:
+    def _rows(self, matches: Sequence[Match]) -> list[Row]:
         rows = self._projector.rows(matches, self._names)
         self._forget()
         return rows

@@ -38,6 +38,7 @@ from spaseq.engine.options import RunOptions
 from spaseq.lang.ast import Query
 from spaseq.runtime.spark.documents import DocumentRow
 from spaseq.runtime.spark.jobs import streams_of
+from spaseq.runtime.spark.output import OutcomeTable, column_names
 from spaseq.runtime.spark.session import local_session
 from spaseq.runtime.spark.sources.plan import Directory, Place
 from spaseq.runtime.spark.tasks import Task
@@ -131,11 +132,12 @@ def parts(query: Query, path: Path, events: int, shards: int, packed: int) -> li
     pieces: list[Any] = []
     first_s = _processor(lambda: pieces.extend(p for n, task in enumerate(tasks) for p in _stage_one(job, n, task)))
     found: list[int] = []
+    table = OutcomeTable(column_names(staged.variables(job)))
 
     def second() -> None:
         for shard in range(shards):
             own = [piece for piece in pieces if piece.shard == shard]
-            found.append(len(staged.shard(job, shard).take_all(own)))
+            found.append(sum(batch.num_rows for batch in table.batches(shard, staged.shard(job, shard).take_all(own))))
 
     second_s = _processor(second)
     seconds = {"cut into documents": read_s, "parse": parsed_s, "stage 1, parse included": first_s, "stage 2": second_s}

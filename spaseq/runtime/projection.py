@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from automata.match_table import MatchTable
 from automata.program import UNBOUND, Ids, Match
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator, column_name
@@ -16,6 +18,7 @@ from spaseq.algebra.nodes import TemporalQuery
 from spaseq.lang.ast import TemplateTriple
 from spaseq.physical.program import Compiled
 from spaseq.runtime.enrichment import Enricher
+from spaseq.runtime.row_table import RowTable, graphs_of
 from spaseq.runtime.rows import Row, RowTriple
 
 _FEW_MATCHES = 16
@@ -47,6 +50,10 @@ class Projector:
         """The rows of matches that come in report order; `names` are the graph names of events by position."""
         if not matches:
             return []
+        if isinstance(matches, MatchTable):
+            if (found := self.table(matches, names)) is not None:
+                return found.rows()
+            matches = list(matches)
         columns, table = self._table(matches)
         texts = _Texts(self, table)
         rows = []
@@ -55,6 +62,15 @@ class Projector:
             if self._admit(match, number, texts):
                 rows.append(self._row(match, dict(zip(columns, table[number], strict=True)), names))
         return rows
+
+    def table(self, matches: MatchTable, names: Mapping[int, str]) -> RowTable | None:
+        """The rows as columns; None where they must be looked at one by one, or are too few to be worth it."""
+        query = self._query
+        alone = query.template is not None or query.distinct or query.limit is not None
+        if alone or len(matches) <= _FEW_MATCHES or matches.like_previous().any():
+            return None
+        values, steps = self._values(matches), [pattern.name for pattern in query.patterns]
+        return RowTable(query.name, steps, values, matches, graphs_of(matches, names), self._dictionary)
 
     def texts(self, matches: Sequence[Match]) -> list[tuple[str, ...]]:
         """What each match projects, as N-Triples texts, unbound first."""
@@ -112,12 +128,15 @@ class Projector:
 
     def _values(self, matches: Sequence[Match]) -> dict[str, Ids]:
         """The id of each column, or of each value that the template needs, in each match."""
+        if isinstance(matches, MatchTable):
+            registers, outputs = matches.registers, matches.outputs
+        else:
+            registers, outputs = _as_rows([m.registers for m in matches]), _as_rows([m.outputs for m in matches])
         columns: dict[str, Ids] = {
-            name: np.array([match.registers[number] for match in matches], dtype=np.int64)
-            for number, name in enumerate(self._query.variables)
+            name: np.ascontiguousarray(registers[:, number]) for number, name in enumerate(self._query.variables)
         }
         for number, node in enumerate(self._compiled.outputs):
-            columns[column_name(node)] = np.array([match.outputs[number] for match in matches], dtype=np.int64)
+            columns[column_name(node)] = np.ascontiguousarray(outputs[:, number])
         columns = self._enricher.enriched(columns, matches)
         return {
             name: self._evaluator.evaluate(expression, columns, len(matches))
@@ -214,6 +233,11 @@ class _Texts:
         if number not in self._known:
             self._known[number] = self._projector.text(self._table[number])
         return self._known[number]
+
+
+def _as_rows(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
+    """int64[matches, values]."""
+    return np.array(values, dtype=np.int64).reshape(len(values), -1)
 
 
 def _rows_of(values: Mapping[str, Ids], count: int) -> list[list[int]]:

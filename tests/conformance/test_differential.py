@@ -13,6 +13,7 @@ from automata.runs import active, core, steps, substreams
 from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
+from spaseq.runtime import projection
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.reference.stream import Arrivals
@@ -64,6 +65,7 @@ def smallest() -> Iterator[None]:
         patch.setattr(active, "_SCAN_FACTOR", 0)
         patch.setattr(steps, "_PAIRS_MAX", 2)
         patch.setattr(substreams, "_TRIM_MIN", 0)
+        patch.setattr(projection, "_FEW_MATCHES", 0)
         yield
 
 

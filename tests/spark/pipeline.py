@@ -13,7 +13,7 @@ from spaseq.runtime.rows import Row
 from spaseq.runtime.spark.blobs import Letter
 from spaseq.runtime.spark.documents import DocumentRow
 from spaseq.runtime.spark.pieces import Piece
-from spaseq.runtime.spark.shard import Outcome
+from spaseq.runtime.spark.shard import Outcomes
 from spaseq.runtime.spark.tasks import Task
 
 Rows = Sequence[DocumentRow]
@@ -28,6 +28,7 @@ class Found:
     rows: list[Row]
     letters: list[Letter]
     states: list[int]
+    outcomes: list[Outcomes]
 
 
 def job_of(
@@ -51,7 +52,7 @@ def run_stages(
     job: staged.StagedJob, batches: Sequence[MicroBatch], rdf_format: str = "nquads", rows: str = "auto"
 ) -> Found:
     """The outcomes of all micro-batches; static: all pieces go to each shard at once."""
-    found = Found([], [], [])
+    found = Found([], [], [], [])
     states: dict[int, bytes] = {}
     held: dict[int, list[Piece]] = {}
     for number, batch in enumerate(batches):
@@ -85,10 +86,7 @@ def _pieces(job: staged.StagedJob, number: int, batch: MicroBatch, rdf_format: s
     return pieces
 
 
-def _collect(found: Found, outcomes: Sequence[Outcome]) -> None:
-    for outcome in outcomes:
-        if outcome.row is not None:
-            found.rows.append(outcome.row)
-        else:
-            assert outcome.letter is not None
-            found.letters.append(outcome.letter)
+def _collect(found: Found, outcomes: Outcomes) -> None:
+    found.rows.extend(outcomes.rows())
+    found.letters.extend(outcomes.letters)
+    found.outcomes.append(outcomes)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from automata.program import Events, Ids, SymbolSolutions
+from automata.match_table import MatchTable
+from automata.program import Events, Ids, Match, SymbolSolutions
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.shared import Stretch
 from spaseq.runtime.operator import QueryOperator
+from spaseq.runtime.row_table import RowTable
 from spaseq.runtime.rows import Row
 from spaseq.runtime.spark.solutions import decode, own_triples
 
@@ -21,7 +23,10 @@ class SolvedOperator(QueryOperator):
     marks       of its patterns
     all_marks   of every query in the shard
     derived     positions in FROM of the streams that other queries of the shard make: their graphs are matched here
+    report      told the rows of a query that makes no stream, as columns where they are many; None: they are returned
     """
+
+    report: Callable[[RowTable | list[Row]], None] | None = None
 
     def __init__(self, *arguments: Any, marks: Sequence[int], all_marks: Sequence[int], derived: Sequence[int]) -> None:
         super().__init__(*arguments)
@@ -43,6 +48,14 @@ class SolvedOperator(QueryOperator):
             self._host.graphs.add(self._position, own_triples(batch, of_triple, self._all_marks))
         self._position += len(batch)
         return self._rows(self._sequence.on_batch(Events(batch.times, batch.streams), found))
+
+    def _rows(self, matches: Sequence[Match]) -> list[Row]:
+        if self.report is None or self.query.register is not None:
+            return super()._rows(matches)
+        table = self._projector.table(matches, self._names) if isinstance(matches, MatchTable) else None
+        self.report(self._projector.rows(matches, self._names) if table is None else table)
+        self._forget()
+        return []
 
     def _solved(self, symbol: int, batch: EventBatch, of_triple: Ids) -> SymbolSolutions:
         numbers = [self._variables[name] for name in self.query.patterns[symbol].variables]

@@ -12,9 +12,10 @@ from sparql_gpm.term_text import term_of
 from sparql_gpm.terms import Term, to_ntriples
 from spaseq.runtime.rows import Row, ntriples_lines
 from spaseq.runtime.spark.blobs import Letter
-from spaseq.runtime.spark.shard import Outcome
+from spaseq.runtime.spark.row_columns import matches_batch
+from spaseq.runtime.spark.shard import Outcomes, shown
 
-OUTCOME_ROWS_MAX = 10_000
+OUTCOME_ROWS_MAX = 50_000
 """Rows in one packed blob of outcomes."""
 _STRINGS = pa.list_(pa.string())
 _TIME = pa.timestamp("us", tz="UTC")
@@ -82,32 +83,42 @@ class OutcomeTable:
         fixed = [[(name, kind) for name, kind, _ in part] for part in (_BEFORE, _AFTER)]
         return pa.schema([*fixed[0], *variables, *fixed[1]])
 
-    def batches(self, shard: int, outcomes: Sequence[Outcome]) -> Iterator[pa.RecordBatch]:
+    def batches(self, shard: int, outcomes: Outcomes) -> Iterator[pa.RecordBatch]:
         """Outcomes of a shard, some thousand in a batch."""
-        for begin in range(0, len(outcomes), OUTCOME_ROWS_MAX):
-            records = [self._record(shard, outcome) for outcome in outcomes[begin : begin + OUTCOME_ROWS_MAX]]
-            yield pa.RecordBatch.from_pylist(records, schema=self.schema())
+        schema, records = self.schema(), []
+        for first, found in outcomes.found:
+            if isinstance(found, list):
+                records += [self._record(shard, first + number, row) for number, row in enumerate(found)]
+                continue
+            yield from _batches(records, schema)
+            records = []
+            for begin in range(0, len(found), OUTCOME_ROWS_MAX):
+                part = found.part(begin, begin + OUTCOME_ROWS_MAX)
+                yield matches_batch(part, self.columns, schema, shard, first + begin)
+        yield from _batches(records + [_letter_record(letter) for letter in outcomes.letters], schema)
 
-    def _record(self, shard: int, outcome: Outcome) -> dict[str, Any]:
-        if outcome.row is None:
-            assert outcome.letter is not None
-            return _letter_record(outcome.letter)
-        row = outcome.row
+    def _record(self, shard: int, number: int, full: Row) -> dict[str, Any]:
+        row, partition = shown(full)
         values = {name: to_ntriples(term) for name, term in row.bindings}
         return {
             "kind": "match",
-            "id": f"{row.query}-{shard}-{outcome.number}",
+            "id": f"{row.query}-{shard}-{number}",
             "query": row.query,
             "time": row.time // 1000,
             "start": row.start // 1000,
             "time_ns": row.time,
             "start_ns": row.start,
-            "partition": [to_ntriples(term) for term in outcome.partition] or None,
+            "partition": [to_ntriples(term) for term in partition] or None,
             **{column: values.get(variable) for variable, column in self.columns.items()},
             "events": [{"step": step, "graphs": list(graphs)} for step, graphs in row.events],
             "graph": row.graph,
             "triples": None if row.graph is None else ntriples_lines(row.triples),
         }
+
+
+def _batches(records: Sequence[dict[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for begin in range(0, len(records), OUTCOME_ROWS_MAX):
+        yield pa.RecordBatch.from_pylist(records[begin : begin + OUTCOME_ROWS_MAX], schema=schema)
 
 
 def _letter_record(letter: Letter) -> dict[str, Any]:

@@ -6,7 +6,7 @@ shard is the time of the events, as in the embedded runtime, and a micro-batch t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from sparql_gpm.terms import Term
 from spaseq.runtime.dead_letter import LATE, event_as_nquads
 from spaseq.runtime.embedded import Network
 from spaseq.runtime.reorder import BEFORE_ALL
+from spaseq.runtime.row_table import RowTable
 from spaseq.runtime.rows import Row
 from spaseq.runtime.snapshot import dumps, loads
 from spaseq.runtime.spark.blobs import Letter, unpacked
@@ -30,13 +31,19 @@ WAITS_FOR_EVER = 3 << 61
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """A match with its number in the shard and the values of PARTITION BY, or a dead letter."""
+class Outcomes:
+    """What comes of some pieces; rows have hidden columns for the values of PARTITION BY.
 
-    number: int
-    row: Row | None = None
-    partition: tuple[Term, ...] = ()
-    letter: Letter | None = None
+    found       rows in order, as columns or one by one, with the number that the first of them has in the shard
+    """
+
+    found: Sequence[tuple[int, RowTable | list[Row]]]
+    letters: Sequence[Letter]
+
+    def rows(self) -> list[Row]:
+        """All rows, without their hidden columns."""
+        each = (row for _, some in self.found for row in (some if isinstance(some, list) else some.rows()))
+        return [shown(row)[0] for row in each]
 
 
 @dataclass(slots=True)
@@ -69,14 +76,15 @@ class Shard:
         self._names = names
         self._delay = delay_ns
         self._network = Network(dictionary, WAITS_FOR_EVER)
-        self._rows: list[Row] = []
+        self._found: list[RowTable | list[Row]] = []
         for operator in operators:
-            self._network.add(operator, self._rows.extend)
+            operator.report = self._found.append
+            self._network.add(operator, self._found.append)
         self._streams = {iri: _Stream() for iri in names}
         self._given = 0
         self._finished = False
 
-    def take(self, pieces: Iterable[Piece]) -> list[Outcome]:
+    def take(self, pieces: Iterable[Piece]) -> Outcomes:
         """The pieces of a micro-batch, in any order; what comes of them."""
         by_stream = in_order(pieces)
         letters = [letter for iri, own in by_stream.items() for letter in self._admit(iri, own)]
@@ -86,7 +94,7 @@ class Shard:
             self.finish()
         return self._outcomes(letters)
 
-    def take_all(self, pieces: Iterable[Piece]) -> list[Outcome]:
+    def take_all(self, pieces: Iterable[Piece]) -> Outcomes:
         """All there is."""
         letters = [letter for iri, own in in_order(pieces).items() for letter in self._admit(iri, own)]
         self.finish()
@@ -144,16 +152,18 @@ class Shard:
             stream.ended = True
             self._network.close(iri)
 
-    def _outcomes(self, letters: list[Letter]) -> list[Outcome]:
-        rows, self._rows[:] = list(self._rows), []
-        first = self._given
-        self._given += len(rows)
-        found = [_outcome(first + number, row) for number, row in enumerate(rows)]
-        return found + [Outcome(0, letter=letter) for letter in letters]
+    def _outcomes(self, letters: list[Letter]) -> Outcomes:
+        found = []
+        for some in self._found:
+            found.append((self._given, some))
+            self._given += len(some)
+        self._found.clear()
+        return Outcomes(found, letters)
 
 
-def _outcome(number: int, row: Row) -> Outcome:
-    """A row, its hidden columns taken out."""
+def shown(row: Row) -> tuple[Row, tuple[Term, ...]]:
+    """A row without its hidden columns, and what is in them."""
     hidden = tuple(term for name, term in row.bindings if name.startswith(PARTITION_COLUMN))
-    shown = tuple(binding for binding in row.bindings if not binding[0].startswith(PARTITION_COLUMN))
-    return Outcome(number, replace(row, bindings=shown), hidden)
+    if not hidden:
+        return row, hidden
+    return replace(row, bindings=tuple(b for b in row.bindings if not b[0].startswith(PARTITION_COLUMN))), hidden

@@ -22,7 +22,8 @@ NEXT, ROOTS, CELL, LETTER = range(4)
 
 class Letters(NamedTuple):
     """slots: table of the key; letters; entries: number of the first (event, key, symbol); starts: the moment of the
-    event; lows: the earliest start in its window; places: position in the merged order."""
+    event; lows: the earliest start in its window; places: position in the merged order. Written by the kernel: heads,
+    the number of the next tECS node once the letter has been taken in."""
 
     slots: Ids
     letters: Ids
@@ -30,6 +31,7 @@ class Letters(NamedTuple):
     starts: Ids
     lows: Ids
     places: Ids
+    heads: Ids
 
 
 class Tables(NamedTuple):

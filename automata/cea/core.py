@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,12 +10,13 @@ import numpy as np
 from automata.applicability import key_of
 from automata.cea import arrays as cea_arrays
 from automata.cea import enumeration as cea_enumeration
-from automata.cea.arrays import CELL, LETTER, ROOTS, Letters, Roots, Rules
+from automata.cea.arrays import CELL, LETTER, NEXT, ROOTS, Letters, Roots, Rules
 from automata.cea.configurations import Configurations
 from automata.cea.determinize import Determinised
-from automata.cea.enumeration import enumerate_roots, new_found, new_work
+from automata.cea.enumeration import deeper, enumerate_roots, new_found, new_work
 from automata.cea.key_tables import KeyTables
 from automata.cea.letters import COUNT, FIRST, MOMENT, POSITION, SUBSTREAM, SYMBOL, TIME, Log, Solved, solve
+from automata.cea.passing import Passing
 from automata.cea.strategies import strategy_for
 from automata.cea.tecs import HEAD, NEVER, TAIL, grown, new_arena
 from automata.cea.update import advance
@@ -58,7 +58,7 @@ class CeaCore:
         alone = program.selector in (Selector.ALL, Selector.STRICT)  # others compare with what is consumed, too
         consume = program.skip is Skip.CONSUME_ALL and alone
         self._rules = Rules(len(program.symbols), gaps, bool(program.partition), consume)
-        self._made: deque[tuple[int, int]] = deque()
+        self._passing = Passing()
         self.entries, self.solutions = Log(7), Log(program.variables)
         self.position = 0
 
@@ -90,7 +90,8 @@ class CeaCore:
         distinct = list(dict.fromkeys(keys))
         numbers = {key: number for number, key in enumerate(distinct)}
         slots = self._slots(np.array([numbers[key] for key in keys], dtype=np.int64), distinct, starts, lows)
-        letters = Letters(slots, self._letter_numbers(bits), first, starts, lows, entries[:, POSITION].copy())
+        places = entries[:, POSITION].copy()
+        letters = Letters(slots, self._letter_numbers(bits), first, starts, lows, places, np.empty_like(slots))
         for _ in self._take(_inside(letters), 0):
             raise AssertionError("nothing is to be found again")
 
@@ -103,7 +104,7 @@ class CeaCore:
         self.entries.forget(self.entries.first + kept)
         rows = self.entries.rows
         self.solutions.forget(int(rows[0, FIRST]) if len(rows) else self.solutions.next)
-        self._reclaim(low)
+        self._passing.give_up(self._arena, low)
 
     def oldest_position(self) -> int:
         """No complex event to come has an earlier event."""
@@ -118,6 +119,11 @@ class CeaCore:
     def nodes(self) -> int:
         """Rows of the arena in use."""
         return int(self._arena.marks[HEAD] - self._arena.marks[TAIL])
+
+    @property
+    def capacity(self) -> int:
+        """Rows that the arena has room for."""
+        return len(self._arena.nodes)
 
     @property
     def nodes_made(self) -> int:
@@ -138,14 +144,15 @@ class CeaCore:
         first = self.entries.next + solved.letters
         self._write(solved, events, slots)
         self.position += len(events)
-        return _inside(Letters(slots, self._letter_numbers(solved.bits), first, starts, lows, places))
+        heads = np.empty_like(slots)
+        return _inside(Letters(slots, self._letter_numbers(solved.bits), first, starts, lows, places, heads))
 
     def _take(self, letters: Letters, limit: int) -> Iterator[ComplexEvents]:
         for begin in range(0, len(letters.slots), _LETTERS_MAX):
             some = Letters(*(column[begin : begin + _LETTERS_MAX] for column in letters))
-            self._reclaim(int(some.lows[0]))
+            self._passing.give_up(self._arena, int(some.lows[0]))
             yield from self._work_off(some, limit)
-            self._made.append((int(some.starts[-1]), int(self._arena.marks[HEAD])))
+            self._passing.note(some)
 
     def _slots(self, number: Ids, keys: list[tuple[int, ...]], starts: Ids, lows: Ids) -> Ids:
         if not len(number):
@@ -186,17 +193,19 @@ class CeaCore:
                 letters, keys.tables, keys.substreams, moves, keys.scratch, self._arena, self._roots, self._rules,
                 progress,
             )  # fmt: skip
-            if status in (cea_arrays.ROOTS_FULL, cea_arrays.DONE):
+            if status in (cea_arrays.ROOTS_FULL, cea_arrays.ARENA_FULL, cea_arrays.DONE):
                 yield from self._enumerate(letters, int(progress[ROOTS]), limit)
                 progress[ROOTS] = 0
-            self._provide(status, progress)
+            self._provide(status, letters, progress)
 
-    def _provide(self, status: int, progress: Ids) -> None:
+    def _provide(self, status: int, letters: Letters, progress: Ids) -> None:
         """What the kernel asked for."""
         if status == cea_arrays.MOVE_UNKNOWN:
             self._determinised.determine(int(progress[CELL]), int(progress[LETTER]))
         elif status == cea_arrays.ARENA_FULL:
-            self._arena = grown(self._arena)
+            held = self.nodes
+            if not self._passing.make_room(self._arena, letters, int(progress[NEXT])) or self.nodes == held:
+                self._arena = grown(self._arena)
         elif status == cea_arrays.TABLE_FULL:
             self.keys.make_room()
         elif status == cea_arrays.ROOTS_FULL and len(self._roots.nodes) < len(self.keys.scratch.cells):
@@ -212,15 +221,10 @@ class CeaCore:
             if events:
                 yield ComplexEvents(self._found.labels[:labels], self._found.ends[:events])
             elif status == cea_enumeration.OUTPUT_FULL:
-                self._found = new_found(2 * len(self._found.labels), 2 * len(self._found.ends))
+                self._found = new_found(2 * len(self._found.labels), len(self._found.ends))
             if status == cea_enumeration.WORK_FULL:
-                self._work = new_work(2 * len(self._work.path))
+                self._work = deeper(self._work)
             progress[cea_enumeration.FOUND] = progress[cea_enumeration.WRITTEN] = 0
-
-    def _reclaim(self, low: int) -> None:
-        """Gives up the nodes made before the window began."""
-        while self._made and self._made[0][0] < low:
-            self._arena.marks[TAIL] = self._made.popleft()[1]
 
 
 def _inside(letters: Letters) -> Letters:

@@ -12,95 +12,110 @@ from automata.program import Ids
 
 DONE, OUTPUT_FULL, WORK_FULL = range(3)
 """Why the kernel comes back."""
-NEXT, FOUND, WRITTEN = range(3)
-"""Places in `progress`: the next root; complex events and labels written."""
+ROOT, FOUND, WRITTEN = range(3)
+"""Places in `progress`: the root that is being enumerated; complex events and labels written."""
+NODE, WAITING, DEPTH, LEFT_OVER = range(4)
+"""Places in `Work.at`: the node to visit, NOBODY between two roots; nodes that wait; labels above the node; how many
+complex events of the root may still come."""
+NOBODY = -1
 
 
 class Found(NamedTuple):
-    """Complex events: `labels` of one after those of the other, oldest first; where each ends; whose root it is of."""
+    """Complex events: `labels` of one after those of the other, oldest first; where each ends."""
 
     labels: Ids
     ends: Ids
-    roots: Ids
 
 
 class Work(NamedTuple):
-    """What is still to be visited, as (node, labels above it), and the labels above the node visited now."""
+    """Where the enumeration of a root stands, so that it can go on once what was found has been taken away.
+
+    stack   what is still to be visited, as (node, labels above it)
+    path    the labels above the node visited now, the latest at the end
+    """
 
     stack: Ids
     path: Ids
+    at: Ids
 
 
 def new_found(labels: int, events: int) -> Found:
     """Room for so many labels and complex events."""
-    return Found(*(np.empty(size, dtype=np.int64) for size in (labels, events, events)))
+    return Found(np.empty(labels, dtype=np.int64), np.empty(events, dtype=np.int64))
 
 
 def new_work(depth: int) -> Work:
     """Room for complex events of so many labels."""
-    return Work(np.empty((4 * depth, 2), dtype=np.int64), np.empty(depth, dtype=np.int64))
+    at = np.array([NOBODY, 0, 0, 0], dtype=np.int64)
+    return Work(np.zeros((4 * depth, 2), dtype=np.int64), np.zeros(depth, dtype=np.int64), at)
+
+
+def deeper(work: Work) -> Work:
+    """The same work, with twice the room."""
+    larger = new_work(2 * len(work.path))
+    larger.stack[: len(work.stack)] = work.stack
+    larger.path[len(work.path) :] = work.path
+    larger.at[:] = work.at
+    return larger
 
 
 @lean_kernel
 def enumerate_roots(arena: Arena, nodes: Ids, lows: Ids, limit: int, work: Work, found: Found, progress: Ids) -> int:
-    """Writes what is under nodes[progress[NEXT]:] with a start of at least `lows`, root after root.
+    """Writes what is under nodes[progress[ROOT]:] with a start of at least `lows`, root after root.
 
     limit       complex events of one root at most
 
-    A root is written whole or not at all. The time from one to the next is linear in its labels: at most
-    three unions lie between two outputs, and nothing is visited that has no start in the window.
+    The time from one to the next is linear in its labels: at most three unions lie between two outputs, and
+    nothing is visited that has no start in the window. A call goes on where the last one stopped.
     """
-    while progress[NEXT] < len(nodes):
-        events, written = progress[FOUND], progress[WRITTEN]
-        root = progress[NEXT]
-        status = _enumerate(arena, nodes[root], lows[root], root, limit, work, found, progress)
+    while progress[ROOT] < len(nodes):
+        root = progress[ROOT]
+        if work.at[NODE] == NOBODY:
+            work.at[NODE], work.at[WAITING], work.at[DEPTH], work.at[LEFT_OVER] = nodes[root], 0, 0, limit
+        status = _enumerate(arena, lows[root], work, found, progress)
         if status != DONE:
-            progress[FOUND], progress[WRITTEN] = events, written
             return status
-        progress[NEXT] = root + 1
+        work.at[NODE] = NOBODY
+        progress[ROOT] = root + 1
     return DONE
 
 
 @lean_part
-def _enumerate(
-    arena: Arena, node: int, low: int, root: int, limit: int, work: Work, found: Found, progress: Ids
-) -> int:
-    waiting, depth, left = 0, 0, limit
+def _enumerate(arena: Arena, low: int, work: Work, found: Found, progress: Ids) -> int:
+    """The rest of one root; where it stands is written down before it comes back too early."""
+    node, waiting, depth, left = work.at[NODE], work.at[WAITING], work.at[DEPTH], work.at[LEFT_OVER]
+    number, written, status = progress[FOUND], progress[WRITTEN], DONE
     while left > 0:
         right = part(arena, node, RIGHT)
         if right >= 0:
             if top_of(arena, right) >= low:
                 if waiting == len(work.stack):
-                    return WORK_FULL
+                    status = WORK_FULL
+                    break
                 work.stack[waiting, 0], work.stack[waiting, 1] = right, depth
                 waiting += 1
-            node = part(arena, node, LEFT)
         elif right != BOTTOM:
             if depth == len(work.path):
-                return WORK_FULL
-            work.path[depth] = part(arena, node, LABEL)
+                status = WORK_FULL
+                break
             depth += 1
-            node = part(arena, node, LEFT)
+            work.path[len(work.path) - depth] = part(arena, node, LABEL)
         else:
-            if not _write(work.path, depth, root, found, progress):
-                return OUTPUT_FULL
+            if number == len(found.ends) or written + depth > len(found.labels):
+                status = OUTPUT_FULL
+                break
+            for label in range(depth):
+                found.labels[written + label] = work.path[len(work.path) - depth + label]
+            written += depth
+            found.ends[number] = written
+            number += 1
             left -= 1
             if waiting == 0:
                 break
             waiting -= 1
             node, depth = work.stack[waiting, 0], work.stack[waiting, 1]
-    return DONE
-
-
-@lean_part
-def _write(path: Ids, depth: int, root: int, found: Found, progress: Ids) -> bool:
-    """One complex event; False if there is no room."""
-    number, at = progress[FOUND], progress[WRITTEN]
-    if number == len(found.ends) or at + depth > len(found.labels):
-        return False
-    for index in range(depth):
-        found.labels[at + index] = path[depth - 1 - index]
-    found.ends[number] = at + depth
-    found.roots[number] = root
-    progress[FOUND], progress[WRITTEN] = number + 1, at + depth
-    return True
+            continue
+        node = part(arena, node, LEFT)
+    progress[FOUND], progress[WRITTEN] = number, written
+    work.at[NODE], work.at[WAITING], work.at[DEPTH], work.at[LEFT_OVER] = node, waiting, depth, left
+    return status

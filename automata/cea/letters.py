@@ -37,16 +37,21 @@ class Log:
     def append(self, rows: Ids) -> None:
         """Adds rows at the end."""
         if self._end + len(rows) > len(self._table):
-            kept = self.rows
-            table = np.zeros((2 * (len(kept) + len(rows)), self._table.shape[1]), dtype=np.int64)
-            table[: len(kept)] = kept
-            self._table, self._begin, self._end = table, 0, len(kept)
+            self._make_room(len(rows))
         self._table[self._end : self._end + len(rows)] = rows
         self._end += len(rows)
 
     def go_on(self, first: int, rows: Ids) -> None:
         """Go on from these rows, the first of which has this number; there has been none before."""
         self._table, self._begin, self._end, self.first = rows, 0, len(rows), first
+
+    def _make_room(self, count: int) -> None:
+        """Moves the rows to the beginning; into a larger table if that would be needed again too soon."""
+        kept = self.rows
+        if 2 * len(kept) + count > len(self._table):
+            self._table = np.empty((2 * (len(kept) + count), self._table.shape[1]), dtype=np.int64)
+        self._table[: len(kept)] = kept
+        self._begin, self._end = 0, len(kept)
 
     def take(self, numbers: Ids) -> Ids:
         """The rows with these numbers."""

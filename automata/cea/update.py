@@ -56,6 +56,7 @@ def advance(
         status = _event(letters, event, tables, substreams, moves, scratch, arena, roots, rules, progress)
         if status != DONE:
             return status
+        letters.heads[event] = arena.marks[HEAD]
         progress[NEXT] = event + 1
     return DONE
 

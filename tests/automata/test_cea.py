@@ -133,6 +133,25 @@ def test_the_arena_is_bounded_by_the_window() -> None:
     assert len(core.entries.rows) <= 51
 
 
+def test_the_arena_is_bounded_by_the_window_however_long_the_stretch_and_finds_the_same() -> None:
+    window = Window(50, in_events=False, sliding=True)
+    core, few, count = CeaCore(program(PHI1, 2, window)), CeaCore(program(PHI1, 2, window)), 6000
+    every = range(0, count, 2), range(1, count, 2)
+    found = [part.ends.size for part in core.feed(events(count), taken(*every))]
+    assert core.nodes_made > 2 * core.capacity
+    pieces = range(0, count, 10)
+    alone = [p.ends.size for n in pieces for p in few.feed(events(10, n), taken(range(0, 10, 2), range(1, 10, 2)))]
+    assert sum(found) == sum(alone) == sum(min(n, 49) // 2 + 1 for n in range(1, count, 2))
+
+
+def test_one_event_may_have_more_matches_than_there_is_room_for() -> None:
+    core = CeaCore(program(PHI3, 3))
+    parts = [(c.entries.size, c.ends.size) for c in core.feed(events(20), taken([0], range(1, 19), [19]))]
+    assert sum(matches for _, matches in parts) == 2**18 - 1
+    assert sum(labels for labels, _ in parts) == 2**18 * (2 + 9) - 2
+    assert max(labels for labels, _ in parts) <= 1 << 18
+
+
 def test_keys_out_of_the_window_are_forgotten() -> None:
     evaluator = CeaEvaluator(program(PHI1, 2, Window(20, in_events=False, sliding=True), key=True), Nothing())
     for first in range(0, 5000, 10):

@@ -6,7 +6,18 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from automata.cea.enumeration import DONE, enumerate_roots, new_found, new_work
+from automata.cea.enumeration import (
+    DONE,
+    FOUND,
+    OUTPUT_FULL,
+    WORK_FULL,
+    WRITTEN,
+    Found,
+    deeper,
+    enumerate_roots,
+    new_found,
+    new_work,
+)
 from automata.cea.tecs import (
     DEPTH_MAX,
     HEAD,
@@ -33,12 +44,21 @@ Open = tuple[int, tuple[int, ...]]
 
 def enumerated(arena: Arena, node: int, low: int = 0, limit: int = 1 << 30) -> list[tuple[int, ...]]:
     """The labels of what is under a node, in the order of enumeration."""
-    found, progress = new_found(1 << 14, 1 << 12), np.zeros(3, dtype=np.int64)
-    nodes, lows = np.array([node]), np.array([low])
-    assert enumerate_roots(arena, nodes, lows, limit, new_work(64), found, progress) == DONE
-    ends = found.ends[: progress[1]].tolist()
-    begins = [0, *ends[:-1]]
-    return [tuple(found.labels[a:b].tolist()) for a, b in zip(begins, ends, strict=True)]
+    return taken_away(arena, node, low, limit, new_found(1 << 14, 1 << 12))
+
+
+def taken_away(arena: Arena, node: int, low: int, limit: int, found: Found) -> list[tuple[int, ...]]:
+    """The same, taken away whenever `found` is full, or the work has to become deeper."""
+    work, progress, status = new_work(1), np.zeros(3, dtype=np.int64), OUTPUT_FULL
+    taken: list[tuple[int, ...]] = []
+    while status != DONE:
+        status = enumerate_roots(arena, np.array([node]), np.array([low]), limit, work, found, progress)
+        ends = found.ends[: progress[FOUND]].tolist()
+        taken += [tuple(found.labels[a:b].tolist()) for a, b in zip([0, *ends], ends, strict=False)]
+        progress[FOUND] = progress[WRITTEN] = 0
+        if status == WORK_FULL:
+            work = deeper(work)
+    return taken
 
 
 def check(arena: Arena) -> None:
@@ -116,6 +136,8 @@ def test_a_node_enumerates_what_was_put_under_it_each_once(script: list[tuple[in
         found = enumerated(arena, node)
         assert sorted(found) == sorted(labels for _, labels in meant)
         assert len(set(found)) == len(found)
+        assert taken_away(arena, node, 0, 1 << 30, new_found(len(script), 1)) == found
+        assert taken_away(arena, node, 0, 3, new_found(2 * len(script), 2)) == found[:3]
 
 
 @given(scripts())

@@ -16,6 +16,7 @@ from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
 from automata.applicability import why_not_cea
+from automata.cea import core, passing
 from spaseq.algebra.build import build
 from spaseq.lang.parse import parse
 from spaseq.physical.program import compile_program
@@ -26,6 +27,8 @@ from tests.strategies_keyed import keyed_queries
 
 # By hand (HYPOTHESIS_PROFILE=thorough) thousands.
 PAIRS = 120
+SMALL = {"_NODES_FIRST": 8, "_LABELS": 4, "_EVENTS": 2, "_DEPTH_FIRST": 1, "_LETTERS_MAX": 5}
+"""Buffers of the core that fill up with a few events."""
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -42,6 +45,11 @@ def test_complex_event_automata_equal_the_reference_whatever_the_batches(data: s
     assert [comparable(row) for row in run_engine(query, [arrived], evaluator="cea")] == expected
     pieces = batches(arrived, data.draw(cuts(len(arrived))))
     assert Counter(map(comparable, run_engine(query, pieces, evaluator="cea"))) == Counter(expected)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in SMALL.items():
+            patch.setattr(core, name, size)
+        patch.setattr(passing, "_STRIDE", 2)
+        assert [comparable(row) for row in run_engine(query, [arrived], evaluator="cea")] == expected
 
 
 @pytest.mark.parametrize("switch", ["0", "1"])

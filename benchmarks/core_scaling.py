@@ -34,8 +34,10 @@ WINDOW = 1_000
 """T, in events' times: about 80 events of each step."""
 FACTORS = (1, 2, 4, 8, 16, 32, 64)
 BATCH = 1 << 17
-WARM_UP = 10_000
-"""Events taken in before the clock starts: cells are determined, and the arena gets its size."""
+WARM_UP = BATCH
+"""Events taken in before the clock starts: cells are determined, arena and columns get their size."""
+COLD = 100_000
+"""Events of the stream whose clock starts with its first event, to show what that costs once."""
 OUTPUTS = (32, 100, 316, 1000)
 """So many events of each of two steps; each event of the last step then ends their product of matches."""
 REPORTED = 1_000_000
@@ -46,7 +48,7 @@ REPORTED = 1_000_000
 class Scaled:
     """One run.
 
-    made, held      nodes of tECS made in all, and the largest number held after a batch
+    made, held, room    nodes of tECS made in all, the largest number held after a batch, rows of the arena
     """
 
     title: str
@@ -56,6 +58,7 @@ class Scaled:
     size: int = 0
     made: int = 0
     held: int = 0
+    room: int = 0
 
 
 def program(steps: int, window: int) -> Program:
@@ -71,7 +74,7 @@ def program(steps: int, window: int) -> Program:
 def stretches(count: int, warm_up: int) -> Iterator[tuple[Events, dict[int, SymbolSolutions]]]:
     """Events one time unit apart, each for one step or none; the pattern's last step never comes."""
     random = np.random.default_rng(4)
-    borders = [0, *range(warm_up, count + warm_up, BATCH), count + warm_up]
+    borders = sorted({0, *range(warm_up, count + warm_up, BATCH), count + warm_up})
     for begin, end in pairwise(borders):
         kinds = random.integers(0, STEPS + SPARE, end - begin)
         events = Events(np.arange(begin, end, dtype=np.int64), np.zeros(end - begin, dtype=np.int64))
@@ -79,21 +82,21 @@ def stretches(count: int, warm_up: int) -> Iterator[tuple[Events, dict[int, Symb
         yield events, {**solved, STEPS: SymbolSolutions(np.zeros(0, dtype=np.int64), {})}
 
 
-def updates(title: str, count: int, window: int) -> Scaled:
+def updates(title: str, count: int, window: int, warm_up: int = WARM_UP) -> Scaled:
     """Time to take the stream in: nothing is ever reported."""
     core = CeaCore(program(STEPS + 1, window))
     taken, held, made = 0.0, 0, 0
-    for number, (events, solutions) in enumerate(stretches(count, WARM_UP)):
+    for number, (events, solutions) in enumerate(stretches(count, warm_up)):
         started = time.process_time()
         for _ in core.feed(events, solutions):
             raise AssertionError("the last step does not come")
         core.forget(int(events.times[-1]))
-        if number:
+        if number or not warm_up:
             taken += time.process_time() - started
         else:
             made = core.nodes_made
         held = max(held, core.nodes)
-    return Scaled(title, count, taken, made=core.nodes_made - made, held=held)
+    return Scaled(title, count, taken, made=core.nodes_made - made, held=held, room=core.capacity)
 
 
 def enumeration(each: int, steps: int) -> Scaled:
@@ -119,16 +122,16 @@ def best(runs: Sequence[Scaled]) -> Scaled:
 
 
 def update_table(runs: Sequence[Scaled]) -> Table:
-    """Cost of updates; the last column against the first row."""
+    """Cost of updates; the last column compares the time of an event with that of the first row."""
     shown = Table(title="taking in generated events, one core")
-    for heading in ("", "events", "events/s", "nodes made/event", "ns/node", "nodes held", "ns/event ÷ first"):
+    for heading in ("", "events", "events/s", "nodes made/event", "ns/node", "nodes held", "arena", "÷ first"):
         shown.add_column(heading, justify="right" if heading else "left")
     first = runs[0].seconds / runs[0].events
     for run in runs:
         cost = run.seconds / run.events
         shown.add_row(
             run.title, f"{run.events:,}", f"{1 / cost:,.0f}", f"{run.made / run.events:.2f}",
-            f"{1e9 * run.seconds / run.made:.0f}", f"{run.held:,}", f"{cost / first:.2f}",
+            f"{1e9 * run.seconds / run.made:.0f}", f"{run.held:,}", f"{run.room:,}", f"{cost / first:.2f}",
         )  # fmt: skip
     return shown
 
@@ -153,14 +156,14 @@ def main() -> None:
     options = parser.parse_args()
     updates("", BATCH, WINDOW)  # compiles, or loads what is compiled
     enumeration(1, 3)
-    measured = [
-        best([updates(f"window {factor} T", options.events, WINDOW * factor) for _ in range(options.runs)])
-        for factor in FACTORS
-    ]
+    runs = [(f"window {factor} T", options.events, WINDOW * factor, WARM_UP) for factor in FACTORS]
     length = options.longest
     while length >= 100_000:
-        measured.append(best([updates("window T", length, WINDOW) for _ in range(options.runs)]))
+        runs.append(("window T", length, WINDOW, WARM_UP))
         length //= 10
+    runs.append(("window T, cold", COLD, WINDOW, 0))
+    rounds = [[updates(*run) for run in runs] for _ in range(options.runs)]  # a slow moment slows all a little
+    measured = [best(some) for some in zip(*rounds, strict=True)]
     console = Console(width=120)
     console.print(update_table(measured))
     console.print(

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.cel_stress import measure, partial_matches, stress_stream
 from benchmarks.flink_peer import ENVIRONMENT, why_no_flink
-from benchmarks.lazy import skewed
+from benchmarks.lazy import SYSTEMS, Measured, shifting, skewed, tree_beside_best
 from benchmarks.sase import PlainRuns
 from benchmarks.spaseq_paper import EXPERIMENTS, STEPS_MAX, Data, load, query_text, with_operator, with_window, zigzag
 from spaseq.lang.parse import parse
@@ -44,7 +44,20 @@ def test_plain_runs_leave_out_what_is_outside_the_window() -> None:
 
 
 def test_lazy_and_eager_systems_find_the_same_over_skewed_rates() -> None:
-    assert {m.system for m in skewed(10, 200, 20, 50)} >= {"run-based", "lazy chain", "lazy tree", "plain Python"}
+    found = skewed(10, 4800, 20, 50)
+    assert {m.system for m in found} == {*SYSTEMS, "plain Python"}
+    assert {m.pattern for m in found if m.matches} == {"SEQ", "AND", "NEG", "ITER", "OR"}
+
+
+def test_the_tree_is_set_against_the_best_fixed_order_after_every_shift() -> None:
+    found = [
+        Measured(f"part {part}", system, 100, 0, 1, seconds)
+        for part, tree in ((1, 3.0), (2, 1.0))
+        for system, seconds in (("chain ABC", 2.0), ("chain BCA", 4.0), ("run-based", 0.1), ("lazy tree", tree))
+    ]
+    told = tree_beside_best(found)
+    assert "part 1: 1.50 × the time of chain ABC; part 2: 0.50 × the time of chain ABC" in told
+    assert {m.pattern for m in shifting(600, 20, 50)} == {"SEQ, part 1", "SEQ, part 2", "SEQ, part 3"}
 
 
 def test_what_keeps_flink_from_being_measured_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class LazyEvaluator:
             chance = FirstChance(program, self._automaton, way, units, layout, self._buffers, self._negated, host)
             joiner = Joiner(program, units, layout, self._buffers, chance, host)
             chain = LazyChain(units, layout, joiner, self._buffers, plan_of(relations(program, units)))
-            self._chains.append((chain, Replay(core, way, units, layout, self._buffers)))
+            self._chains.append((chain, Replay(core, way, units, layout, self._buffers, chance.decides_all)))
 
     @property
     def automaton(self) -> Automaton:
@@ -165,6 +165,8 @@ class LazyEvaluator:
         self._horizon.restore(state["horizon"])
 
     def _report(self, ended: list[Ended], time: int) -> Sequence[Match]:
+        if not ended and self._reporter.idle:
+            return []
         matches = self._reporter.report(ended, time, self._intake.timeline)
         self._compact()
         return matches

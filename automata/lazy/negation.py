@@ -1,13 +1,13 @@
 """First-chance negation: a partial match is dropped as soon as a forbidden event is known to lie in it (K 4.4.2).
 
 A negation of one step between two steps can be looked at once both neighbours are bound, and whatever
-the negated step's values and conditions depend on: no later event can change the outcome then. Every
-other negation, and every one once more, is looked at when the match is complete (K 4.4.1).
+the negated step's values and conditions depend on: no later event can change the outcome then. A way with
+any other negation has all of them looked at when the match is complete (K 4.4.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ import numpy as np
 from automata.expression import Take
 from automata.lazy.buffer import LOW, STREAM, TIME, Buffer
 from automata.lazy.partial import PartialLayout, Rows
-from automata.lazy.path import Path, Step
+from automata.lazy.path import AllOf, Item, Path, Step
 from automata.lazy.units import Units
 from automata.nfa import Automaton
 from automata.program import UNBOUND, Host, Ids, Mask, Program, Reference
@@ -34,6 +34,11 @@ class _Negation:
     before: int
     providers: tuple[frozenset[int], ...]
 
+    @property
+    def decidable(self) -> bool:
+        """Whether it is ready once every unit is bound."""
+        return all(self.providers)
+
     def ready(self, bound: frozenset[int]) -> bool:
         return {self.after, self.before} <= bound and all(units & bound for units in self.providers)
 
@@ -42,6 +47,8 @@ class FirstChance:
     """The negations of one way that partial matches can be tested by.
 
     negated     the buffers of negated symbols: solutions outside every partition and window included
+
+    decides_all     no negation between the steps of the way is left to be looked at when a match is complete
     """
 
     def __init__(
@@ -62,6 +69,8 @@ class FirstChance:
         self._negated = negated
         self._host = host
         self._negations = tuple(self._found(automaton, path))
+        passed = sum(len(automaton.edges[edge].passed) for edge in _edges(path.items))
+        self.decides_all = len([n for n in self._negations if n.decidable]) == passed
 
     def free(self, bound: frozenset[int], unit: int, rows: Rows) -> Mask:
         """Which rows no negation removes that can be looked at now that `unit` is bound too."""
@@ -145,3 +154,15 @@ class FirstChance:
 
     def _certain(self, unit: int) -> frozenset[int]:
         return self._program.symbols[self._units.units[unit].symbol].certain
+
+
+def _edges(items: Sequence[Item]) -> Iterator[int]:
+    """Every edge that a way takes."""
+    for item in items:
+        yield item.edge
+        match item:
+            case Step(loop=loop) if loop >= 0:
+                yield loop
+            case AllOf(members=members):
+                for member in members:
+                    yield from _edges(member)

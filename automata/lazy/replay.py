@@ -33,13 +33,17 @@ _Walked = tuple[Ids, Ids]
 
 
 class Replay:
-    """Walks one way."""
+    """Walks one way.
+
+    free    no negation on the way removes a complete match
+    """
 
     def __init__(
-        self, core: Core, path: Path, units: Units, layout: PartialLayout, buffers: Mapping[int, Buffer]
+        self, core: Core, path: Path, units: Units, layout: PartialLayout, buffers: Mapping[int, Buffer], free: bool
     ) -> None:
         self._core = core
         self._path = path
+        self._free = free
         self._units = units
         self._layout = layout
         self._buffers = buffers
@@ -56,7 +60,7 @@ class Replay:
         accept = self._core.automaton.accepts[self._path.accept]
         checks = self._core.analysis.final[accept.position]
         kept = self._core.checks.standing(self._core.runs, rows, checks, patient=False)
-        return Ended(rows[kept], self._path.accept)
+        return Ended(rows[kept], self._path.accept, self._free)
 
     def _sequence(self, items: Sequence[Item], walked: _Walked) -> _Walked:
         for item in items:

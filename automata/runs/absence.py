@@ -40,6 +40,8 @@ from automata.runs.table import (
 from automata.timeline import window_ends
 
 FOREVER = np.iinfo(np.int64).max
+_LOOK_MIN = 64
+"""Solutions of a negated step that are kept before it pays to look which are old."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class Absences:
         self._host = host
         self._search = search
         self._parts: dict[int, list[StepTable]] = {}
+        self._looked_at: dict[int, int] = {}
         self.symbols = frozenset().union(*(symbols_of(absence.expression) for absence in automaton.absences))
         self.substreams = Substreams(program, automaton)
 
@@ -95,12 +98,16 @@ class Absences:
         return [self._table(symbol) for symbol in self._parts]
 
     def forget(self, before_time: int, before_position: int) -> None:
-        """Drops what lies before both, once that is most of it."""
-        for symbol in self._parts:
+        """Drops what lies before both, once that is most of it; looks again when as much has come."""
+        for symbol, parts in self._parts.items():
+            if sum(map(len, parts)) < 2 * self._looked_at.get(symbol, 0):
+                continue
             table = self._table(symbol)
             old = (table.times < before_time) & (table.low < before_position)
             if 2 * int(old.sum()) > len(table):
-                self._parts[symbol] = [table.take(~old)]
+                table = table.take(~old)
+                self._parts[symbol] = [table]
+            self._looked_at[symbol] = max(len(table), _LOOK_MIN)
         if before_position == FOREVER:
             self.substreams.forget(before_time)
 

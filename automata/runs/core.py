@@ -48,10 +48,15 @@ _COMPACT_MIN = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """Runs that stand where a match may end: `accept` is the number of the automaton's accept."""
+    """Runs that stand where a match may end.
+
+    accept      the number of the automaton's accept
+    free        no inner negation removes any of them: that has been looked at
+    """
 
     rows: Ids
     accept: int
+    free: bool = False
 
 
 class Core:

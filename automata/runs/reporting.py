@@ -114,7 +114,7 @@ class Reporter:
     def _unviolated(self, ended: list[Ended]) -> Ids:
         """Rows of matches that no inner negation removes."""
         rows = np.concatenate([np.zeros(0, dtype=np.int64), *(some.rows for some in ended)])
-        if not self._automaton.absences:
+        if not self._automaton.absences or all(some.free for some in ended):
             return rows
         runs = self._core.runs
         return rows[

@@ -133,9 +133,9 @@ def test_members_of_all_are_not_ordered_and_the_steps_of_a_member_are() -> None:
 
 
 def test_at_a_hundred_to_one_lazy_evaluation_makes_twenty_times_fewer_partial_matches() -> None:
-    some = stream([(100, 100, 1, 1)], 800, seed=1)
-    for pattern in patterns(100)[:3]:
+    some = stream([(100, 100, 1, 1)], 1200, seed=1)
+    for pattern in patterns(100):
         names = ("run-based", "lazy chain", "lazy tree")
         runs, chain, tree = (measure(name, SYSTEMS[name], pattern, some, 200, 1)[0] for name in names)
-        assert runs.matches == chain.matches == tree.matches
+        assert runs.matches == chain.matches == tree.matches > 0
         assert 20 * max(chain.operations, tree.operations) < runs.operations

@@ -8,7 +8,7 @@ reading matches are shared with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
@@ -26,7 +26,7 @@ from automata.runs.gather import Gather
 from automata.runs.growth import Growth
 from automata.runs.step_index import hash_columns
 from automata.runs.steps import StepTable, expand, side_by_side
-from automata.runs.table import HIGH, HIGH_STREAM, HIGH_TIME, ROOT
+from automata.runs.table import HIGH, HIGH_STREAM, HIGH_TIME, NONE, ROOT
 
 _Walked = tuple[Ids, Ids]
 """Rows of runs, and for each the number of the complete match that it comes from."""
@@ -182,12 +182,37 @@ class Replay:
         every, self._complete = self._complete, self._complete[which]
         walks = np.arange(len(which), dtype=np.int64)
         combined = np.empty((len(which), 0), dtype=np.int64)
-        numbers = walks
         for start, items in zip(starts, item.members, strict=True):
-            finished, of = self._sequence(items, (start, numbers))
+            finished, of = self._member(items, start)
             order = np.argsort(of, kind="stable")
             begin, end = (np.searchsorted(of[order], walks, side) for side in ("left", "right"))
             at, within = expand(end - begin)
             combined, walks = np.column_stack((combined[at], finished[order[begin[at] + within]])), walks[at]
         self._complete = every
         return combined, walks
+
+    def _member(self, items: Sequence[Item], starts: Ids) -> _Walked:
+        """Finished rows of one member, and whose they are; walks from one row over the same events share theirs."""
+        walks = np.arange(len(starts), dtype=np.int64)
+        if not self._distinct:
+            return self._sequence(items, (starts, walks))
+        units = [unit for step in _steps(items) for unit in self._units.of_step(self._step_of_edge[step.edge])]
+        key = np.column_stack((starts, self._complete[:, [self._layout.number(unit) for unit in units]]))
+        _, first, same = np.unique(key, axis=0, return_index=True, return_inverse=True)
+        finished, of = self._sequence(items, (starts[first], first))
+        rows = np.full(len(starts), NONE, dtype=np.int64)
+        rows[of] = finished
+        shared = rows[first[same.ravel()]]
+        walks = np.flatnonzero(shared != NONE)
+        return shared[walks], walks
+
+
+def _steps(items: Sequence[Item]) -> Iterator[Step]:
+    """Every step of a way, those of the members of an ALL included."""
+    for item in items:
+        match item:
+            case Step():
+                yield item
+            case AllOf(members=members):
+                for member in members:
+                    yield from _steps(member)

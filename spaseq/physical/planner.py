@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from automata.applicability import why_not_cea
-from automata.program import Program
+from automata.program import Program, Wanted
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
 from spaseq.physical.estimates import estimates
@@ -68,6 +68,15 @@ TOO_SHORT = "compiling its kernels, once for each installation, takes longer tha
 """Why compiled evaluators are left to long inputs."""
 REGISTERS = "a register automaton, event by event with compiled guards, takes long input"
 """Why runs are kept where they are compiled."""
+
+
+_RECOGNISED = {
+    Wanted.EVERY: "",
+    Wanted.FIRST: "; LIMIT 1: of the runs of one event that no later event can tell apart, the first goes on alone",
+    Wanted.HAPPENED: "; LIMIT 1, no variable shown: a recogniser, of the runs of one event that no later event can tell "
+    "apart only one goes on",
+}
+"""What LIMIT 1 leaves of the runs of a register automaton."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +143,8 @@ def _how_runs_are_kept(compiled: Compiled) -> str:
     """Which of the two implementations of runs takes the query, and why."""
     refusal = why_no_registers(compiled)
     if refusal is None:
-        return "as a register automaton, event by event, its conditions guards over registers"
+        kept = "as a register automaton, event by event, its conditions guards over registers"
+        return kept + _RECOGNISED[compiled.program.wanted]
     return f"a set of runs at a time, not as a register automaton: {refusal}"
 
 

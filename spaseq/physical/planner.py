@@ -73,8 +73,8 @@ REGISTERS = "a register automaton, event by event with compiled guards, takes lo
 _RECOGNISED = {
     Wanted.EVERY: "",
     Wanted.FIRST: "; LIMIT 1: of the runs of one event that no later event can tell apart, the first goes on alone",
-    Wanted.HAPPENED: "; LIMIT 1, no variable shown: a recogniser, of the runs of one event that no later event can tell "
-    "apart only one goes on",
+    Wanted.HAPPENED: "; LIMIT 1, no variable shown: a recogniser, of the runs of one event that no later event can "
+    "tell apart only one goes on",
 }
 """What LIMIT 1 leaves of the runs of a register automaton."""
 

@@ -73,6 +73,20 @@ class Edge:
     passed: tuple[Passed, ...]
     actions: tuple[Action, ...]
 
+    def entries(self) -> tuple[tuple[int, int | None], ...]:
+        """The repetitions that it enters, each with the one whose next iteration that belongs to.
+
+        Such an entry is from where the other one was entered, so that what an iteration bound is bound afresh; where
+        there is none (None) it is from the source.
+        """
+        found, begun = [], None
+        for action in self.actions:
+            if action.crossing is Crossing.LOOP:
+                begun = action.repetition
+            elif action.crossing is Crossing.ENTER:
+                found.append((action.repetition, begun))
+        return tuple(found)
+
 
 @dataclass(frozen=True, slots=True)
 class Accept:

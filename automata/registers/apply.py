@@ -22,7 +22,7 @@ from automata.registers.machine import (
     Step,
     window_of,
 )
-from automata.registers.merge import count_after, merge
+from automata.registers.merge import count_after, entry_after, merge
 from automata.registers.places import NUMBER, PLACE_RANK, PLACE_SEQ, PLACE_SLOT
 from automata.registers.pool import (
     BEFORE,
@@ -60,10 +60,7 @@ from automata.registers.pool import (
     unlink,
 )
 from automata.registers.tables import (
-    ACTIONS,
     BLOCKERS,
-    ENTER,
-    LOOP,
     MARKER_BITS,
     NEXT,
     NONE,
@@ -197,17 +194,10 @@ def _stamp(machine: Machine, step: Step, row: int, number: int, symbol: int, ser
 @lean_kernel
 def _count(machine: Machine, edge: int, source: int, row: int) -> None:
     """Iterations begun, and from where each repetition was entered."""
-    rows, first, tables = machine.pool.rows, machine.columns.repetitions, machine.tables
+    rows, first = machine.pool.rows, machine.columns.repetitions
     for repetition in range(machine.shape.repetitions):
         rows[row, first + 2 * repetition] = count_after(machine, edge, source, repetition)
-        rows[row, first + 2 * repetition + 1] = rows[source, first + 2 * repetition + 1]
-    before = source
-    for place in range(0, tables.shape[2] - 1, 2):
-        entry = first + 2 * tables[ACTIONS, edge, place + 1] + 1
-        if tables[ACTIONS, edge, place] == ENTER:
-            rows[row, entry] = before
-        elif tables[ACTIONS, edge, place] == LOOP:
-            before = rows[row, entry]
+        rows[row, first + 2 * repetition + 1] = entry_after(machine, edge, source, repetition)
 
 
 @lean_kernel

@@ -67,3 +67,17 @@ def count_after(machine: Machine, edge: int, row: int, repetition: int) -> int:
             elif tables[ACTIONS, edge, place] == LOOP:
                 count += 1
     return int(count)
+
+
+@lean_kernel
+def entry_after(machine: Machine, edge: int, row: int, repetition: int) -> int:
+    """The row from which the repetition was entered, once the run has taken the edge; see `Edge.entries`."""
+    rows, first, tables = machine.pool.rows, machine.columns.repetitions, machine.tables
+    entered, before = rows[row, first + 2 * repetition + 1], row
+    for place in range(0, tables.shape[2] - 1, 2):
+        crossed = tables[ACTIONS, edge, place + 1]
+        if tables[ACTIONS, edge, place] == LOOP:
+            before = rows[row, first + 2 * crossed + 1]
+        elif tables[ACTIONS, edge, place] == ENTER and crossed == repetition:
+            entered = before
+    return int(entered)

@@ -11,18 +11,15 @@ from __future__ import annotations
 
 from automata.jit import lean_kernel
 from automata.registers.machine import EDGE, ENDS, FOUND, GOES_ON, KIND, LIST, PLACE, POSITION_NOW, RUN, Machine, Step
-from automata.registers.merge import count_after, merge
+from automata.registers.merge import count_after, entry_after, merge
 from automata.registers.pool import DEPTH, FIRST, MARKERS, PARENT, POSITION, ROOT, SYMBOL, mix
 from automata.registers.tables import (
-    ACTIONS,
     AROUND,
     AT_LEAST,
     AT_MOST,
-    ENTER,
     HAPPENED,
     LIVE_VARIABLES,
     LOCALS,
-    LOOP,
     MARKER_BITS,
     NONE,
     TARGET,
@@ -63,12 +60,7 @@ def _note_repetition(machine: Machine, step: Step, number: int, repetition: int)
     if tables[AT_MOST, repetition, 0] == UNBOUNDED:
         count = min(count, tables[AT_LEAST, repetition, 0])
     kind[KIND + repetition] = count
-    entered, before = rows[source, machine.columns.repetitions + 2 * repetition + 1], source
-    for place in range(0, tables.shape[2] - 1, 2):
-        if tables[ACTIONS, edge, place] == LOOP:
-            before = rows[source, machine.columns.repetitions + 2 * tables[ACTIONS, edge, place + 1] + 1]
-        elif tables[ACTIONS, edge, place] == ENTER and tables[ACTIONS, edge, place + 1] == repetition:
-            entered = before
+    entered = entry_after(machine, edge, source, repetition)
     for place in range(tables.shape[2]):
         variable = tables[LOCALS, repetition, place]
         if variable < 0:

@@ -105,15 +105,12 @@ class Growth:
         rows[:, CLOSED] = 0
         rows[:, self._members] = NONE
         rows[:, self._layout.registers] = registers
-        before = sources
         for action in edge.actions:
-            count, entry = self._layout.count(action.repetition), self._layout.entry(action.repetition)
-            if action.crossing is Crossing.ENTER:
-                rows[:, count] = 1
-                rows[:, entry] = before
-            elif action.crossing is Crossing.LOOP:
-                rows[:, count] += 1
-                before = rows[:, entry]
+            if action.crossing is Crossing.LOOP:
+                rows[:, self._layout.count(action.repetition)] += 1
+        for repetition, begun in edge.entries():
+            rows[:, self._layout.count(repetition)] = 1
+            rows[:, self._layout.entry(repetition)] = sources if begun is None else rows[:, self._layout.entry(begun)]
         return rows
 
     @staticmethod

@@ -14,6 +14,8 @@ from automata.program import Match, Selector, Skip
 
 Texts = Callable[[Sequence[Match]], Sequence[tuple[str, ...]]]
 """What matches project, as `automata.program.Host` tells."""
+BEFORE, AT, AFTER = 0, 1, 2
+"""Where a moment stands among the events of its time."""
 
 
 @dataclass(frozen=True, slots=True)

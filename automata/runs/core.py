@@ -86,7 +86,7 @@ class Core:
         self.lookback = Lookback(automaton, self.analysis, self.layout)
         self.extender = Extender(program, automaton, self.analysis, self.layout, substream)
         self.checks = Checks(program, automaton, self.analysis, self.layout, self.tracks, host)
-        self._growth = Growth(automaton, self.analysis, self.layout, self.tracks, self.extender)
+        self.growth = Growth(automaton, self.analysis, self.layout, self.tracks, self.extender)
         self.gathers = [
             Gather(automaton, unordered, self.layout, self.tracks, program.window) for unordered in automaton.unordered
         ]
@@ -118,6 +118,10 @@ class Core:
         """Drops runs that began before `oldest_time` or in an earlier tumbling window, or whose ranks have run out."""
         for active in self.active:
             active.keep(self._fresh_or_open(active.rows, oldest_time, window, ranks))
+        self.expire_finished(oldest_time, window, ranks)
+
+    def expire_finished(self, oldest_time: int, window: int, ranks: Timeline | None) -> None:
+        """The same for the finished members of an ALL."""
         for gather in self.gathers:
             gather.keep([self._fresh_or_open(rows, oldest_time, window, ranks) for rows in gather.finished])
 
@@ -150,6 +154,14 @@ class Core:
         self._compacted = max(_COMPACT_MIN, self.runs.size)
         return [numbers[rows] for rows in held]
 
+    def join_members(self, which: int, member: int, rows: Ids) -> Ids:
+        """The rows of an ALL that newly finished rows of one member complete, as far as its conditions hold."""
+        joined = self.gathers[which].add(self.runs, member, rows)
+        if not len(joined):
+            return joined
+        checks = self.analysis.checks[self.automaton.unordered[which].position]
+        return joined[self.checks.standing(self.runs, joined, checks, patient=True)]
+
     def is_large(self, rows: int) -> bool:
         """Whether there are so many rows that a compaction is due."""
         return rows >= 2 * self._compacted
@@ -175,7 +187,9 @@ class Core:
 
     def partitions(self) -> set[int]:
         """The partitions that have runs."""
-        return {p for active in self.active for p in np.unique(self.runs.column(active.rows, PARTITION)).tolist()}
+        rows = [active.rows for active in self.active]
+        rows += [finished for gather in self.gathers for finished in gather.finished]
+        return set(np.unique(self.runs.column(np.concatenate(rows), PARTITION)).tolist())
 
     def _step_tables(self, symbols: Mapping[int, StepTable]) -> dict[int, StepTable]:
         built: dict[tuple[int, ...], StepTable] = {}
@@ -192,7 +206,7 @@ class Core:
         for number, pairs in taken.items():
             if len(pairs):
                 target = self.automaton.edges[number].target
-                self._arrive(target, self._growth.take(self.runs, number, pairs, tables[target]))
+                self._arrive(target, self.growth.take(self.runs, number, pairs, tables[target]))
 
     def _admit(self, number: int, table: StepTable, pairs: Pairs) -> Mask:
         edge = self.automaton.edges[number]
@@ -213,7 +227,7 @@ class Core:
             if self.automaton.positions[self.automaton.edges[number].target].any_order >= 0:
                 able = self.extender.able(self.runs, number, rows)
                 if len(able):
-                    for start, started in self._growth.open(self.runs, number, able).items():
+                    for start, started in self.growth.open(self.runs, number, able).items():
                         self._arrive(start, started)
             else:
                 onward = True
@@ -238,18 +252,13 @@ class Core:
         return rows
 
     def _finish_members(self, position: int, rows: Ids) -> None:
-        for gather, unordered in zip(self.gathers, self.automaton.unordered, strict=True):
+        for which, unordered in enumerate(self.automaton.unordered):
             for number, member in enumerate(unordered.members):
                 for accept in member.accepts:
                     if accept.position == position:
-                        finished = self._leaving(accept, rows)
-                        self._joined(unordered.position, gather.add(self.runs, number, finished))
-
-    def _joined(self, position: int, rows: Ids) -> None:
-        if len(rows):
-            kept = self.checks.standing(self.runs, rows, self.analysis.checks[position], patient=True)
-            if kept.any():
-                self._arrive(position, rows[kept])
+                        joined = self.join_members(which, number, self._leaving(accept, rows))
+                        if len(joined):
+                            self._arrive(unordered.position, joined)
 
     def _rest(self) -> None:
         for position, rows in self._new:

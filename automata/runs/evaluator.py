@@ -119,7 +119,7 @@ class RunEvaluator:
 
     def oldest_position(self) -> int:
         """See `automata.face.Evaluator`."""
-        oldest = self._core.oldest(FIRST, self._timeline.position)
+        oldest = self._oldest(FIRST, self._timeline.position)
         buffers = [int(table.low[0]) for table in self._absences.kept() if len(table)]
         return min([oldest, self._reporter.oldest_position(), *buffers])
 
@@ -164,9 +164,8 @@ class RunEvaluator:
         window = self._program.window
         if time < self._next_expiry:
             return
-        ranks = self._timeline if window.in_events else None
         if window.in_events:
-            self._core.expire(-_FOREVER, -_FOREVER, ranks)
+            self._drop_ranks()
         elif window.sliding:
             self._drop(time - window.size, -_FOREVER)
             self._next_expiry = time + window.size // 32
@@ -180,14 +179,22 @@ class RunEvaluator:
         """Drops runs that began before a time or in an earlier tumbling window."""
         self._core.expire(oldest_time, window, None)
 
+    def _drop_ranks(self) -> None:
+        """Drops runs whose window of events has passed."""
+        self._core.expire(-_FOREVER, -_FOREVER, self._timeline)
+
+    def _oldest(self, column: int, default: int) -> int:
+        """The least FIRST or FIRST_TIME of the runs that are alive."""
+        return self._core.oldest(column, default)
+
     def _forget_absences(self, time: int) -> None:
         window = self._program.window
-        oldest = min(self._core.oldest(FIRST_TIME, time), self._reporter.oldest_time())
+        oldest = min(self._oldest(FIRST_TIME, time), self._reporter.oldest_time())
         if window.in_events:
             if self._program.partition:
                 self._absences.forget_ranks(self._oldest_positions)
             else:
-                first = self._core.oldest(FIRST, self._timeline.position)
+                first = self._oldest(FIRST, self._timeline.position)
                 self._absences.forget(_FOREVER, min(first, self._reporter.oldest_position()) - window.size)
         else:
             self._absences.forget(min(oldest, time) - window.size, _FOREVER)

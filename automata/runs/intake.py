@@ -83,10 +83,11 @@ class Intake:
         none = np.zeros(len(table.events), dtype=np.int64)
         columns = np.column_stack([table.values.get(variable, none) for variable in self._program.partition])
         keys, inverse = np.unique(columns, axis=0, return_inverse=True)
-        numbers = [NONE if UNBOUND in key else self._partition_number(tuple(key)) for key in keys.tolist()]
+        numbers = [NONE if UNBOUND in key else self.partition_number(tuple(key)) for key in keys.tolist()]
         return np.array(numbers, dtype=np.int64)[inverse.ravel()] if len(numbers) else none
 
-    def _partition_number(self, key: tuple[int, ...]) -> int:
+    def partition_number(self, key: tuple[int, ...]) -> int:
+        """The number of the partition with these values, given out now if it is new."""
         if key not in self._partitions:
             self._partitions_seen += 1
             self._partitions[key] = self._partitions_seen

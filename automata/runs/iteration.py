@@ -73,6 +73,10 @@ class Tracks:
     def __len__(self) -> int:
         return len(self.repetitions)
 
+    def of(self, variable: int) -> int:
+        """The track of a variable that is iterated over."""
+        return self._of_variable[variable]
+
     def inside(self, track: int, position: int) -> bool:
         """Whether a step lies in the track."""
         return position in self._inside[track]

@@ -15,12 +15,10 @@ from automata.runs.matches import Reader
 from automata.runs.obligations import inner_obligations, trailing_obligations
 from automata.runs.pending import PendingMatches
 from automata.runs.table import FIRST, FIRST_RANK, HIGH, HIGH_TIME, PARTITION, RANK
-from automata.selection import AfterMatch, Candidate, in_report_order, report_order, select
+from automata.selection import AFTER, AT, BEFORE, AfterMatch, Candidate, in_report_order, report_order, select
 from automata.timeline import Timeline
 
 _AT_END = (np.iinfo(np.int64).max, 2)
-_BEFORE, _AT, _AFTER = 0, 1, 2
-"""Where a moment stands among the events of its time."""
 _Reported = tuple[int, tuple[int, ...] | None]
 """The last row of a match, and its moment where that is not its last event."""
 
@@ -55,13 +53,13 @@ class Reporter:
             return in_order(self._reader.table(self._unviolated(ended)))
         survivors = self._survivors(ended)
         ready = self._candidates(self._pass(time, timeline) + survivors)
-        return self._release(ready, final=False)
+        return self.release(ready)
 
     def finish(self) -> list[Match]:
         """Everything that is left."""
         left = self.pending.pop(np.ones(len(self.pending), dtype=np.bool_))
         rows = [(row, _AT_END) for row in left.rows[~self._removed(left)].tolist()]
-        return self._release(self._candidates(rows), final=True)
+        return self.release(self._candidates(rows), final=True)
 
     def held_rows(self) -> list[Ids]:
         """Rows that must outlive a compaction."""
@@ -137,7 +135,7 @@ class Reporter:
         over = self.pending.pop(self._over(time, timeline))
         kept = ~self._removed(over)
         sliding_time = self._program.window.sliding and not self._program.window.in_events
-        place = (0, _AFTER) if sliding_time else (1, _BEFORE)
+        place = (0, AFTER) if sliding_time else (1, BEFORE)
         moments = ((deadline + place[0], place[1]) for deadline in over.deadlines[kept].tolist())
         return list(zip(over.rows[kept].tolist(), moments, strict=True))
 
@@ -164,7 +162,7 @@ class Reporter:
             positions = frozenset([position for _, position, _ in match.entries])
             gapless = last_rank - first_rank + 1 == len(positions)
             clock = (last_rank if self._trails else match.last) if in_events else match.time
-            candidates.append(Candidate(match, positions, gapless, moment or (clock, _AT)))
+            candidates.append(Candidate(match, positions, gapless, moment or (clock, AT)))
         self._forget_seen()
         return candidates
 
@@ -176,7 +174,8 @@ class Reporter:
         else:
             self.seen.clear()
 
-    def _release(self, ready: list[Candidate], final: bool) -> list[Match]:
+    def release(self, ready: list[Candidate], final: bool = False) -> list[Match]:
+        """The matches that these candidates, and those held before, now make; the order of work of LANGUAGE 3.4."""
         if not self._in_turn:
             return [candidate.match for candidate in sorted(ready, key=report_order)]
         self.held += ready

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from automata.program import EVENT, FoldValue, Ids, Mask, Match, Reference
 from automata.registers.guard import Guard
 from automata.registers.iterated import register_of
-from automata.runs.single_steps import Test
+from automata.runs.single.conditions import Test
 from sparql_gpm.aggregates import fold
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
@@ -93,24 +94,28 @@ class ConditionHost:
         return seen
 
     def test(self, condition: int) -> Test:
-        """See `automata.runs.single_steps.TestHost`."""
+        """See `automata.runs.single.conditions.TestHost`."""
         references = self._compiled.program.conditions[condition].references
+        iterated = [r for r in references if not isinstance(r, int)]
         places = {self._name(r): r for r in references if isinstance(r, int)}
+        places |= {self._name(r): self._compiled.program.variables + n for n, r in enumerate(iterated)}
         return self._evaluator.test(self._compiled.conditions[condition], places)
 
     def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
         """See `automata.program.Host`."""
+        borders, values = offsets.tolist(), ids.tolist()
+        folded = [self.fold_one(value, tuple(values[begin:end])) for begin, end in pairwise(borders)]
+        return np.array(folded, dtype=np.int64)
+
+    def fold_one(self, value: FoldValue, ids: tuple[int, ...]) -> int:
+        """See `automata.runs.single.conditions.TestHost`."""
         if self._generation != self._dictionary.generation or len(self._folded) > _FOLDS_MAX:
             self._folded.clear()
             self._generation = self._dictionary.generation
-        result = np.empty(len(offsets) - 1, dtype=np.int64)
-        borders, values = offsets.tolist(), ids.tolist()
-        for row in range(len(result)):
-            key = (value.fold, tuple(values[borders[row] : borders[row + 1]]))
-            if key not in self._folded:
-                self._folded[key] = fold(self._compiled.folds[value.fold], key[1], self._dictionary)
-            result[row] = self._folded[key]
-        return result
+        key = (value.fold, ids)
+        if key not in self._folded:
+            self._folded[key] = fold(self._compiled.folds[value.fold], ids, self._dictionary)
+        return self._folded[key]
 
     def guard(self, condition: int) -> Guard | None:
         """See `automata.registers.guard.GuardHost`."""

@@ -16,8 +16,7 @@ from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.program import Events, Ids, Match
 from automata.pushing import Restricting
 from automata.runs.evaluator import RunEvaluator
-from automata.runs.live import LiveRunEvaluator
-from automata.runs.single_steps import runs_singly
+from automata.runs.single.evaluator import LiveRunEvaluator, runs_singly
 from automata.state import Restorable
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch
@@ -206,6 +205,8 @@ class QueryOperator:
         solutions = {} if shares and not self.solver.touched(stretch) else single.solutions(stretch.batch)
         if solutions:
             self._names.add(self._position, Taken((0,), stretch.batch.names))
+        if self._keeps_graphs:
+            self._host.graphs.add(self._position, stretch.batch)
         self._position += 1
         rows = self._projector.rows(single.matches(stretch.batch, solutions), self._names)
         if self._position % _FORGET_EVENTS == 0:

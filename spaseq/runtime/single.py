@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from automata.program import Match
-from automata.runs.live import LiveRunEvaluator
+from automata.runs.single.evaluator import LiveRunEvaluator
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.matcher_single import SingleMatcher, Triples, by_predicate

@@ -3,20 +3,56 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
-from automata.runs.single_steps import runs_singly
+from automata.runs import core
+from automata.runs.single import evaluator
+from automata.runs.single.evaluator import runs_singly
+from sparql_gpm.terms import IRI, RDF
 from spaseq.algebra.build import build
+from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.physical.program import compile_program
-from tests.driving import comparable, run_engine
+from tests.driving import Comparable, comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, queries, streams, to_trig
+from tests.strategies_keyed import keyed_queries
 from tests.strategies_register import register_queries
+from tests.strategies_stream import Arrived
 
 PAIRS = 60 if settings().derandomize else 40
+EX = "http://ex.org/"
+SECOND = 1_000_000_000
+ANY_ORDER = """
+PREFIX : <http://ex.org/>
+SELECT *
+WITHIN 100 SECONDS
+PARTITION BY ?k
+FROM STREAM S1 <http://ex.org/s1>
+WHERE {
+  SEQ(ALL(A, B))
+  DEFINE GPM A ON S1 { ?a a :A ; :k ?k }
+  DEFINE GPM B ON S1 { ?b a :B ; :k ?k }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def smallest() -> Iterator[None]:
+    """Rows are compacted, and runs looked through, after every few events."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core, "_COMPACT_MIN", 4)
+        patch.setattr(evaluator, "_EVENTS_BETWEEN_LOOKS", 1)
+        yield
+
+
+def _rows(query: Query, pieces: list[list[Arrived]], release: bool = True) -> list[Comparable]:
+    found = run_engine(query, pieces, evaluator="nfa", release=release, compiled=False)
+    return [comparable(row) for row in found]
 
 
 def _compare(data: st.DataObject, text: str) -> None:
@@ -28,12 +64,13 @@ def _compare(data: st.DataObject, text: str) -> None:
     for name, events in arrivals.items():
         note(f"# {name}\n{to_trig(events)}")
     arrived = interleaved(arrivals)
-    expected = Counter(map(comparable, evaluate(query, arrivals)))
-    one_by_one = [[event] for event in arrived]
-    assert Counter(map(comparable, run_engine(query, one_by_one, release=False))) == expected
+    expected = [comparable(row) for row in evaluate(query, arrivals)]
+    one_by_one = _rows(query, [[event] for event in arrived], release=False)
+    assert Counter(one_by_one) == Counter(expected)
+    assert one_by_one == _rows(query, [arrived])
     pieces = batches(arrived, data.draw(cuts(len(arrived))))
     mixed = [part for piece in pieces for part in (piece[:1], piece[1:]) if part]
-    assert Counter(map(comparable, run_engine(query, mixed))) == expected
+    assert Counter(_rows(query, mixed)) == Counter(expected)
 
 
 @given(st.data())
@@ -46,3 +83,28 @@ def test_conditions_between_steps_hold_for_events_one_by_one(data: st.DataObject
 @settings(max_examples=PAIRS)
 def test_queries_of_every_kind_run_one_by_one(data: st.DataObject) -> None:
     _compare(data, data.draw(queries()))
+
+
+@given(st.data())
+@settings(max_examples=PAIRS)
+def test_partitions_and_selectors_run_one_by_one(data: st.DataObject) -> None:
+    _compare(data, data.draw(keyed_queries()))
+
+
+@pytest.mark.usefixtures("smallest")
+@given(st.data())
+@settings(max_examples=PAIRS)
+def test_compaction_between_single_events_changes_no_row(data: st.DataObject) -> None:
+    _compare(data, data.draw(queries()))
+
+
+@pytest.mark.usefixtures("smallest")
+def test_a_partition_is_known_as_long_as_a_member_of_an_all_waits_in_it() -> None:
+    arrived: list[Arrived] = []
+    for number, kind in enumerate("AAAAAAB"):
+        event = IRI(f"{EX}e{number}")
+        graph = frozenset({(event, IRI(RDF + "type"), IRI(EX + kind)), (event, IRI(EX + "k"), IRI(EX + "key"))})
+        arrived.append(("S1", number * SECOND, f"urn:e{number}", graph))
+    query = parse(ANY_ORDER, "q")
+    assert len(_rows(query, [[event] for event in arrived])) == 6
+    assert len(_rows(query, [arrived[:3], arrived[3:]])) == 6

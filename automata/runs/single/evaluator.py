@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from automata.nfa import build_automaton
 from automata.program import Events, Ids, Match, Program, SymbolSolutions
 from automata.pushing import Restriction
 from automata.runs.evaluator import RunEvaluator
-from automata.runs.single import SingleRuns, Solution
-from automata.runs.single_steps import TestHost, runs_singly
+from automata.runs.single.conditions import TestHost
+from automata.runs.single.runs import SingleRuns
+from automata.runs.single.ways import Solution
+from automata.runs.substreams import Substreams
 
 _ROWS_PER_EVENT_MAX = 64
 """Runs become lists once there has been an event by itself for so many of their rows: the price is made good."""
+_EVENTS_BETWEEN_LOOKS = 256
+"""Under a window of events, those between two looks at what has run out of it."""
+
+
+def runs_singly(program: Program) -> bool:
+    """Whether a program's events can be taken one by one: no negation looks at the events of a partition."""
+    return not (program.partition and Substreams(program, build_automaton(program.expression)).needed)
 
 
 class LiveRunEvaluator(RunEvaluator):
@@ -21,9 +31,10 @@ class LiveRunEvaluator(RunEvaluator):
     def __init__(self, program: Program, host: TestHost) -> None:
         assert runs_singly(program), program
         super().__init__(program, host)
-        self._single = SingleRuns(program, self._core, self._timeline, host)
+        self._single = SingleRuns(program, self._core, self._intake, self._absences, self._reporter, host)
         self._in_lists = False
         self._alone = 0
+        self._next_look = 0
 
     def prefers_single_events(self) -> bool:
         """Whether an event that comes alone should go to `on_event`; there must have been enough of them."""
@@ -39,10 +50,13 @@ class LiveRunEvaluator(RunEvaluator):
             self._single.enter()
             self._in_lists = True
         self._time = time
-        if time >= self._next_expiry:
+        if time >= self._next_expiry and not self._program.window.in_events:
             self._expire(time)
         serials = self._intake.serials({symbol: len(found) for symbol, found in solutions.items()})
         matches = self._single.take(time, stream, {s: solutions[s] for s in serials}, serials)
+        if self._program.window.in_events and self._timeline.position >= self._next_look:
+            self._next_look = self._timeline.position + _EVENTS_BETWEEN_LOOKS
+            self._expire(time)
         if self._core.is_large(len(self._single)):
             self._to_columns()
             self._compact()
@@ -59,11 +73,13 @@ class LiveRunEvaluator(RunEvaluator):
         return super().on_batch(events, solutions)
 
     def on_watermark(self, time: int) -> list[Match]:
-        """See `automata.face.Evaluator`; nothing waits for the watermark but forgetting."""
+        """See `automata.face.Evaluator`."""
+        if not self._in_lists:
+            return super().on_watermark(time)
         self._time = max(self._time, time)
-        if time >= self._next_expiry:
+        if time >= self._next_expiry and not self._program.window.in_events:
             self._expire(time)
-        return []
+        return self._single.pass_time(time + 1)
 
     def finish(self) -> list[Match]:
         """See `automata.face.Evaluator`."""
@@ -77,7 +93,9 @@ class LiveRunEvaluator(RunEvaluator):
 
     def oldest_position(self) -> int:
         """See `automata.face.Evaluator`."""
-        return self._single.oldest_position() if self._in_lists else super().oldest_position()
+        if self._in_lists:
+            self._single.sync()
+        return super().oldest_position()
 
     def snapshot(self) -> dict[str, Any]:
         """See `automata.state.Restorable`."""
@@ -94,3 +112,19 @@ class LiveRunEvaluator(RunEvaluator):
             self._single.expire(oldest_time, window)
         else:
             super()._drop(oldest_time, window)
+
+    def _drop_ranks(self) -> None:
+        if self._in_lists:
+            self._single.expire_ranks()
+        else:
+            super()._drop_ranks()
+
+    def _forget_absences(self, time: int) -> None:
+        if self._in_lists:
+            self._single.sync()
+        super()._forget_absences(time)
+        if self._in_lists:
+            self._single.absences_changed()
+
+    def _oldest(self, column: int, default: int) -> int:
+        return self._single.oldest(column, default) if self._in_lists else super()._oldest(column, default)

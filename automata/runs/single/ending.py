@@ -1,0 +1,124 @@
+"""From runs that have come to where a match may end to matches in report order, for one event (LANGUAGE 3.4-3.5).
+
+Trailing negations, negated groups and members of ALL( ) are left to `automata.runs.reporting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from automata.program import Match, Program, Selector, Skip
+from automata.runs.core import Core, Ended
+from automata.runs.reporting import Reporter
+from automata.runs.single.conditions import Conditions, Row
+from automata.runs.single.forbidden import Forbidden
+from automata.runs.single.steps import register_columns
+from automata.runs.single.store import Store
+from automata.runs.table import (
+    FIRST,
+    FIRST_RANK,
+    FIRST_TIME,
+    HIGH,
+    HIGH_TIME,
+    NONE,
+    PARENT,
+    PARTITION,
+    POSITION,
+    RANK,
+    SOLUTION,
+    SYMBOL,
+)
+from automata.selection import AT, Candidate, report_order
+from automata.timeline import Timeline
+
+Reached = tuple[int, int]
+"""The row of a run, and the number of the accept that it has come to."""
+
+
+class Ending:
+    """Reports the matches of one program while its runs are lists."""
+
+    def __init__(
+        self,
+        program: Program,
+        core: Core,
+        reporter: Reporter,
+        forbidden: Forbidden,
+        conditions: Conditions,
+        store: Store,
+    ) -> None:
+        automaton = core.automaton
+        self._core = core
+        self._reporter = reporter
+        self._forbidden = forbidden
+        self._store = store
+        self._rows = store.rows
+        self._registers = register_columns(core)
+        self._outputs = conditions.standing(program.outputs)
+        self._negates = bool(automaton.absences)
+        self._in_columns = bool(automaton.unordered) or not forbidden.simple
+        self._trails = any(accept.passed for accept in automaton.accepts)
+        self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
+        self._plain = not (self._negates or self._in_turn)
+        self._in_events = program.window.in_events
+        self._together = any(len(position.symbols) > 1 for position in automaton.positions)
+
+    def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> list[Match]:
+        """What can be reported once the event has been taken in."""
+        if not reached and (not self._trails or self._reporter.idle):
+            return []
+        if self._in_columns:
+            self._store.sync()
+            self._forbidden.sync()
+            return self._reporter.report(_by_accept(reached), time, timeline)
+        if self._plain and len(reached) == 1:
+            return [self._match(self._rows[reached[0][0]])]
+        rows = [row for row, _ in reached if not (self._negates and self._forbidden.violated(row))]
+        found = {match.entries: (match, row) for row in rows for match in (self._match(self._rows[row]),)}
+        if self._in_turn:
+            return self._reporter.release([self._candidate(match, self._rows[row]) for match, row in found.values()])
+        matches = [match for match, _ in found.values()]
+        return _in_order(matches) if len(matches) > 1 else matches
+
+    def _match(self, row: Row) -> Match:
+        entries = [(row[SYMBOL], row[POSITION], row[SOLUTION])]
+        parent = row[PARENT]
+        while parent != NONE:
+            step = self._rows[parent]
+            if step[SYMBOL] != NONE:
+                entries.append((step[SYMBOL], step[POSITION], step[SOLUTION]))
+            parent = step[PARENT]
+        entries.reverse()
+        if self._together:
+            entries.sort(key=lambda entry: (entry[1], entry[0], entry[2]))
+        registers = tuple(row[self._registers])
+        outputs = tuple([read(row, registers) for read in self._outputs])
+        facts = row[FIRST], row[HIGH], row[FIRST_TIME], row[HIGH_TIME], row[PARTITION]
+        return Match(tuple(entries), registers, outputs, *facts)
+
+    def _candidate(self, match: Match, row: Row) -> Candidate:
+        positions = frozenset([position for _, position, _ in match.entries])
+        gapless = row[RANK] - row[FIRST_RANK] + 1 == len(positions)
+        return Candidate(match, positions, gapless, (match.last if self._in_events else match.time, AT))
+
+
+def _by_accept(reached: Sequence[Reached]) -> list[Ended]:
+    accepts = sorted({accept for _, accept in reached})
+    return [Ended(np.array([row for row, at in reached if at == accept], dtype=np.int64), accept) for accept in accepts]
+
+
+def _in_order(matches: Sequence[Match]) -> list[Match]:
+    """The matches in report order; all of them end with the same event."""
+    ordered = sorted(matches, key=_places)
+    if all(_places(one) != _places(other) for one, other in pairwise(ordered)):
+        return ordered
+    candidates = [Candidate(match, frozenset(_places(match)), False, (0,)) for match in ordered]
+    return [candidate.match for candidate in sorted(candidates, key=report_order)]
+
+
+def _places(match: Match) -> list[int]:
+    """The positions of its events, ascending, each as often as it was taken."""
+    return [position for _, position, _ in match.entries]

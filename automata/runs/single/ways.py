@@ -1,0 +1,135 @@
+"""The ways in which one event lets steps be taken: its solutions, where they stand, and their combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from automata.program import UNBOUND, Program
+from automata.runs.intake import Intake
+from automata.runs.table import NONE
+from automata.timeline import Carry, window_numbers
+
+Solution = tuple[int, ...]
+"""The values of a symbol's variables, in ascending order of the variables."""
+
+
+class Moment(NamedTuple):
+    """Where the event stands in one partition; NONE four times where a solution is in none."""
+
+    partition: int
+    rank: int
+    slot: int
+    window: int
+
+
+class Way(NamedTuple):
+    """One way of taking a step.
+
+    values      of the step's variables in ascending order
+    serials     of the solution of each of its symbols
+    """
+
+    values: Solution
+    serials: tuple[int, ...]
+    moment: Moment
+
+
+OUTSIDE = Moment(NONE, NONE, NONE, NONE)
+
+
+class Ways:
+    """Places events, and joins the solutions of symbols that are taken together."""
+
+    def __init__(self, program: Program, intake: Intake) -> None:
+        self._program = program
+        self._window = program.window
+        self._intake = intake
+        self._timeline = intake.timeline
+        self._scopes = [sorted(symbol.scope) for symbol in program.symbols]
+        self._keys = [self._key_places(scope) for scope in self._scopes]
+        self._number = (0, 0, 0)
+
+    def single(
+        self, time: int, solutions: Mapping[int, Sequence[Solution]], serials: Mapping[int, int]
+    ) -> dict[int, list[Way]]:
+        """symbol → its solutions; the next event stands after the one before.
+
+        solutions   symbol → the event's solutions, of the symbols that have any
+        serials     the serial number of each symbol's first
+        """
+        if not self._program.partition:
+            here = self._next(0, time)
+            return {
+                symbol: [Way(values, (serials[symbol] + n,), here) for n, values in enumerate(found)]
+                for symbol, found in solutions.items()
+            }
+        moments: dict[int, Moment] = {}
+        return {
+            symbol: [
+                Way(values, (serials[symbol] + n,), self._moment(symbol, values, time, moments))
+                for n, values in enumerate(found)
+            ]
+            for symbol, found in solutions.items()
+        }
+
+    def together(self, symbols: Sequence[int], single: Mapping[int, Sequence[Way]]) -> list[Way]:
+        """The ways of taking symbols together, in a partition and a window (G Definition 8)."""
+        found: list[tuple[dict[int, int], tuple[int, ...], Moment]] = [({}, (), OUTSIDE)]
+        for symbol in symbols:
+            found = [
+                ({**values, **more}, (*serials, *way.serials), way.moment)
+                for values, serials, moment in found
+                for way in single.get(symbol, ())
+                if (not serials or moment == way.moment)
+                and (more := self._compatible(symbol, values, way.values)) is not None
+            ]
+        scope = sorted({variable for symbol in symbols for variable in self._scopes[symbol]})
+        return [Way(tuple(values.get(v, UNBOUND) for v in scope), s, moment) for values, s, moment in found]
+
+    def _compatible(self, symbol: int, values: Mapping[int, int], solution: Solution) -> dict[int, int] | None:
+        """What a solution binds; None if that contradicts the values."""
+        bound = {v: value for v, value in zip(self._scopes[symbol], solution, strict=True) if value != UNBOUND}
+        return bound if all(values.get(v, value) == value for v, value in bound.items()) else None
+
+    def _moment(self, symbol: int, values: Solution, time: int, moments: dict[int, Moment]) -> Moment:
+        places = self._keys[symbol]
+        if places is None:
+            return OUTSIDE
+        key = tuple([values[place] for place in places])
+        if UNBOUND in key:
+            return OUTSIDE
+        partition = self._intake.partition_number(key)
+        if partition not in moments:
+            moments[partition] = self._next(partition, time)
+        return moments[partition]
+
+    def _next(self, partition: int, time: int) -> Moment:
+        """Where the next event of a partition stands, which is the only one of its slot."""
+        carries = self._timeline.carries
+        carry = carries.get(partition)
+        if carry is None:
+            carry = carries[partition] = Carry()
+        rank = carry.rank
+        carry.rank += 1
+        carry.slot = rank if self._timeline.total else carry.slot + 1
+        return Moment(partition, rank, carry.slot, self._window_number(rank if self._window.in_events else time))
+
+    def _window_number(self, where: int) -> int:
+        """As `window_numbers` gives it; looked up once for each window."""
+        window = self._window
+        if window.sliding:
+            return 0
+        begin, end, number = self._number
+        if not begin <= where < end:
+            number = int(window_numbers(window, np.array([where]), np.array([where]))[0])
+            begin = where - (where - window.start) % window.size
+            self._number = (begin, begin + window.size, number)
+        return number
+
+    def _key_places(self, scope: Sequence[int]) -> tuple[int, ...] | None:
+        """Where the variables of PARTITION BY stand in a solution; None if it does not bind them all."""
+        wanted = self._program.partition
+        return tuple(scope.index(variable) for variable in wanted) if set(wanted) <= set(scope) else None

@@ -16,30 +16,41 @@ from spaseq.algebra.nodes import Enrichment
 
 
 class Enricher:
-    """The enrichments of one query; the knowledge bases are solved or made ready now, or BackgroundError is raised."""
+    """The enrichments of one query; the knowledge bases are solved or made ready now, or BackgroundError is raised.
+
+    variables   of the steps; after them, here, those that the enrichments bring
+    """
 
     def __init__(
         self,
         enrichments: Sequence[Enrichment],
+        variables: Sequence[str],
         background: Background | None,
         dictionary: Dictionary,
         evaluator: Evaluator,
     ) -> None:
         self._lookups: list[tuple[Enrichment, Lookup]] = []
+        self._ready: list[tuple[Enrichment, Lookup, list[int]]] = []
+        self.variables = list(variables)
         for each in enrichments:
             assert background is not None, each
             lookup = Lookup(each.knowledge, each.pattern, each.keys, each.variables, background, dictionary, evaluator)
             self._lookups.append((each, lookup))
+            self._ready.append((each, lookup, [self.variables.index(key) for key in each.keys]))
+            self.variables += each.variables
 
-    def enrich_one(self, values: dict[str, int], match: Match) -> bool:
-        """Add what the enrichments bring to the values of one match; False: `enriched` must be asked."""
-        for enrichment, lookup in self._lookups:
+    def enrich_one(self, values: list[int], match: Match) -> bool:
+        """Append what the enrichments bring, in their order, to the values of the variables in one match.
+
+        False: `enriched` must be asked.
+        """
+        for enrichment, lookup, keys in self._ready:
             found: Sequence[int] | None = (UNBOUND,) * len(enrichment.variables)
             if not enrichment.skippable or any(entry[0] == enrichment.step for entry in match.entries):
-                found = lookup.one(tuple([values[key] for key in enrichment.keys]))
+                found = lookup.one(tuple([values[key] for key in keys]))
             if found is None:
                 return False
-            values.update(zip(enrichment.variables, found, strict=True))
+            values += found
         return True
 
     def enriched(self, columns: Mapping[str, Ids], matches: Sequence[Match]) -> dict[str, Ids]:

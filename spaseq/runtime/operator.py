@@ -74,7 +74,7 @@ class QueryOperator:
         self._host = ConditionHost(self.compiled, dictionary, evaluator, matchers)
         self._sequence = _sequence_evaluator(sequence, self.compiled, self._host, compiled)
         self._restrictions = self._sequence.restrictions if isinstance(self._sequence, Restricting) else dict
-        enricher = Enricher(query.enrichments, background, dictionary, evaluator)
+        enricher = Enricher(query.enrichments, query.variables, background, dictionary, evaluator)
         self._projector = Projector(query, self.compiled, dictionary, evaluator, enricher)
         self._host.project = self._projector.texts
         self._names = Names()

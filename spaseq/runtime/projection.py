@@ -42,6 +42,7 @@ class Projector:
         self._evaluator = evaluator
         self._enricher = enricher
         self._plain = self._plain_columns()
+        self._steps = [pattern.name for pattern in query.patterns]
         self._graphs = 0
         self._reported: dict[tuple[int, int], int] = {}
         self._projected: dict[tuple[int, int], set[tuple[str, ...]]] = {}
@@ -55,13 +56,11 @@ class Projector:
                 return found.rows()
             matches = list(matches)
         columns, table = self._table(matches)
-        texts = _Texts(self, table)
-        rows = []
-        for number in self._tie_break(matches, texts) if len(matches) > 1 else (0,):
-            match = matches[number]
-            if self._admit(match, number, texts):
-                rows.append(self._row(match, dict(zip(columns, table[number], strict=True)), names))
-        return rows
+        ordered = self._tie_break(matches, table) if len(matches) > 1 else [0]
+        if self._query.distinct or self._query.limit is not None:
+            texts = _Texts(self, table)
+            ordered = [number for number in ordered if self._admit(matches[number], number, texts)]
+        return [self._row(matches[number], columns, table[number], names) for number in ordered]
 
     def table(self, matches: MatchTable, names: Mapping[int, str]) -> RowTable | None:
         """The rows as columns; None where they must be looked at one by one, or are too few to be worth it."""
@@ -111,20 +110,20 @@ class Projector:
         values = self._values(matches)
         return list(values), _rows_of(values, len(matches))
 
-    def _plain_columns(self) -> dict[str, str] | None:
-        """The variable behind each column, if all of them are plain variables of steps and enrichments."""
-        brought = {name for enrichment in self._query.enrichments for name in enrichment.variables}
+    def _plain_columns(self) -> dict[str, int] | None:
+        """The number of the variable behind each column, if all are variables of steps and enrichments."""
+        numbers = {name: number for number, name in enumerate(self._enricher.variables)}
         found = {}
         for name, expression in self._expressions():
-            if not isinstance(expression, Variable) or expression.name not in {*self._query.variables, *brought}:
+            if not isinstance(expression, Variable) or expression.name not in numbers:
                 return None
-            found[name] = expression.name
+            found[name] = numbers[expression.name]
         return found
 
-    def _plain_row(self, match: Match, variables: Iterable[str]) -> list[int] | None:
+    def _plain_row(self, match: Match, places: Iterable[int]) -> list[int] | None:
         """The values of some variables in one match, if that can be told without columns."""
-        values = dict(zip(self._query.variables, match.registers, strict=True))
-        return [values[name] for name in variables] if self._enricher.enrich_one(values, match) else None
+        values = list(match.registers)
+        return [values[place] for place in places] if self._enricher.enrich_one(values, match) else None
 
     def _values(self, matches: Sequence[Match]) -> dict[str, Ids]:
         """The id of each column, or of each value that the template needs, in each match."""
@@ -154,7 +153,7 @@ class Projector:
                 found[_object_key(triple)] = triple.object
         return list(found.items())
 
-    def _tie_break(self, matches: Sequence[Match], texts: _Texts) -> list[int]:
+    def _tie_break(self, matches: Sequence[Match], table: Sequence[Sequence[int]]) -> list[int]:
         """The order of the matches, with those of the same events put in the order of their projected values."""
         ordered = list(range(len(matches)))
         begin = 0
@@ -163,9 +162,15 @@ class Projector:
             while end < len(ordered) and _same_events(matches[begin], matches[end]):
                 end += 1
             if end - begin > 1:
-                ordered[begin:end] = sorted(ordered[begin:end], key=texts.__getitem__)
+                ordered[begin:end] = self._by_text(ordered[begin:end], table)
             begin = end
         return ordered
+
+    def _by_text(self, numbers: Sequence[int], table: Sequence[Sequence[int]]) -> list[int]:
+        """Some rows of the table in the order of their texts; columns in which they are all the same decide nothing."""
+        tied = [table[number] for number in numbers]
+        differing = [place for place in range(len(tied[0])) if len({ids[place] for ids in tied}) > 1]
+        return sorted(numbers, key=lambda number: self.text([table[number][place] for place in differing]))
 
     def _admit(self, match: Match, number: int, texts: _Texts) -> bool:
         """DISTINCT and LIMIT, per triggering event and partition (LANGUAGE 3.4)."""
@@ -181,21 +186,21 @@ class Projector:
             return count < self._query.limit
         return True
 
-    def _row(self, match: Match, values: Mapping[str, int], names: Mapping[int, str]) -> Row:
-        events = self._events(match, names)
+    def _row(self, match: Match, columns: Sequence[str], ids: Sequence[int], names: Mapping[int, str]) -> Row:
+        events, term = self._events(match, names), self._dictionary.term
         if self._query.template is None:
-            bound = tuple((name, self._dictionary.term(i)) for name, i in values.items() if i != UNBOUND)
+            bound = tuple([(name, term(i)) for name, i in zip(columns, ids, strict=True) if i != UNBOUND])
             return Row(self._query.name, match.time, match.start, bound, events)
         graph = f"urn:derived:{self._query.name}:{self._graphs}"
         self._graphs += 1
-        triples = self._triples(self._query.template, values, graph)
+        triples = self._triples(self._query.template, dict(zip(columns, ids, strict=True)), graph)
         return Row(self._query.name, match.time, match.start, (), events, graph, triples)
 
     def _events(self, match: Match, names: Mapping[int, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         by_step: dict[int, list[str]] = {}
         for symbol, position, _ in match.entries:
             by_step.setdefault(symbol, []).append(names[position])
-        return tuple((self._query.patterns[symbol].name, tuple(by_step[symbol])) for symbol in sorted(by_step))
+        return tuple([(self._steps[symbol], tuple(by_step[symbol])) for symbol in sorted(by_step)])
 
     def _triples(
         self, template: tuple[TemplateTriple, ...], values: Mapping[str, int], graph: str
@@ -254,4 +259,9 @@ def _object_key(triple: TemplateTriple) -> str:
 
 
 def _same_events(one: Match, other: Match) -> bool:
-    return one.last == other.last and [e[:2] for e in one.entries] == [e[:2] for e in other.entries]
+    if one.last != other.last or len(one.entries) != len(other.entries):
+        return False
+    for (step, event, _), (other_step, other_event, _) in zip(one.entries, other.entries, strict=True):
+        if event != other_event or step != other_step:
+            return False
+    return True

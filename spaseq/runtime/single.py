@@ -46,7 +46,7 @@ class SingleEvents:
                     found[symbol] = rows
         return found
 
-    def matches(self, batch: EventBatch, solutions: Mapping[int, Sequence[Row]]) -> list[Match]:
+    def matches(self, batch: EventBatch, solutions: Mapping[int, Sequence[Row]]) -> Sequence[Match]:
         """The matches that end with the event."""
         return self._evaluator.on_event(batch.times.item(0), batch.streams.item(0), solutions)
 

@@ -66,7 +66,7 @@ class Ending:
         self._in_events = program.window.in_events
         self._together = any(len(position.symbols) > 1 for position in automaton.positions)
 
-    def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> list[Match]:
+    def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> Sequence[Match]:
         """What can be reported once the event has been taken in."""
         if not reached and (not self._trails or self._reporter.idle):
             return []

@@ -41,7 +41,7 @@ class LiveRunEvaluator(RunEvaluator):
         self._alone += not self._in_lists
         return self._in_lists or self._core.runs.size <= self._alone * _ROWS_PER_EVENT_MAX
 
-    def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[Solution]]) -> list[Match]:
+    def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[Solution]]) -> Sequence[Match]:
         """As `on_batch` for a stretch of one event.
 
         solutions   symbol → the values of its variables in ascending order, for each solution
@@ -72,7 +72,7 @@ class LiveRunEvaluator(RunEvaluator):
         self._alone = 0
         return super().on_batch(events, solutions)
 
-    def on_watermark(self, time: int) -> list[Match]:
+    def on_watermark(self, time: int) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         if not self._in_lists:
             return super().on_watermark(time)

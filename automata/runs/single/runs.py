@@ -109,7 +109,7 @@ class SingleRuns:
 
     def take(
         self, time: int, stream: int, solutions: Mapping[int, Sequence[Solution]], serials: Mapping[int, int]
-    ) -> list[Match]:
+    ) -> Sequence[Match]:
         """The next event, alone in its time slot: the matches that can then be reported, in report order.
 
         solutions   symbol → the event's solutions, of the symbols that have any
@@ -125,7 +125,7 @@ class SingleRuns:
             self._arrivals.arrive(each.step.target, self._grow(each, time, stream, position))
         return self._ending.matches(self._arrivals.reached(), time, self._timeline)
 
-    def pass_time(self, time: int) -> list[Match]:
+    def pass_time(self, time: int) -> Sequence[Match]:
         """No event before `time` will come any more: the matches that were waiting for that."""
         return self._ending.matches((), time, self._timeline)
 

@@ -3,7 +3,7 @@
 Each event is pushed by itself, as triples of pyoxigraph, into a live engine that runs one query. `grid` is Query 1 of
 the smart grid with its three patterns over one stream; `grid, 3 streams` is the query as it is printed, where an event
 waits until every stream has gone past it, so that the time is that of the push and of the heartbeat that lets it go;
-`stock` is a fall of two steps, which every other event ends.
+the others are over trades (`latency_queries`): `stock` is a fall of two steps, which every other event ends.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from rich.console import Console
 from rich.table import Table
 
 import spaseq
+from benchmarks.latency_queries import TRADES
 from examples.event_files import Event
 from examples.smart_grid.generate import EXAMPLE as GRID
 from examples.stock.generate import EXAMPLE as STOCK
@@ -44,17 +45,6 @@ STREAMS = {
     "weather": "http://smartgrid.org/weather",
     "storage": "http://smartgrid.org/storageSource",
 }
-FALL = """
-PREFIX : <http://example/>
-SELECT ?company ?p1 ?p2 ?vol1 ?vol2
-WITHIN 10 MINUTES
-FROM STREAM S1 <http://stockmarket.org/stocks>
-WHERE {
-  SEQ(A; B)
-  DEFINE GPM A ON S1 { ?company :price ?p1 ; :volume ?vol1 }
-  DEFINE GPM B ON S1 { ?company :price ?p2 ; :volume ?vol2 . FILTER (?p2 < ?p1) }
-}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +136,7 @@ def run(events: int, seed: int) -> list[Latency]:
         return [
             *measure("grid", one_stream(query), kb, grid, several=False),
             *measure("grid, 3 streams", query, kb, grid, several=True),
-            *measure("stock", FALL, {}, stock, several=False),
+            *(each for name, trades in TRADES.items() for each in measure(name, trades, {}, stock, several=False)),
         ]
 
 

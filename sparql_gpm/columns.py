@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sparql_gpm.graph_names import joined, taken
+
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 UNBOUND = 0
@@ -56,7 +58,7 @@ class EventBatch:
         return EventBatch(
             self.times[events],
             self.streams[events],
-            [self.names[i] for i in events.tolist()],
+            taken(self.names, events),
             offsets,
             self.subjects[rows],
             self.predicates[rows],
@@ -72,7 +74,7 @@ class EventBatch:
         return EventBatch(
             np.concatenate([batch.times for batch in batches]),
             np.concatenate([batch.streams for batch in batches]),
-            [name for batch in batches for name in batch.names],
+            joined([batch.names for batch in batches]),
             np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
             np.concatenate([batch.subjects for batch in batches]),
             np.concatenate([batch.predicates for batch in batches]),

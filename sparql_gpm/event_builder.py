@@ -9,17 +9,23 @@ A graph is known by its key: its canonical N-Triples text, `<iri>` or `_:label`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sparql_gpm.closed_graphs import ClosedGraphs
 from sparql_gpm.columns import EventBatch, Ids, as_ids
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.graph_names import GraphNames
 from sparql_gpm.terms import BlankNode, Literal
 from sparql_gpm.times import format_time, parse_time
+
+if TYPE_CHECKING:
+    from sparql_gpm.closed_graph_table import ClosedGraphTable
+    from sparql_gpm.kernels import Bytes
 
 CLOSED_GRAPHS_MAX = 1_000_000
 """So many graphs are remembered to notice one that is reopened; one closed longer ago counts as a new event."""
@@ -102,7 +108,7 @@ class EventBuilder:
     ) -> None:
         self._dictionary, self._names, self._report = dictionary, names, report
         self._batch_events, self._arrival_time = batch_events, arrival_time
-        self._closed_graphs = ClosedGraphs(CLOSED_GRAPHS_MAX)
+        self._closed_graphs: ClosedGraphs | ClosedGraphTable = ClosedGraphs(CLOSED_GRAPHS_MAX)
         self._pieces: list[LocatedBatch] = []
         self._events_in_pieces = 0
         self._input = 0
@@ -189,9 +195,17 @@ class EventBuilder:
         if reason and self.key is not None:
             self.blame(line, 1, f"{self._shown_key()} is incomplete: the input breaks off", "truncated")
 
-    def fresh(self, keys: Sequence[bytes]) -> int:
-        """How many of these graphs, from the first on, may be opened: none of them has been closed before."""
-        return self._closed_graphs.fresh(keys)
+    def close_fresh(self, text: Bytes, starts: Ids, stops: Ids) -> GraphNames:
+        """The names of the graphs whose keys, IRIs, stand there in a text, up to the first that was closed before.
+
+        They count as closed from now on; no event is open.
+        """
+        assert self.key is None, self.key
+        if isinstance(self._closed_graphs, ClosedGraphs):
+            from sparql_gpm.closed_graph_table import ClosedGraphTable  # with numba
+
+            self._closed_graphs = ClosedGraphTable(CLOSED_GRAPHS_MAX, self._closed_graphs)
+        return self._closed_graphs.admit(text, starts, stops)
 
     def arrivals(self, events: int) -> Ids | None:
         """The times of so many events that arrive now, or None if timestamps tell."""
@@ -207,16 +221,11 @@ class EventBuilder:
         """A number for the blank nodes of one more event."""
         return next(_scopes)
 
-    def admit(self, piece: LocatedBatch, keys: Sequence[bytes]) -> None:
-        """Events in columns, complete and well-formed, of these graphs, all IRIs and fresh, follow the open one.
-
-        There must be `room` for them.
-        """
-        self.close()
+    def admit(self, piece: LocatedBatch) -> None:
+        """Events in columns, complete and well-formed, of graphs that are closed already; there is `room` for them."""
         self._cut_piece()
         self._pieces.append(piece)
         self._events_in_pieces += len(piece.events)
-        self._closed_graphs.extend(keys)
 
     @property
     def room(self) -> int:

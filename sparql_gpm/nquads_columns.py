@@ -16,6 +16,8 @@ import numpy as np
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.event_builder import EventBuilder, LocatedBatch
+from sparql_gpm.graph_names import GraphNames
+from sparql_gpm.kernels import Bytes
 from sparql_gpm.nquads_forms import WrittenForms, mark_doubtful
 from sparql_gpm.nquads_kernel import (
     BEGIN,
@@ -65,12 +67,14 @@ class LineReader(Protocol):
 class Block:
     """Lines that have been scanned.
 
+    data        the text, as kernels take it
     count       how many
     before      the number of lines before them
     rows, runs  as in Scan, cut to what there is; the rows hold ids of terms
     """
 
     text: bytes
+    data: Bytes
     count: int
     before: int
     rows: Ids
@@ -91,17 +95,15 @@ class Block:
         """The number of lines before a run, or, if there is none, up to the end."""
         return self.before + (int(self.runs[run, LINE]) if run < len(self.runs) else self.count)
 
-    def keys(self, run: int, stop: int) -> list[bytes]:
-        """The keys of the graphs of some runs."""
-        spans = zip(self.runs[run:stop, KEY_START].tolist(), self.runs[run:stop, KEY_STOP].tolist(), strict=True)
-        return [self.text[start:end] for start, end in spans]
+    def key(self, run: int) -> bytes:
+        """The key of the graph of a run."""
+        return self.text[self.runs[run, KEY_START] : self.runs[run, KEY_STOP]]
 
-    def piece(self, run: int, keys: list[bytes], times: Ids | None) -> LocatedBatch:
-        """As events the runs from one on, of these graphs, at these times or those stated; another run follows."""
-        stop = run + len(keys)
+    def piece(self, run: int, names: GraphNames, times: Ids | None) -> LocatedBatch:
+        """As events the runs from one on, with these names, at these times or those stated; another run follows."""
+        stop = run + len(names)
         offsets = self.runs[run : stop + 1, ROW]
         subjects, predicates, objects = self.rows[:, offsets[0] : offsets[-1]]
-        names = b" ".join(keys).decode("ascii")[1:-1].split("> <")
         stated = np.ascontiguousarray(self.runs[run:stop, TIME]) if times is None else times
         streams = np.zeros_like(stated)
         events = EventBatch(stated, streams, names, offsets - offsets[0], subjects, predicates, objects)
@@ -142,7 +144,7 @@ class ColumnReader:
         run = 0
         while run < last and self._dictionary.generation == generation:
             stop = min(int(odd[np.searchsorted(odd, run)]), run + RUNS_MAX)
-            if stop > run and block.keys(run, run + 1)[0] != builder.key:
+            if stop > run and block.key(run) != builder.key:
                 builder.close()
                 taken = self._admit(block, run, min(stop, run + builder.room))
             else:
@@ -160,12 +162,11 @@ class ColumnReader:
 
     def _admit(self, block: Block, run: int, stop: int) -> int:
         """Take the runs into columns, as far as their graphs are not reopened; gives how many."""
-        keys = block.keys(run, stop)
-        fresh = self._builder.fresh(keys)
-        if fresh:
-            del keys[fresh:]
-            self._builder.admit(block.piece(run, keys, self._builder.arrivals(fresh)), keys)
-        return fresh
+        starts, stops = (np.ascontiguousarray(block.runs[run:stop, column]) for column in (KEY_START, KEY_STOP))
+        names = self._builder.close_fresh(block.data, starts, stops)
+        if names:
+            self._builder.admit(block.piece(run, names, self._builder.arrivals(len(names))))
+        return len(names)
 
     def _leave(self, block: Block, last: int) -> Iterator[LocatedBatch]:
         """Keep the last run for the next block, or, if it is long, take its lines now."""
@@ -199,7 +200,7 @@ class ColumnReader:
         )
         scan(source, _strings(table.strings), table.numbers, _strings(forms.strings), out)
         table.set_numbers(out.uncertain[: out.counts[UNCERTAIN]])
-        block = Block(text, lines, before, out.rows[:, : out.counts[ROWS]], out.runs[: out.counts[RUNS]])
+        block = Block(text, source.text, lines, before, out.rows[:, : out.counts[ROWS]], out.runs[: out.counts[RUNS]])
         if out.counts[WRITTEN]:
             forms.replace(block.rows, block.runs)
         self._read_times(block)

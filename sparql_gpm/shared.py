@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparql_gpm import graph_names
 from sparql_gpm.background import Background
 from sparql_gpm.bgp_view import BatchView
 from sparql_gpm.canonical import canonical
@@ -144,8 +145,8 @@ class Stretch:
 
     def named(self, events: Sequence[Ids]) -> Taken:
         """The events of some columns, each once."""
-        distinct = np.unique(np.concatenate(events)).tolist()
-        return Taken(distinct, [self.batch.names[event] for event in distinct])
+        distinct = np.unique(np.concatenate(events))
+        return Taken(distinct.tolist(), graph_names.taken(self.batch.names, distinct))
 
     def _found(self, asked: Asked, wanted: Mask | None) -> Solutions:
         pattern = asked.pattern

@@ -1,0 +1,75 @@
+"""The names of many graphs in one text: a name becomes a string when somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int64]
+_UNUSED_FACTOR = 2
+"""Text that is so many times as long as its names is copied without the rest before it is put together with other."""
+
+
+class GraphNames(Sequence[str]):
+    """Names that stand in a text in ASCII, each at its place.
+
+    starts, stops   int64[n], in the text
+    """
+
+    def __init__(self, text: bytes, starts: Ids, stops: Ids) -> None:
+        self._text, self._starts, self._stops = text, starts, stops
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> GraphNames: ...
+    def __getitem__(self, index: int | slice) -> str | GraphNames:
+        if isinstance(index, slice):
+            return GraphNames(self._text, self._starts[index], self._stops[index])
+        return self._text[self._starts.item(index) : self._stops.item(index)].decode("ascii")
+
+    def __iter__(self) -> Iterator[str]:
+        text = self._text.decode("ascii")
+        for start, stop in zip(self._starts.tolist(), self._stops.tolist(), strict=True):
+            yield text[start:stop]
+
+    def take(self, places: Ids) -> GraphNames:
+        """The names at these places, in this order."""
+        return GraphNames(self._text, self._starts[places], self._stops[places])
+
+    def _compact(self) -> GraphNames:
+        """The same, without much that belongs to no name."""
+        lengths = self._stops - self._starts
+        used = int(lengths.sum())
+        if len(self._text) <= _UNUSED_FACTOR * used:
+            return self
+        stops = np.cumsum(lengths)
+        starts = stops - lengths
+        of_byte = np.repeat(self._starts - starts, lengths) + np.arange(used, dtype=np.int64)
+        return GraphNames(np.frombuffer(self._text, dtype=np.uint8)[of_byte].tobytes(), starts, stops)
+
+    @staticmethod
+    def _joined(parts: Sequence[GraphNames]) -> GraphNames:
+        compact = [part._compact() for part in parts]
+        bases = np.cumsum([0, *(len(part._text) for part in compact)]).tolist()
+        starts = [part._starts + base for part, base in zip(compact, bases, strict=False)]
+        stops = [part._stops + base for part, base in zip(compact, bases, strict=False)]
+        return GraphNames(b"".join(part._text for part in compact), np.concatenate(starts), np.concatenate(stops))
+
+
+def taken(names: Sequence[str], places: Ids) -> Sequence[str]:
+    """The names at these places, in this order."""
+    return names.take(places) if isinstance(names, GraphNames) else [names[place] for place in places.tolist()]
+
+
+def joined(parts: Sequence[Sequence[str]]) -> Sequence[str]:
+    """All names, one part after the other."""
+    in_text = [part for part in parts if isinstance(part, GraphNames)]
+    return GraphNames._joined(in_text) if len(in_text) == len(parts) else list(chain.from_iterable(parts))

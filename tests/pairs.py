@@ -13,6 +13,7 @@ without the events that can be left out of it.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import traceback
 from collections import Counter
@@ -43,7 +44,7 @@ from tests.strategies_register import FirstQuery, RegisterQuery
 from tests.strategies_sequence import Dice, SeededDice
 from tests.strategies_stream import Arrived, drawn_cuts, drawn_streams
 
-STEADINESS = 0.8
+STEADINESS = 0.5
 """The chance that the adaptive evaluator's mood lasts from batch to batch: the rates of ten events say nothing."""
 
 
@@ -69,9 +70,19 @@ EVALUATORS = {
     "tree": Tried("tree", False, lambda compiled: why_not_lazy(compiled.program)),
     "adaptive": Tried("adaptive", False, lambda compiled: why_not_replanned(compiled.program)),
 }
+BRIEF = ("2 SECONDS SLIDING", "3 SECONDS SLIDING", "3 SECONDS", "3 EVENTS SLIDING", "4 EVENTS")
+"""Windows that pass several times in a stream: evaluators are exchanged after one or two."""
+
+
+def brief(dice: Dice) -> str:
+    """A query for the lazy evaluators with a window that is short beside the streams."""
+    return re.sub(r"(?m)^WITHIN .*$", f"WITHIN {dice.pick(*BRIEF)}", under_any(QueryText(dice).whole()))
+
+
 TEXTS: Sequence[Callable[[Dice], str]] = (
     lambda dice: QueryText(dice).whole(),
     lambda dice: under_any(QueryText(dice).whole()),
+    brief,
     lambda dice: KeyedText(dice).keyed(),
     lambda dice: RegisterQuery(dice).whole(),
     lambda dice: FirstQuery(dice).whole(),
@@ -103,16 +114,17 @@ class Pair:
 
 def drawn(seed: int, number: int) -> Pair | None:
     """The pair with this number; None where the kind asked for is not valid without what was taken from it."""
-    dice = SeededDice(Random(f"{seed} {number}"))
+    dice, kind = SeededDice(Random(f"{seed} {number}")), TEXTS[number % len(TEXTS)]
     try:
-        query = parse(TEXTS[number % len(TEXTS)](dice), "q")
+        query = parse(kind(dice), "q")
     except QueryError:
-        assert TEXTS[number % len(TEXTS)] is TEXTS[1], number
+        assert kind in TEXTS[1:3], number
         return None
     declared = {stream.name for stream in query.streams}
-    arrivals = {name: events for name, events in drawn_streams(dice, 4, 12).items() if name in declared}
+    least, most = (8, 14) if kind is brief else (4, 12)
+    arrivals = {name: events for name, events in drawn_streams(dice, least, most).items() if name in declared}
     arrived = tuple(interleaved(arrivals))
-    sizes = (len(arrived),) if dice.chance(30) else tuple(drawn_cuts(dice, len(arrived)))
+    sizes = (len(arrived),) if dice.chance(5 if kind is brief else 30) else tuple(drawn_cuts(dice, len(arrived)))
     return Pair(query, arrived, sizes)
 
 
@@ -126,8 +138,12 @@ def difference(evaluator: str, pair: Pair, expected: Sequence[Comparable]) -> st
     """What an evaluator finds other than the reference, in words; None: nothing."""
     tried = EVALUATORS[evaluator]
     pieces = batches(pair.arrived, pair.sizes)
+
+    def moody(program: Program, host: Host) -> Moody:
+        return Moody(Random(f"{pair.sizes} {pair.query.text}"), STEADINESS)
+
     try:
-        with patch.object(replanning, "RatesDecide", _moody):
+        with patch.object(replanning, "RatesDecide", moody):
             rows = run_engine(pair.query, pieces, evaluator=tried.option, compiled=tried.compiled)
     except Exception:
         return traceback.format_exc()
@@ -136,10 +152,6 @@ def difference(evaluator: str, pair: Pair, expected: Sequence[Comparable]) -> st
     if missing or extra:
         return "".join(f"{sign} {row}\n" for sign, some in (("-", missing), ("+", extra)) for row in some.elements())
     return "the order of the rows is another one\n" if pair.whole and found != list(expected) else None
-
-
-def _moody(program: Program, host: Host) -> Moody:
-    return Moody(Random(program.variables), STEADINESS)
 
 
 def smallest(evaluator: str, pair: Pair) -> Pair:

@@ -182,9 +182,10 @@ class Reporter:
         groups = self._resolved_groups(final)
         chosen = [c for group in groups for c in select(self._program.selector, group)]
         ordered = in_report_order(chosen, self._host.texts)
-        if self._program.skip is Skip.CONSUME_ALL:
-            ordered.sort(key=lambda candidate: candidate.match.last)
-        return [candidate.match for candidate in self.after.admit(ordered)]
+        if self._program.skip is not Skip.CONSUME_ALL:
+            return [candidate.match for candidate in self.after.admit(ordered)]
+        admitted = set(map(id, self.after.admit(sorted(ordered, key=lambda candidate: candidate.match.last))))
+        return [candidate.match for candidate in ordered if id(candidate) in admitted]
 
     def _resolved_groups(self, final: bool) -> Iterable[list[Candidate]]:
         """Takes from the held candidates the groups that nothing unresolved can still change or precede."""

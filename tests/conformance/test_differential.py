@@ -10,14 +10,16 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from automata.runs import active, core, steps, substreams
+from sparql_gpm.terms import IRI
 from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.runtime import projection
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
-from tests.reference.stream import Arrivals
+from tests.reference.stream import Arrivals, Triples
 from tests.strategies import batches, cuts, interleaved, late, queries, streams, to_trig
+from tests.strategies_stream import EX
 
 SECOND = 1_000_000_000
 # In the `ci` profile 2,000 pairs in the first test; else a tenth, so that `make test` stays quick.
@@ -108,3 +110,20 @@ def test_rows_come_in_the_order_of_the_language(data: st.DataObject) -> None:
     expected = [comparable(row) for row in evaluate(query, arrivals)]
     found = [comparable(row) for row in run_engine(query, [interleaved(arrivals)])]
     assert found == expected
+
+
+def test_matches_that_consume_others_are_reported_in_order_all_the_same() -> None:
+    """The match of partition y waits for the end of the window, that of x does not and has the later end."""
+    query = _query("""PREFIX : <http://ex.org/>
+        SELECT ?k WITHIN 100 SECONDS PARTITION BY ?k FROM STREAM S1 <http://ex.org/s1>
+        WHERE { SEQ(A : B?) DEFINE GPM A ON S1 { ?a :a ?k } DEFINE GPM B ON S1 { ?b :b ?k } }
+        AFTER MATCH CONSUME ALL""")
+    arrivals = {"S1": (_event(1, "a", "x"), _event(2, "a", "y"), _event(3, "b", "x"))}
+    expected = [comparable(row) for row in evaluate(query, arrivals)]
+    assert [row[0] for row in expected] == [3 * SECOND, 2 * SECOND]
+    assert [comparable(row) for row in run_engine(query, [interleaved(arrivals)])] == expected
+
+
+def _event(second: int, predicate: str, key: str) -> tuple[int, str, Triples]:
+    name = f"urn:e{second}"
+    return second * SECOND, name, frozenset({(IRI(name), IRI(EX + predicate), IRI(EX + key))})

@@ -87,11 +87,11 @@ def on_spark(spark: Any, query: Query, path: Path, events: int, shards: int, pac
     spark.conf.set("spark.sql.shuffle.partitions", str(shards))
     started = time.perf_counter()
     if not streaming:
-        frame = spark.read.format("spaseq").option("maxPartitionBytes", 8 << 20).load(str(path))
+        frame = spark.read.format("spaseq").option("text", "false").load(str(path))
         matches = spaseq.spark.run(spark, query, {"S1": frame}, **options).count()
         return Figure("Spark, static", shards, packed, events, matches, time.perf_counter() - started)
     found: list[int] = []
-    source = {"path": str(path), "maxBytesPerTrigger": str(32 << 20), "maxPartitionBytes": str(8 << 20)}
+    source = {"path": str(path), "maxBytesPerTrigger": str(64 << 20)}
     frame = streams_of(spark, {"S1": source}, end=True)["S1"]
     with tempfile.TemporaryDirectory() as checkpoint:
         job = (

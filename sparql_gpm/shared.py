@@ -145,7 +145,10 @@ class Stretch:
 
     def named(self, events: Sequence[Ids]) -> Taken:
         """The events of some columns, each once."""
-        distinct = np.unique(np.concatenate(events))
+        some: Mask = np.zeros(len(self), dtype=np.bool_)
+        for own in events:
+            some[own] = True
+        distinct = np.flatnonzero(some)
         return Taken(distinct.tolist(), graph_names.taken(self.batch.names, distinct))
 
     def _found(self, asked: Asked, wanted: Mask | None) -> Solutions:

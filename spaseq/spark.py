@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 DOCUMENT_COLUMNS = ("value", "text", "content")
 """The column of a DataFrame that holds RDF text, if nothing else is said: Kafka's and text files', binary files'."""
 _PACKAGES = ("pyspark", "pandas", "pyarrow")
-_BESIDE = ("source", "path", "line", "format")
 _STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _LEXICAL = r'^"((?:[^"\\]|\\.)*)"'
@@ -184,7 +183,7 @@ def _streaming(streams: Mapping[str, DataFrame]) -> bool:
 
 def _columns(frame: DataFrame, asked: str | None, key: str) -> tuple[str, ...]:
     """The columns of a DataFrame that are read: those of quads, or the document column and what is beside it."""
-    from spaseq.runtime.spark.stages import QUADS
+    from spaseq.runtime.spark.stages import BESIDE, QUADS
 
     if asked is None and set(QUADS) <= set(frame.columns):
         return QUADS
@@ -197,7 +196,7 @@ def _columns(frame: DataFrame, asked: str | None, key: str) -> tuple[str, ...]:
             else f"stream {key} has no column of RDF text: it has {found}",
             hint=f"one of {', '.join(DOCUMENT_COLUMNS)}, or name it with columns=, or have {', '.join(QUADS)}",
         )
-    return (document, *(name for name in _BESIDE if name in frame.columns and name != document))
+    return (document, *(name for name in BESIDE if name in frame.columns and name != document))
 
 
 def _typed(frame: DataFrame, types: Mapping[str, str]) -> DataFrame:

@@ -172,6 +172,8 @@ def matching(job: StagedJob, iri: str) -> tuple[Matching, Dictionary, KnowledgeB
 def shard(job: StagedJob, number: int) -> Shard:
     """Stage 2 for one shard, without a past."""
     dictionary = Dictionary()
+    if job.options.compiled:
+        dictionary.table()
     plans = job.plans
     looking = [query for query, plan in zip(job.queries, plans, strict=True) if plan.looks]
     setup = Setup(named_knowledge(looking, job.kb), job.options, dictionary, looking)

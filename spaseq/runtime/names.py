@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
+import numpy as np
+
+from sparql_gpm.columns import Ids
 from sparql_gpm.shared import Taken
 
 _GONE_MIN = 64
 """Forgotten stretches below which the lists are not cut."""
+_LOOKUPS_MIN = 16
+"""Where one in so many events of a stretch is looked up, all are looked up at once."""
 
 
 class Names(Mapping[int, str]):
@@ -49,6 +55,23 @@ class Names(Mapping[int, str]):
         if place == len(taken.events) or taken.events[place] != event:
             raise KeyError(position)
         return taken.names[place]
+
+    def at(self, positions: Ids) -> list[str]:
+        """The names at ascending positions, as `[]` gives them one by one."""
+        firsts = self._firsts[self._gone :]
+        cuts = np.searchsorted(positions, np.array(firsts, dtype=np.int64)).tolist()
+        found: list[str] = [self[position] for position in positions[: cuts[0] if cuts else None].tolist()]
+        for number, (begin, end) in enumerate(pairwise([*cuts, len(positions)])):
+            wanted, taken = positions[begin:end] - firsts[number], self._stretches[self._gone + number]
+            if _LOOKUPS_MIN * len(wanted) < len(taken.events):
+                found += [self[position] for position in positions[begin:end].tolist()]
+            elif len(wanted):
+                events = np.array(taken.events, dtype=np.int64)
+                places = np.minimum(np.searchsorted(events, wanted), len(events) - 1)
+                if (missing := events[places] != wanted).any():
+                    raise KeyError(int(positions[begin:end][missing][0]))
+                found += [taken.names[place] for place in places.tolist()]
+        return found
 
     def __len__(self) -> int:
         return sum(len(taken.events) for taken in self._stretches[self._gone :])

@@ -18,6 +18,7 @@ from spaseq.algebra.nodes import TemporalQuery
 from spaseq.lang.ast import TemplateTriple
 from spaseq.physical.program import Compiled
 from spaseq.runtime.enrichment import Enricher
+from spaseq.runtime.names import Names
 from spaseq.runtime.row_table import RowTable, graphs_of
 from spaseq.runtime.rows import Row, RowTriple
 
@@ -47,7 +48,7 @@ class Projector:
         self._reported: dict[tuple[int, int], int] = {}
         self._projected: dict[tuple[int, int], set[tuple[str, ...]]] = {}
 
-    def rows(self, matches: Sequence[Match], names: Mapping[int, str]) -> list[Row]:
+    def rows(self, matches: Sequence[Match], names: Names) -> list[Row]:
         """The rows of matches that come in report order; `names` are the graph names of events by position."""
         if not matches:
             return []
@@ -62,7 +63,7 @@ class Projector:
             ordered = [number for number in ordered if self._admit(matches[number], number, texts)]
         return [self._row(matches[number], columns, table[number], names) for number in ordered]
 
-    def table(self, matches: MatchTable, names: Mapping[int, str]) -> RowTable | None:
+    def table(self, matches: MatchTable, names: Names) -> RowTable | None:
         """The rows as columns; None where they must be looked at one by one, or are too few to be worth it."""
         query = self._query
         alone = query.template is not None or query.distinct or query.limit is not None

@@ -13,6 +13,7 @@ from automata.match_table import POSITION, START, SYMBOL, TIME, MatchTable
 from automata.program import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import Term
+from spaseq.runtime.names import Names
 from spaseq.runtime.rows import Row
 
 Objects = NDArray[np.object_]
@@ -104,9 +105,9 @@ class RowTable:
         return found
 
 
-def graphs_of(matches: MatchTable, names: Mapping[int, str]) -> Objects:
+def graphs_of(matches: MatchTable, names: Names) -> Objects:
     """The graph name of each entry."""
     distinct, inverse = np.unique(matches.entries[:, POSITION], return_inverse=True)
     found = np.empty(len(distinct), dtype=np.object_)
-    found[:] = [names[position] for position in distinct.tolist()]
+    found[:] = names.at(distinct)
     return found[inverse]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from sparql_gpm.rdf_io import PROV_TIME
 from spaseq.algebra.build import build
 from spaseq.algebra.distribution import distribution
 from spaseq.lang.ast import Query
@@ -18,6 +23,7 @@ from spaseq.lang.parse import parse, read_query
 from spaseq.physical.program import compile_program
 from spaseq.runtime.rows import to_json
 from spaseq.runtime.spark.documents import DocumentRow
+from spaseq.runtime.spark.sources.plan import Directory, Place
 from tests.conformance.cases import OWN, Case, case_folders, graph_names, multiset
 from tests.driving import comparable
 from tests.pairs import EVALUATORS
@@ -31,6 +37,8 @@ from tests.strategies_stream import Arrived
 
 SECOND = 1_000_000_000
 PAIRS = 300 if settings().derandomize else 60
+KEYED = """PREFIX : <http://ex.org/> SELECT ?k WITHIN 9 SECONDS SLIDING FROM STREAM S1 <http://ex.org/s1>
+    WHERE { SEQ(A ; B) DEFINE GPM A ON S1 { ?x :a ?k } DEFINE GPM B ON S1 { ?y :b ?k } }"""
 END = DocumentRow(b"#!spaseq end", "end")
 
 
@@ -95,6 +103,34 @@ def test_a_case_gives_its_rows(case: Case, shards: int, static: bool) -> None:
     assert multiset(lines, known) == multiset(case.expected, known)
 
 
+@pytest.mark.parametrize("name", ["a.nq", "a.nq.gz", "a.trig"])
+def test_text_that_stays_in_its_file_gives_the_same_rows_and_the_same_dead_letters(tmp_path: Path, name: str) -> None:
+    lines = [
+        f"GRAPH <urn:e{n}> {{ _:x :{verb} {n % 7} . <urn:e{n}> <{PROV_TIME}> "
+        f'"2026-01-01T00:{n // 60:02d}:{n % 60:02d}Z"'
+        f"^^<http://www.w3.org/2001/XMLSchema#dateTime> }}\n{'this is no triple .' if n % 50 == 9 else ''}"
+        for n in range(200)
+        for verb in ["a" if n % 3 else "b"]
+    ]
+    text = "@prefix : <http://ex.org/> .\n" + "\n".join(lines)
+    if not name.endswith("trig"):
+        quads = ox.parse(re.sub("this is.*", "", text).encode(), ox.RdfFormat.TRIG)
+        text = re.sub(
+            "(?m)(^.*urn:e.*9> .$)", r"\1\nno quad", ox.serialize(quads, format=ox.RdfFormat.N_QUADS).decode()
+        )
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+    stretches = list(Directory(str(path)).stretches(Place(), 5000))
+    assert len(stretches) > 5 or name != "a.nq"
+    inline = [[DocumentRow(d.text, s.file, d.line, s.format) for d in s.documents()] for s in stretches]
+    left = [[DocumentRow(b"", s.file, s.line, s.format, s.opened)] for s in stretches]
+    query = parse(KEYED, "q")
+    job = job_of([query], ["S1"], 4, 0, False)
+    here, there = (run_stages(job, [{"S1": rows}, {"S1": [[END]]}]) for rows in (inline, left))
+    assert Counter(map(comparable, there.rows)) == Counter(map(comparable, here.rows)) != Counter()
+    assert Counter(there.letters) == Counter(here.letters) != Counter()
+
+
 def test_compiled_readers_give_the_same_rows_and_the_same_dead_letters() -> None:
     lines = []
     for second in range(400):
@@ -103,11 +139,7 @@ def test_compiled_readers_give_the_same_rows_and_the_same_dead_letters() -> None
         lines += [f"{name} <http://www.w3.org/ns/prov#generatedAtTime> {time} ."]
         lines += [f'_:x <http://ex.org/{verb}> "{second % 7}" {name} .', f"this is no quad {second}"]
     document = DocumentRow("\n".join(lines).encode() + b"\n", "document")
-    query = parse(
-        """PREFIX : <http://ex.org/> SELECT ?k WITHIN 9 SECONDS SLIDING FROM STREAM S1 <http://ex.org/s1>
-        WHERE { SEQ(A ; B) DEFINE GPM A ON S1 { ?x :a ?k } DEFINE GPM B ON S1 { ?y :b ?k } }""",
-        "q",
-    )
+    query = parse(KEYED, "q")
     job = job_of([query], ["S1"], 4, 0, False)
     compiled = replace(job, options=replace(job.options, compiled=True))
     plain, fast = (run_stages(each, [{"S1": [[document]]}, {"S1": [[END]]}]) for each in (job, compiled))

@@ -61,7 +61,7 @@ class Contents:
 def packed(contents: Contents, dictionary: Dictionary, blank_suffix: str) -> bytes:
     """A blob; `blank_suffix` makes the labels of this task's blank nodes unlike those of any other."""
     batch = contents.batch
-    distinct, columns = _placed((batch.subjects, batch.predicates, batch.objects))
+    distinct, columns = placed((batch.subjects, batch.predicates, batch.objects))
     text, lengths = _suffixed(*dictionary.joined(distinct), blank_suffix.encode())
     events = (
         _column(batch.times), _column(batch.streams), list(batch.names), _column(batch.offsets), *map(_column, columns)
@@ -94,7 +94,7 @@ def unpacked(blob: bytes, dictionary: Dictionary) -> Contents:
     return Contents(batch, np.frombuffer(reporting, dtype=np.bool_), tuple(Letter(*parts) for parts in letters))
 
 
-def _placed(columns: tuple[Ids, ...]) -> tuple[Ids, list[Ids]]:
+def placed(columns: tuple[Ids, ...]) -> tuple[Ids, list[Ids]]:
     """The distinct ids but UNBOUND, ascending, and the columns with the place of each, from 1 on, in its stead."""
     seen = np.zeros(1 + max((int(column.max()) for column in columns if len(column)), default=0), dtype=np.bool_)
     for column in columns:

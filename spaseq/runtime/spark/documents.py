@@ -6,11 +6,13 @@ over the end of the task. In document mode a row is a text by itself, and no eve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+import io
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from sparql_gpm.rdf_io_blocks import ByteStream
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import format_time, parse_time
 from spaseq.errors import RunError
@@ -28,12 +30,18 @@ class DocumentRow:
     source  what the input is called in reports
     line    lines of that input before the text
     format  of the text, if the row says so: then it is a document
+    opened  opens what is read in place of the text, which is then b""
     """
 
     text: bytes
     source: str
     line: int = 0
     format: str | None = None
+    opened: Callable[[], AbstractContextManager[ByteStream]] | None = None
+
+    def open(self) -> AbstractContextManager[ByteStream]:
+        """What it says, as a stream."""
+        return nullcontext(io.BytesIO(self.text)) if self.opened is None else self.opened()
 
 
 @dataclass(frozen=True, slots=True)

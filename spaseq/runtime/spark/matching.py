@@ -24,6 +24,8 @@ ALL_SHARDS = -1
 NO_SHARD = -2
 _KEYS_MAX = 100_000
 """Hashes of keys remembered."""
+_NO_TERMS: Ids = np.zeros(0, dtype=np.int64)
+"""By term id: its shard, NO_SHARD if it has not been asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +81,14 @@ class Matching:
         self._shards = shards
         self._dictionary = dictionary
         self._hashes: dict[tuple[int, ...], int] = {}
+        self._known = _NO_TERMS
         self._generation = dictionary.generation
 
     def divide(self, batch: EventBatch) -> Iterator[tuple[int, EventBatch, Mask]]:
         """For each shard that gets some: its events, and which of them it is to report if they are late."""
         if self._generation != self._dictionary.generation or len(self._hashes) > _KEYS_MAX:
             self._hashes.clear()
+            self._known = _NO_TERMS
             self._generation = self._dictionary.generation
         plain = BatchView(batch)
         parts: list[_Part] = []
@@ -96,7 +100,7 @@ class Matching:
         reported = np.zeros(len(batch), dtype=np.bool_)
         for shard in range(self._shards):
             triples = _of_shard(shard, parts)
-            events = np.arange(len(batch), dtype=np.int64) if shard in counted else np.unique(triples.events)
+            events = np.arange(len(batch), dtype=np.int64) if shard in counted else _distinct(triples.events)
             if len(events):
                 reporting = ~reported[events]
                 reported[events] = True
@@ -113,11 +117,23 @@ class Matching:
         if not query.key:
             return np.full(len(found), query.home, dtype=np.int64)
         unbound = np.full(len(found), UNBOUND, dtype=np.int64)
-        columns = np.column_stack([found.columns.get(name, unbound) for name in query.key])
-        keys, inverse = np.unique(columns, axis=0, return_inverse=True)
+        columns = [found.columns.get(name, unbound) for name in query.key]
         elsewhere = ALL_SHARDS if step.negated else NO_SHARD
+        if len(columns) == 1:
+            return np.where(columns[0] == UNBOUND, elsewhere, self._shards_of_terms(columns[0]))
+        keys, inverse = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
         shards = [elsewhere if UNBOUND in key else self._shard(tuple(key)) for key in keys.tolist()]
         return np.array(shards, dtype=np.int64)[inverse.ravel()] if len(found) else unbound
+
+    def _shards_of_terms(self, ids: Ids) -> Ids:
+        """The shard of each term as a key by itself; each is asked for once."""
+        known = self._known
+        if len(ids) and (most := int(ids.max())) >= len(known):
+            known = self._known = np.concatenate((known, np.full(1 + most, NO_SHARD, dtype=np.int64)))
+        new = np.unique(ids[known[ids] == NO_SHARD])
+        for identifier in new[new != UNBOUND].tolist():
+            known[identifier] = self._shard((identifier,))
+        return known[ids]
 
     def _shard(self, key: tuple[int, ...]) -> int:
         """The same in every process, for the same terms."""
@@ -132,6 +148,13 @@ def stable_hash(tokens: Iterable[bytes]) -> int:
     for token in tokens:
         value = zlib.crc32(token + b"\n", value)
     return value
+
+
+def _distinct(ascending: Ids) -> Ids:
+    """Each value once."""
+    new: Mask = np.ones(len(ascending), dtype=np.bool_)
+    new[1:] = ascending[1:] != ascending[:-1]
+    return ascending[new]
 
 
 def _of_shard(shard: int, parts: Sequence[_Part]) -> Marked:

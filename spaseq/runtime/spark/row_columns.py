@@ -12,6 +12,7 @@ from automata.match_table import START, TIME
 from automata.program import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
 from spaseq.runtime.row_table import RowTable
+from spaseq.runtime.spark.blobs import placed
 from spaseq.runtime.spark.shard import PARTITION_COLUMN
 
 _MICROSECOND = 1000
@@ -48,10 +49,10 @@ def _repeated(text: str, count: int) -> pa.Array:
 
 def _texts(ids: Ids, dictionary: Dictionary) -> pa.Array:
     """The N-Triples text of each id, null where it is unbound; each distinct term is written once."""
-    distinct = np.unique(ids[ids != UNBOUND])
+    distinct, (places,) = placed((ids,))
     text, lengths = dictionary.joined(distinct)
     known = pa.StringArray.from_buffers(len(distinct), _offsets(np.cumsum(lengths)).buffers()[1], pa.py_buffer(text))
-    return known.take(pa.array(np.searchsorted(distinct, ids), mask=ids == UNBOUND))
+    return known.take(pa.array(places - 1, mask=places == UNBOUND))
 
 
 def _partitions(table: RowTable) -> pa.Array:

@@ -19,12 +19,15 @@ from spaseq.runtime.spark.matching import Matching
 from spaseq.runtime.spark.output import OutcomeTable, packed_batch, unpacked_batches
 from spaseq.runtime.spark.pieces import PIECE_SCHEMA, Piece
 from spaseq.runtime.spark.shard import Shard
+from spaseq.runtime.spark.sources.plan import Stretch
 from spaseq.runtime.spark.tasks import StreamInput, Task
 
 MatchingFactory = Callable[[str], tuple[Matching, Dictionary, KnowledgeBases]]
 ShardFactory = Callable[[int], Shard]
 QUADS = ("graph", "subject", "predicate", "object", "time")
 """The columns of a DataFrame of quads."""
+BESIDE = ("source", "path", "line", "format", "first_byte", "last_byte")
+"""Columns that are read beside the document column, where there are any; see `sources.rows`."""
 _KEPT_MAX = 8
 """Compiled stages that a worker process keeps for its next task."""
 _PIECES = pa.schema(
@@ -42,7 +45,7 @@ class MatchStage:
     """Stage 1 of one stream: what `mapInArrow` calls.
 
     job         a name for the job that no other has: compiled patterns are kept by it
-    columns     of the input: QUADS, or the document column and what else there is of `source`, `path`, `line`, `format`
+    columns     of the input: QUADS, or the document column and what else there is of BESIDE
     """
 
     job: str
@@ -81,10 +84,16 @@ class MatchStage:
         unknown = [None] * len(texts)
         sources = known.get("source") or known.get("path") or unknown
         lines, formats = known.get("line") or unknown, known.get("format") or unknown
-        for text, source, line, rdf_format in zip(texts, sources, lines, formats, strict=True):
+        firsts, lasts = known.get("first_byte") or unknown, known.get("last_byte") or unknown
+        for text, source, line, rdf_format, first, last in zip(
+            texts, sources, lines, formats, firsts, lasts, strict=True
+        ):
             if text is not None:
                 raw = text.encode() if isinstance(text, str) else text
                 yield DocumentRow(raw, source or self.source.name, line or 0, rdf_format)
+            elif first is not None:
+                stretch = Stretch(source, rdf_format, first, last, line)
+                yield DocumentRow(b"", source, line, rdf_format, stretch.opened)
 
 
 class ShardProcessor(StatefulProcessor):

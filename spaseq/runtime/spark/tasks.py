@@ -6,7 +6,6 @@ where it gets no event.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
@@ -117,7 +116,8 @@ class Task:
     def _documents(self, rows: Iterable[DocumentRow]) -> Iterator[LocatedBatch]:
         for row in rows:
             self._source, self._line = row.source, row.line
-            yield from self._reader.read(io.BytesIO(row.text), row.format or self._input.format)
+            with row.open() as stream:
+                yield from self._reader.read(stream, row.format or self._input.format)
 
     def _lines(self, rows: Iterable[DocumentRow]) -> Iterator[LocatedBatch]:
         rows = iter(rows)

@@ -13,7 +13,10 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from spaseq.errors import InputError
 from spaseq.runtime.spark.sources.options import SourceOptions
 from spaseq.runtime.spark.sources.plan import Directory, Place, Stretch
-from spaseq.runtime.spark.sources.rows import END, batch, batches
+from spaseq.runtime.spark.sources.rows import END, batch, batches, reference
+
+_SIGNAL_BYTES_MAX = 1 << 12
+"""What is shorter may be a signal."""
 
 
 @dataclass
@@ -21,11 +24,14 @@ class FilePartition(InputPartition):
     """What one task reads; `stretch` None: the end of the stream."""
 
     stretch: Stretch | None
+    text: bool
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """The documents of the stretch, or the signal."""
+        """The documents of the stretch, or where they are, or the signal. One that may be a signal is read."""
         if self.stretch is None:
             yield batch(END, "")
+        elif not self.text and self.stretch.size > _SIGNAL_BYTES_MAX:
+            yield reference(self.stretch)
         else:
             yield from batches(self.stretch.documents(), self.stretch.file, self.stretch.format)
 
@@ -39,7 +45,8 @@ class FilesReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """Stretches of about the size asked for; raises InputError if there is no file."""
         found = [
-            FilePartition(s) for s in Directory(self._options.path).stretches(Place(), self._options.partition_bytes)
+            FilePartition(s, self._options.text)
+            for s in Directory(self._options.path).stretches(Place(), self._options.partition_bytes)
         ]
         if not found:
             hint = "on Spark a stream is N-Quads (.nq) or TriG (.trig), plain or with .gz"
@@ -90,8 +97,8 @@ class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What lies between two places, in the order of the input."""
         first, last = Place.of(start), Place.of(end)
         stretches = self._directory.stretches(first, self._options.partition_bytes, last)
-        found: list[InputPartition] = [FilePartition(stretch) for stretch in stretches]
-        return [*found, FilePartition(None)] if last.ended and not first.ended else found
+        found: list[InputPartition] = [FilePartition(stretch, self._options.text) for stretch in stretches]
+        return [*found, FilePartition(None, True)] if last.ended and not first.ended else found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one partition."""

@@ -11,11 +11,12 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sparql_gpm.rdf_io_blocks import BLOCK_BYTES
+from sparql_gpm.rdf_io_blocks import BLOCK_BYTES, ByteStream
 from spaseq.errors import InputError, RunError
 from spaseq.runtime.sources_files import FORMAT_BY_SUFFIX, InputFile, opened
 from spaseq.runtime.spark.sources.documents import DOCUMENT_BYTES, Document, documents, event_start, nquads_documents
@@ -60,6 +61,22 @@ class Stretch:
     end: int | None = None
     line: int = 0
 
+    @property
+    def size(self) -> int:
+        """Bytes to be read for it."""
+        return os.path.getsize(self.file) if self.end is None else self.end - self.begin
+
+    @contextmanager
+    def opened(self) -> Iterator[ByteStream]:
+        """Its text as one stream; what is packed comes unpacked."""
+        if self.end is None:
+            with opened(InputFile(self.file, self.format)) as unpacked:
+                yield unpacked.stream
+            return
+        with open(self.file, "rb") as handle:
+            handle.seek(self.begin)
+            yield _Bounded(handle, self.end - self.begin)
+
     def documents(self) -> Iterator[Document]:
         """Its text, in rows."""
         if self.end is None:
@@ -69,6 +86,20 @@ class Stretch:
         with open(self.file, "rb") as handle:
             handle.seek(self.begin)
             yield from nquads_documents(_blocks(handle, self.end - self.begin), DOCUMENT_BYTES, self.line)
+
+
+class _Bounded:
+    """So many bytes of a file, from where it stands."""
+
+    def __init__(self, handle: BinaryIO, length: int) -> None:
+        self._handle = handle
+        self._left = length
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` of them; b"" at the end."""
+        found = self._handle.read(min(size, self._left))
+        self._left -= len(found)
+        return found
 
 
 class Directory:
@@ -102,7 +133,7 @@ class Directory:
 
     def size(self, stretch: Stretch) -> int:
         """Bytes to be read for it."""
-        return os.path.getsize(stretch.file) if stretch.end is None else stretch.end - stretch.begin
+        return stretch.size
 
     def to_come(self, start: Place, end: Place | None = None) -> list[str]:
         """The files from one place on, to another; raises RunError if one has appeared before them or between."""

@@ -7,17 +7,24 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from spaseq.runtime.spark.sources.documents import Document
+from spaseq.runtime.spark.sources.plan import Stretch
 
-SCHEMA = "value BINARY, source STRING, line BIGINT, format STRING"
-"""value    N-Quads or TriG, whole events; or one line of a signal
+SCHEMA = "value BINARY, source STRING, line BIGINT, format STRING, first_byte BIGINT, last_byte BIGINT"
+"""value    N-Quads or TriG, whole events; or one line of a signal; null: it is left in the file
 source      the file, or TOPIC[PARTITION]@OFFSET, or HOST:PORT
 line        lines of the source before the value
 format      "nquads" or "trig"
+first_byte, last_byte   where a value that is null begins and ends in the file `source`; the end is null for all of it
 """
 END = b"#!spaseq end\n"
 """Nothing will come on this stream any more."""
 
-_ARROW = pa.schema([("value", pa.binary()), ("source", pa.string()), ("line", pa.int64()), ("format", pa.string())])
+_ARROW = pa.schema(
+    [
+        ("value", pa.binary()), ("source", pa.string()), ("line", pa.int64()), ("format", pa.string()),
+        ("first_byte", pa.int64()), ("last_byte", pa.int64()),
+    ]
+)  # fmt: skip
 
 
 def batches(documents: Iterable[Document], source: str, rdf_format: str) -> Iterator[pa.RecordBatch]:
@@ -28,7 +35,14 @@ def batches(documents: Iterable[Document], source: str, rdf_format: str) -> Iter
 
 def batch(text: bytes, source: str, line: int = 0, rdf_format: str = "nquads") -> pa.RecordBatch:
     """A batch of one row."""
-    return pa.RecordBatch.from_arrays(
-        [pa.array([text], pa.binary()), pa.array([source]), pa.array([line], pa.int64()), pa.array([rdf_format])],
-        schema=_ARROW,
-    )
+    row = {"value": text, "source": source, "line": line, "format": rdf_format}
+    return pa.RecordBatch.from_pylist([row], schema=_ARROW)
+
+
+def reference(stretch: Stretch) -> pa.RecordBatch:
+    """A batch of one row, which says where the text is."""
+    row = {
+        "source": stretch.file, "line": stretch.line, "format": stretch.format,
+        "first_byte": stretch.begin, "last_byte": stretch.end,
+    }  # fmt: skip
+    return pa.RecordBatch.from_pylist([row], schema=_ARROW)

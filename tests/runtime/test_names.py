@@ -1,0 +1,26 @@
+"""Graph names by position."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparql_gpm.shared import Taken
+from spaseq.runtime.names import Names
+
+STRETCHES = st.lists(st.sets(st.integers(0, 40), max_size=40).map(sorted), max_size=4)
+
+
+@given(STRETCHES, st.data())
+def test_names_of_many_positions_are_those_of_each(stretches: list[list[int]], data: st.DataObject) -> None:
+    names = Names()
+    for number, events in enumerate(stretches):
+        names.add(41 * number, Taken(events, [f"urn:{number}:{event}" for event in events]))
+    known = dict(names)
+    wanted = sorted(data.draw(st.sets(st.sampled_from(sorted(known))))) if known else []
+    assert names.at(np.array(wanted, dtype=np.int64)) == [known[position] for position in wanted]
+    unknown = sorted({*wanted, data.draw(st.integers(-1, 41 * len(stretches) + 1).filter(lambda p: p not in known))})
+    with pytest.raises(KeyError):
+        names.at(np.array(unknown, dtype=np.int64))

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from sparql_gpm import graph_names
 from sparql_gpm.columns import Ids
 from sparql_gpm.shared import Taken
 
@@ -70,7 +71,7 @@ class Names(Mapping[int, str]):
                 places = np.minimum(np.searchsorted(events, wanted), len(events) - 1)
                 if (missing := events[places] != wanted).any():
                     raise KeyError(int(positions[begin:end][missing][0]))
-                found += [taken.names[place] for place in places.tolist()]
+                found += graph_names.taken(taken.names, places)
         return found
 
     def __len__(self) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from automata.program import UNBOUND, Ids, Mask
+from sparql_gpm import graph_names
 from sparql_gpm.bgp_view import BatchView
 from sparql_gpm.columns import EventBatch, Solutions
 from sparql_gpm.dictionary import Dictionary
@@ -184,7 +185,7 @@ def _batch(batch: EventBatch, events: Ids, triples: Marked) -> EventBatch:
     return EventBatch(
         batch.times[events],
         batch.streams[events],
-        [batch.names[event] for event in events.tolist()],
+        graph_names.taken(batch.names, events),
         offsets.astype(np.int64),
         triples.marks,
         triples.firsts,

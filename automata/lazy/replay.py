@@ -21,9 +21,9 @@ from automata.lazy.path import AllOf, Item, Path, Step
 from automata.lazy.units import Units
 from automata.program import Ids, Mask
 from automata.runs.core import Core, Ended
-from automata.runs.extend import Pairs
 from automata.runs.gather import Gather
 from automata.runs.growth import Growth
+from automata.runs.pairs import Pairs
 from automata.runs.step_index import hash_columns
 from automata.runs.steps import StepTable, expand, side_by_side
 from automata.runs.table import HIGH, HIGH_STREAM, HIGH_TIME, NONE, ROOT

@@ -19,11 +19,12 @@ from automata.nfa import START, Accept, Automaton, Crossing
 from automata.program import Host, Ids, Mask, Program
 from automata.runs.active import ActiveRuns
 from automata.runs.checks import Checks
-from automata.runs.extend import Extender, Pairs
+from automata.runs.extend import Extender
 from automata.runs.gather import Gather
 from automata.runs.growth import Growth
 from automata.runs.iteration import Series, Tracks
 from automata.runs.lookback import Lookback
+from automata.runs.pairs import Pairs
 from automata.runs.steps import StepTable, conjunction
 from automata.runs.substreams import Substream
 from automata.runs.table import (

@@ -17,6 +17,7 @@ from automata.analysis import Analysis
 from automata.expression import Contiguity
 from automata.nfa import Automaton, Crossing, Edge
 from automata.program import UNBOUND, Ids, Mask, Program
+from automata.runs.pairs import Pairs, first_slots, joined, unpreceded
 from automata.runs.step_index import StepIndex, hash_columns, step_index
 from automata.runs.steps import SEVERAL, StepTable, blocks, expand
 from automata.runs.substreams import Substream
@@ -40,22 +41,6 @@ from automata.runs.table import (
 
 _GALLOP_FIRST, _GALLOP_FACTOR = 2, 4
 """Skip-till-next looks at this many candidates first, then at so many times more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Runs that take an edge: row of the run, row of the step table, registers afterwards."""
-
-    rows: Ids
-    steps: Ids
-    registers: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def take(self, which: Ids | Mask) -> Pairs:
-        """These pairs."""
-        return Pairs(self.rows[which], self.steps[which], self.registers[which])
 
 
 Admit = Callable[[int, StepTable, Pairs], Mask]
@@ -156,7 +141,7 @@ class Extender:
             if len(some):
                 search = _Search(self, runs, number, some, table, admit, in_context)
                 parts += search.pairs(facts.edge.operator)
-        return _joined(parts, self._layout.variables)
+        return joined(parts, self._layout.variables)
 
     def _settle(self, runs: Runs, taken: dict[int, Pairs], tables: Mapping[int, StepTable]) -> dict[int, Pairs]:
         """Skip-till-next among rivals: only what no earlier taking of any of them precedes; then closes the edges."""
@@ -169,7 +154,7 @@ class Extender:
             rivals = [
                 (tables[self._facts[n].edge.target], taken[n]) for n in (number, *facts.edge.rivals) if n in taken
             ]
-            settled[number] = pairs.take(_unpreceded(pairs, tables[facts.edge.target], rivals))
+            settled[number] = pairs.take(unpreceded(pairs, tables[facts.edge.target], rivals))
         for number, pairs in taken.items():
             if self._facts[number].edge.operator is Contiguity.NEXT:
                 rows = np.unique(pairs.rows)
@@ -198,6 +183,16 @@ class Extender:
         if self._facts[number].edge.operator is Contiguity.STRICT:
             valid &= self._adjacent(runs, rows, table, steps, same_stream)
         return valid
+
+    def reach(self, runs: Runs, rows: Ids, table: StepTable) -> Ids | None:
+        """For each run a position that its window ends before; None where the key tells windows apart."""
+        window = self._program.window
+        if not window.sliding or (window.in_events and self._program.partition):
+            return None
+        if window.in_events:
+            return runs.column(rows, FIRST) + window.size
+        beyond = np.searchsorted(table.times, runs.column(rows, FIRST_TIME) + window.size, "right")
+        return np.append(table.low, np.iinfo(np.int64).max)[beyond]
 
     def _adjacent(self, runs: Runs, rows: Ids, table: StepTable, steps: Ids, same_stream: Mask) -> Mask:
         if self.substream is not None:
@@ -244,6 +239,9 @@ class _Search:
         index = step_index(self._table, self._extender.key_columns(self._number), self._in_context)
         hashes = self._extender.hashes(self._runs, self._number, self._rows, self._base, self._in_context)
         groups, begin, end = index.ranges(hashes, self._runs.column(self._rows, HIGH))
+        reach = self._extender.reach(self._runs, self._rows, self._table) if self._in_context else None
+        if reach is not None:
+            end = np.clip(index.from_low(groups, reach), begin, end)
         if operator is Contiguity.STRICT and self._in_context and self._extender.substream is None:
             slot = self._runs.column(self._rows, SLOT)
             begin = np.minimum(np.maximum(begin, index.from_slot(groups, slot)), end)
@@ -273,9 +271,9 @@ class _Search:
             slots = self._table.slots[index.order[last]]
             until = np.minimum(limit, _past_slot(index, groups[open_runs], slots))
             found = self._all(index, at, until, open_runs)
-            pairs = _joined(found, self._base.shape[1])
+            pairs = joined(found, self._base.shape[1])
             done = np.isin(self._rows[open_runs], pairs.rows)
-            parts.append(_first_slots(pairs, self._table))
+            parts.append(first_slots(pairs, self._table))
             begin[open_runs] = until
             open_runs = open_runs[~done & (until < limit)]
             stretch *= _GALLOP_FACTOR
@@ -293,63 +291,3 @@ def _past_slot(index: StepIndex, groups: Ids, slots: Ids) -> Ids:
     """The place in `order` after the last row of each group with a slot of at most this."""
     slot = slots - index.slot_first + 1
     return np.searchsorted(index.by_slot, groups * index.slot_span + slot, "left")
-
-
-def _joined(parts: list[Pairs], variables: int) -> Pairs:
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        none = np.zeros(0, dtype=np.int64)
-        return Pairs(none, none, np.zeros((0, variables), dtype=np.int64))
-    return Pairs(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.steps for part in parts]),
-        np.concatenate([part.registers for part in parts]),
-    )
-
-
-def _first_slots(pairs: Pairs, table: StepTable) -> Pairs:
-    """Of each run, the pairs in its first slot."""
-    if not len(pairs):
-        return pairs
-    runs, inverse = np.unique(pairs.rows, return_inverse=True)
-    first = np.full(len(runs), np.iinfo(np.int64).max)
-    slots = table.slots[pairs.steps]
-    np.minimum.at(first, inverse, slots)
-    return pairs.take(slots == first[inverse])
-
-
-def _unpreceded(pairs: Pairs, table: StepTable, rivals: list[tuple[StepTable, Pairs]]) -> Mask:
-    """Which pairs no pair of the same run among the rivals precedes (LANGUAGE 3.2, `;`); `rivals` include them."""
-    keep = np.ones(len(pairs), dtype=np.bool_)
-    if not len(pairs):
-        return keep
-    if len(rivals) > 1:
-        earliest = _least(
-            np.concatenate([other.rows for _, other in rivals])[:, np.newaxis],
-            np.concatenate([other_table.slots[other.steps] for other_table, other in rivals]),
-            pairs.rows[:, np.newaxis],
-        )
-        keep &= table.slots[pairs.steps] == earliest
-    late = np.flatnonzero((table.seq_low[pairs.steps] > 0) & (table.streams[pairs.steps] != SEVERAL))
-    if len(late):
-        keys, highs = zip(*(_in_slot(other_table, other) for other_table, other in rivals), strict=True)
-        own = pairs.take(late)
-        least = _least(np.concatenate(keys), np.concatenate(highs), _in_slot(table, own)[0])
-        keep[late] &= table.low[own.steps] <= least
-    return keep
-
-
-def _in_slot(table: StepTable, pairs: Pairs) -> tuple[NDArray[np.int64], Ids]:
-    """(run, slot, stream) of each pair, and the last position of its events."""
-    key = np.column_stack((pairs.rows, table.slots[pairs.steps], table.streams[pairs.steps]))
-    return key, table.high[pairs.steps]
-
-
-def _least(keys: NDArray[np.int64], values: Ids, wanted: NDArray[np.int64]) -> Ids:
-    """The least value under each wanted key; every wanted key is among `keys`."""
-    both, inverse = np.unique(np.concatenate((keys, wanted)), axis=0, return_inverse=True)
-    least = np.full(len(both), np.iinfo(np.int64).max)
-    np.minimum.at(least, inverse[: len(keys)].ravel(), values)
-    result: Ids = least[inverse[len(keys) :].ravel()]
-    return result

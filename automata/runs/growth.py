@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from automata.analysis import Analysis
 from automata.nfa import Automaton, Crossing, Edge
 from automata.program import Ids
-from automata.runs.extend import Extender, Pairs
+from automata.runs.extend import Extender
 from automata.runs.iteration import Tracks
+from automata.runs.pairs import Pairs
 from automata.runs.steps import StepTable
 from automata.runs.table import (
     CLOSED,

@@ -38,8 +38,7 @@ class StepIndex:
     def ranges(self, hashes: Ids, after: Ids) -> tuple[Ids, Ids, Ids]:
         """For each run: its group, and the range of `order` with that key and `low` > after."""
         groups, found = self.groups(hashes)
-        low = np.clip(after - self.low_first + 1, 0, self.low_span - 1)
-        begin = np.searchsorted(self.by_low, groups * self.low_span + low, "left")
+        begin = self.from_low(groups, after + 1)
         end = np.where(found, self.starts[groups + 1], begin)
         return groups, np.minimum(begin, end), end
 
@@ -47,6 +46,11 @@ class StepIndex:
         """For each hash: its group, and whether there is one (else the group is some other)."""
         groups = np.minimum(np.searchsorted(self.keys, hashes), len(self.keys) - 1)
         return groups, self.keys[groups] == hashes
+
+    def from_low(self, groups: Ids, lows: Ids) -> Ids:
+        """The first place in `order` of each group with a low of at least this."""
+        low = np.clip(lows - self.low_first, 0, self.low_span - 1)
+        return np.searchsorted(self.by_low, groups * self.low_span + low, "left")
 
     def from_slot(self, groups: Ids, slots: Ids) -> Ids:
         """The first place in `order` of each group with a slot of at least this."""

@@ -1,0 +1,41 @@
+"""Runs meet the events of their window only, however many come in one stretch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from automata.program import Mask, Window
+from automata.runs.evaluator import RunEvaluator
+from automata.runs.extend import Extender
+from automata.runs.pairs import Pairs
+from automata.runs.steps import StepTable
+from automata.runs.table import Runs
+from benchmarks.lazy_patterns import patterns, stream
+
+EVENTS, SIZE = 1200, 20
+
+
+@pytest.mark.parametrize("in_events", [False, True])
+def test_candidates_grow_with_the_window_not_with_the_stretch(in_events: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    pattern, met = patterns(SIZE)[0], []
+    valid = Extender.valid
+
+    def counting(
+        self: Extender, runs: Runs, number: int, table: StepTable, candidates: Pairs, in_context: bool
+    ) -> Mask:
+        met.append(len(candidates))
+        return valid(self, runs, number, table, candidates, in_context)
+
+    monkeypatch.setattr(Extender, "valid", counting)
+    program = replace(pattern.program, window=Window(SIZE, in_events, True))
+    events = stream([(1, 1, 1, 1)], EVENTS, seed=1)
+    found = []
+    for batch in (EVENTS, SIZE):
+        evaluator = RunEvaluator(program, pattern.host)
+        met.clear()
+        stretches = [events.batch(at, at + batch) for at in range(0, EVENTS, batch)]
+        found.append([(m.first, m.last, m.registers) for stretch in stretches for m in evaluator.on_batch(*stretch)])
+        assert sum(met) < 3 * evaluator.operations
+    assert found[0] == found[1] != []

@@ -1,12 +1,13 @@
-"""A Spark job for test_kill.py to kill: two streams in, matches into BatchFiles and into a file sink of Spark's own.
+"""A Spark job for test_kill.py to kill: streams in, matches into BatchFiles and into a file sink of Spark's own.
 
-python tests/spark/killed_job.py FOLDER
+python tests/spark/killed_job.py FOLDER EVALUATOR
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -16,17 +17,43 @@ import spaseq.spark
 from spaseq.runtime.spark.session import LOCAL_SETTINGS, SETTINGS
 from spaseq.runtime.spark.sinks import BatchFiles
 
-QUERY = """SELECT ?s ?a ?b WITHIN 60 SECONDS SLIDING PARTITION BY ?s
-FROM STREAM S1 <urn:one> FROM STREAM S2 <urn:two> WHERE {
-  SEQ(A; B+)
-  DEFINE GPM A ON S1 { ?s <urn:a> ?a }
-  DEFINE GPM B ON S2 { ?s <urn:b> ?b }
-}
-"""
 MAX_DELAY_NS = 9_000_000_000
+_QUERY = """SELECT ?s ?a ?b WITHIN 60 SECONDS SLIDING PARTITION BY ?s
+{streams} WHERE {{
+  SEQ({sequence})
+  DEFINE GPM A ON S1 {{ ?s <urn:a> ?a }}
+  DEFINE GPM B ON S{second} {{ ?s <urn:b> ?b }}
+}}
+"""
+_ONE = "FROM STREAM S1 <urn:one>"
+_TWO = f"{_ONE} FROM STREAM S2 <urn:two>"
 
 
-def main(folder: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """What one evaluator is to run.
+
+    option, compiled    of `spaseq.spark.outcomes`
+    streams             names; events of one stream alone are of both sorts
+    """
+
+    text: str
+    option: str
+    compiled: bool = False
+    streams: tuple[str, ...] = ("S1", "S2")
+
+
+JOBS = {
+    "runs": Killed(_QUERY.format(sequence="A; B+", streams=_TWO, second=2), "nfa"),
+    "registers": Killed(_QUERY.format(sequence="A; B+", streams=_TWO, second=2), "nfa", True),
+    "cea": Killed(_QUERY.format(sequence="A; B+", streams=_ONE, second=1), "cea", True, ("S1",)),
+    "lazy": Killed(_QUERY.format(sequence="A : B:{1,2}", streams=_TWO, second=2), "lazy"),
+    "tree": Killed(_QUERY.format(sequence="A : B:{1,2}", streams=_TWO, second=2), "tree"),
+    "adaptive": Killed(_QUERY.format(sequence="A : B:{1,2}", streams=_TWO, second=2), "adaptive"),
+}
+
+
+def main(folder: Path, killed: Killed) -> None:
     """Go on from wherever the last one was killed, to the end."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", "2")
@@ -39,10 +66,13 @@ def main(folder: Path) -> None:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     spaseq.spark.register(spark)
-    query = spaseq.parse(QUERY, "killed")
+    query = spaseq.parse(killed.text, "killed")
     source = spark.readStream.format("spaseq").option("maxBytesPerTrigger", 12_000).option("end", "true")
-    streams = {name: source.load(str(folder / name)) for name in ("S1", "S2")}
-    outcomes = spaseq.spark.outcomes(spark, query, streams, rows="documents", max_delay_ns=MAX_DELAY_NS)
+    streams = {name: source.load(str(folder / name)) for name in killed.streams}
+    outcomes = spaseq.spark.outcomes(
+        spark, query, streams, rows="documents", max_delay_ns=MAX_DELAY_NS, evaluator=killed.option,
+        compiled=killed.compiled,
+    )  # fmt: skip
     files = BatchFiles(str(folder / "files"), [query], dead_letters=str(folder / "letters"))
     matches = outcomes.where("kind = 'match'").select("id", "time_ns", "start_ns", "events")
     jobs = [
@@ -61,4 +91,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), JOBS[sys.argv[2]])

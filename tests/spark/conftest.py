@@ -46,6 +46,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     session.stop()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs the session comes first: `--dist worksteal` steals from the end, so one worker alone starts a JVM."""
+    items.sort(key=lambda item: "spark" not in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def java() -> None:
     """For tests whose Spark runs in processes of their own: where there is no Java, they are not collected."""

@@ -1,47 +1,25 @@
-"""Real Spark in local mode: the cases of the conformance suite, static and streaming, and what its user meets."""
+"""Real Spark in local mode: what its user meets. test_spark_cases.py has the cases of the conformance suite."""
 
 from __future__ import annotations
 
 import os
-import random
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
 
 import spaseq.spark
 from spaseq.errors import InputError
 from spaseq.lang.parse import parse
-from spaseq.runtime.rows import Row
-from tests.conformance.cases import OWN, case_folders, read_stream
-from tests.reference.stream import Arrivals
-from tests.spark.merged_cases import MergedCases, merged
-from tests.strategies import to_nquads
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-CASES = case_folders(OWN)
-# In the `ci` profile every case and 8 at random in micro-batches; else some, so that `make test` stays quick.
-STATIC = CASES if settings().derandomize else CASES[::8]
-STREAMED = 8 if settings().derandomize else 3
-DOCUMENT = "value binary, source string, line bigint, format string"
 QUERY = parse(
     """PREFIX : <http://ex.org/> SELECT ?x ?n WITHIN 60 SECONDS PARTITION BY ?x FROM STREAM S1 <http://ex.org/s1>
     WHERE { SEQ(A ; B) DEFINE GPM A ON S1 { ?x :on ?n } DEFINE GPM B ON S1 { ?x :off ?m } }""",
     "switch",
 )
-
-
-def _static(spark: SparkSession, path: Path) -> DataFrame:
-    rdf_format = "trig" if path.suffix == ".trig" else "nquads"
-    return spark.createDataFrame([(path.read_bytes(), path.name, 0, rdf_format)], DOCUMENT)
-
-
-def _rows(frame: DataFrame) -> list[Row]:
-    return [spaseq.spark.row_of(row) for row in frame.collect()]
 
 
 def _streamed(frame: DataFrame, folder: Path) -> list[Any]:
@@ -76,34 +54,6 @@ def _event(second: int, subject: str, verb: str, value: int) -> str:
 
 def _switches(seconds: range) -> list[str]:
     return [_event(s, f"x{s % 3}", "on" if s < seconds.stop // 2 else "off", s) for s in seconds]
-
-
-def test_every_case_gives_its_rows_over_static_dataframes(spark: SparkSession) -> None:
-    whole = merged(STATIC)
-    frames = {iri: _static(spark, path) for iri, path in whole.streams.items()}
-    expected, found = whole.expected_and_found(_rows(_run(spark, whole, frames, 4)))
-    assert found == expected
-
-
-@pytest.mark.parametrize("shards", [1, 4])
-def test_cases_give_their_rows_over_streaming_dataframes_whatever_the_micro_batches(
-    spark: SparkSession, tmp_path: Path, shards: int
-) -> None:
-    dice = random.Random(shards)
-    whole = merged(dice.sample([case for case in CASES if len(case.streams) == 1], STREAMED))
-    for number, path in enumerate(whole.streams.values()):
-        arrivals: Arrivals = read_stream(path)
-        cut = dice.randrange(len(arrivals) + 1)
-        _files(tmp_path / str(number), [to_nquads(arrivals[:cut]), to_nquads(arrivals[cut:]), "#!spaseq end\n"])
-    frames = {iri: _line_stream(spark, tmp_path / str(number)) for number, iri in enumerate(whole.streams)}
-    rows = _streamed(_run(spark, whole, frames, shards), tmp_path)
-    expected, found = whole.expected_and_found(map(spaseq.spark.row_of, rows))
-    assert found == expected
-
-
-def _run(spark: SparkSession, whole: MergedCases, frames: Mapping[str, DataFrame], shards: int) -> DataFrame:
-    kbs = {iri: str(path) for iri, path in whole.kbs.items()}
-    return spaseq.spark.run(spark, whole.queries, frames, kbs, shards=shards)
 
 
 def test_late_and_malformed_events_are_outcomes_and_ids_are_the_same_however_the_input_is_cut(

@@ -19,18 +19,18 @@ from automata.program import Events, Host, Ids, Program, SymbolSolutions
 from automata.runs.evaluator import RunEvaluator
 from sparql_gpm.times import format_time
 
-_GAIN_MIN = 4.0
-"""Lazy evaluation must save so many run operations before runs are given up for it …"""
-_LOSS_MAX = 1.5
-"""… and is given up again once it saves fewer than this."""
-_OPERATIONS_MIN = 1000.0
+_GAIN_MIN = 2.0
+"""Runs must make so many times more run operations before they are given up for lazy evaluation …"""
+_LOSS_MAX = 0.7
+"""… which is given up again once they make fewer than this share of its own: below it measured times turn, too."""
+_OPERATIONS_MIN = 50.0
 """Where runs make fewer in a window there is nothing to gain."""
 SWITCHING = (
     "measured in the first batch and for the length of every window: solutions of each step, the share of pairs of "
     "steps that join, and from both the partial matches to expect. "
     f"Where runs make {_OPERATIONS_MIN:,.0f} or more in a window and lazy chains {_GAIN_MIN:g} times fewer, chains "
-    "begin, or take over at the window's end (a tree while the order by rarity changes); runs do again once chains "
-    f"make less than {_LOSS_MAX:g} times fewer"
+    "begin, or take over at the window's end (a tree while the order by rarity changes); runs do again once they "
+    f"make less than {_LOSS_MAX:.0%} of what chains make"
 )
 """The policy in words."""
 

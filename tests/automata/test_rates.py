@@ -7,9 +7,10 @@ import pytest
 from automata.adaptive.costs import CostModel
 from automata.adaptive.evaluator import AdaptiveEvaluator
 from automata.adaptive.rates import Meter, Rates
+from automata.expression import Chain, Contiguity, Take
 from automata.lazy.evaluator import LazyEvaluator
 from automata.runs.evaluator import RunEvaluator
-from benchmarks.lazy_patterns import VALUES, A, B, C, Stream, patterns, stream
+from benchmarks.lazy_patterns import VALUES, A, B, C, Stream, pattern, patterns, stream
 from spaseq.physical.replanning import RatesDecide, adaptive_evaluator
 
 SEQUENCE = patterns(100)[0]
@@ -67,10 +68,12 @@ def driven(evaluator: AdaptiveEvaluator, events: Stream) -> list[str]:
     return names
 
 
-def test_lazy_evaluation_takes_over_where_the_last_step_is_rare_and_gives_way_where_it_is_frequent() -> None:
-    rare, frequent = (100, 100, 1, 1), (1, 1, 100, 1)
-    evaluator = adaptive_evaluator(SEQUENCE.program, SEQUENCE.host)
-    names = driven(evaluator, stream([rare, frequent], 4000, seed=4))
+def test_lazy_evaluation_takes_over_where_the_last_step_is_rare_and_gives_way_where_all_is_a_match() -> None:
+    rare, frequent = (100, 100, 1, 1), (1, 1, 1, 0)
+    a, b, c = (Take((symbol,)) for symbol in (A, B, C))
+    free = pattern("free", Chain((a, b, c), (Contiguity.ANY, Contiguity.ANY)), (), 60)
+    evaluator = adaptive_evaluator(free.program, free.host)
+    names = driven(evaluator, stream([rare, frequent], 2000, seed=4))
     assert names[0] == names[-1] == "nfa"
     assert {"lazy", "tree"} & set(names)
     first, *_, last = evaluator.switches

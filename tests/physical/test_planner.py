@@ -84,7 +84,7 @@ def test_steps_that_can_be_looked_for_in_any_order_are_planned_anew_as_rates_are
     assert short.name == "adaptive"
     assert short.reason.endswith("it begins with run-based NFA^scep")
     assert choice.replanning == short.replanning
-    assert "4 times fewer" in short.replanning
+    assert "2 times fewer" in short.replanning
     assert not chosen("A ; B ; D").replanning
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from automata.program import Events, Ids, Match, SymbolSolutions
 
@@ -36,3 +36,17 @@ class Evaluator(Protocol):
     @property
     def needs_whole_slots(self) -> bool:
         """Whether a stretch must not end between two events of one time."""
+
+
+@runtime_checkable
+class SingleEvaluator(Evaluator, Protocol):
+    """An evaluator that takes events that come alone without columns."""
+
+    def prefers_single_events(self) -> bool:
+        """Whether the next event, which comes alone, should go to `on_event`."""
+
+    def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Match]:
+        """As `on_batch` for a stretch of one event, alone in its time where `needs_whole_slots`.
+
+        solutions   symbol → the values of its variables in ascending order, for each solution; of those that have any
+        """

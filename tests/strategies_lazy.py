@@ -31,6 +31,7 @@ from automata.program import (
     SymbolSolutions,
     Window,
 )
+from automata.runs.single.conditions import Test
 
 KEY = 0
 WINDOWS = (
@@ -63,6 +64,23 @@ class AtMost:
     def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
         """How many values there are, and one: 0 would be unbound."""
         return np.diff(offsets) + 1
+
+    def test(self, condition: int) -> Test:
+        """See `automata.runs.single.conditions.TestHost`."""
+        references = self.conditions[condition].references
+        iterated = [reference for reference in references if not isinstance(reference, int)]
+
+        def holds(values: Sequence[int]) -> bool:
+            plain = values[: len(values) - len(iterated)]
+            more = dict(zip(iterated, values[len(plain) :], strict=True))
+            read = [plain[r] if isinstance(r, int) else more[r] for r in references]
+            return UNBOUND not in read and all(low <= high for low, high in pairwise(read))
+
+        return holds
+
+    def fold_one(self, value: FoldValue, ids: tuple[int, ...]) -> int:
+        """See `fold`."""
+        return len(ids) + 1
 
     def texts(self, matches: Sequence[Match]) -> Sequence[tuple[str, ...]]:
         """What tells matches of the same events apart."""

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from automata.face import SingleEvaluator
 from automata.nfa import build_automaton
 from automata.program import Events, Ids, Match, Program, Skip, SymbolSolutions
 from automata.pushing import Restricting, Restriction
@@ -25,6 +26,11 @@ from automata.state import Restorable
 
 _SWITCHES_MAX = 100
 """Switches remembered; of more, the last."""
+_UNOBSERVED_MAX = 64
+"""Events that came alone, of which the policy is told together."""
+_MEMORY = 1 / 32
+"""By how much one more stretch changes the share of those that are one event alone."""
+_Alone = tuple[int, int, Mapping[int, Sequence[tuple[int, ...]]]]
 
 
 class Startable(Restorable, Protocol):
@@ -44,8 +50,12 @@ class Policy(Protocol):
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
         """A stretch that has been taken in."""
 
-    def wanted(self, current: str) -> tuple[str, str]:
-        """The name of the evaluator that should run from the next boundary on, and why; `current` runs now."""
+    def wanted(self, current: str, alone: bool) -> tuple[str, str]:
+        """The name of the evaluator that should run from the next boundary on, and why.
+
+        current     runs now
+        alone       events come one by one
+        """
 
     def live_ids(self) -> list[Ids]:
         """Columns of the ids that it keeps."""
@@ -99,20 +109,31 @@ class AdaptiveEvaluator:
 
     makers      name → a new evaluator
     first       the one to begin with, if the first stretch does not tell
+    alone       the one to begin with if the first event comes alone
     switches    what was changed, when and why
     """
 
     state_kind = "adaptive"
     """See `automata.state.Restorable`."""
 
-    def __init__(self, program: Program, makers: Mapping[str, Callable[[], Startable]], first: str, policy: Policy):
+    def __init__(
+        self,
+        program: Program,
+        makers: Mapping[str, Callable[[], Startable]],
+        first: str,
+        policy: Policy,
+        alone: str | None = None,
+    ) -> None:
+        self._alone = alone or first
+        self._scopes = [sorted(symbol.scope) for symbol in program.symbols]
+        self._unobserved: list[_Alone] = []
+        self._share_alone = 0.0
         self._window = program.window
         self._reach = _reach(program)
         self._whole_slots = needs_whole_slots(program)
         self._makers = makers
         self._policy = policy
-        self._name = first
-        self._evaluator = makers[first]()
+        self._run(first, makers[first]())
         self._beside: _Beside | None = None
         self._position = 0
         self._time: int | None = None
@@ -144,12 +165,14 @@ class AdaptiveEvaluator:
         if not len(events):
             return []
         matches: list[Match] = []
+        self._observe_alone()
+        self._share_alone += _MEMORY * ((len(events) == 1) - self._share_alone)
         first = self._time is None
         if first:
             self._policy.observe(events, solutions)
-        name, reason = self._policy.wanted(self._name)
+        name, reason = self._policy.wanted(self._name, self._share_alone > 0.5)
         if first and name != self._name:
-            self._name, self._evaluator = name, self._made(name)
+            self._run(name, self._made(name))
         if self._window.sliding or self._window.in_events:
             self._prepare(name, reason, events)
             matches += self._feed(events, solutions)
@@ -165,6 +188,27 @@ class AdaptiveEvaluator:
             self._policy.observe(events, solutions)
         return matches
 
+    def prefers_single_events(self) -> bool:
+        """See `automata.face.SingleEvaluator`: where the evaluator that runs does, and is not about to be exchanged."""
+        if self._time is None and self._name != self._alone:
+            self._run(self._alone, self._made(self._alone))
+            self._share_alone = 1.0
+        if self._beside is not None or self._single is None:
+            return False
+        wanted, _ = self._policy.wanted(self._name, self._share_alone > 0.5)
+        return wanted == self._name and self._single.prefers_single_events()
+
+    def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Match]:
+        """See `automata.face.SingleEvaluator`."""
+        assert self._single is not None, self._name
+        self._share_alone += _MEMORY * (1 - self._share_alone)
+        self._position += 1
+        self._time = time
+        self._unobserved.append((time, stream, solutions))
+        if len(self._unobserved) >= _UNOBSERVED_MAX:
+            self._observe_alone()
+        return self._single.on_event(time, stream, solutions)
+
     def on_watermark(self, time: int) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         if self._beside is not None:
@@ -177,6 +221,7 @@ class AdaptiveEvaluator:
 
     def live_ids(self) -> list[Ids]:
         """See `automata.face.Evaluator`."""
+        self._observe_alone()
         beside = self._beside.evaluator.live_ids() if self._beside else []
         return [*self._evaluator.live_ids(), *beside, *self._policy.live_ids()]
 
@@ -190,6 +235,7 @@ class AdaptiveEvaluator:
 
     def snapshot(self) -> dict[str, Any]:
         """See `automata.state.Restorable`."""
+        self._observe_alone()
         beside = self._beside
         return {
             "running": [self._name, self._evaluator.snapshot()],
@@ -204,8 +250,8 @@ class AdaptiveEvaluator:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """See `automata.state.Restorable`."""
-        self._name, running = state["running"]
-        self._evaluator = self._restored(self._name, running)
+        name, running = state["running"]
+        self._run(name, self._restored(name, running))
         if state["beside"] is not None:
             name, reason, time, position, own = state["beside"]
             self._beside = _Beside(name, reason, self._restored(name, own), time, position)
@@ -219,8 +265,25 @@ class AdaptiveEvaluator:
         evaluator.restore(state)
         return evaluator
 
+    def _run(self, name: str, evaluator: Startable) -> None:
+        self._name, self._evaluator = name, evaluator
+        self._single = evaluator if isinstance(evaluator, SingleEvaluator) else None
+
     def _running(self) -> list[Startable]:
         return [self._evaluator, *([self._beside.evaluator] if self._beside else [])]
+
+    def _observe_alone(self) -> None:
+        """Tell the policy of events that came alone."""
+        if not self._unobserved:
+            return
+        events, self._unobserved = self._unobserved, []
+        found: dict[int, list[tuple[int, ...]]] = {}
+        for number, (_, _, solutions) in enumerate(events):
+            for symbol, rows in solutions.items():
+                found.setdefault(symbol, []).extend((number, *row) for row in rows)
+        times, streams = (np.array(column, dtype=np.int64) for column in list(zip(*events, strict=True))[:2])
+        tables = {symbol: _as_columns(rows, self._scopes[symbol]) for symbol, rows in found.items()}
+        self._policy.observe(Events(times, streams), tables)
 
     def _feed(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         self._position += len(events)
@@ -239,7 +302,8 @@ class AdaptiveEvaluator:
         made = self._evaluator.operations
         self.switches.append(Switch(time, self._name, name, reason, made))
         self._retired_operations += made
-        self._name, self._evaluator, self._beside = name, evaluator, None
+        self._run(name, evaluator)
+        self._beside = None
 
     def _boundary(self, events: Events) -> int:
         """How many of the events are still in the window of the last one before them; none at the very beginning."""
@@ -278,3 +342,9 @@ def _part(
         values = {variable: column[first:last] for variable, column in table.values.items()}
         some[symbol] = SymbolSolutions(table.events[first:last] - begin, values)
     return Events(events.times[begin:end], events.streams[begin:end]), some
+
+
+def _as_columns(rows: Sequence[tuple[int, ...]], scope: Sequence[int]) -> SymbolSolutions:
+    """Solutions given as the number of the event and the values of the variables of `scope`."""
+    numbers, *values = np.array(rows, dtype=np.int64).T
+    return SymbolSolutions(numbers, dict(zip(scope, values, strict=True)))

@@ -16,7 +16,7 @@ from automata.adaptive.rates import Meter, Rates
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.nfa import build_automaton
 from automata.program import Events, Host, Ids, Program, SymbolSolutions
-from automata.runs.evaluator import RunEvaluator
+from automata.runs.single.evaluator import runs_of
 from sparql_gpm.times import format_time
 
 _GAIN_MIN = 2.0
@@ -25,6 +25,8 @@ _LOSS_MAX = 0.7
 """… which is given up again once they make fewer than this share of its own: below it measured times turn, too."""
 _OPERATIONS_MIN = 50.0
 """Where runs make fewer in a window there is nothing to gain."""
+_ALONE_MIN = 200.0
+"""Where events come one by one, so many a solution: in the time that lazy automata take for it, runs make so many."""
 SWITCHING = (
     "measured in the first batch and for the length of every window: solutions of each step, the share of pairs of "
     "steps that join, and from both the partial matches to expect. "
@@ -43,11 +45,11 @@ def beginning(program: Program) -> str:
 def adaptive_evaluator(program: Program, host: Host) -> AdaptiveEvaluator:
     """Runs, lazy chains or a lazy tree, whichever the measured rates favour."""
     makers: dict[str, Callable[[], Startable]] = {
-        "nfa": lambda: RunEvaluator(program, host),
+        "nfa": lambda: runs_of(program, host),
         "lazy": lambda: LazyEvaluator(program, host),
         "tree": lambda: TreeEvaluator(program, host),
     }
-    return AdaptiveEvaluator(program, makers, beginning(program), RatesDecide(program, host))
+    return AdaptiveEvaluator(program, makers, beginning(program), RatesDecide(program, host), alone="nfa")
 
 
 def switch_in_words(switch: Switch) -> str:
@@ -78,20 +80,21 @@ class RatesDecide:
             self._shifting = self._orders is not None and self._orders != self.estimate.orders
             self._orders = self.estimate.orders
 
-    def wanted(self, current: str) -> tuple[str, str]:
+    def wanted(self, current: str, alone: bool) -> tuple[str, str]:
         """See `Policy`."""
-        if self.estimate is None:
+        if self.estimate is None or self.rates is None:
             return current, "nothing is measured yet"
         eager, lazy = self.estimate.eager, self.estimate.lazy
+        each = _ALONE_MIN * sum(self.rates.counts.values()) if alone else 0.0
         if current == "nfa":
-            pays = eager >= _OPERATIONS_MIN and eager >= _GAIN_MIN * lazy
+            pays = eager >= max(_OPERATIONS_MIN, each) and eager >= _GAIN_MIN * lazy
         else:
-            pays = eager >= _LOSS_MAX * lazy
+            pays = eager >= max(each / 2, _LOSS_MAX * lazy)
         if not pays:
             self._wish = "nfa"
         elif self._wish == "nfa" or (self._shifting and current == self._wish):
             self._wish = "tree" if self._shifting or current == "tree" else "lazy"
-        return self._wish, self._measured()
+        return self._wish, self._measured() if self._wish != current else ""
 
     def live_ids(self) -> list[Ids]:
         """See `Policy`."""

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from automata.adaptive.evaluator import AdaptiveEvaluator
+from automata.face import SingleEvaluator
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.program import Events, Ids, Match
 from automata.pushing import Restricting
-from automata.runs.evaluator import RunEvaluator
-from automata.runs.single.evaluator import LiveRunEvaluator, runs_singly
+from automata.runs.single.evaluator import runs_of
 from automata.state import Restorable
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch
@@ -82,7 +82,7 @@ class QueryOperator:
         self._open_slot = EventBatch.empty()
         self._position = 0
         self._single: SingleEvents | None = None
-        if isinstance(self._sequence, LiveRunEvaluator):
+        if isinstance(self._sequence, SingleEvaluator):
             self._single = SingleEvents(query.patterns, self.patterns, self._variables, self._sequence)
 
     def on_batch(self, events: EventBatch | Stretch) -> list[Row]:
@@ -253,8 +253,6 @@ def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kern
             from automata.registers.evaluator import RegisterEvaluator
 
             return RegisterEvaluator(compiled.program, host)
-        case "nfa" if runs_singly(compiled.program):
-            return LiveRunEvaluator(compiled.program, host)
         case "nfa":
-            return RunEvaluator(compiled.program, host)
+            return runs_of(compiled.program, host)
     raise AssertionError(name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from automata.face import SingleEvaluator
 from automata.program import Match
-from automata.runs.single.evaluator import LiveRunEvaluator
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.matcher_single import SingleMatcher, Triples, by_predicate
@@ -22,7 +22,7 @@ class SingleEvents:
         patterns: Sequence[GraphPattern],
         named: Sequence[NamedPattern],
         variables: Mapping[str, int],
-        evaluator: LiveRunEvaluator,
+        evaluator: SingleEvaluator,
     ) -> None:
         self._evaluator = evaluator
         self._patterns = []

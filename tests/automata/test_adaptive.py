@@ -10,10 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from automata.adaptive.evaluator import AdaptiveEvaluator, why_not_adaptive
-from automata.face import Evaluator
+from automata.face import Evaluator, SingleEvaluator
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.program import Events, Host, Ids, Match, Program, SymbolSolutions, Window
 from automata.runs.evaluator import RunEvaluator
+from automata.runs.single.evaluator import runs_of, runs_singly
 from tests.automata.test_lazy import Stretches
 from tests.strategies_lazy import lazy_programs, lazy_streams
 
@@ -40,7 +41,7 @@ class Moody:
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None: ...
 
-    def wanted(self, current: str) -> tuple[str, str]:
+    def wanted(self, current: str, alone: bool) -> tuple[str, str]:
         if self._random.random() >= self._steadiness:
             self._mood = self._random.choice(NAMES)
         return self._mood, "a mood"
@@ -57,7 +58,7 @@ class Moody:
 
 def moody(program: Program, host: Host, random: Random, steadiness: float) -> AdaptiveEvaluator:
     makers = {
-        "nfa": lambda: RunEvaluator(program, host),
+        "nfa": lambda: runs_of(program, host),
         "lazy": lambda: LazyEvaluator(program, host),
         "tree": lambda: TreeEvaluator(program, host),
     }
@@ -68,11 +69,20 @@ def reported(evaluator: Evaluator, stretches: Stretches) -> list[tuple[object, .
     """All matches in the order of their report; numbers of partitions and solutions are opaque."""
     matches: list[Match] = []
     for events, solutions in stretches:
-        matches += evaluator.on_batch(events, solutions)
+        if len(events) == 1 and isinstance(evaluator, SingleEvaluator) and evaluator.prefers_single_events():
+            matches += evaluator.on_event(int(events.times[0]), int(events.streams[0]), in_rows(solutions))
+        else:
+            matches += evaluator.on_batch(events, solutions)
         matches += evaluator.on_watermark(int(events.times[-1]))
     matches += evaluator.finish()
     plain = [replace(m, partition=0, entries=tuple((s, p, 0) for s, p, _ in m.entries)) for m in matches]
     return [(match.last, match.first, match.entries, match.registers, match.outputs) for match in plain]
+
+
+def in_rows(solutions: Mapping[int, SymbolSolutions]) -> dict[int, list[tuple[int, ...]]]:
+    """The solutions of one event, those of symbols that have any, in ascending order of their variables."""
+    tables = {symbol: [table.values[v].tolist() for v in sorted(table.values)] for symbol, table in solutions.items()}
+    return {symbol: list(zip(*columns, strict=True)) for symbol, columns in tables.items() if columns[0]}
 
 
 def long_streams(data: st.DataObject, program: Program) -> Stretches:
@@ -100,3 +110,12 @@ def test_no_match_is_lost_doubled_or_moved_when_evaluators_are_exchanged(data: s
     expected = reported(RunEvaluator(program, host), stretches)
     actual = reported(moody(program, host, random, steadiness), stretches)
     assert sorted(map(repr, actual)) == sorted(map(repr, expected))
+
+
+@given(st.data())
+@settings(max_examples=PAIRS)
+def test_runs_take_events_that_come_alone_as_they_take_batches(data: st.DataObject) -> None:
+    program, host = data.draw(lazy_programs())
+    assume(runs_singly(program))
+    stretches = long_streams(data, program)
+    assert reported(runs_of(program, host), stretches) == reported(RunEvaluator(program, host), stretches)

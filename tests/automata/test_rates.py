@@ -111,4 +111,4 @@ def test_rates_that_have_not_moved_are_not_made_anew() -> None:
 
 
 def test_nothing_is_wanted_before_anything_is_measured() -> None:
-    assert RatesDecide(SEQUENCE.program, SEQUENCE.host).wanted("nfa") == ("nfa", "nothing is measured yet")
+    assert RatesDecide(SEQUENCE.program, SEQUENCE.host).wanted("nfa", alone=False) == ("nfa", "nothing is measured yet")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from automata.nfa import build_automaton
-from automata.program import Events, Ids, Match, Program, SymbolSolutions
+from automata.program import Events, Host, Ids, Match, Program, SymbolSolutions
 from automata.pushing import Restriction
 from automata.runs.evaluator import RunEvaluator
 from automata.runs.single.conditions import TestHost
@@ -128,3 +128,10 @@ class LiveRunEvaluator(RunEvaluator):
 
     def _oldest(self, column: int, default: int) -> int:
         return self._single.oldest(column, default) if self._in_lists else super()._oldest(column, default)
+
+
+def runs_of(program: Program, host: Host) -> RunEvaluator:
+    """The run-based evaluator of a program; one that takes single events where program and host allow it."""
+    if isinstance(host, TestHost) and runs_singly(program):
+        return LiveRunEvaluator(program, host)
+    return RunEvaluator(program, host)

@@ -41,6 +41,7 @@ class Analysis:
     scope       position → variables its step may bind
     certain     position → variables bound in every run that is there
     locals      repetition → variables that its iterations may bind afresh
+    entered     repetition → variables bound in every run that enters it: every iteration keeps their values
     checks      position → conditions to look at on arrival
     final       position → conditions still to be decided when a match ends there
     markers     (condition, home) pairs with a marker column
@@ -50,6 +51,7 @@ class Analysis:
     scope: tuple[frozenset[int], ...]
     certain: tuple[frozenset[int], ...]
     locals: tuple[frozenset[int], ...]
+    entered: tuple[frozenset[int], ...]
     checks: tuple[tuple[Check, ...], ...]
     final: tuple[tuple[Check, ...], ...]
     markers: tuple[tuple[int, int], ...]
@@ -67,13 +69,14 @@ def analyse(program: Program, automaton: Automaton, given: frozenset[int] = froz
         frozenset().union(*(scope[position] for position in repetition.positions)) - fixed
         for repetition in automaton.repetitions
     )
-    certain, before = _certain(program, automaton, local, given)
+    certain, before, entered = _certain(program, automaton, local, given)
     lost = tuple(local[r] - _always_bound(automaton, certain, r) for r in range(len(automaton.repetitions)))
     waits = _Waits(program, automaton, scope, lost)
     return Analysis(
         scope,
         certain,
         local,
+        entered,
         waits.checks(),
         waits.final(),
         waits.markers,
@@ -100,8 +103,8 @@ def after_actions(
 
 def _certain(
     program: Program, automaton: Automaton, local: tuple[frozenset[int], ...], given: frozenset[int]
-) -> tuple[tuple[frozenset[int], ...], tuple[frozenset[int], ...]]:
-    """For each position, what is bound in every run that has taken it, and in every run about to."""
+) -> tuple[tuple[frozenset[int], ...], tuple[frozenset[int], ...], tuple[frozenset[int], ...]]:
+    """What is bound in every run that has taken each position, that is about to, and that enters each repetition."""
     everything = frozenset(range(program.variables))
     certain = [everything] * len(automaton.positions)
     before = [everything] * len(automaton.positions)
@@ -113,9 +116,8 @@ def _certain(
         changed = False
         for edge, targets in arrivals:
             bound = certain[edge.source]
-            for action in edge.actions:
-                if action.crossing is Crossing.ENTER:
-                    entry[action.repetition] &= bound
+            for repetition, begun in edge.entries():
+                entry[repetition] &= bound if begun is None else entry[begun]
             bound = after_actions(bound, edge, entry, local)
             for target in targets:
                 own = frozenset().union(*(program.symbols[s].certain for s in automaton.positions[target].symbols))
@@ -124,7 +126,7 @@ def _certain(
                 changed |= not certain[target] <= reached or not before[target] <= bound
                 certain[target] &= reached
                 before[target] &= bound
-    return tuple(certain), tuple(before)
+    return tuple(certain), tuple(before), tuple(entry)
 
 
 def _always_bound(automaton: Automaton, certain: tuple[frozenset[int], ...], repetition: int) -> frozenset[int]:

@@ -122,7 +122,7 @@ class Extender:
         loops = tuple(a.repetition for a in edge.actions if a.crossing is Crossing.LOOP)
         bound = self._analysis.certain[edge.source]
         for repetition in loops:
-            bound -= self._analysis.locals[repetition]
+            bound -= self._analysis.locals[repetition] - self._analysis.entered[repetition]
         symbols = self._automaton.positions[edge.target].symbols
         certain = frozenset().union(*(self._program.symbols[symbol].certain for symbol in symbols))
         bits = {other: 1 << place for place, other in enumerate(self._automaton.outgoing[edge.source])}

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from operator import eq, ge, gt, itemgetter, le, lt, ne
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions_compiled import Compiled
@@ -42,8 +45,7 @@ def truth_of(compiled: Compiled, places: Mapping[str, int], dictionary: Dictiona
             case Call("!", _) if part.parts:
                 return _negation(truth(part.parts[0]))
             case Call(name, (left, right)) if name in _COMPARISONS and part.parts:
-                first = _number(part.parts[0], left, places, dictionary)
-                second = _number(part.parts[1], right, places, dictionary)
+                first, second = _number(left, places, dictionary), _number(right, places, dictionary)
                 if first is not None and second is not None:
                     return _comparison(_COMPARISONS[name], first, second, looked_up(part), dictionary)
         return looked_up(part)
@@ -58,19 +60,26 @@ def truth_of(compiled: Compiled, places: Mapping[str, int], dictionary: Dictiona
     return truth(compiled)
 
 
-_Number = tuple[int, float]
-"""The place of a variable, or -1 and a constant; NaN for what is no number that float64 holds exactly."""
+_Number = Callable[[Values, NDArray[np.float64]], float]
+"""The value of an operand, given the column of numbers; NaN for what is no number that float64 holds exactly."""
 
 
-def _number(
-    side: Compiled, expression: Expression, places: Mapping[str, int], dictionary: Dictionary
-) -> _Number | None:
-    """None for what is more than a variable or a constant."""
+def _number(expression: Expression, places: Mapping[str, int], dictionary: Dictionary) -> _Number | None:
+    """None for what is more than a variable, a constant, or the first of them that is bound."""
     match expression:
         case Variable(name) if name in places:
-            return places[name], 0.0
-        case Constant():
-            return -1, dictionary.numbers.item(side.constant)
+            at = places[name]
+            return lambda values, numbers: numbers.item(values[at])
+        case Constant(term):
+            constant = dictionary.numbers.item(dictionary.pin(term))
+            return lambda values, numbers: constant
+        case Call("COALESCE", (Variable(name), other)) if name in places:
+            first, second = places[name], _number(other, places, dictionary)
+            if second is None:
+                return None
+            return lambda values, numbers: (
+                numbers.item(values[first]) if values[first] != UNBOUND else second(values, numbers)
+            )
     return None
 
 
@@ -78,12 +87,10 @@ def _comparison(
     holds: Callable[[float, float], bool], left: _Number, right: _Number, otherwise: Truth, dictionary: Dictionary
 ) -> Truth:
     """Decided here if the numbers are equal, or surely different in every numeric type; never where one is NaN."""
-    (left_at, left_value), (right_at, right_value) = left, right
 
     def truth(values: Values) -> int:
         numbers = dictionary.numbers
-        a = numbers.item(values[left_at]) if left_at >= 0 else left_value
-        b = numbers.item(values[right_at]) if right_at >= 0 else right_value
+        a, b = left(values, numbers), right(values, numbers)
         size = abs(a) + abs(b)
         if a == b or (_MAGNITUDE_MIN < size < _MAGNITUDE_MAX and abs(a - b) > _DISTANCE_MIN * size):
             return TRUE if holds(a, b) else FALSE

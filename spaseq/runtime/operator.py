@@ -166,6 +166,9 @@ class QueryOperator:
         """
         if not self._sequence.needs_whole_slots or self.compiled.program.streams > 1:
             return stretch
+        if len(stretch) == 1 and len(self._open_slot) and stretch.batch.times.item(0) > self._open_slot.times.item(-1):
+            complete, self._open_slot = self._open_slot, stretch.batch
+            return Stretch(complete)
         batch = EventBatch.concatenate([self._open_slot, stretch.batch])
         cut = int(np.searchsorted(batch.times, batch.times[-1], "left"))
         events = np.arange(len(batch), dtype=np.int64)

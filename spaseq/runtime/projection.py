@@ -112,19 +112,21 @@ class Projector:
         return list(values), _rows_of(values, len(matches))
 
     def _plain_columns(self) -> dict[str, int] | None:
-        """The number of the variable behind each column, if all are variables of steps and enrichments."""
-        numbers = {name: number for number, name in enumerate(self._enricher.variables)}
-        found = {}
-        for name, expression in self._expressions():
-            if not isinstance(expression, Variable) or expression.name not in numbers:
-                return None
-            found[name] = numbers[expression.name]
-        return found
+        """Which of the values of `_plain_row` each column is, if all are values of variables and iterations."""
+        known = [*map(Variable, self._enricher.variables), *self._compiled.outputs]
+        numbers: dict[Expression, int] = {node: number for number, node in enumerate(known)}
+        columns = self._expressions()
+        if any(expression not in numbers for _, expression in columns):
+            return None
+        return {name: numbers[expression] for name, expression in columns}
 
     def _plain_row(self, match: Match, places: Iterable[int]) -> list[int] | None:
-        """The values of some variables in one match, if that can be told without columns."""
+        """Some values of variables, enrichments and iterations in one match, if they can be told without columns."""
         values = list(match.registers)
-        return [values[place] for place in places] if self._enricher.enrich_one(values, match) else None
+        if not self._enricher.enrich_one(values, match):
+            return None
+        values += match.outputs
+        return [values[place] for place in places]
 
     def _values(self, matches: Sequence[Match]) -> dict[str, Ids]:
         """The id of each column, or of each value that the template needs, in each match."""

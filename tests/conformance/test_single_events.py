@@ -46,7 +46,8 @@ def smallest() -> Iterator[None]:
     """Rows are compacted, and runs looked through, after every few events."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(core, "_COMPACT_MIN", 4)
-        patch.setattr(evaluator, "_EVENTS_BETWEEN_LOOKS", 1)
+        patch.setattr(evaluator, "_NEW_MIN", 1)
+        patch.setattr(evaluator, "_NEW_SHARE", 0)
         yield
 
 

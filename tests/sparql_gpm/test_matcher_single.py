@@ -58,7 +58,17 @@ def test_one_event_has_the_solutions_that_it_has_in_columns(text: str, events: l
 @settings(max_examples=300)
 @given(
     st.sampled_from(
-        ("?a < ?b", "?a <= ?b", "?a = ?b", "?a != ?b", "!(?a > ?b) || ?a > 1.0", "?a + 1 < ?b && BOUND(?a)")
+        (
+            "?a < ?b",
+            "?a <= ?b",
+            "?a = ?b",
+            "?a != ?b",
+            "!(?a > ?b) || ?a > 1.0",
+            "?a + 1 < ?b && BOUND(?a)",
+            "COALESCE(?a, ?b) > 1",
+            "?b >= COALESCE(?a, 1.0)",
+            "COALESCE(?unbound, ?a) = ?b",
+        )
     ),
     st.lists(st.tuples(numbers, numbers), min_size=1, max_size=4),
 )

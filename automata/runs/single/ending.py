@@ -63,12 +63,13 @@ class Ending:
         self._trails = any(accept.passed for accept in automaton.accepts)
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
         self._plain = not (self._negates or self._in_turn)
+        self._partitioned = bool(program.partition)
         self._in_events = program.window.in_events
         self._together = any(len(position.symbols) > 1 for position in automaton.positions)
 
     def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> Sequence[Match]:
         """What can be reported once the event has been taken in."""
-        if not reached and (not self._trails or self._reporter.idle):
+        if not reached and not (self._trails and self._is_due(time, timeline)):
             return []
         if self._in_columns:
             self._store.sync()
@@ -82,6 +83,15 @@ class Ending:
             return self._reporter.release([self._candidate(match, self._rows[row]) for match, row in found.values()])
         matches = [match for match, _ in found.values()]
         return _in_order(matches) if len(matches) > 1 else matches
+
+    def _is_due(self, time: int, timeline: Timeline) -> bool:
+        """Whether the window of a match that waits for its end may have passed."""
+        pending = self._reporter.pending
+        if not len(pending):
+            return not self._reporter.idle
+        if self._in_events:
+            return self._partitioned or timeline.rank(0) > pending.earliest + 1
+        return pending.earliest < time
 
     def _match(self, row: Row) -> Match:
         entries = [(row[SYMBOL], row[POSITION], row[SOLUTION])]

@@ -16,8 +16,10 @@ from automata.runs.substreams import Substreams
 
 _ROWS_PER_EVENT_MAX = 64
 """Runs become lists once there has been an event by itself for so many of their rows: the price is made good."""
-_EVENTS_BETWEEN_LOOKS = 256
-"""Under a window of events, those between two looks at what has run out of it."""
+_NEW_MIN = 1024
+"""Rows, or solutions of negated steps, that have come since the last look at what windows have left behind …"""
+_NEW_SHARE = 1.0
+"""… and how many of those there were then: what is looked through has come since, but for a constant."""
 
 
 def runs_singly(program: Program) -> bool:
@@ -34,7 +36,7 @@ class LiveRunEvaluator(RunEvaluator):
         self._single = SingleRuns(program, self._core, self._intake, self._absences, self._reporter, host)
         self._in_lists = False
         self._alone = 0
-        self._next_look = 0
+        self._left = 0
 
     def prefers_single_events(self) -> bool:
         """Whether an event that comes alone should go to `on_event`; there must have been enough of them."""
@@ -49,14 +51,12 @@ class LiveRunEvaluator(RunEvaluator):
         if not self._in_lists:
             self._single.enter()
             self._in_lists = True
+            self._left = self._single.count()
         self._time = time
-        if time >= self._next_expiry and not self._program.window.in_events:
-            self._expire(time)
+        if self._single.new >= max(_NEW_MIN, _NEW_SHARE * self._left):
+            self._look(time)
         serials = self._intake.serials({symbol: len(found) for symbol, found in solutions.items()})
         matches = self._single.take(time, stream, {s: solutions[s] for s in serials}, serials)
-        if self._program.window.in_events and self._timeline.position >= self._next_look:
-            self._next_look = self._timeline.position + _EVENTS_BETWEEN_LOOKS
-            self._expire(time)
         if self._core.is_large(len(self._single)):
             self._to_columns()
             self._compact()
@@ -77,8 +77,6 @@ class LiveRunEvaluator(RunEvaluator):
         if not self._in_lists:
             return super().on_watermark(time)
         self._time = max(self._time, time)
-        if time >= self._next_expiry and not self._program.window.in_events:
-            self._expire(time)
         return self._single.pass_time(time + 1)
 
     def finish(self) -> list[Match]:
@@ -101,6 +99,12 @@ class LiveRunEvaluator(RunEvaluator):
         """See `automata.state.Restorable`."""
         self._to_columns()
         return super().snapshot()
+
+    def _look(self, time: int) -> None:
+        """Drop what windows have left behind."""
+        self._next_expiry = time
+        self._expire(time)
+        self._left = self._single.count()
 
     def _to_columns(self) -> None:
         if self._in_lists:

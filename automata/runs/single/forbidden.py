@@ -85,6 +85,7 @@ class _Symbol:
 class Forbidden:
     """The negations of one program, while its runs are lists.
 
+    added       how many solutions have come
     simple      all of them are one step outside of repetitions, between two others or before the first
     """
 
@@ -94,6 +95,7 @@ class Forbidden:
         automaton = core.automaton
         self._program = program
         self._absences = absences
+        self.added = 0
         self._rows = rows
         bound = frozenset.intersection(*(core.analysis.certain[accept.position] for accept in automaton.accepts))
         self._symbols = {
@@ -117,6 +119,10 @@ class Forbidden:
             ]
             for edge in automaton.edges
         ]
+
+    def __len__(self) -> int:
+        """How many solutions are remembered."""
+        return sum(map(len, self._symbols.values()))
 
     def enter(self) -> None:
         """Take over what the columns remember."""
@@ -142,6 +148,7 @@ class Forbidden:
         for number, symbol in self._symbols.items():
             for way in single.get(number, ()):
                 kept = _Kept(position, time, stream, way.moment, way.serials[0], way.values)
+                self.added += 1
                 symbol.new.append(kept)
                 symbol.add(kept)
 

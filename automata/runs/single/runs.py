@@ -82,11 +82,22 @@ class SingleRuns:
         self._ways = Ways(program, intake)
         self._forbidden = Forbidden(program, core, absences, conditions, rows)
         self._ending = Ending(program, core, reporter, self._forbidden, conditions, self._store)
+        self._counted = 0
         self._arrivals = Arrivals(core, self._places, self._store)
 
     def __len__(self) -> int:
         """The number of rows."""
         return len(self._rows)
+
+    @property
+    def new(self) -> int:
+        """Rows and solutions of negated steps that have come since they were counted last."""
+        return len(self._rows) + self._forbidden.added - self._counted
+
+    def count(self) -> int:
+        """The runs that are alive, and the solutions of negated steps."""
+        self._counted = len(self._rows) + self._forbidden.added
+        return self._store.count() + len(self._forbidden)
 
     def enter(self) -> None:
         """Take the runs over from their columns."""

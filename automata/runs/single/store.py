@@ -114,6 +114,10 @@ class Store:
         for position, number in self._waiting.pop(partition, ()):
             self.remove(position, number)
 
+    def count(self) -> int:
+        """How many runs an event may still extend."""
+        return sum(len(bucket) for indexes in self.active for index in indexes[:1] for bucket in index.values())
+
     def standing(self, position: int) -> Iterator[int]:
         """The runs at a position that an event may still extend."""
         if self.active[position]:

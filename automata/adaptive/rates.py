@@ -122,6 +122,9 @@ class Meter:
 
     def _sample(self, symbol: int, table: SymbolSolutions) -> None:
         latest = self._samples[symbol]
+        if len(table.events) >= _SAMPLE_MAX:
+            latest.clear()
+            self._sampled[symbol] = 0
         latest.append({variable: column[-_SAMPLE_MAX:].copy() for variable, column in table.values.items()})
         self._sampled[symbol] += min(len(table.events), _SAMPLE_MAX)
         while self._sampled[symbol] - _size(latest[0]) >= _SAMPLE_MAX:

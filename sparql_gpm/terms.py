@@ -44,13 +44,11 @@ Term = IRI | BlankNode | Literal
 
 def to_ntriples(term: Term) -> str:
     """The canonical N-Triples text of a term."""
-    match term:
-        case IRI(value):
-            return f"<{value}>"
-        case BlankNode(label):
-            return f"_:{label}"
-        case Literal(lexical, datatype, language):
-            quoted = f'"{lexical.translate(_ESCAPES)}"'
-            if language:
-                return f"{quoted}@{language}"
-            return quoted if datatype == XSD_STRING else f"{quoted}^^<{datatype}>"
+    if isinstance(term, IRI):
+        return f"<{term.value}>"
+    if isinstance(term, BlankNode):
+        return f"_:{term.label}"
+    quoted = f'"{term.lexical.translate(_ESCAPES)}"'
+    if term.language:
+        return f"{quoted}@{term.language}"
+    return quoted if term.datatype == XSD_STRING else f"{quoted}^^<{term.datatype}>"

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from automata.nfa import START, Automaton
 from automata.program import Match, Program, Selector, Skip
 from automata.runs.core import Core, Ended
 from automata.runs.reporting import Reporter
@@ -62,7 +63,7 @@ class Ending:
         self._in_columns = bool(automaton.unordered) or not forbidden.simple
         self._trails = any(accept.passed for accept in automaton.accepts)
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
-        self._plain = not (self._negates or self._in_turn)
+        self._plain = _is_unambiguous(automaton) and not (self._negates or self._in_turn)
         self._partitioned = bool(program.partition)
         self._in_events = program.window.in_events
         self._together = any(len(position.symbols) > 1 for position in automaton.positions)
@@ -75,8 +76,9 @@ class Ending:
             self._store.sync()
             self._forbidden.sync()
             return self._reporter.report(_by_accept(reached), time, timeline)
-        if self._plain and len(reached) == 1:
-            return [self._match(self._rows[reached[0][0]])]
+        if self._plain:
+            matches = [self._match(self._rows[row]) for row, _ in reached]
+            return _in_order(matches) if len(matches) > 1 else matches
         rows = [row for row, _ in reached if not (self._negates and self._forbidden.violated(row))]
         found = {match.entries: (match, row) for row in rows for match in (self._match(self._rows[row]),)}
         if self._in_turn:
@@ -120,15 +122,36 @@ def _by_accept(reached: Sequence[Reached]) -> list[Ended]:
     return [Ended(np.array([row for row, at in reached if at == accept], dtype=np.int64), accept) for accept in accepts]
 
 
-def _in_order(matches: Sequence[Match]) -> list[Match]:
+def _in_order(matches: list[Match]) -> list[Match]:
     """The matches in report order; all of them end with the same event."""
-    ordered = sorted(matches, key=_places)
-    if all(_places(one) != _places(other) for one, other in pairwise(ordered)):
-        return ordered
-    candidates = [Candidate(match, frozenset(_places(match)), False, (0,)) for match in ordered]
-    return [candidate.match for candidate in sorted(candidates, key=report_order)]
+    first = matches[0]
+    if all(_same_events(first, other) for other in matches):
+        return matches
+    places = [[position for _, position, _ in match.entries] for match in matches]
+    order = sorted(range(len(matches)), key=places.__getitem__)
+    for number, other in pairwise(order):
+        if places[number] == places[other] and not _same_events(matches[number], matches[other]):
+            candidates = [
+                Candidate(match, frozenset(at), False, (0,)) for match, at in zip(matches, places, strict=True)
+            ]
+            return [candidate.match for candidate in sorted(candidates, key=report_order)]
+    return [matches[number] for number in order]
 
 
-def _places(match: Match) -> list[int]:
-    """The positions of its events, ascending, each as often as it was taken."""
-    return [position for _, position, _ in match.entries]
+def _same_events(one: Match, other: Match) -> bool:
+    """Whether two matches take the same events with the same steps."""
+    if len(one.entries) != len(other.entries):
+        return False
+    for mine, theirs in zip(one.entries, other.entries, strict=True):
+        if mine[1] != theirs[1] or mine[0] != theirs[0]:
+            return False
+    return True
+
+
+def _is_unambiguous(automaton: Automaton) -> bool:
+    """Whether the events of a run and their steps tell its edges: then no match is reached in two ways."""
+    symbols = [position.symbols for position in automaton.positions[START + 1 :]]
+    ways = [(edge.source, edge.target) for edge in automaton.edges]
+    ends = [accept.position for accept in automaton.accepts]
+    alone = all(len(each) == 1 for each in symbols)
+    return alone and len(set(symbols)) == len(symbols) and len(set(ways)) == len(ways) and len(set(ends)) == len(ends)

@@ -16,7 +16,7 @@ COUNT, FORGOTTEN = 0, 1
 """The state: how many keys are in the table, and how many of them, the oldest, do not count any more."""
 _KEYS_MIN, _BYTES_MIN = 1 << 10, 1 << 15
 _ROOM = 1.5
-"""Arrays are made so many times as long as what they hold."""
+"""Arrays are so many times as long as what they hold, before they are full again."""
 
 
 class ClosedGraphTable:
@@ -57,13 +57,21 @@ class ClosedGraphTable:
     def _reserve(self, keys: int, size: int) -> None:
         """Make room for so many more keys and bytes: without those that do not count, in longer arrays if need be."""
         count, forgotten = self._state.tolist()
-        if count + keys < len(self._ends) and self._ends[count] + size + WORD <= len(self._arena):
+        if self._fit(count + keys, int(self._ends[count]) + size):
             return
-        arena, ends = self._arena, self._ends[forgotten : count + 1]
-        arena.flags.writeable = False  # as every other text that the kernel reads
+        begin, end = self._ends[[forgotten, count]].tolist()
+        text, ends = self._arena[begin : end + WORD].copy(), self._ends[forgotten : count + 1] - begin
+        text.flags.writeable = False  # as every other text that the kernel reads
+        needed = int(_ROOM * (count - forgotten + keys)), int(_ROOM * (end - begin + size))
         self._state[:] = 0
-        self._make_arrays(int(_ROOM * (len(ends) + keys)), int(_ROOM * (ends[-1] - ends[0] + size)))
-        self._first_known(arena, ends[:-1], ends[1:], remember=True)
+        self._slots[:] = 0
+        if not self._fit(*needed):
+            self._make_arrays(*needed)
+        self._first_known(text, ends[:-1], ends[1:], remember=True)
+
+    def _fit(self, keys: int, size: int) -> bool:
+        """Whether the arrays are long enough."""
+        return keys < len(self._ends) and size + WORD <= len(self._arena)
 
     def _make_arrays(self, keys: int, size: int) -> None:
         self._arena: Bytes = np.zeros(max(size, _BYTES_MIN) + WORD, dtype=np.uint8)

@@ -87,8 +87,24 @@ def _word_in_python(text: Bytes, at: int) -> Any:
     return text[at : at + WORD].view("<i8")[0]
 
 
+def _first_byte(typing: Any, mask: Any) -> Any:
+    """Which byte of a word, counted from the lowest, holds its lowest bit that is set; there must be one."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zeros = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+        return builder.lshr(zeros, ir.Constant(ir.IntType(64), 3))
+
+    return types.int64(types.int64), code
+
+
+def _first_byte_in_python(mask: int) -> int:
+    return (int(mask & -mask).bit_length() - 1) // WORD
+
+
 byte_at: Callable[[Bytes, int], int] = _byte_in_python
 word_at: Callable[[Bytes, int], int] = _word_in_python
+first_byte: Callable[[int], int] = _first_byte_in_python
 if COMPILED:
     byte_at = cast("Callable[[Bytes, int], int]", intrinsic(_byte_at))
     word_at = cast("Callable[[Bytes, int], int]", intrinsic(_word_at))
+    first_byte = cast("Callable[[int], int]", intrinsic(_first_byte))

@@ -13,19 +13,11 @@ from numpy.typing import NDArray
 
 from sparql_gpm.columns import Ids
 from sparql_gpm.kernels import Bytes, byte_at, kernel, part
+from sparql_gpm.nquads_cut import NONE, cut, next_line
 from sparql_gpm.term_table_kernels import CHECKED, Slots, add, find, hash_of, same_bytes
 from sparql_gpm.token_kernels import (
-    AT,
-    BACKSLASH,
-    CARET,
-    DOT,
-    GREATER,
     LESS,
-    NEWLINE,
     NO_TIME,
-    QUOTE,
-    SPACE,
-    UNDERSCORE,
     is_plain_iri,
     is_plain_token,
     plain_number,
@@ -39,20 +31,6 @@ KEY_START, KEY_STOP, BEGIN, LINE, ROW, TIME, STATE, STAMP_START, STAMP_STOP = ra
 line and row; its time, if it is STAMPED and not UNREAD; its state; where the object of its timestamp stands."""
 ROWS, RUNS, LINES, UNCERTAIN, WRITTEN = range(5)
 """Counts: of rows, runs, lines, ids whose value is uncertain, and places in rows that hold a written form."""
-NONE = -1
-
-_OF_IRI, _OF_TEXT = 1, 2
-
-
-def _stops() -> Bytes:
-    """Bits by byte: ends an IRI or a word, rightly or wrongly; ends a stretch of plain text in a literal."""
-    stops = np.zeros(256, dtype=np.uint8)
-    stops[[*range(SPACE + 1), LESS, GREATER, QUOTE]] |= _OF_IRI
-    stops[[QUOTE, BACKSLASH, NEWLINE]] |= _OF_TEXT
-    return stops
-
-
-_STOPS = _stops()
 
 
 class Strings(NamedTuple):
@@ -99,13 +77,13 @@ def scan(source: Source, terms: Strings, numbers: NDArray[np.float64], written: 
     stops = np.zeros(4, dtype=np.int64)
     position = line = 0
     while position < source.size:
-        usual = _cut(text, position, stops)
+        usual = cut(text, position, stops)
         if usual:
             stamped = _is_one_of(text, stops[0] + 1, stops[1], source.predicates, source.predicate_ends)
             usual = _enter_usual(text, position, line, stops, stamped, runs, counts)
         if not usual:
             _enter_odd(position, line, runs, counts)
-            position = _next_line(text, position)
+            position = next_line(text, position)
         else:
             if stops[3] != NONE:
                 row = counts[ROWS]
@@ -123,36 +101,6 @@ def scan(source: Source, terms: Strings, numbers: NDArray[np.float64], written: 
                 position = stops[2] + 3
         line += 1
     counts[LINES] = line
-
-
-@part
-def _next_line(text: Bytes, position: int) -> int:
-    at = position
-    while byte_at(text, at) != NEWLINE:
-        at += 1
-    return at + 1
-
-
-@part
-def _cut(text: Bytes, begin: int, stops: Ids) -> bool:
-    """Where subject, predicate, object and graph (NONE: there is none) of a usual line stop, or False."""
-    stops[0] = _node_stop(text, begin)
-    if stops[0] == NONE or byte_at(text, stops[0]) != SPACE:
-        return False
-    stops[1] = _iri_stop(text, stops[0] + 1)
-    if stops[1] == NONE or byte_at(text, stops[1]) != SPACE:
-        return False
-    stops[2] = _term_stop(text, stops[1] + 1)
-    if stops[2] == NONE or byte_at(text, stops[2]) != SPACE:
-        return False
-    stops[3] = NONE
-    at = stops[2] + 1
-    if byte_at(text, at) != DOT:
-        stops[3] = _iri_stop(text, at)
-        if stops[3] == NONE or byte_at(text, stops[3]) != SPACE or byte_at(text, stops[3] + 1) != DOT:
-            return False
-        at = stops[3] + 1
-    return byte_at(text, at + 1) == NEWLINE
 
 
 @part
@@ -247,56 +195,3 @@ def _meet(
             counts[UNCERTAIN] += 1
     terms.entries[known, CHECKED] = 1
     return known
-
-
-@part
-def _node_stop(text: Bytes, start: int) -> int:
-    """Where an IRI or blank node stops, or NONE."""
-    return _word_stop(text, start) if byte_at(text, start) == UNDERSCORE else _iri_stop(text, start)
-
-
-@part
-def _term_stop(text: Bytes, start: int) -> int:
-    """Where an IRI, blank node or literal stops, or NONE."""
-    return _literal_stop(text, start) if byte_at(text, start) == QUOTE else _node_stop(text, start)
-
-
-@part
-def _iri_stop(text: Bytes, start: int) -> int:
-    if byte_at(text, start) != LESS:
-        return NONE
-    at = start + 1
-    while not _STOPS[byte_at(text, at)] & _OF_IRI:
-        at += 1
-    return at + 1 if byte_at(text, at) == GREATER else NONE
-
-
-@part
-def _word_stop(text: Bytes, start: int) -> int:
-    """Where what goes on to a space, or to what no word has, stops."""
-    at = start
-    while not _STOPS[byte_at(text, at)] & _OF_IRI:
-        at += 1
-    return at
-
-
-@part
-def _literal_stop(text: Bytes, start: int) -> int:
-    at = start + 1
-    while byte_at(text, at) != QUOTE:
-        while not _STOPS[byte_at(text, at)] & _OF_TEXT:
-            at += 1
-        if byte_at(text, at) == BACKSLASH:
-            at += 1
-            if byte_at(text, at) != NEWLINE:
-                at += 1
-        elif byte_at(text, at) == NEWLINE:
-            return NONE
-    at += 1
-    if byte_at(text, at) == AT:
-        return _word_stop(text, at)
-    if byte_at(text, at) != CARET:
-        return at
-    if byte_at(text, at + 1) != CARET:
-        return NONE
-    return _iri_stop(text, at + 2)

@@ -13,7 +13,7 @@ from sparql_gpm.kernels import WORD, Bytes, byte_at, part
 from sparql_gpm.term_table_kernels import same_bytes
 from sparql_gpm.terms import RDF, XSD
 
-SPACE, QUOTE, HASH, DOT, SLASH, COLON = 32, 34, 35, 46, 47, 58
+SPACE, EXCLAMATION, QUOTE, HASH, DOT, SLASH, COLON = 32, 33, 34, 35, 46, 47, 58
 LESS, GREATER, QUESTION, AT, BACKSLASH, CARET, UNDERSCORE, NEWLINE, RETURN = 60, 62, 63, 64, 92, 94, 95, 10, 13
 PLUS, MINUS, ZERO, NINE = 43, 45, 48, 57
 

@@ -87,7 +87,9 @@ def on_spark(spark: Any, query: Query, path: Path, events: int, shards: int, pac
     spark.conf.set("spark.sql.shuffle.partitions", str(shards))
     started = time.perf_counter()
     if not streaming:
-        frame = spark.read.format("spaseq").option("text", "false").load(str(path))
+        frame = (
+            spark.read.format("spaseq").option("text", "false").option("maxPartitionBytes", 64 << 20).load(str(path))
+        )
         matches = spaseq.spark.run(spark, query, {"S1": frame}, **options).count()
         return Figure("Spark, static", shards, packed, events, matches, time.perf_counter() - started)
     found: list[int] = []

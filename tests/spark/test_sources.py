@@ -15,9 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import spaseq.spark
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, Malformed, ReadOptions
 from spaseq.errors import InputError, RunError
+from spaseq.lang.parse import parse
 from spaseq.runtime.spark.sources.documents import Document, documents, nquads_documents
 from spaseq.runtime.spark.sources.options import read_options
 from spaseq.runtime.spark.sources.plan import Directory, Place
@@ -205,6 +207,26 @@ def test_a_batch_of_files_is_a_static_dataframe(source: Any, tmp_path: Path) -> 
     assert len(rows) == 9
     assert names_of([bytes(row.value) for row in rows]) == named(range(500))
     assert {row.format for row in rows} == {"nquads"}
+
+
+def test_text_left_in_its_file_gives_the_same_matches(source: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.nq").write_bytes(nquads(range(400)))
+    (tmp_path / "b.trig").write_bytes(trig(range(400, 600)))
+    (tmp_path / "c.nq").write_bytes(b"#!spaseq end\n")
+    query = parse(
+        """SELECT ?o WITHIN 1 MINUTES FROM STREAM S1 <urn:s1>
+        WHERE { SEQ(A) DEFINE GPM A ON S1 { ?s <urn:p0>|<urn:p> ?o } }""",
+        "each",
+    )
+    found = []
+    for text in ("true", "false"):
+        frame = source.read.format("spaseq").option("maxPartitionBytes", 30_000).option("text", text)
+        frame = frame.load(str(tmp_path))
+        left = frame.where("value is null").select("source", "first_byte").collect()
+        assert bool(left) == (text == "false") and all(row.first_byte is not None for row in left)
+        matches = spaseq.spark.run(source, query, {"S1": frame}, shards=1).collect()
+        found.append({(row.events[0].graphs[0], row.o) for row in matches})
+    assert found[0] == found[1] and {graph for graph, _ in found[0]} == set(named(range(600)))
 
 
 def test_a_folder_is_read_within_limits_and_goes_on_after_a_restart(source: Any, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from spaseq.runtime.spark.sources.documents import last_start
 from spaseq.runtime.spark.sources.options import SourceOptions
 from spaseq.runtime.spark.sources.rows import END
 
-Row = tuple[bytes, str, int, str]
+Row = tuple[bytes, str, int, str, None, None]
 _RECEIVED_BYTES_MAX = 1 << 20
 
 
@@ -41,7 +41,7 @@ class SocketReader(SimpleDataSourceStreamReader):
         first = start["rows"]
         number = first + len([n for n in self._rows if n >= first])
         for text in self._received():
-            self._rows[number] = (text, f"{self._options.host}:{self._options.port}", self._lines, "nquads")
+            self._rows[number] = (text, f"{self._options.host}:{self._options.port}", self._lines, "nquads", None, None)
             self._lines += text.count(b"\n")
             number += 1
         return iter([self._rows[n] for n in range(first, number)]), {"rows": number}

@@ -13,69 +13,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from automata.adaptive.alone import Alone
+from automata.adaptive.policy import Policy, Startable, Switch
 from automata.face import SingleEvaluator
 from automata.nfa import build_automaton
 from automata.program import Events, Ids, Match, Program, Skip, SymbolSolutions
 from automata.pushing import Restricting, Restriction
 from automata.runs.intake import needs_whole_slots
-from automata.state import Restorable
 
 _SWITCHES_MAX = 100
 """Switches remembered; of more, the last."""
-_UNOBSERVED_MAX = 64
-"""Events that came alone, of which the policy is told together."""
-_MEMORY = 1 / 32
-"""By how much one more stretch changes the share of those that are one event alone."""
-_Alone = tuple[int, int, Mapping[int, Sequence[tuple[int, ...]]]]
-
-
-class Startable(Restorable, Protocol):
-    """An evaluator that can begin in the middle of a stream."""
-
-    @property
-    def operations(self) -> int:
-        """Run operations so far."""
-
-    def begin_at(self, position: int) -> None:
-        """The first event to come has this position; nothing has been taken in before."""
-
-
-class Policy(Protocol):
-    """Says which evaluator should run; whatever it says, the matches are the same."""
-
-    def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
-        """A stretch that has been taken in."""
-
-    def wanted(self, current: str, alone: bool) -> tuple[str, str]:
-        """The name of the evaluator that should run from the next boundary on, and why.
-
-        current     runs now
-        alone       events come one by one
-        """
-
-    def live_ids(self) -> list[Ids]:
-        """Columns of the ids that it keeps."""
-
-    def snapshot(self) -> dict[str, Any]:
-        """What it goes by, as `automata.state.State`."""
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """A change of evaluator before the event at `time`; `operations` is what the old one had made."""
-
-    time: int
-    old: str
-    new: str
-    reason: str
-    operations: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +75,8 @@ class AdaptiveEvaluator:
         policy: Policy,
         alone: str | None = None,
     ) -> None:
-        self._alone = alone or first
-        self._scopes = [sorted(symbol.scope) for symbol in program.symbols]
-        self._unobserved: list[_Alone] = []
-        self._share_alone = 0.0
+        self._first_alone = alone or first
+        self._alone = Alone(program)
         self._window = program.window
         self._reach = _reach(program)
         self._whole_slots = needs_whole_slots(program)
@@ -164,48 +113,52 @@ class AdaptiveEvaluator:
         """See `automata.face.Evaluator`."""
         if not len(events):
             return []
-        matches: list[Match] = []
         self._observe_alone()
-        self._share_alone += _MEMORY * ((len(events) == 1) - self._share_alone)
+        self._alone.stretch(len(events))
         first = self._time is None
         if first:
             self._policy.observe(events, solutions)
-        name, reason = self._policy.wanted(self._name, self._share_alone > 0.5)
+        name, reason = self._policy.wanted(self._name, self._alone.usual)
         if first and name != self._name:
             self._run(name, self._made(name))
         if self._window.sliding or self._window.in_events:
             self._prepare(name, reason, events)
-            matches += self._feed(events, solutions)
+            matches = self._feed(events, solutions)
         else:
-            cut = self._boundary(events) if name != self._name else len(events)
-            if cut:
-                matches += self._feed(*_part(events, solutions, 0, cut))
-            if cut < len(events):
-                matches += self._evaluator.on_watermark(int(events.times[cut]) - 1)
-                self._replace(name, reason, self._made(name), int(events.times[cut]))
-                matches += self._feed(*_part(events, solutions, cut, len(events)))
+            matches = self._up_to_boundary(name, reason, events, solutions)
         if not first:
             self._policy.observe(events, solutions)
         return matches
 
+    def _up_to_boundary(
+        self, name: str, reason: str, events: Events, solutions: Mapping[int, SymbolSolutions]
+    ) -> Sequence[Match]:
+        """Feeds a stretch; at the boundary of a tumbling window in it, the evaluator with this name takes over."""
+        cut = self._boundary(events) if name != self._name else len(events)
+        if cut == len(events):
+            return self._feed(events, solutions)
+        matches = [*self._feed(*_part(events, solutions, 0, cut))] if cut else []
+        matches += self._evaluator.on_watermark(int(events.times[cut]) - 1)
+        self._replace(name, reason, self._made(name), int(events.times[cut]))
+        return [*matches, *self._feed(*_part(events, solutions, cut, len(events)))]
+
     def prefers_single_events(self) -> bool:
         """See `automata.face.SingleEvaluator`: where the evaluator that runs does, and is not about to be exchanged."""
-        if self._time is None and self._name != self._alone:
-            self._run(self._alone, self._made(self._alone))
-            self._share_alone = 1.0
+        if self._time is None and self._name != self._first_alone:
+            self._run(self._first_alone, self._made(self._first_alone))
+            self._alone.begin()
         if self._beside is not None or self._single is None:
             return False
-        wanted, _ = self._policy.wanted(self._name, self._share_alone > 0.5)
+        wanted, _ = self._policy.wanted(self._name, self._alone.usual)
         return wanted == self._name and self._single.prefers_single_events()
 
     def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Match]:
         """See `automata.face.SingleEvaluator`."""
         assert self._single is not None, self._name
-        self._share_alone += _MEMORY * (1 - self._share_alone)
+        self._alone.add(time, stream, solutions)
         self._position += 1
         self._time = time
-        self._unobserved.append((time, stream, solutions))
-        if len(self._unobserved) >= _UNOBSERVED_MAX:
+        if self._alone.full:
             self._observe_alone()
         return self._single.on_event(time, stream, solutions)
 
@@ -274,16 +227,9 @@ class AdaptiveEvaluator:
 
     def _observe_alone(self) -> None:
         """Tell the policy of events that came alone."""
-        if not self._unobserved:
-            return
-        events, self._unobserved = self._unobserved, []
-        found: dict[int, list[tuple[int, ...]]] = {}
-        for number, (_, _, solutions) in enumerate(events):
-            for symbol, rows in solutions.items():
-                found.setdefault(symbol, []).extend((number, *row) for row in rows)
-        times, streams = (np.array(column, dtype=np.int64) for column in list(zip(*events, strict=True))[:2])
-        tables = {symbol: _as_columns(rows, self._scopes[symbol]) for symbol, rows in found.items()}
-        self._policy.observe(Events(times, streams), tables)
+        told = self._alone.taken()
+        if told is not None:
+            self._policy.observe(*told)
 
     def _feed(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         self._position += len(events)
@@ -334,17 +280,9 @@ def _part(
     events: Events, solutions: Mapping[int, SymbolSolutions], begin: int, end: int
 ) -> tuple[Events, Mapping[int, SymbolSolutions]]:
     """Events begin … end - 1 of a stretch, and their solutions."""
-    if begin == 0 and end == len(events):
-        return events, solutions
     some = {}
     for symbol, table in solutions.items():
         first, last = np.searchsorted(table.events, (begin, end))
         values = {variable: column[first:last] for variable, column in table.values.items()}
         some[symbol] = SymbolSolutions(table.events[first:last] - begin, values)
     return Events(events.times[begin:end], events.streams[begin:end]), some
-
-
-def _as_columns(rows: Sequence[tuple[int, ...]], scope: Sequence[int]) -> SymbolSolutions:
-    """Solutions given as the number of the event and the values of the variables of `scope`."""
-    numbers, *values = np.array(rows, dtype=np.int64).T
-    return SymbolSolutions(numbers, dict(zip(scope, values, strict=True)))

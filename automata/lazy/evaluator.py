@@ -86,7 +86,7 @@ class LazyEvaluator:
         return needs_whole_slots(self._program)
 
     def begin_at(self, position: int) -> None:
-        """See `automata.adaptive.evaluator.Startable`."""
+        """See `automata.adaptive.policy.Startable`."""
         self._intake.timeline.begin_at(position)
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:

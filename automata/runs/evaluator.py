@@ -70,7 +70,7 @@ class RunEvaluator:
         return self._whole_slots
 
     def begin_at(self, position: int) -> None:
-        """See `automata.adaptive.evaluator.Startable`."""
+        """See `automata.adaptive.policy.Startable`."""
         self._timeline.begin_at(position)
 
     def restrictions(self) -> Mapping[int, Restriction]:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from automata.adaptive.costs import CostModel, Estimate
-from automata.adaptive.evaluator import AdaptiveEvaluator, Startable, Switch
+from automata.adaptive.evaluator import AdaptiveEvaluator
+from automata.adaptive.policy import Startable, Switch
 from automata.adaptive.rates import Meter, Rates
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.nfa import build_automaton
@@ -58,7 +59,7 @@ def switch_in_words(switch: Switch) -> str:
 
 
 class RatesDecide:
-    """See `automata.adaptive.evaluator.Policy`; chooses among "nfa", "lazy" and "tree"."""
+    """See `automata.adaptive.policy.Policy`; chooses among "nfa", "lazy" and "tree"."""
 
     def __init__(self, program: Program, host: Host) -> None:
         self._program = program

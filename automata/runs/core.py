@@ -8,39 +8,28 @@ every event of a stretch exactly once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from automata.analysis import analyse
-from automata.expression import Contiguity
 from automata.nfa import START, Accept, Automaton, Crossing
 from automata.program import Host, Ids, Mask, Program
 from automata.runs.active import ActiveRuns
 from automata.runs.checks import Checks
+from automata.runs.expiry import Expiry
 from automata.runs.extend import Extender
 from automata.runs.gather import Gather
 from automata.runs.growth import Growth
 from automata.runs.iteration import Series, Tracks
 from automata.runs.lookback import Lookback
 from automata.runs.pairs import Pairs
+from automata.runs.prospects import Prospects
 from automata.runs.steps import StepTable, conjunction
 from automata.runs.substreams import Substream
-from automata.runs.table import (
-    CLOSED,
-    FIRST,
-    FIRST_RANK,
-    FIRST_TIME,
-    INSTANCE,
-    NONE,
-    PARTITION,
-    ROOT,
-    SLOT,
-    WINDOW,
-    Layout,
-    Runs,
-)
+from automata.runs.table import CLOSED, FIRST, NONE, PARTITION, ROOT, Layout, Runs
+from automata.runs.unwritten import Standing, Unwritten
 from automata.timeline import Timeline
 
 _COMPACT_MIN = 1 << 14
@@ -92,9 +81,12 @@ class Core:
             Gather(automaton, unordered, self.layout, self.tracks, program.window) for unordered in automaton.unordered
         ]
         self.active = [ActiveRuns(automaton, position) for position in range(len(automaton.positions))]
-        self._new: list[tuple[int, Ids]] = []
+        self._expiry = Expiry(program, automaton)
+        self._prospects = Prospects(automaton, bool(program.partition) or substream is not None)
+        self._able: dict[int, Mask] = {}
+        self._new: list[tuple[int, Ids | Unwritten]] = []
         self._ended: list[Ended] = []
-        self._all_next = [self._only_next(position) for position in range(len(automaton.positions))]
+        self._deferred = [self._is_deferred(position) for position in range(len(automaton.positions))]
         self._compacted = _COMPACT_MIN
         self._arrive(START, np.array([ROOT], dtype=np.int64))
         self._rest()
@@ -104,40 +96,42 @@ class Core:
         tables = self._step_tables(symbols)
         if not tables:
             return []
+        self._able = self._prospects.able(tables)
         for position, active in enumerate(self.active):
             if len(rows := active.lookup(self.runs, self.extender, tables)):
                 self._work(position, rows, tables)
         while self._new:
             new, self._new = self._new, []
-            for position, rows in new:
-                self.active[position].add(rows)
-                self._work(position, rows, tables)
+            for position, came in new:
+                if isinstance(came, Unwritten):
+                    self._go_on(position, came, tables)
+                else:
+                    self.active[position].add(came)
+                    self._work(position, came, tables)
         ended, self._ended = self._ended, []
         return ended
 
     def expire(self, oldest_time: int, window: int, ranks: Timeline | None) -> None:
         """Drops runs that began before `oldest_time` or in an earlier tumbling window, or whose ranks have run out."""
         for active in self.active:
-            active.keep(self._fresh_or_open(active.rows, oldest_time, window, ranks))
+            active.keep(self._expiry.fresh_or_in_window(self.runs, active.rows, oldest_time, window, ranks))
         self.expire_finished(oldest_time, window, ranks)
 
     def expire_finished(self, oldest_time: int, window: int, ranks: Timeline | None) -> None:
         """The same for the finished members of an ALL."""
         for gather in self.gathers:
-            gather.keep([self._fresh_or_open(rows, oldest_time, window, ranks) for rows in gather.finished])
+            gather.keep(
+                [
+                    self._expiry.fresh_or_in_window(self.runs, rows, oldest_time, window, ranks)
+                    for rows in gather.finished
+                ]
+            )
 
     def prune(self, timeline: Timeline) -> None:
         """Drops runs that no later event can extend: closed, or waiting for an adjacent event that did not come."""
         for position, active in enumerate(self.active):
-            if not len(active):
-                continue
-            keep = np.ones(len(active), dtype=np.bool_)
-            if self._all_next[position]:
-                everything = (1 << len(self.automaton.outgoing[position])) - 1
-                keep &= self.runs.column(active.rows, CLOSED) != everything
-            if self._only_strict(position):
-                keep &= self._adjacent_possible(active.rows, timeline)
-            active.keep(keep)
+            if len(active):
+                active.keep(self._expiry.extendable(self.runs, position, active.rows, timeline))
 
     def compact(self, held: list[Ids], always: bool = False) -> list[Ids] | None:
         """Frees the rows of dead runs once they are many, or `always`.
@@ -203,11 +197,45 @@ class Core:
         return tables
 
     def _work(self, position: int, rows: Ids, tables: Mapping[int, StepTable]) -> None:
-        taken = self.extender.extend(self.runs, position, rows, tables, self._admit)
+        self._follow(self._taken(self.runs, position, rows, tables), tables)
+
+    def _taken(self, runs: Standing, position: int, rows: Ids, tables: Mapping[int, StepTable]) -> dict[int, Pairs]:
+        """edge → the runs at a position that take it, but for those that can do nothing with it."""
+        taken = self.extender.extend(runs, position, rows, tables, self._admit)
         for number, pairs in taken.items():
-            if len(pairs):
-                target = self.automaton.edges[number].target
-                self._arrive(target, self.growth.take(self.runs, number, pairs, tables[target]))
+            able = self._able.get(self.automaton.edges[number].target)
+            if able is not None:
+                taken[number] = pairs.take(able[pairs.steps])
+        return {number: pairs for number, pairs in taken.items() if len(pairs)}
+
+    def _follow(self, taken: Mapping[int, Pairs], tables: Mapping[int, StepTable]) -> None:
+        """Runs, each a row, have taken edges."""
+        for number, pairs in taken.items():
+            edge = self.automaton.edges[number]
+            if self._deferred[edge.target]:
+                self._new.append((edge.target, Unwritten(self.runs, number, edge, pairs, tables[edge.target])))
+            else:
+                self._arrive(edge.target, self.growth.take(self.runs, number, pairs, tables[edge.target]))
+
+    def _go_on(self, position: int, came: Unwritten, tables: Mapping[int, StepTable]) -> None:
+        """Runs have come to a position where they can only go on: rows are made of those that do, now or later."""
+        every = np.arange(len(came), dtype=np.int64)
+        taken = self._taken(came, position, every, tables)
+        lasting = self._expiry.lasting(came, position, tables)
+        kept = lasting.copy()
+        for pairs in taken.values():
+            kept[pairs.rows] = True
+        numbers = np.full(len(came), NONE, dtype=np.int64)
+        numbers[kept] = self.growth.take(self.runs, came.number, came.pairs.take(kept), came.table)
+        self.runs.table[numbers[kept], CLOSED] = came.closed[kept]
+        self.active[position].add(numbers[lasting])
+        self._follow({n: replace(pairs, rows=numbers[pairs.rows]) for n, pairs in taken.items()}, tables)
+
+    def _is_deferred(self, position: int) -> bool:
+        """Whether runs at the position neither end anything nor meet a condition as they go on."""
+        ends = any(accept.position == position for accept in self.automaton.accepts)
+        targets = {self.automaton.edges[number].target for number in self.automaton.outgoing[position]}
+        return not ends and not self.automaton.unordered and not any(map(self.checks.needed, targets))
 
     def _admit(self, number: int, table: StepTable, pairs: Pairs) -> Mask:
         edge = self.automaton.edges[number]
@@ -263,39 +291,6 @@ class Core:
 
     def _rest(self) -> None:
         for position, rows in self._new:
+            assert not isinstance(rows, Unwritten), position
             self.active[position].add(rows)
         self._new.clear()
-
-    def _fresh_or_open(self, rows: Ids, oldest_time: int, window: int, ranks: Timeline | None) -> Mask:
-        first = self.runs.column(rows, FIRST)
-        fits = (self.runs.column(rows, FIRST_TIME) >= oldest_time) & (self.runs.column(rows, WINDOW) >= window)
-        if ranks is not None:
-            fits &= self._rank_fits(rows, ranks)
-        result: Mask = (first == NONE) | fits
-        return result
-
-    def _rank_fits(self, rows: Ids, ranks: Timeline) -> Mask:
-        window = self.program.window
-        partitions, inverse = np.unique(self.runs.column(rows, PARTITION), return_inverse=True)
-        now = np.array([ranks.rank(int(partition)) for partition in partitions], dtype=np.int64)
-        if not len(now):
-            return np.ones(len(rows), dtype=np.bool_)
-        first = self.runs.column(rows, FIRST_RANK)
-        if not window.sliding:
-            first = first - (first - window.start) % window.size
-        return now[inverse] - first < window.size
-
-    def _only_next(self, position: int) -> bool:
-        edges = [self.automaton.edges[number] for number in self.automaton.outgoing[position]]
-        return bool(edges) and all(e.operator is Contiguity.NEXT and not e.rivals for e in edges)
-
-    def _only_strict(self, position: int) -> bool:
-        edges = [self.automaton.edges[number] for number in self.automaton.outgoing[position]]
-        return position != START and all(edge.operator is Contiguity.STRICT for edge in edges)
-
-    def _adjacent_possible(self, rows: Ids, timeline: Timeline) -> Mask:
-        partitions, inverse = np.unique(self.runs.column(rows, PARTITION), return_inverse=True)
-        slots = np.array([timeline.slot(int(partition)) for partition in partitions], dtype=np.int64)
-        possible = self.runs.column(rows, SLOT) >= slots[inverse]
-        result: Mask = possible | (self.runs.column(rows, FIRST) == NONE) | (self.runs.column(rows, INSTANCE) != NONE)
-        return result

@@ -36,8 +36,8 @@ from automata.runs.table import (
     TAIL,
     WINDOW,
     Layout,
-    Runs,
 )
+from automata.runs.unwritten import Standing
 
 _GALLOP_FIRST, _GALLOP_FACTOR = 2, 4
 """Skip-till-next looks at this many candidates first, then at so many times more."""
@@ -78,7 +78,7 @@ class Extender:
         self._facts = [self._edge_facts(number) for number in range(len(automaton.edges))]
 
     def extend(
-        self, runs: Runs, position: int, rows: Ids, tables: Mapping[int, StepTable], admit: Admit
+        self, runs: Standing, position: int, rows: Ids, tables: Mapping[int, StepTable], admit: Admit
     ) -> dict[int, Pairs]:
         """edge → the runs among `rows`, all at `position`, that take it. Marks skip-till-next edges as taken."""
         taken: dict[int, Pairs] = {}
@@ -88,7 +88,7 @@ class Extender:
                 taken[number] = self._take(runs, number, rows, table, admit)
         return self._settle(runs, taken, tables)
 
-    def able(self, runs: Runs, number: int, rows: Ids) -> Ids:
+    def able(self, runs: Standing, number: int, rows: Ids) -> Ids:
         """Those rows whose repetitions allow the edge."""
         for action in self._facts[number].edge.actions:
             repetition = self._automaton.repetitions[action.repetition]
@@ -99,12 +99,12 @@ class Extender:
                 rows = rows[counts < repetition.at_most]
         return rows
 
-    def base(self, runs: Runs, number: int, rows: Ids) -> NDArray[np.int64]:
+    def base(self, runs: Standing, number: int, rows: Ids) -> NDArray[np.int64]:
         """The registers with which rows come to an edge's step: a new iteration forgets what the last one bound."""
         registers = runs.registers(rows)
         for repetition in self._facts[number].loops:
             variables = sorted(self._analysis.locals[repetition])
-            entered = runs.registers(runs.column(rows, self._layout.entry(repetition)))
+            entered = runs.entered(rows, repetition)
             registers[:, variables] = entered[:, variables]
         return registers
 
@@ -112,7 +112,7 @@ class Extender:
         """The variables by which the edge's runs and events are joined."""
         return self._facts[number].key
 
-    def hashes(self, runs: Runs, number: int, rows: Ids, base: NDArray[np.int64], in_context: bool) -> Ids:
+    def hashes(self, runs: Standing, number: int, rows: Ids, base: NDArray[np.int64], in_context: bool) -> Ids:
         """The join key of each row, as `step_index` hashes it."""
         context = [runs.column(rows, PARTITION), runs.column(rows, WINDOW)] if in_context else []
         return hash_columns([*context, *(base[:, v] for v in self._facts[number].key)], len(rows))
@@ -130,7 +130,7 @@ class Extender:
         scope = tuple(sorted(self._analysis.scope[edge.target]))
         return _EdgeFacts(edge, tuple(sorted(bound & certain)), scope, loops, bits[number], blockers)
 
-    def _take(self, runs: Runs, number: int, rows: Ids, table: StepTable, admit: Admit) -> Pairs:
+    def _take(self, runs: Standing, number: int, rows: Ids, table: StepTable, admit: Admit) -> Pairs:
         facts = self._facts[number]
         rows = self.able(runs, number, rows)
         if facts.edge.operator is Contiguity.NEXT:
@@ -143,7 +143,7 @@ class Extender:
                 parts += search.pairs(facts.edge.operator)
         return joined(parts, self._layout.variables)
 
-    def _settle(self, runs: Runs, taken: dict[int, Pairs], tables: Mapping[int, StepTable]) -> dict[int, Pairs]:
+    def _settle(self, runs: Standing, taken: dict[int, Pairs], tables: Mapping[int, StepTable]) -> dict[int, Pairs]:
         """Skip-till-next among rivals: only what no earlier taking of any of them precedes; then closes the edges."""
         settled = {}
         for number, pairs in taken.items():
@@ -157,11 +157,10 @@ class Extender:
             settled[number] = pairs.take(unpreceded(pairs, tables[facts.edge.target], rivals))
         for number, pairs in taken.items():
             if self._facts[number].edge.operator is Contiguity.NEXT:
-                rows = np.unique(pairs.rows)
-                runs.table[rows, CLOSED] |= self._facts[number].bit
+                runs.close(np.unique(pairs.rows), self._facts[number].bit)
         return settled
 
-    def valid(self, runs: Runs, number: int, table: StepTable, candidates: Pairs, in_context: bool) -> Mask:
+    def valid(self, runs: Standing, number: int, table: StepTable, candidates: Pairs, in_context: bool) -> Mask:
         """Order, window and contiguity of candidate pairs."""
         rows, steps = candidates.rows, candidates.steps
         window = self._program.window
@@ -184,7 +183,7 @@ class Extender:
             valid &= self._adjacent(runs, rows, table, steps, same_stream)
         return valid
 
-    def reach(self, runs: Runs, rows: Ids, table: StepTable) -> Ids | None:
+    def reach(self, runs: Standing, rows: Ids, table: StepTable) -> Ids | None:
         """For each run a position that its window ends before; None where the key tells windows apart."""
         window = self._program.window
         if not window.sliding or (window.in_events and self._program.partition):
@@ -194,9 +193,9 @@ class Extender:
         beyond = np.searchsorted(table.times, runs.column(rows, FIRST_TIME) + window.size, "right")
         return np.append(table.low, np.iinfo(np.int64).max)[beyond]
 
-    def _adjacent(self, runs: Runs, rows: Ids, table: StepTable, steps: Ids, same_stream: Mask) -> Mask:
+    def _adjacent(self, runs: Standing, rows: Ids, table: StepTable, steps: Ids, same_stream: Mask) -> Mask:
         if self.substream is not None:
-            left = runs.table[rows][:, [HIGH, HIGH_TIME, HIGH_STREAM]].T
+            left = np.stack([runs.column(rows, column) for column in (HIGH, HIGH_TIME, HIGH_STREAM)])
             right = np.stack((table.low[steps], table.times[steps], table.streams[steps]))
             return self.substream.contiguous(left, right)
         slot, next_slot = runs.column(rows, SLOT), table.slots[steps]
@@ -223,7 +222,14 @@ class _Search:
     """Candidates of some runs on one edge."""
 
     def __init__(
-        self, extender: Extender, runs: Runs, number: int, rows: Ids, table: StepTable, admit: Admit, in_context: bool
+        self,
+        extender: Extender,
+        runs: Standing,
+        number: int,
+        rows: Ids,
+        table: StepTable,
+        admit: Admit,
+        in_context: bool,
     ) -> None:
         self._extender = extender
         self._runs = runs

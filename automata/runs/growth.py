@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.analysis import Analysis
-from automata.nfa import Automaton, Crossing, Edge
+from automata.nfa import Automaton, Edge
 from automata.program import Ids
 from automata.runs.extend import Extender
 from automata.runs.iteration import Tracks
@@ -16,31 +16,18 @@ from automata.runs.table import (
     CLOSED,
     EDGE,
     FIRST,
-    FIRST_RANK,
-    FIRST_TIME,
-    HIGH,
-    HIGH_STREAM,
-    HIGH_TIME,
     INSTANCE,
-    LOW,
-    LOW_STREAM,
-    LOW_TIME,
     NONE,
     PARENT,
-    PARTITION,
     POSITION,
-    RANK,
-    SEQ,
-    SLOT,
     SOLUTION,
     SOURCE,
     STATE,
     SYMBOL,
-    TAIL,
-    WINDOW,
     Layout,
     Runs,
 )  # fmt: skip
+from automata.runs.unwritten import FIRST_COLUMNS, STEP_COLUMNS, crossed
 
 Rows = NDArray[np.int64]
 """int64[n, layout.width]: rows not yet appended."""
@@ -106,12 +93,8 @@ class Growth:
         rows[:, CLOSED] = 0
         rows[:, self._members] = NONE
         rows[:, self._layout.registers] = registers
-        for action in edge.actions:
-            if action.crossing is Crossing.LOOP:
-                rows[:, self._layout.count(action.repetition)] += 1
-        for repetition, begun in edge.entries():
-            rows[:, self._layout.count(repetition)] = 1
-            rows[:, self._layout.entry(repetition)] = sources if begun is None else rows[:, self._layout.entry(begun)]
+        for column, values in crossed(edge, runs, sources).items():
+            rows[:, column] = values
         return rows
 
     @staticmethod
@@ -123,16 +106,11 @@ class Growth:
 
     @staticmethod
     def _stamp(rows: Rows, table: StepTable, steps: Ids) -> None:
-        rows[:, LOW_TIME] = rows[:, HIGH_TIME] = table.times[steps]
-        rows[:, LOW_STREAM] = rows[:, HIGH_STREAM] = table.streams[steps]
-        rows[:, LOW], rows[:, HIGH] = table.low[steps], table.high[steps]
-        rows[:, SLOT], rows[:, SEQ] = table.slots[steps], table.seq_high[steps]
-        rows[:, TAIL], rows[:, RANK] = table.tails[steps], table.rank_high[steps]
+        for column, name in STEP_COLUMNS.items():
+            rows[:, column] = getattr(table, name)[steps]
         fresh = rows[:, FIRST] == NONE
-        begun = steps[fresh]
-        rows[fresh, FIRST_TIME], rows[fresh, FIRST] = table.times[begun], table.low[begun]
-        rows[fresh, FIRST_RANK], rows[fresh, WINDOW] = table.rank_low[begun], table.windows[begun]
-        rows[fresh, PARTITION] = table.partitions[begun]
+        for column, name in FIRST_COLUMNS.items():
+            rows[fresh, column] = getattr(table, name)[steps[fresh]]
 
     def _track(self, runs: Runs, rows: Rows, sources: Ids, edge: Edge, before: int) -> None:
         """Iteration pointers; the rows will be appended after `before` others."""

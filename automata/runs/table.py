@@ -130,6 +130,14 @@ class Runs:
         result: NDArray[np.int64] = self.table[rows, self.layout.registers]
         return result
 
+    def entered(self, rows: Ids, repetition: int) -> NDArray[np.int64]:
+        """The registers with which each came to the repetition that it is in."""
+        return self.registers(self.column(rows, self.layout.entry(repetition)))
+
+    def close(self, rows: Ids, bit: int) -> None:
+        """An edge has been taken under skip-till-next."""
+        self.table[rows, CLOSED] |= bit
+
     def compact(self, alive: Iterable[Ids]) -> Ids:
         """Keeps the rows named and all that they point at; returns old number → new (NONE if gone)."""
         reached = self._reached(alive)

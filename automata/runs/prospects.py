@@ -1,0 +1,86 @@
+"""Which steps can lead on: a run that only an adjacent event can extend is not worth a row if that event is there and
+brings no such step.
+
+What is looked at are whole step tables, not runs: order and adjacency tell, values and windows do not. So it holds
+for every run, and is told once for a stretch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from automata.expression import Contiguity
+from automata.nfa import START, Automaton
+from automata.program import Ids, Mask
+from automata.runs.steps import SEVERAL, StepTable
+
+_ROUNDS_MAX = 8
+"""Steps looked ahead: chains of adjacent events are seldom longer."""
+
+
+class Prospects:
+    """The positions of an automaton that are left only by `,`.
+
+    partitioned     there is more than one order of events: nothing is told
+    """
+
+    def __init__(self, automaton: Automaton, partitioned: bool) -> None:
+        self._automaton = automaton
+        positions = () if partitioned or automaton.unordered else range(len(automaton.positions))
+        self._only_adjacent = tuple(position for position in positions if self._is_only_adjacent(position))
+
+    def able(self, tables: Mapping[int, StepTable]) -> dict[int, Mask]:
+        """position → which rows of its table an event of the stretch, or one after it, may extend; the others: all."""
+        able = {
+            p: np.ones(len(tables[p]), dtype=np.bool_) for p in self._only_adjacent if p in tables and len(tables[p])
+        }
+        if not able:
+            return able
+        ends = max(int(tables[position].slots.max()) for position in able)
+        for _ in range(_ROUNDS_MAX):
+            before = sum(int(np.count_nonzero(mask)) for mask in able.values())
+            for position in able:
+                able[position] = self._led_on(position, tables, able, ends)
+            if sum(int(np.count_nonzero(mask)) for mask in able.values()) == before:
+                break
+        return able
+
+    def _led_on(self, position: int, tables: Mapping[int, StepTable], able: Mapping[int, Mask], ends: int) -> Mask:
+        """The rows of a position's table that one of its edges may be taken after."""
+        table = tables[position]
+        led = table.slots >= ends
+        for number in self._automaton.outgoing[position]:
+            target = self._automaton.edges[number].target
+            if target in tables:
+                led |= _adjacent(table, tables[target], able.get(target))
+        return led
+
+    def _is_only_adjacent(self, position: int) -> bool:
+        edges = [self._automaton.edges[number] for number in self._automaton.outgoing[position]]
+        ends = any(accept.position == position for accept in self._automaton.accepts)
+        return position != START and not ends and all(edge.operator is Contiguity.STRICT for edge in edges)
+
+
+def _adjacent(table: StepTable, following: StepTable, able: Mask | None) -> Mask:
+    """The rows of a table that some (able) row of the one that may follow stands right after."""
+    low, slots, opens = following.low, following.slots, (following.seq_low == 0) | (following.streams == SEVERAL)
+    if able is not None:
+        low, slots, opens = low[able], slots[able], opens[able]
+    over = _among(slots[opens], table.slots + 1)
+    within = _among(low[~opens], table.high + 1)
+    result: Mask = np.where(table.tails | (table.streams == SEVERAL), over, within)
+    return result
+
+
+def _among(known: Ids, wanted: Ids) -> Mask:
+    """Which of the wanted numbers are known; both lie in one stretch, so that a table of flags is not long."""
+    if not len(known):
+        return np.zeros(len(wanted), dtype=np.bool_)
+    first, last = int(known.min()), int(known.max())
+    flags = np.zeros(last - first + 2, dtype=np.bool_)
+    flags[known - first] = True
+    inside = (wanted >= first) & (wanted <= last)
+    result: Mask = flags[np.where(inside, wanted - first, last - first + 1)]
+    return result

@@ -1,0 +1,127 @@
+"""Runs that have just taken an edge, before they are rows: most of them go on or are done for in the same stretch.
+
+They are looked at as rows are (`Standing`), by their place among those that took the edge together; a column is made
+when it is asked for, from the step and from the row that took it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.nfa import Crossing, Edge
+from automata.program import Ids
+from automata.runs.pairs import Pairs
+from automata.runs.steps import StepTable
+from automata.runs.table import (
+    CLOSED,
+    FIRST,
+    FIRST_RANK,
+    FIRST_TIME,
+    HIGH,
+    HIGH_STREAM,
+    HIGH_TIME,
+    LOW,
+    LOW_STREAM,
+    LOW_TIME,
+    NONE,
+    PARTITION,
+    RANK,
+    SEQ,
+    SLOT,
+    TAIL,
+    WINDOW,
+    Runs,
+)  # fmt: skip
+
+STEP_COLUMNS = {
+    LOW_TIME: "times", HIGH_TIME: "times", LOW_STREAM: "streams", HIGH_STREAM: "streams", LOW: "low", HIGH: "high",
+    SLOT: "slots", SEQ: "seq_high", TAIL: "tails", RANK: "rank_high",
+}  # fmt: skip
+"""Columns of runs that a step sets, and where its table has them."""
+FIRST_COLUMNS = {
+    FIRST_TIME: "times", FIRST: "low", FIRST_RANK: "rank_low", WINDOW: "windows", PARTITION: "partitions",
+}  # fmt: skip
+"""Those that the first step of a run sets."""
+
+
+class Standing(Protocol):
+    """Runs that an event may extend, by number."""
+
+    def column(self, rows: Ids, column: int) -> Ids:
+        """One column of these."""
+
+    def registers(self, rows: Ids) -> NDArray[np.int64]:
+        """int64[rows, variables]."""
+
+    def entered(self, rows: Ids, repetition: int) -> NDArray[np.int64]:
+        """The registers with which each came to the repetition that it is in."""
+
+    def close(self, rows: Ids, bit: int) -> None:
+        """An edge has been taken under skip-till-next."""
+
+
+class Unwritten:
+    """The runs of `pairs`, which took the same edge; those that they extend are rows."""
+
+    def __init__(self, runs: Runs, number: int, edge: Edge, pairs: Pairs, table: StepTable) -> None:
+        self.number = number
+        self.pairs = pairs
+        self.table = table
+        self.closed: Ids = np.zeros(len(pairs), dtype=np.int64)
+        self._runs = runs
+        self._crossed = crossed(edge, runs, pairs.rows)
+        self._fresh = runs.column(pairs.rows, FIRST) == NONE
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def column(self, rows: Ids, column: int) -> Ids:
+        """See `Standing`."""
+        steps = self.pairs.steps[rows]
+        if column == CLOSED:
+            return self.closed[rows]
+        if column in STEP_COLUMNS:
+            own: Ids = getattr(self.table, STEP_COLUMNS[column])[steps]
+            return own
+        if column in FIRST_COLUMNS:
+            return self._begun(rows, column, getattr(self.table, FIRST_COLUMNS[column])[steps])
+        if column in self._crossed:
+            return self._crossed[column][rows]
+        return self._runs.column(self.pairs.rows[rows], column)
+
+    def registers(self, rows: Ids) -> NDArray[np.int64]:
+        """See `Standing`."""
+        return self.pairs.registers[rows]
+
+    def entered(self, rows: Ids, repetition: int) -> NDArray[np.int64]:
+        """See `Standing`."""
+        return self._runs.registers(self.column(rows, self._runs.layout.entry(repetition)))
+
+    def close(self, rows: Ids, bit: int) -> None:
+        """See `Standing`."""
+        self.closed[rows] |= bit
+
+    def _begun(self, rows: Ids, column: int, now: Ids) -> Ids:
+        """What was so already for runs that had begun."""
+        fresh = self._fresh[rows]
+        return now if fresh.all() else np.where(fresh, now, self._runs.column(self.pairs.rows[rows], column))
+
+
+def crossed(edge: Edge, runs: Runs, sources: Ids) -> dict[int, Ids]:
+    """The columns of repetitions that rows change as they take an edge, and their values."""
+    columns: dict[int, Ids] = {}
+    layout = runs.layout
+
+    def now(column: int) -> Ids:
+        return columns[column] if column in columns else runs.column(sources, column)
+
+    for action in edge.actions:
+        if action.crossing is Crossing.LOOP:
+            columns[layout.count(action.repetition)] = now(layout.count(action.repetition)) + 1
+    for repetition, begun in edge.entries():
+        columns[layout.count(repetition)] = np.ones(len(sources), dtype=np.int64)
+        columns[layout.entry(repetition)] = sources if begun is None else now(layout.entry(begun))
+    return columns

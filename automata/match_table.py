@@ -113,15 +113,28 @@ def in_order(table: MatchTable) -> MatchTable:
     if positions is None:
         return table.take(_ordered(table, np.arange(len(table), dtype=np.int64)))
     order = np.lexsort((*positions.T[::-1], table.facts[:, LAST]))
-    sorted_ = positions[order]
-    tied = np.zeros(len(table) + 1, dtype=np.bool_)
-    tied[1:-1] = (sorted_[1:] == sorted_[:-1]).all(axis=1) if len(table) else False
+    tied = _like_previous(positions[order])
     if not tied.any():
         return table if bool((order[1:] > order[:-1]).all()) else table.take(order)
-    parts, starts = [], np.flatnonzero(~tied[:-1])
-    for group in np.split(order, starts[1:]):
-        parts.append(group if len(group) == 1 else _ordered(table, group))
-    return table.take(np.concatenate(parts))
+    return table.take(_untied(table, order, tied, positions.shape[1]))
+
+
+def _untied(table: MatchTable, order: Ids, tied: Mask, longest: int) -> Ids:
+    """The matches in order, each once, where those on the same events as the one before are tied."""
+    alike = tied & table.take(order).like_previous()
+    if not (tied & ~alike).any():
+        reached = np.column_stack((np.cumsum(~tied), _as_matrix(table, SOLUTION, longest)[order]))
+        _, first = np.unique(reached, axis=0, return_index=True)
+        return order[np.sort(first)]
+    parts = np.split(order, np.flatnonzero(~tied)[1:])
+    return np.concatenate([group if len(group) == 1 else _ordered(table, group) for group in parts])
+
+
+def _like_previous(rows: NDArray[np.int64]) -> Mask:
+    """Whether a row is the same as the one before it."""
+    same = np.zeros(len(rows), dtype=np.bool_)
+    same[1:] = (rows[1:] == rows[:-1]).all(axis=1)
+    return same
 
 
 def _positions(table: MatchTable) -> NDArray[np.int64] | None:
@@ -132,13 +145,22 @@ def _positions(table: MatchTable) -> NDArray[np.int64] | None:
     longest = int(table.sizes.max()) if len(table) else 0
     if longest * len(table) > _ROOM_MAX * max(len(table.entries), 1):
         return None
-    places = np.arange(len(table.entries)) - np.repeat(table.starts, table.sizes)
-    taken = table.entries[:, POSITION]
-    if (places[1:] > 0).any() and (taken[1:] <= taken[:-1])[places[1:] > 0].any():
+    taken, later = table.entries[:, POSITION], _places(table)[1:] > 0
+    if later.any() and (taken[1:] <= taken[:-1])[later].any():
         return None
-    found = np.full((len(table), longest), -1, dtype=np.int64)
-    found[np.repeat(np.arange(len(table)), table.sizes), places] = taken
+    return _as_matrix(table, POSITION, longest)
+
+
+def _as_matrix(table: MatchTable, column: int, width: int) -> NDArray[np.int64]:
+    """int64[n, width]: a column of the entries of each match, -1 after the last."""
+    found = np.full((len(table), width), -1, dtype=np.int64)
+    found[np.repeat(np.arange(len(table)), table.sizes), _places(table)] = table.entries[:, column]
     return found
+
+
+def _places(table: MatchTable) -> Ids:
+    """The place of each entry in its match."""
+    return np.arange(len(table.entries)) - np.repeat(table.starts, table.sizes)
 
 
 def _ordered(table: MatchTable, rows: Ids) -> Ids:

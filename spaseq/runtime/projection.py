@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.match_table import MatchTable
-from automata.program import UNBOUND, Ids, Match
+from automata.program import UNBOUND, Ids, Mask, Match
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import Evaluator, column_name
 from sparql_gpm.pattern import Expression, Node, Variable
@@ -67,9 +67,13 @@ class Projector:
         """The rows as columns; None where they must be looked at one by one, or are too few to be worth it."""
         query = self._query
         alone = query.template is not None or query.distinct or query.limit is not None
-        if alone or len(matches) <= _FEW_MATCHES or matches.like_previous().any():
+        if alone or len(matches) <= _FEW_MATCHES:
             return None
         values, steps = self._values(matches), [pattern.name for pattern in query.patterns]
+        tied = matches.like_previous()
+        if tied.any():
+            order = self._untied(values, tied)
+            values, matches = {name: ids[order] for name, ids in values.items()}, matches.take(order)
         return RowTable(query.name, steps, values, matches, graphs_of(matches, names), self._dictionary)
 
     def texts(self, matches: Sequence[Match]) -> list[tuple[str, ...]]:
@@ -155,6 +159,19 @@ class Projector:
             if triple.object is not None:
                 found[_object_key(triple)] = triple.object
         return list(found.items())
+
+    def _untied(self, values: Mapping[str, Ids], tied: Mask) -> Ids:
+        """The order of matches in columns where those tied with the one before are told apart by their values."""
+        ranks = [self._ranks(ids) for ids in values.values() if (tied[1:] & (ids[1:] != ids[:-1])).any()]
+        return np.lexsort((*ranks[::-1], np.cumsum(~tied)))
+
+    def _ranks(self, ids: Ids) -> Ids:
+        """Numbers that are in the order of the N-Triples texts of the ids."""
+        distinct, inverse = np.unique(ids, return_inverse=True)
+        texts = self.text(distinct.tolist())
+        ranks = np.empty(len(distinct), dtype=np.int64)
+        ranks[sorted(range(len(distinct)), key=texts.__getitem__)] = np.arange(len(distinct))
+        return ranks[inverse]
 
     def _tie_break(self, matches: Sequence[Match], table: Sequence[Sequence[int]]) -> list[int]:
         """The order of the matches, with those of the same events put in the order of their projected values."""

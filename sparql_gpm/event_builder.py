@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from sparql_gpm.closed_graph_table import ClosedGraphTable
     from sparql_gpm.kernels import Bytes
 
-CLOSED_GRAPHS_MAX = 1_000_000
-"""So many graphs are remembered to notice one that is reopened; one closed longer ago counts as a new event."""
+CLOSED_GRAPHS_MAX = 250_000
+"""So many graphs of a stream are remembered to notice one that is reopened; one closed longer ago is a new event."""
 
 _scopes = count()
 

@@ -52,7 +52,7 @@ class KeyTables:
 
     def live_ids(self) -> Ids:
         """The ids in all keys."""
-        return np.array([value for key in self._slots for value in key], dtype=np.int64)
+        return np.array([value for key in (*self._slots, *self._parts) for value in key], dtype=np.int64)
 
     def parts(self) -> list[tuple[Key, int, int]]:
         """Each partition: its values, its substream, and the place of the last event that consumed in it."""

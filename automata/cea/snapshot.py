@@ -19,8 +19,9 @@ from automata.state import Values, columns_of, rows_of
 
 
 def core_state(core: CeaCore) -> dict[str, Any]:
-    """Entries and solutions in the window, under their numbers; partitions, under theirs."""
-    parts = core.keys.parts()
+    """Entries and solutions in the window, under their numbers; the partitions that have some, under theirs."""
+    alive = set(core.entries.rows[:, SUBSTREAM].tolist())
+    parts = [part for part in core.keys.parts() if part[1] in alive]
     width = len(parts[0][0]) if parts else 0
     return {
         "position": core.position,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, note, settings
@@ -137,6 +138,15 @@ def test_the_state_of_a_shard_with_thousands_of_events_in_its_window_is_small(ki
     size = running.restart()
     print(f"{kind}: {size / 1e6:.2f} MB for a window of 9,000 events, {size / 9_000:.0f} bytes an event")
     assert size < STATE_BYTES_MAX
+
+
+def test_a_partition_that_the_window_has_left_is_not_in_the_state_of_complex_event_automata() -> None:
+    running = Restarting(parse(QUERY, "q"), 0, "cea", compiled=True)
+    for piece in (_trades(20, per_second=15), [("S1", ORIGIN + 3600 * SECOND, f"{EX}late", frozenset[Any]())]):
+        running.push(piece)
+        size = running.restart()
+    assert not any(part.ids.size for part in (running.network.snapshot()[1][0][1]["sequence"]["core"]["keys"],))
+    assert running.restart() <= size
 
 
 def test_a_state_of_another_evaluator_says_what_to_do() -> None:

@@ -132,14 +132,14 @@ class Reporter:
         """Rows of pending matches whose window has passed."""
         if not len(self.pending):
             return []
-        over = self.pending.pop(self._over(time, timeline))
+        over = self.pending.pop(self.over(time, timeline))
         kept = ~self._removed(over)
         sliding_time = self._program.window.sliding and not self._program.window.in_events
         place = (0, AFTER) if sliding_time else (1, BEFORE)
         moments = ((deadline + place[0], place[1]) for deadline in over.deadlines[kept].tolist())
         return list(zip(over.rows[kept].tolist(), moments, strict=True))
 
-    def _over(self, time: int, timeline: Timeline) -> Mask:
+    def over(self, time: int, timeline: Timeline) -> Mask:
         """Which pending matches' windows have passed."""
         if not self._program.window.in_events:
             return self.pending.deadlines < time
@@ -163,10 +163,10 @@ class Reporter:
             gapless = last_rank - first_rank + 1 == len(positions)
             clock = (last_rank if self._trails else match.last) if in_events else match.time
             candidates.append(Candidate(match, positions, gapless, moment or (clock, AT)))
-        self._forget_seen()
+        self.forget_seen()
         return candidates
 
-    def _forget_seen(self) -> None:
+    def forget_seen(self) -> None:
         """A match is found again only at its own last event, or with another deadline of the same one."""
         if len(self.pending):
             oldest = int(self._core.runs.column(self.pending.rows, HIGH).min())

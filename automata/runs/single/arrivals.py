@@ -8,9 +8,9 @@ import numpy as np
 
 from automata.runs.core import Core
 from automata.runs.single.conditions import Row
-from automata.runs.single.ending import Reached
 from automata.runs.single.steps import Actions, Place, register_columns
 from automata.runs.single.store import Store
+from automata.runs.single.waiting import Reached
 
 
 class Arrivals:

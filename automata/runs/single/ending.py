@@ -18,6 +18,7 @@ from automata.runs.single.conditions import Conditions, Row
 from automata.runs.single.forbidden import Forbidden
 from automata.runs.single.steps import register_columns
 from automata.runs.single.store import Store
+from automata.runs.single.waiting import Reached, Waiting
 from automata.runs.table import (
     FIRST,
     FIRST_RANK,
@@ -34,9 +35,6 @@ from automata.runs.table import (
 )
 from automata.selection import AT, Candidate, report_order
 from automata.timeline import Timeline
-
-Reached = tuple[int, int]
-"""The row of a run, and the number of the accept that it has come to."""
 
 
 class Ending:
@@ -64,13 +62,13 @@ class Ending:
         self._trails = any(accept.passed for accept in automaton.accepts)
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
         self._plain = _is_unambiguous(automaton) and not (self._negates or self._in_turn)
-        self._partitioned = bool(program.partition)
+        self._waiting = Waiting(program, automaton, reporter, forbidden, store, self._candidate)
         self._in_events = program.window.in_events
         self._together = any(len(position.symbols) > 1 for position in automaton.positions)
 
     def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> Sequence[Match]:
         """What can be reported once the event has been taken in."""
-        if not reached and not (self._trails and self._is_due(time, timeline)):
+        if not reached and not (self._trails and self._waiting.is_due(time, timeline)):
             return []
         if self._in_columns:
             self._store.sync()
@@ -79,21 +77,15 @@ class Ending:
         if self._plain:
             matches = [self._match(self._rows[row]) for row, _ in reached]
             return _in_order(matches) if len(matches) > 1 else matches
-        rows = [row for row, _ in reached if not (self._negates and self._forbidden.violated(row))]
-        found = {match.entries: (match, row) for row in rows for match in (self._match(self._rows[row]),)}
+        if self._negates:
+            reached = [(row, accept) for row, accept in reached if not self._forbidden.violated(row)]
+        if self._trails:
+            return self._waiting.matches(reached, time, timeline)
+        found = {candidate.match.entries: candidate for candidate in [self._candidate(row, None) for row, _ in reached]}
         if self._in_turn:
-            return self._reporter.release([self._candidate(match, self._rows[row]) for match, row in found.values()])
-        matches = [match for match, _ in found.values()]
+            return self._reporter.release(list(found.values()))
+        matches = [candidate.match for candidate in found.values()]
         return _in_order(matches) if len(matches) > 1 else matches
-
-    def _is_due(self, time: int, timeline: Timeline) -> bool:
-        """Whether the window of a match that waits for its end may have passed."""
-        pending = self._reporter.pending
-        if not len(pending):
-            return not self._reporter.idle
-        if self._in_events:
-            return self._partitioned or timeline.rank(0) > pending.earliest + 1
-        return pending.earliest < time
 
     def _match(self, row: Row) -> Match:
         entries = [(row[SYMBOL], row[POSITION], row[SOLUTION])]
@@ -111,10 +103,14 @@ class Ending:
         facts = row[FIRST], row[HIGH], row[FIRST_TIME], row[HIGH_TIME], row[PARTITION]
         return Match(tuple(entries), registers, outputs, *facts)
 
-    def _candidate(self, match: Match, row: Row) -> Candidate:
+    def _candidate(self, number: int, moment: tuple[int, ...] | None) -> Candidate:
+        """The match that ends at a row; its moment, if it is not given, is that of its last event."""
+        row = self._rows[number]
+        match = self._match(row)
         positions = frozenset([position for _, position, _ in match.entries])
         gapless = row[RANK] - row[FIRST_RANK] + 1 == len(positions)
-        return Candidate(match, positions, gapless, (match.last if self._in_events else match.time, AT))
+        clock = (row[RANK] if self._trails else match.last) if self._in_events else match.time
+        return Candidate(match, positions, gapless, moment or (clock, AT))
 
 
 def _by_accept(reached: Sequence[Reached]) -> list[Ended]:

@@ -95,6 +95,12 @@ class LiveRunEvaluator(RunEvaluator):
             self._single.sync()
         return super().oldest_position()
 
+    def oldest_output_time(self, watermark: int) -> int:
+        """See `automata.face.Evaluator`."""
+        if self._in_lists:
+            self._single.sync()
+        return super().oldest_output_time(watermark)
+
     def snapshot(self) -> dict[str, Any]:
         """See `automata.state.Restorable`."""
         self._to_columns()

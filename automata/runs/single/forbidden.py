@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from automata.expression import Take
+from automata.nfa import Automaton, Passed
 from automata.program import UNBOUND, Program
 from automata.runs.absence import Absences
 from automata.runs.core import Core
@@ -86,7 +87,7 @@ class Forbidden:
     """The negations of one program, while its runs are lists.
 
     added       how many solutions have come
-    simple      all of them are one step outside of repetitions, between two others or before the first
+    simple      all of them are one step outside of repetitions, that does not look at its event
     """
 
     def __init__(
@@ -106,19 +107,12 @@ class Forbidden:
         looking = any(c.needs_event for c in program.conditions if c.symbol in absences.symbols)
         self.simple = not (
             looking
-            or any(accept.passed for accept in automaton.accepts)
             or any(not isinstance(a.expression, Take) or a.repetitions for a in automaton.absences)
             or any(isinstance(a.expression, Take) and len(a.expression.symbols) > 1 for a in automaton.absences)
         )
         self._conditions = {number: conditions.negated(number) for number in self._symbols} if self.simple else {}
-        self._passed = [
-            [
-                a.expression.symbols[0]
-                for p in edge.passed
-                if isinstance((a := automaton.absences[p.absence]).expression, Take)
-            ]
-            for edge in automaton.edges
-        ]
+        self._passed = [_symbols(automaton, edge.passed) for edge in automaton.edges]
+        self._trailing = [_symbols(automaton, accept.passed) for accept in automaton.accepts]
 
     def __len__(self) -> int:
         """How many solutions are remembered."""
@@ -174,7 +168,12 @@ class Forbidden:
             number = row[PARENT]
         return False
 
-    def _happened(self, number: int, match: Row, after: Row | None, before: Row) -> bool:
+    def violated_after(self, number: int, accept: int) -> bool:
+        """Whether something has happened after the match that ended there; only if `simple`."""
+        match = self._rows[number]
+        return any(self._happened(symbol, match, match, None) for symbol in self._trailing[accept])
+
+    def _happened(self, number: int, match: Row, after: Row | None, before: Row | None) -> bool:
         """Whether the negated step has a solution between the two rows, compatible with the match."""
         symbol = self._symbols[number]
         key = symbol.wanted(match)
@@ -183,20 +182,21 @@ class Forbidden:
             return False
         positions = symbol.positions[key]
         begin = 0 if after is None else bisect_right(positions, after[HIGH])
-        for place in range(bisect_left(positions, before[LOW], begin) - 1, begin - 1, -1):
+        end = len(positions) if before is None else bisect_left(positions, before[LOW], begin)
+        for place in range(end - 1, begin - 1, -1):
             found = kept[place]
             if self._is_between(found, match, after, before) and self._meets(number, found.values, match):
                 return True
         return False
 
-    def _is_between(self, found: _Kept, match: Row, after: Row | None, before: Row) -> bool:
-        """Strictly between the neighbours in time; before the first step, in the match's window."""
+    def _is_between(self, found: _Kept, match: Row, after: Row | None, before: Row | None) -> bool:
+        """Strictly between the neighbours in time; where there is none, in the match's window."""
         time, stream = found.time, found.stream
-        if time >= before[LOW_TIME] and (time > before[LOW_TIME] or stream != before[LOW_STREAM]):
+        if before is not None and (time, stream) != (before[LOW_TIME], before[LOW_STREAM]) and time >= before[LOW_TIME]:
             return False
-        if after is None:
-            return self._in_window(found, match)
-        return time > after[HIGH_TIME] or (time == after[HIGH_TIME] and stream == after[HIGH_STREAM])
+        if after is not None and (time, stream) != (after[HIGH_TIME], after[HIGH_STREAM]) and time <= after[HIGH_TIME]:
+            return False
+        return (after is not None and before is not None) or self._in_window(found, match)
 
     def _in_window(self, found: _Kept, match: Row) -> bool:
         """Whether it is in the window of the match (LANGUAGE 3.3)."""
@@ -220,6 +220,12 @@ class Forbidden:
                     return False
                 registers[variable] = value
         return all(holds(match, registers) for holds in self._conditions[number])
+
+
+def _symbols(automaton: Automaton, passed: Sequence[Passed]) -> list[int]:
+    """The steps that are passed over, where they are steps."""
+    expressions = [automaton.absences[each.absence].expression for each in passed]
+    return [expression.symbols[0] for expression in expressions if isinstance(expression, Take)]
 
 
 def _from_columns(table: StepTable, scope: Sequence[int]) -> list[_Kept]:

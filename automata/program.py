@@ -7,7 +7,7 @@ ever compared for equality; 0 is "unbound". Whatever needs to look behind an id 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
@@ -167,10 +167,12 @@ class Events:
     """A stretch of the merged order.
 
     times, streams      one of each per event, in merged order
+    cache               what was found out about them: evaluators that are given the same object find it out once
     """
 
     times: Ids
     streams: Ids
+    cache: dict[str, object] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.times)

@@ -105,7 +105,8 @@ class Timeline:
         if self.total:
             slots, seqs, tails = ranks, zeros, np.ones(len(ranks), dtype=np.bool_)
         else:
-            slots, seqs, tails = self._slotted(events, which, zeros, zeros, [carry])
+            after, seqs, tails = self._slotted_once(events)
+            slots = after + carry.slot
         if len(events):
             carry.rank, carry.slot = int(ranks[-1]) + 1, int(slots[-1])
         return Places(which, zeros, ranks, slots, seqs, tails)
@@ -123,6 +124,17 @@ class Timeline:
     def forget(self, kept: set[int]) -> None:
         """Drop what is known of every other partition; only where ranks need not go on."""
         self.carries = {partition: carry for partition, carry in self.carries.items() if partition in kept}
+
+    @classmethod
+    def _slotted_once(cls, events: Events) -> tuple[Ids, Ids, Mask]:
+        """`_slotted` of all events, as if the slot before them were 0; the same for all timelines."""
+        known = events.cache.get("slots")
+        if not isinstance(known, tuple):
+            zeros = np.zeros(len(events), dtype=np.int64)
+            known = cls._slotted(events, np.arange(len(events), dtype=np.int64), zeros, zeros, [Carry(slot=0)])
+            events.cache["slots"] = known
+        after, seqs, tails = known
+        return after, seqs, tails
 
     @staticmethod
     def _slotted(

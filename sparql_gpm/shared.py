@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from sparql_gpm.pattern import Graph, Pattern, Service
 from sparql_gpm.scope import in_scope
 from sparql_gpm.summary import Summary
 
+Made = TypeVar("Made")
 Streams = tuple[int, ...]
 """Positions of streams, as `EventBatch.streams` numbers them."""
 Entailed = Callable[[EventBatch], EventBatch]
@@ -84,6 +86,7 @@ class Stretch:
         self._solutions: dict[Asked, Solutions] = {}
         self._taken: dict[tuple[Asked, ...], Taken] = {}
         self._entailed: dict[Entailed, Stretch] = {}
+        self._made: dict[Callable[[EventBatch], object], object] = {}
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -95,6 +98,12 @@ class Stretch:
         if by not in self._entailed:
             self._entailed[by] = Stretch(by(self.batch))
         return self._entailed[by]
+
+    def made(self, by: Callable[[EventBatch], Made]) -> Made:
+        """What is made of the events, whatever that is: made once."""
+        if by not in self._made:
+            self._made[by] = by(self.batch)
+        return cast(Made, self._made[by])
 
     def on(self, streams: Streams) -> Mask:
         """The events on some streams."""

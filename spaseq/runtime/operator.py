@@ -193,13 +193,13 @@ class QueryOperator:
         if self._keeps_graphs:
             self._host.graphs.add(self._position, batch)
         self._position += len(batch)
-        return self._rows(self._sequence.on_batch(Events(batch.times, batch.streams), solutions))
+        return self._rows(self._sequence.on_batch(stretch.made(_as_events), solutions))
 
     def _pass_by(self, stretch: Stretch) -> list[Row]:
         """`_step` where no GPM can have a solution; what can be forgotten is looked for when one has again."""
         batch = stretch.batch
         self._position += len(batch)
-        matches = self._sequence.on_batch(Events(batch.times, batch.streams), self.solver.nothing)
+        matches = self._sequence.on_batch(stretch.made(_as_events), self.solver.nothing)
         return self._rows(matches) if matches else []
 
     def _step_alone(self, single: SingleEvents, stretch: Stretch) -> list[Row]:
@@ -237,6 +237,10 @@ class QueryOperator:
         self._names.forget(oldest)
         self._host.graphs.forget(oldest)
         self._projector.forget(oldest)
+
+
+def _as_events(batch: EventBatch) -> Events:
+    return Events(batch.times, batch.streams)
 
 
 def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kernels: bool) -> Restorable:

@@ -83,3 +83,21 @@ def test_a_tumbling_window_is_half_open_and_ends_where_the_next_begins(
         (end,) = window_ends(window, number).tolist()
         assert end - size <= time < end
         assert (end - start) % size == 0
+
+
+@given(merged_events(), st.lists(st.integers(0, 9), min_size=1, max_size=3), st.booleans())
+def test_timelines_that_stand_elsewhere_share_what_is_known_of_a_stretch(
+    events: list[Event], starts: list[int], total: bool
+) -> None:
+    times, streams = ([event[column] for event in events] for column in (0, 1))
+    stretch = Events(np.array(times, np.int64), np.array(streams, np.int64))
+    everything = np.arange(len(events), dtype=np.int64)
+    for start in starts:
+        shared, own = Timeline(total), Timeline(total)
+        for timeline in (shared, own):
+            timeline.begin_at(start)
+        found = shared.all_places(stretch)
+        expected = own.places(Events(stretch.times, stretch.streams), everything, np.zeros_like(everything))
+        for name in ("events", "ranks", "slots", "seqs", "tails"):
+            assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name
+        assert (shared.rank(0), shared.slot(0)) == (own.rank(0), own.slot(0))

@@ -5,8 +5,11 @@
     filters     one query a house, the house compared in a FILTER
     elsewhere   one query a house of a grid that these streams do not come from
 
-Then what pushing saves: one query with a rare first step and an expensive second one of the same house, from columns
-of ids, matching the second step everywhere or only where a run waits for the house.
+Then what the summary of a batch saves (SPAseq Section 6.4): queries of houses here and elsewhere over batches of 1,000
+events, every pattern asked of every batch or only those that the summary shows something for.
+
+And what pushing saves: one query with a rare first step and an expensive second one of the same house, from columns of
+ids, matching the second step everywhere or only where a run waits for the house.
 
 Seconds are those of the processor: one thread works, and other work on the machine does not count.
 """
@@ -19,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
@@ -43,6 +46,8 @@ from spaseq.runtime.sources import ReadOptions, open_stream
 
 ROOT = Path(__file__).resolve().parents[1]
 KB = "http://smartgrid.org/db"
+_NAMING = ("triples", "elsewhere")
+_PIECE = 1000
 STREAMS = {"S1": "power", "S2": "weather", "S3": "storage"}
 SEQUENCES = ("A; B+, C", "A; B, C", "A; B{2}, C", "A; B{1,2}, C")
 
@@ -133,8 +138,13 @@ def _whole_way(queries: Sequence[Query], folder: Path) -> tuple[float, int]:
     return seconds, job.statistics.matches
 
 
-def _from_ids(queries: Sequence[Query], folder: Path, pushing: bool = True) -> tuple[float, int]:
-    """Columns of ids to rows: what is left when nothing has to be read."""
+def _from_ids(
+    queries: Sequence[Query], folder: Path, pushing: bool = True, summary: bool = True, piece: int | None = None
+) -> tuple[float, int]:
+    """Columns of ids to rows: what is left when nothing has to be read.
+
+    piece   events handed over at a time; None: as they are read
+    """
     dictionary = Dictionary()
     setup = Setup(_knowledge(queries, folder), RunOptions(compiled=False), dictionary, queries)
     network = Network(dictionary, 0)
@@ -147,8 +157,10 @@ def _from_ids(queries: Sequence[Query], folder: Path, pushing: bool = True) -> t
         operator = setup.operator(query)
         if not pushing:
             operator.solver.give_up_pushing()
+        if not summary:
+            operator.solver.give_up_summary()
         network.add(operator, on_rows)
-    pushes = _in_time({iri: _read(path, dictionary) for iri, path in _paths(queries, folder).items()})
+    pushes = _in_time({iri: _read(path, dictionary, piece) for iri, path in _paths(queries, folder).items()})
     started = time.process_time()
     for iri, batch in pushes:
         network.push(iri, batch)
@@ -158,9 +170,20 @@ def _from_ids(queries: Sequence[Query], folder: Path, pushing: bool = True) -> t
     return seconds, matches[0]
 
 
-def _read(path: Path, dictionary: Dictionary) -> list[EventBatch]:
-    letters = DeadLetters(None, strict=True)
-    return [read.events for read in open_stream(str(path), path.stem, dictionary, letters, ReadOptions())]
+def _read(path: Path, dictionary: Dictionary, piece: int | None) -> list[EventBatch]:
+    letters, options = DeadLetters(None, strict=True), ReadOptions()
+    if piece is not None:
+        options = replace(options, batch_events=piece)
+    return [read.events for read in open_stream(str(path), path.stem, dictionary, letters, options)]
+
+
+def summarised(folder: Path, count: int, runs: int) -> list[tuple[str, int, float]]:
+    """(way, rows, seconds) of so many queries of houses that there are and that there are not, without and with it."""
+    queries = [parse(KINDS[kind](number), f"{kind}{number}") for kind in _NAMING for number in range(count)]
+    asked = min(_from_ids(queries, folder, summary=False, piece=_PIECE)[::-1] for _ in range(runs))
+    touched = min(_from_ids(queries, folder, piece=_PIECE)[::-1] for _ in range(runs))
+    assert asked[0] == touched[0], (asked, touched)
+    return [("every batch", *asked), ("what the summary shows", *touched)]
 
 
 def pushed(folder: Path, runs: int) -> list[tuple[str, int, float]]:
@@ -192,10 +215,10 @@ def table(measured: Sequence[Measured]) -> Table:
     return shown
 
 
-def pushing_table(measured: Sequence[tuple[str, int, float]]) -> Table:
-    """What pushing saves, as it is shown on a terminal."""
-    shown = Table(title="a rare first step, then an expensive one: what the second is matched in")
-    for heading in ("matched in", "matches", "ids to rows, s", "to every event"):
+def saving_table(title: str, measured: Sequence[tuple[str, int, float]]) -> Table:
+    """What is saved by matching patterns in fewer places, as it is shown on a terminal."""
+    shown = Table(title=title)
+    for heading in ("matched in", "matches", "ids to rows, s", "to the first"):
         shown.add_column(heading, justify="left" if heading == "matched in" else "right")
     for way, rows, seconds in measured:
         shown.add_row(way, f"{rows:,}", f"{seconds:.3f}", f"{seconds / measured[0][2]:.2f}×")
@@ -217,10 +240,12 @@ def main() -> None:
         write_example(EXAMPLE, options.events, options.seed, folder)
         for kind in options.kinds:
             measured += [measure(kind, count, folder, options.runs) for count in (1, *options.queries)]
+        summary = summarised(folder, max(options.queries), options.runs)
         ways = pushed(folder, options.runs)
     console = Console(width=shutil.get_terminal_size((120, 24)).columns)
     console.print(table(measured))
-    console.print(pushing_table(ways))
+    console.print(saving_table("queries of houses, half of them elsewhere, in pieces of 1,000 events", summary))
+    console.print(saving_table("a rare first step, then an expensive one", ways))
 
 
 if __name__ == "__main__":

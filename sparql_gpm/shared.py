@@ -73,6 +73,14 @@ class Taken:
     names: Sequence[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The events as the patterns of a pool see them, and which of these may have a solution there."""
+
+    view: BatchView
+    touched: set[int]
+
+
 class Stretch:
     """Events in merged order, with what is found in them: shared by all queries that read them, then dropped.
 
@@ -81,7 +89,7 @@ class Stretch:
 
     def __init__(self, batch: EventBatch) -> None:
         self.batch = batch
-        self._surveys: dict[PatternPool, _Survey] = {}
+        self._surveys: dict[PatternPool, Survey] = {}
         self._masks: dict[Streams, Mask] = {}
         self._solutions: dict[Asked, Solutions] = {}
         self._taken: dict[tuple[Asked, ...], Taken] = {}
@@ -167,19 +175,10 @@ class Stretch:
             return Solutions(_NONE, dict.fromkeys(pattern.matcher.variables, _NONE))
         return pattern.matcher.match(survey.view, wanted)
 
-    def _survey(self, pool: PatternPool) -> _Survey:
+    def _survey(self, pool: PatternPool) -> Survey:
         if pool not in self._surveys:
-            grouped = pool.summary.over(self.batch)
-            self._surveys[pool] = _Survey(BatchView(self.batch, grouped), pool.summary.touched(grouped))
+            self._surveys[pool] = pool.surveyed(self.batch)
         return self._surveys[pool]
-
-
-@dataclass(frozen=True, slots=True)
-class _Survey:
-    """The events as the patterns of a pool see them, and which of these may have a solution there."""
-
-    view: BatchView
-    touched: set[int]
 
 
 class PatternPool:
@@ -190,6 +189,7 @@ class PatternPool:
 
     def __init__(self, dictionary: Dictionary, evaluator: Evaluator) -> None:
         self.summary = Summary()
+        self._summarises = True
         self._dictionary = dictionary
         self._evaluator = evaluator
         self._known: dict[tuple[Pattern, Background | None], SharedPattern] = {}
@@ -211,6 +211,17 @@ class PatternPool:
         named = self._named(pattern, background)
         self._uses[named.shared.number] += 1
         return named
+
+    def give_up_summary(self) -> None:
+        """Ask every pattern of every batch, to see what the summary saves."""
+        self._summarises = False
+
+    def surveyed(self, batch: EventBatch) -> Survey:
+        """The events of a batch for all patterns."""
+        if not self._summarises:
+            return Survey(BatchView(batch), set(range(len(self))))
+        grouped = self.summary.over(batch)
+        return Survey(BatchView(batch, grouped), self.summary.touched(grouped))
 
     def uses(self, pattern: SharedPattern) -> int:
         """How often the pattern was added."""

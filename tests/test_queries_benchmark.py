@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.queries import KINDS, measure, pushed, pushing_table, table
+from benchmarks.queries import KINDS, measure, pushed, saving_table, summarised, table
 from examples.event_files import write_example
 from examples.smart_grid.generate import EXAMPLE
 
@@ -23,4 +23,10 @@ def test_pushing_is_measured_over_the_same_matches(tmp_path: Path) -> None:
     write_example(EXAMPLE, 400, 1, tmp_path)
     ways = pushed(tmp_path, 1)
     assert len({rows for _, rows, _ in ways}) == 1
-    assert pushing_table(ways).row_count == 2
+    assert saving_table("", ways).row_count == 2
+
+
+def test_the_summary_is_measured_over_the_same_matches(tmp_path: Path) -> None:
+    write_example(EXAMPLE, 400, 1, tmp_path)
+    (_, asked, _), (_, touched, _) = summarised(tmp_path, 3, 1)
+    assert asked == touched

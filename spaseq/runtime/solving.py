@@ -66,6 +66,10 @@ class PatternSolver:
         """Match every GPM whatever runs have bound, to see what pushing saves."""
         self._pushes = False
 
+    def give_up_summary(self) -> None:
+        """Ask every GPM of all queries of every batch, to see what the summary saves."""
+        self._pool.give_up_summary()
+
     def solve(self, stretch: Stretch, restrictions: Restrictions = dict) -> dict[int, SymbolSolutions]:
         """GPM → its solutions in a stretch that does not end within a time if there is a conjunction.
 

@@ -66,6 +66,13 @@ def test_shared_patterns_have_the_solutions_that_each_has_alone(
         names = {name: mine.names[name] for name in matcher.variables}
         alone = rows(matcher.match(stretch.batch), {name: name for name in names}, dictionary)
         assert rows(stretch.solutions(Asked(mine.shared, (0,))), names, dictionary) == alone
+    pool.give_up_summary()
+    unsummarised = Stretch(stretch.batch)
+    for mine in named:
+        summarised = stretch.solutions(Asked(mine.shared, (0,)))
+        found = unsummarised.solutions(Asked(mine.shared, (0,)))
+        names = {name: name for name in found.columns}
+        assert rows(found, names, dictionary) == rows(summarised, names, dictionary)
 
 
 def pattern(text: str) -> Pattern:
@@ -119,6 +126,14 @@ def test_only_patterns_whose_constants_occur_are_asked() -> None:
         "OPTIONAL { :h2 :p ?x }",
     ]
     assert touched(texts, [("h1", "p", "x")]) == {0, 2, 4, 5, 7, 9, 10, 11, 12}
+
+
+def test_without_the_summary_every_pattern_is_asked() -> None:
+    dictionary = Dictionary()
+    pool = PatternPool(dictionary, Evaluator(dictionary))
+    shared = pool.add(pattern(":h1 :p ?x"), None).shared
+    pool.give_up_summary()
+    assert Stretch(batch_of([frozenset()], dictionary)).touches(pool, frozenset((shared.number,)))
 
 
 def test_a_pattern_in_many_queries_is_compiled_once() -> None:

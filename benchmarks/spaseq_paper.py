@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,9 @@ USE_CASES = {
 }
 """Each with the query that is measured."""
 PIECE = 1000
-"""Events that arrive together."""
+"""Events that arrive together …"""
+FEW = 10
+"""… and where the index of runs is measured, as few as this."""
 STEPS_MAX = 9
 RARE_LEVEL = 7
 """A level of traffic that few observations exceed."""
@@ -64,16 +67,22 @@ RARE_LEVEL = 7
 class Data:
     """The events of one use case, in memory.
 
-    pieces      stretches of time, each stream's events in it by IRI
+    streams     each stream's events by IRI
     reading     processor seconds that reading them took
     """
 
     knowledge: dict[str, str]
     dictionary: Dictionary
-    pieces: list[dict[str, EventBatch]]
+    streams: dict[str, EventBatch]
     events: int
     triples: int
     reading: float
+
+    def pieces(self, together: int) -> list[dict[str, EventBatch]]:
+        """Stretches of time with so many events each."""
+        times = np.sort(np.concatenate([batch.times for batch in self.streams.values()]))
+        borders = [-1, *np.unique(times[together::together]).tolist(), int(times[-1]) + 1]
+        return [{iri: _between(batch, *ends) for iri, batch in self.streams.items()} for ends in pairwise(borders)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +134,10 @@ def load(use_case: str, events: int, folder: Path) -> Data:
         for stream, name in zip(query.streams, example.streams, strict=True)
     }
     reading = time.process_time() - started
-    times = np.sort(np.concatenate([batch.times for batch in streams.values()]))
-    borders = [*times[PIECE::PIECE].tolist(), int(times[-1]) + 1]
-    pieces, before = [], -1
-    for border in borders:
-        pieces.append({iri: _between(batch, before, border) for iri, batch in streams.items()})
-        before = border
     found = re.findall(r"<(http://[^>]*/db)>", query_text(use_case))
     knowledge = {iri: str(folder / "kb.ttl") for iri in found if (folder / "kb.ttl").exists()}
-    triples = sum(len(batch.subjects) for batch in streams.values())
-    return Data(knowledge, dictionary, pieces, len(times), triples, reading)
+    events, triples = (sum(len(getattr(b, column)) for b in streams.values()) for column in ("times", "subjects"))
+    return Data(knowledge, dictionary, streams, events, triples, reading)
 
 
 def _read(path: Path, dictionary: Dictionary) -> EventBatch:
@@ -150,8 +153,14 @@ def _between(batch: EventBatch, begin: int, end: int) -> EventBatch:
     return batch.take(np.arange(first, last))
 
 
-def measure(what: str, text: str, data: Data, prepare: Callable[[QueryOperator], None] | None = None) -> Measured:
-    """One run of a query by runs; `prepare` changes how it is run."""
+def measure(
+    what: str,
+    text: str,
+    data: Data,
+    prepare: Callable[[QueryOperator], None] | None = None,
+    together: int = PIECE,
+) -> Measured:
+    """One run of a query by runs; `prepare` changes how it is run, `together` so many events arrive at a time."""
     setup = Setup(data.knowledge, RunOptions(evaluator="nfa"), data.dictionary)
     operator = setup.operator(parse(text, "q"))
     if prepare is not None:
@@ -168,8 +177,9 @@ def measure(what: str, text: str, data: Data, prepare: Callable[[QueryOperator],
     operator.solver.solve = timed  # type: ignore[method-assign]
     network, rows = Network(data.dictionary, 0), list[Row]()
     network.add(operator, rows.extend)
+    pieces = data.pieces(together)
     started = time.process_time()
-    for piece in data.pieces:
+    for piece in pieces:
         for iri, batch in piece.items():
             network.push(iri, batch)
     network.finish()
@@ -237,12 +247,14 @@ def kleene(loaded: Callable[[str], Data]) -> list[Measured]:
 def index(loaded: Callable[[str], Data]) -> list[Measured]:
     """Figure 21: without the index every run at a position is looked at for every stretch."""
     found, kept = [], active._SCAN_FACTOR
-    for minutes in (5, 10, 20):
-        text = with_window(with_operator(query_text("smart_grid"), ";"), minutes)
-        for name, factor in (("indexed", kept), ("not indexed", 1 << 40)):
-            active._SCAN_FACTOR = factor
-            found.append(measure(f"{name}, {minutes} min", text, loaded("smart_grid")))
-        active._SCAN_FACTOR = kept
+    text = with_operator(query_text("smart_grid"), ";")
+    for together in (PIECE, FEW):
+        for minutes in (5, 10, 20):
+            for name, factor in (("indexed", kept), ("not indexed", 1 << 40)):
+                active._SCAN_FACTOR = factor
+                what = f"{name}, {minutes} min, {together}"
+                found.append(measure(what, with_window(text, minutes), loaded("smart_grid"), together=together))
+            active._SCAN_FACTOR = kept
     return found
 
 

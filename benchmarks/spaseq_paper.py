@@ -14,18 +14,14 @@ from memory (`operations` reads them too); seconds are those of the processor.
 from __future__ import annotations
 
 import argparse
-import importlib
 import re
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -34,10 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from automata.runs import active
-from examples.event_files import Example, write_example
-from sparql_gpm.columns import EventBatch
-from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.rdf_io import ReadOptions, read_events
+from benchmarks.paper_streams import USE_CASES, Data, load, query_text
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.parse import parse
@@ -45,15 +38,6 @@ from spaseq.runtime.embedded import Network
 from spaseq.runtime.operator import QueryOperator
 from spaseq.runtime.rows import Row
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-USE_CASES = {
-    "smart_grid": "query.rq",
-    "credit_card": "query.rq",
-    "stock": "v_shape.rq",
-    "traffic": "query.rq",
-    "vessels": "query.rq",
-}
-"""Each with the query that is measured."""
 PIECE = 1000
 """Events that arrive together …"""
 FEW = 10
@@ -61,28 +45,6 @@ FEW = 10
 STEPS_MAX = 9
 RARE_LEVEL = 7
 """A level of traffic that few observations exceed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """The events of one use case, in memory.
-
-    streams     each stream's events by IRI
-    reading     processor seconds that reading them took
-    """
-
-    knowledge: dict[str, str]
-    dictionary: Dictionary
-    streams: dict[str, EventBatch]
-    events: int
-    triples: int
-    reading: float
-
-    def pieces(self, together: int) -> list[dict[str, EventBatch]]:
-        """Stretches of time with so many events each."""
-        times = np.sort(np.concatenate([batch.times for batch in self.streams.values()]))
-        borders = [-1, *np.unique(times[together::together]).tolist(), int(times[-1]) + 1]
-        return [{iri: _between(batch, *ends) for iri, batch in self.streams.items()} for ends in pairwise(borders)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +64,6 @@ class Measured:
     looked_at: int = 0
 
 
-def query_text(use_case: str) -> str:
-    """The query of a use case."""
-    return (EXAMPLES / use_case / USE_CASES[use_case]).read_text(encoding="utf-8")
-
-
 def with_window(text: str, minutes: int) -> str:
     """The query with another window."""
     return re.sub(r"WITHIN \d+ MINUTES", f"WITHIN {minutes} MINUTES", text)
@@ -120,37 +77,6 @@ def with_operator(text: str, operator: str) -> str:
         return re.sub(r"(\w)\+", rf"\1{operator}+", re.sub(r"\s*[,;:]\s*", f"{operator} ", line))
 
     return re.sub(r"SEQ\(.*\)", changed, text, count=1)
-
-
-def load(use_case: str, events: int, folder: Path) -> Data:
-    """Generates and reads the events of a use case."""
-    example: Example = importlib.import_module(f"examples.{use_case}.generate").EXAMPLE
-    write_example(example, events, 1, folder)
-    query = parse(query_text(use_case), use_case)
-    dictionary = Dictionary()
-    started = time.process_time()
-    streams = {
-        stream.iri: _read(folder / f"{name}.nq", dictionary)
-        for stream, name in zip(query.streams, example.streams, strict=True)
-    }
-    reading = time.process_time() - started
-    found = re.findall(r"<(http://[^>]*/db)>", query_text(use_case))
-    knowledge = {iri: str(folder / "kb.ttl") for iri in found if (folder / "kb.ttl").exists()}
-    events, triples = (sum(len(getattr(b, column)) for b in streams.values()) for column in ("times", "subjects"))
-    return Data(knowledge, dictionary, streams, events, triples, reading)
-
-
-def _read(path: Path, dictionary: Dictionary) -> EventBatch:
-    def refuse(malformed: object) -> None:
-        raise AssertionError(malformed)
-
-    with path.open("rb") as file:
-        return EventBatch.concatenate(list(read_events(file, "nquads", dictionary, ReadOptions(), refuse)))
-
-
-def _between(batch: EventBatch, begin: int, end: int) -> EventBatch:
-    first, last = np.searchsorted(batch.times, (begin, end))
-    return batch.take(np.arange(first, last))
 
 
 def measure(

@@ -12,8 +12,9 @@ from benchmarks import lazy
 from benchmarks.cel_stress import measure, partial_matches, stress_stream
 from benchmarks.flink_peer import ENVIRONMENT, why_no_flink
 from benchmarks.lazy import SYSTEMS, Measured, shifting, skewed, tree_beside_best
+from benchmarks.paper_streams import Data, load, query_text
 from benchmarks.sase import PlainRuns
-from benchmarks.spaseq_paper import EXPERIMENTS, STEPS_MAX, Data, load, query_text, with_operator, with_window, zigzag
+from benchmarks.spaseq_paper import EXPERIMENTS, STEPS_MAX, with_operator, with_window, zigzag
 from spaseq.lang.parse import parse
 
 ROOT = Path(__file__).parent.parent

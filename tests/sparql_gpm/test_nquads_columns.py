@@ -245,22 +245,20 @@ def test_only_an_input_that_is_known_to_be_long_waits_for_the_compiler(options: 
     assert done.returncode == imported
 
 
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
-def test_a_kernel_is_kept_once_it_has_been_compiled(tmp_path: Path) -> None:
-    module = tmp_path / "one_kernel.py"
-    module.write_text(
-        "from sparql_gpm.kernels import is_kept, kernel\n@kernel\ndef double(n: int) -> int:\n    return 2 * n\n"
-        "before = is_kept(double)\nassert double(4) == 8\nprint(before, is_kept(double))"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
-    runs = [
-        subprocess.run([sys.executable, module], env=environment, capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    ]
-    assert runs == ["False True\n", "True True\n"]
-
-
 if COMPILED:
+
+    def test_a_kernel_is_kept_once_it_has_been_compiled(tmp_path: Path) -> None:
+        module = tmp_path / "one_kernel.py"
+        module.write_text(
+            "from sparql_gpm.kernels import is_kept, kernel\n@kernel\ndef double(n: int) -> int:\n    return 2 * n\n"
+            "before = is_kept(double)\nassert double(4) == 8\nprint(before, is_kept(double))"
+        )
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+        runs = [
+            subprocess.run([sys.executable, module], env=environment, capture_output=True, text=True, check=True).stdout
+            for _ in range(2)
+        ]
+        assert runs == ["False True\n", "True True\n"]
 
     def test_all_of_this_holds_without_the_compiler() -> None:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]

@@ -17,6 +17,7 @@ FINAL = 0
 """The configuration of a run that has just taken the last step of a match; no event keeps it."""
 
 States = frozenset[int]
+"""Numbers of configurations."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from automata.nfa import START, build_automaton
 from automata.program import Events, Ids, Program, Selector, Skip, SymbolSolutions, Window
 
 NO_LIMIT = 1 << 62
+"""More complex events than can be enumerated."""
 _LETTERS_MAX = 1 << 14
 """Letters worked off before what is complete is enumerated and what is out of the window is given up."""
 _ROOTS_FIRST, _NODES_FIRST, _DEPTH_FIRST = 1 << 12, 1 << 12, 1 << 6

@@ -18,6 +18,7 @@ NODE, WAITING, DEPTH, LEFT_OVER = range(4)
 """Places in `Work.at`: the node to visit, NOBODY between two roots; nodes that wait; labels above the node; how many
 complex events of the root may still come."""
 NOBODY = -1
+"""No node: between two roots."""
 
 
 class Found(NamedTuple):

@@ -11,6 +11,7 @@ from automata.cea.tecs import NEVER
 from automata.program import Ids
 
 Key = tuple[int, ...]
+"""Values of the variables of a key."""
 _SLOTS_FIRST, _CELLS_FIRST, _NODES_FIRST = 4, 8, 8
 
 

@@ -14,6 +14,7 @@ from automata.cea.configurations import FINAL, Configurations, States
 from automata.program import Selector
 
 NOTHING: States = frozenset()
+"""No state."""
 Steps = tuple[Hashable | None, dict[int, Hashable]]
 """The cell after skipping an event (None: no run survives), and symbol → the cell after marking it so."""
 

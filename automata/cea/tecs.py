@@ -23,6 +23,7 @@ LEFT, RIGHT, LABEL, TOP = range(4)
 OUTPUT, BOTTOM = -1, -2
 """RIGHT of the nodes that are no union."""
 HEAD, TAIL = range(2)
+"""Places in `Arena.marks`."""
 NEVER = -(1 << 62)
 """The top of a node that is out of every window."""
 DEPTH_MAX = 3

@@ -46,7 +46,9 @@ class Every:
 
 
 Formula = Holds | Not | Every
+"""A condition over registers and the event being read."""
 TRUE = Every()
+"""The formula that always holds."""
 
 
 def evaluate(formula: Formula, registers: Mapping[str, Event], event: Event) -> bool:

@@ -22,7 +22,9 @@ class Iterated(IntEnum):
 
 
 CURRENT, PREVIOUS, FIRST_VALUE, LAST_VALUE = (int(kind) for kind in Iterated)
+"""The same as plain numbers, for kernels."""
 ITERATED = len(Iterated)
+"""Registers of a tracked variable."""
 
 
 def register_of(program: Program) -> dict[Reference, int]:

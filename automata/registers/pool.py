@@ -43,6 +43,7 @@ AFTER, BEFORE, TAKEN_TIME, TAKEN_STREAM, TAKEN_POSITION = range(5)
 of its edge under skip-till-next: the first time, and the last stream and position, that took it (TAKEN_STREAM NONE:
 not yet)."""
 LINK = 5
+"""Columns of a link."""
 
 FREE, SIZE, OLDEST, YOUNGEST, LIVE = range(5)
 """Of `Pool.heads_of`: the first free row, rows ever used, the ends of the list by age, runs alive."""

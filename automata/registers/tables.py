@@ -18,14 +18,19 @@ from automata.program import FoldValue, Ids, Program, Wanted, Window
 from automata.registers.iterated import ITERATED, crossings_of_tracks, references_of, register_of, tracked_variables
 
 NONE = -1
+"""What ends a list, and stands where there is nothing."""
 UNBOUNDED = 1 << 60
+"""AT_MOST of a repetition without an upper bound."""
 _MARKERS_MAX = 62
 """Markers are bits of one register."""
 
 STRICT, NEXT, ANY = 0, 1, 2
+"""OPERATOR of an edge: `,` `;` `:`."""
 _OPERATORS = {Contiguity.STRICT: STRICT, Contiguity.NEXT: NEXT, Contiguity.ANY: ANY}
 ENTER, LOOP, LEAVE = 0, 1, 2
+"""Crossings in ACTIONS."""
 EVERY, FIRST_ONE, HAPPENED = 0, 1, 2
+"""`Shape.wanted`: see `automata.program.Wanted`."""
 _WANTED = {Wanted.EVERY: EVERY, Wanted.FIRST: FIRST_ONE, Wanted.HAPPENED: HAPPENED}
 _CROSSINGS = {Crossing.ENTER: ENTER, Crossing.LOOP: LOOP, Crossing.LEAVE: LEAVE}
 

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
+from sparql_gpm.rdf_io import BATCH_EVENTS, FORMATS, PROV_TIME
 from spaseq.algebra.distribution import sharding_in_words
 from spaseq.engine import staged
 from spaseq.engine.options import RunOptions
@@ -92,7 +92,8 @@ def outcomes(
     shards          of stage 2; None: as many as there are shuffle partitions. A checkpoint belongs to one number
     max_delay_ns    by how much events of streaming input may be late
     columns         the document column, of all streams or by stream
-    format, rows    of document columns that do not say it themselves: "nquads" or "trig"; "auto", "lines", "documents"
+    format, rows    of document columns that do not say it themselves: "nquads", "trig", or "turtle" and "ntriples",
+                    a document of which is one event; "auto", "lines", "documents"
     types           variable → Spark type of its column, for instance "double"; else terms are N-Triples strings
     strict          the first dead letter fails the job
     evaluator       of sequences, by name, or "auto"; a checkpoint belongs to one
@@ -161,12 +162,14 @@ def explain(query: Query | Sequence[Query], evaluator: str = "auto", compiled: b
 
 
 def _check(rdf_format: str, rows: str, shards: int | None) -> None:
-    if rdf_format not in ("nquads", "trig"):
-        raise InputError(f"the Spark runtime reads no '{rdf_format}'", hint="nquads or trig")
+    if rdf_format not in FORMATS:
+        raise InputError(f"the Spark runtime reads no '{rdf_format}'", hint=f"one of {', '.join(FORMATS)}")
     if rows not in ("auto", "lines", "documents"):
         raise InputError(f"rows='{rows}' is not known", hint="auto, lines or documents")
-    if rows == "lines" and rdf_format == "trig":
-        raise InputError("TriG cannot be read line by line", hint="rows='documents', a whole document in each row")
+    if rows == "lines" and rdf_format != "nquads":
+        raise InputError(
+            f"'{rdf_format}' cannot be read line by line", hint="rows='documents', a whole document in each row"
+        )
     if shards is not None and shards < 1:
         raise InputError(f"{shards} shards are too few", hint="at least 1")
 

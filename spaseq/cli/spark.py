@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from spaseq.runtime.spark.progress import BatchMetrics
     from spaseq.runtime.spark.sinks import Outcomes
 
-DOCUMENT_FORMATS = ("nquads", "trig")
 _COMPILED_BYTES_MIN = 256 << 20
 """Input from this size on is worth compiling the reader's kernels for, in each installation once."""
 
@@ -55,8 +54,10 @@ def checked(arguments: RunArguments) -> SparkRun:
     for iri in unused:
         say_warning(f"no query uses the knowledge base <{iri}>", f"a query uses it with GRAPH <{iri}> {{ … }}")
     if arguments.arrival_time:
-        hint = "a stamp that is the same after a restart must be in the data; leave out --runtime spark"
-        raise InputError("--arrival-time does not go with --runtime spark", hint=hint)
+        reason = "a micro-batch that is read again after a failure would have other times"
+        hint = "state times where events are written, and name the property with --time-predicate; or, in Python, give "
+        hint += "quads as columns with Kafka's own timestamp as `time`; or leave out --runtime spark"
+        raise InputError(f"--arrival-time does not go with --runtime spark: {reason}", hint=hint)
     check_outputs(arguments, [*arguments.queries, *files_under(paths.values()), *files_under(locations.values())])
     options = {
         "max_delay_ns": arguments.max_delay_ns,
@@ -83,12 +84,10 @@ def source_options(path: str) -> dict[str, str]:
         return {"host": parts.hostname or "", "port": str(parts.port or "")}
     if path == STANDARD_INPUT:
         raise InputError(
-            "Spark cannot read standard input", hint="give a file, a folder, a glob or kafka://HOST:PORT/TOPIC"
+            "Spark cannot read standard input: after a failure it could not read it again",
+            hint="give a file, a folder, a glob or kafka://HOST:PORT/TOPIC, or leave out --runtime spark",
         )
-    for file in input_files(path):
-        if file.format not in DOCUMENT_FORMATS:
-            hint = "on Spark a stream is N-Quads (.nq) or TriG (.trig), plain or with .gz"
-            raise InputError(f"Spark cannot read {file.path}", hint=hint)
+    input_files(path)
     return {"path": path}
 
 

@@ -166,7 +166,8 @@ def test_a_file_that_sorts_before_what_was_read_is_an_error(tmp_path: Path) -> N
         ({"path": "a", "colour": "b"}, "no option 'colour'"),
         ({"subscribe": "a"}, "needs kafka.bootstrap.servers"),
         ({"path": "a", "maxBytesPerTrigger": "0"}, "no number from 1"),
-        ({"path": "a", "rdfFormat": "turtle"}, "'turtle' is unknown"),
+        ({"path": "a", "rdfFormat": "rdfxml"}, "'rdfxml' is unknown"),
+        ({"host": "a", "port": "1", "rdfFormat": "turtle"}, "a socket sends lines of N-Quads"),
     ],
 )
 def test_options_that_cannot_be_used_are_named(given: dict[str, str], reason: str) -> None:

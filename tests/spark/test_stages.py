@@ -16,6 +16,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from sparql_gpm.rdf_io import PROV_TIME
+from sparql_gpm.terms import IRI
 from spaseq.algebra.build import build
 from spaseq.algebra.distribution import distribution
 from spaseq.lang.ast import Query
@@ -23,6 +24,7 @@ from spaseq.lang.parse import parse, read_query
 from spaseq.physical.program import compile_program
 from spaseq.runtime.rows import to_json
 from spaseq.runtime.spark.documents import DocumentRow
+from spaseq.runtime.spark.matching import stable_hash
 from spaseq.runtime.spark.sources.plan import Directory, Place
 from tests.conformance.cases import OWN, Case, case_folders, graph_names, multiset
 from tests.driving import comparable
@@ -145,3 +147,25 @@ def test_compiled_readers_give_the_same_rows_and_the_same_dead_letters() -> None
     plain, fast = (run_stages(each, [{"S1": [[document]]}, {"S1": [[END]]}]) for each in (job, compiled))
     assert Counter(map(comparable, fast.rows)) == Counter(map(comparable, plain.rows)) != Counter()
     assert Counter(fast.letters) == Counter(plain.letters) and len(fast.letters) == 400
+
+
+def test_a_trailing_negation_is_reported_in_the_micro_batch_in_which_any_shard_has_gone_past_its_window() -> None:
+    """There are no timers: each task tells every shard how far the stream has come, also those that get no event."""
+    text = """PREFIX : <http://ex.org/> SELECT ?x WITHIN 10 SECONDS SLIDING PARTITION BY ?x
+    FROM STREAM S1 <http://ex.org/s1> WHERE {
+      SEQ(A ; B!) DEFINE GPM A ON S1 { ?x :a ?n } DEFINE GPM B ON S1 { ?x :b ?m } }"""
+    query = parse(text, "q")
+
+    def event(second: int, subject: str) -> MicroBatch:
+        stamp = f'"2026-01-01T00:00:{second:02d}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+        lines = f"<urn:e{second}> <http://www.w3.org/ns/prov#generatedAtTime> {stamp} .\n"
+        return {"S1": [[DocumentRow(f'{lines}<{subject}> <http://ex.org/a> "1" <urn:e{second}> .\n'.encode(), "d")]]}
+
+    key = "urn:x0"
+    others = [name for name in (f"urn:x{n}" for n in range(1, 50)) if _home(name) != _home(key)]
+    found = run_stages(job_of([query], ["S1"], 4, 0, False), [event(0, key), event(11, others[0])])
+    assert [dict(row.bindings)["x"] for row in found.rows] == [IRI(key)]
+
+
+def _home(subject: str) -> int:
+    return stable_hash([f"<{subject}>".encode()]) % 4

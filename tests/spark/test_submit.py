@@ -82,7 +82,7 @@ def test_streams_may_be_topics_and_sockets(path: str, options: dict[str, str]) -
     assert source_options(path) == options
 
 
-@pytest.mark.parametrize(("path", "reason"), [("-", "standard input"), ("kafka://b1:9092", "names no topic")])
+@pytest.mark.parametrize(("path", "reason"), [("-", "input: after a failure"), ("kafka://b1:9092", "names no topic")])
 def test_streams_that_spark_cannot_read_are_refused(path: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         source_options(path)
@@ -91,7 +91,7 @@ def test_streams_that_spark_cannot_read_are_refused(path: str, reason: str) -> N
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["run", "--arrival-time"], "--arrival-time does not go with --runtime spark"),
+        (["run", "--arrival-time"], "--arrival-time does not go with --runtime spark: a micro-batch that is read"),
         (["submit"], "a job needs a folder"),
     ],
 )
@@ -103,11 +103,23 @@ def test_what_spark_cannot_do_is_said_before_anything_starts(folder: Path, argum
     assert reason in done.stderr
 
 
-def test_a_turtle_file_is_refused(folder: Path) -> None:
-    (folder / "one.ttl").write_text("<urn:a> <urn:b> 1 .", encoding="utf-8")
-    done = spaseq("run", folder / "pairs.rq", f"--stream=S1={folder / 'one.ttl'}", "--runtime=spark")
-    assert done.returncode == 2
-    assert "Spark cannot read" in done.stderr
+def test_a_turtle_or_ntriples_file_is_one_event(spark: Any, folder: Path) -> None:
+    for number in range(8):
+        stamp = f'"2026-01-01T00:00:0{number}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+        text = f'<urn:s{number % 3}> <urn:{"ab"[number // 3 % 2]}> "{number}" .\n'
+        text += f"<urn:x> <http://www.w3.org/ns/prov#generatedAtTime> {stamp} .\n"
+        (folder / "in" / f"{number}.{'ttl' if number % 2 else 'nt'}").write_text(text, encoding="utf-8")
+    (folder / "in" / "8.ttl").write_text("<urn:s1> no Turtle", encoding="utf-8")
+    found = {}
+    for runtime in ("embedded", "spark"):
+        outputs = [f"--output={folder / runtime}.ndjson", f"--dead-letter={folder / runtime}.letters"]
+        options = [f"--stream=S1={folder / 'in'}/[0-8].*", "--format=ndjson", f"--runtime={runtime}", *outputs]
+        main(["run", str(folder / "pairs.rq"), *options], standalone_mode=False)
+        lines = (folder / f"{runtime}.ndjson").read_text(encoding="utf-8").splitlines()
+        found[runtime] = Counter((row["time"], str(row["bindings"])) for row in map(json.loads, lines))
+    assert found["spark"] == found["embedded"] and found["spark"].total() == 3
+    letters = [(folder / f"{runtime}.letters").read_text(encoding="utf-8") for runtime in ("embedded", "spark")]
+    assert "8.ttl" in letters[0] and letters[1] == letters[0]
 
 
 def rows(text: str) -> Counter[str]:

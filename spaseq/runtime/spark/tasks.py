@@ -37,7 +37,7 @@ class StreamInput:
     """How the rows of one stream are read.
 
     number, iri, name   of the stream; the number is any that differs from those of the other streams
-    format      "nquads" or "trig"
+    format      one of sparql_gpm.rdf_io.FORMATS
     rows        "auto", "lines" or "documents"
     delay_ns    by how much events may be late in their own task; None: nothing is late
     compiled    N-Quads are read by compiled kernels

@@ -7,7 +7,7 @@ statements around the place of a cut only; whether a text is valid is found out 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyoxigraph as ox
@@ -35,10 +35,13 @@ class Document:
 
 
 def documents(stream: ByteStream, rdf_format: str, size: int = DOCUMENT_BYTES) -> Iterator[Document]:
-    """The whole of an input, "nquads" or "trig". One that breaks off says so in its last document."""
+    """The whole of an input. One that breaks off says so in its last document.
+
+    Turtle and N-Triples stay in one piece, however long: they are one event.
+    """
     blocks = Blocks(stream, live=False)
     line = 0
-    for document in nquads_documents(blocks, size) if rdf_format == "nquads" else trig_documents(blocks, size):
+    for document in _CUT_BY[rdf_format](blocks, size):
         line = document.line + document.text.count(b"\n")
         yield document
     if blocks.broken_off:  # no RDF: whoever reads it reports it
@@ -183,3 +186,18 @@ def _graphs_of(unit: Unit, declared: _Declared) -> list[str]:
     except (SyntaxError, ValueError):
         return []
     return [str(quad.subject if isinstance(quad.graph_name, ox.DefaultGraph) else quad.graph_name) for quad in quads]
+
+
+def _uncut(blocks: Blocks, size: int) -> Iterator[Document]:
+    """All of it; of one that breaks off nothing, for half an event is another one."""
+    text = b"".join(blocks)
+    if not blocks.broken_off:
+        yield Document(text, 0)
+
+
+_CUT_BY: Mapping[str, Callable[[Blocks, int], Iterator[Document]]] = {
+    "nquads": nquads_documents,
+    "trig": trig_documents,
+    "turtle": _uncut,
+    "ntriples": _uncut,
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from spaseq.errors import InputError
 from spaseq.runtime.spark.sources.options import SourceOptions
-from spaseq.runtime.spark.sources.plan import Directory, Place, Stretch
+from spaseq.runtime.spark.sources.plan import EXPECTED, Directory, Place, Stretch
 from spaseq.runtime.spark.sources.rows import END, batch, batches, reference
 
 _SIGNAL_BYTES_MAX = 1 << 12
@@ -21,19 +21,34 @@ _SIGNAL_BYTES_MAX = 1 << 12
 
 @dataclass
 class FilePartition(InputPartition):
-    """What one task reads; `stretch` None: the end of the stream."""
+    """What one task reads, in order; no stretch: the end of the stream."""
 
-    stretch: Stretch | None
+    stretches: tuple[Stretch, ...]
     text: bool
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """The documents of the stretch, or where they are, or the signal. One that may be a signal is read."""
-        if self.stretch is None:
+        """The documents of the stretches, or where they are, or the signal. One that may be a signal is read."""
+        if not self.stretches:
             yield batch(END, "")
-        elif not self.text and self.stretch.size > _SIGNAL_BYTES_MAX:
-            yield reference(self.stretch)
-        else:
-            yield from batches(self.stretch.documents(), self.stretch.file, self.stretch.format)
+        for stretch in self.stretches:
+            if not self.text and stretch.size > _SIGNAL_BYTES_MAX:
+                yield reference(stretch)
+            else:
+                yield from batches(stretch.documents(), stretch.file, stretch.format)
+
+
+def _tasks(stretches: Iterable[Stretch], options: SourceOptions) -> Iterator[FilePartition]:
+    """The stretches divided among tasks: small files, each of which may be one event, are read together."""
+    group: list[Stretch] = []
+    size = 0
+    for stretch in stretches:
+        if group and size + stretch.size > options.partition_bytes:
+            yield FilePartition(tuple(group), options.text)
+            group, size = [], 0
+        group.append(stretch)
+        size += stretch.size
+    if group:
+        yield FilePartition(tuple(group), options.text)
 
 
 class FilesReader(DataSourceReader):
@@ -44,13 +59,10 @@ class FilesReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Stretches of about the size asked for; raises InputError if there is no file."""
-        found = [
-            FilePartition(s, self._options.text)
-            for s in Directory(self._options.path).stretches(Place(), self._options.partition_bytes)
-        ]
+        stretches = Directory(self._options.path).stretches(Place(), self._options.partition_bytes)
+        found = list(_tasks(stretches, self._options))
         if not found:
-            hint = "on Spark a stream is N-Quads (.nq) or TriG (.trig), plain or with .gz"
-            raise InputError(f"there are no events in {self._options.path}", hint=hint)
+            raise InputError(f"there are no events in {self._options.path}", hint=EXPECTED)
         return found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -97,8 +109,8 @@ class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What lies between two places, in the order of the input."""
         first, last = Place.of(start), Place.of(end)
         stretches = self._directory.stretches(first, self._options.partition_bytes, last)
-        found: list[InputPartition] = [FilePartition(stretch, self._options.text) for stretch in stretches]
-        return [*found, FilePartition(None, True)] if last.ended and not first.ended else found
+        found: list[InputPartition] = list(_tasks(stretches, self._options))
+        return [*found, FilePartition((), True)] if last.ended and not first.ended else found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one partition."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sparql_gpm.rdf_io import FORMATS
 from spaseq.errors import InputError
 
 _MEBIBYTE = 1 << 20
@@ -21,7 +22,7 @@ class SourceOptions:
     kafka                   [kafka.*] further settings of librdkafka
     starting_offsets        [startingOffsets] "earliest", or {"topic": {"0": 17}} as JSON
     host, port              [host, port] of a server that sends lines; for tests, it cannot be read again
-    format                  [rdfFormat] of messages and sockets: nquads or trig; files have it in their names
+    format                  [rdfFormat] of messages: nquads, trig, turtle or ntriples; files have it in their names
     bytes_per_trigger       [maxBytesPerTrigger] admitted to one micro-batch, about; of files
     messages_per_trigger    [maxOffsetsPerTrigger] the same, of Kafka; None: all there are
     partition_bytes         [maxPartitionBytes] of a file for one task
@@ -91,6 +92,8 @@ def _check_place(options: Mapping[str, str], kafka: Mapping[str, str]) -> None:
         raise InputError("subscribe needs kafka.bootstrap.servers", hint=hint)
     if given == ["host"] and not options.get("port"):
         raise InputError("host needs a port", hint=hint)
+    if given == ["host"] and options.get("rdfformat", "nquads") != "nquads":
+        raise InputError("a socket sends lines of N-Quads", hint="other formats come in files and in Kafka messages")
 
 
 def _number(options: Mapping[str, str], name: str, default: int | None) -> int | None:
@@ -103,6 +106,6 @@ def _number(options: Mapping[str, str], name: str, default: int | None) -> int |
 
 
 def _format(text: str) -> str:
-    if text not in ("nquads", "trig"):
-        raise InputError(f"option rdfFormat: '{text}' is unknown", hint="nquads or trig")
+    if text not in FORMATS:
+        raise InputError(f"option rdfFormat: '{text}' is unknown", hint=f"one of {', '.join(FORMATS)}")
     return text

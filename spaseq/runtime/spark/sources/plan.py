@@ -21,7 +21,7 @@ from spaseq.errors import InputError, RunError
 from spaseq.runtime.sources_files import FORMAT_BY_SUFFIX, InputFile, opened
 from spaseq.runtime.spark.sources.documents import DOCUMENT_BYTES, Document, documents, event_start, nquads_documents
 
-DOCUMENT_FORMATS = ("nquads", "trig")
+EXPECTED = f"a stream is files that end in {', '.join(FORMAT_BY_SUFFIX)}, plain or with .gz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +168,10 @@ class Directory:
 
 
 def format_of(name: str) -> str:
-    """The RDF format that a file's name says; raises InputError for any but N-Quads and TriG."""
-    found = FORMAT_BY_SUFFIX.get(Path(name.lower().removesuffix(".gz")).suffix)
-    if found not in DOCUMENT_FORMATS:
-        hint = "on Spark a stream is N-Quads (.nq) or TriG (.trig), plain or with .gz"
-        raise InputError(f"cannot read {name} as a stream of events", hint=hint)
+    """The RDF format that a file's name says; raises InputError for a name that says none."""
+    found = FORMAT_BY_SUFFIX.get(_suffix(name))
+    if found is None:
+        raise InputError(f"cannot read {name} as a stream of events", hint=EXPECTED)
     return found
 
 
@@ -219,7 +218,7 @@ def _raw_blocks(handle: BinaryIO, length: int) -> Iterator[bytes]:
 
 def _is_input(name: str) -> bool:
     hidden = os.path.basename(name).startswith((".", "_"))
-    return not hidden and os.path.isfile(name) and FORMAT_BY_SUFFIX.get(_suffix(name)) in DOCUMENT_FORMATS
+    return not hidden and os.path.isfile(name) and _suffix(name) in FORMAT_BY_SUFFIX
 
 
 def _suffix(name: str) -> str:

@@ -10,10 +10,10 @@ from spaseq.runtime.spark.sources.documents import Document
 from spaseq.runtime.spark.sources.plan import Stretch
 
 SCHEMA = "value BINARY, source STRING, line BIGINT, format STRING, first_byte BIGINT, last_byte BIGINT"
-"""value    N-Quads or TriG, whole events; or one line of a signal; null: it is left in the file
+"""value    RDF text, whole events; or one line of a signal; null: it is left in the file
 source      the file, or TOPIC[PARTITION]@OFFSET, or HOST:PORT
 line        lines of the source before the value
-format      "nquads" or "trig"
+format      one of sparql_gpm.rdf_io.FORMATS
 first_byte, last_byte   where a value that is null begins and ends in the file `source`; the end is null for all of it
 """
 END = b"#!spaseq end\n"

@@ -1,0 +1,30 @@
+"""The random pairs of `tests.pairs`, each evaluator given up after every batch and going on elsewhere from its state.
+
+python -m tests.restarted_pairs --pairs 500     with each evaluator; arguments as those of tests.pairs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from unittest.mock import patch
+
+from spaseq.lang.ast import Query
+from spaseq.runtime.rows import Row
+from tests import pairs
+from tests.restarting import Restarting
+from tests.strategies_stream import Arrived
+
+
+def run_restarted(query: Query, pieces: Sequence[Sequence[Arrived]], evaluator: str, compiled: bool) -> list[Row]:
+    """The rows of one query over events that arrive in pieces."""
+    running = Restarting(query, 0, evaluator, compiled)
+    for piece in pieces:
+        running.push(piece)
+        running.restart()
+    running.network.finish()
+    return running.rows
+
+
+if __name__ == "__main__":
+    with patch.object(pairs, "run_engine", run_restarted):
+        pairs.main()

@@ -218,7 +218,11 @@ def main() -> None:
     if unknown := set(options.evaluators) - set(EVALUATORS):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
     tallies = {name: Tally() for name in options.evaluators or EVALUATORS}
-    found = compare(tallies, options.pairs, options.seed, options.first)
+    try:
+        found = compare(tallies, options.pairs, options.seed, options.first)
+    except KeyboardInterrupt:
+        print("stopped before its end")
+        found = None
     print(f"seed {options.seed}, kernels {'as Python, invariants asserted' if ASSERTING else 'compiled'}")
     print(f"{'evaluator':10}{'pairs':>8}{'with rows':>11}{'rows':>10}")
     for name, tally in tallies.items():

@@ -122,8 +122,9 @@ class AdaptiveEvaluator:
         if first and name != self._name:
             self._run(name, self._made(name))
         if self._window.sliding or self._window.in_events:
-            self._prepare(name, reason, events)
+            passed = self._prepare(name, reason, events)
             matches = self._feed(events, solutions)
+            matches = [*passed, *matches] if passed else matches
         else:
             matches = self._up_to_boundary(name, reason, events, solutions)
         if not first:
@@ -258,8 +259,11 @@ class AdaptiveEvaluator:
         size, start = self._window.size, self._window.start
         return int(np.searchsorted(events.times, start + ((self._time - start) // size + 1) * size))
 
-    def _prepare(self, name: str, reason: str, events: Events) -> None:
-        """Before these events: a newcomer begins, takes over, or is given up."""
+    def _prepare(self, name: str, reason: str, events: Events) -> Sequence[Match]:
+        """Before these events: a newcomer begins, takes over, or is given up.
+
+        Matches whose windows have passed since the last event are still the old one's to report.
+        """
         time = int(events.times[0])
         beside = self._beside
         if beside is not None and beside.name != name:
@@ -268,7 +272,10 @@ class AdaptiveEvaluator:
         if beside is None and name != self._name:
             self._beside = _Beside(name, reason, self._made(name), time, self._position)
         elif beside is not None and self._knows_enough(beside, time):
+            passed = self.on_watermark(time - 1)
             self._replace(name, beside.reason, beside.evaluator, time)
+            return passed
+        return []
 
     def _knows_enough(self, beside: _Beside, time: int) -> bool:
         if self._window.in_events:

@@ -6,17 +6,30 @@ from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 
+import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from automata.adaptive.evaluator import AdaptiveEvaluator, why_not_adaptive
+from automata.expression import Absent, Chain, Contiguity, Take
 from automata.face import Evaluator, SingleEvaluator
 from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
-from automata.program import Events, Host, Ids, Match, Program, SymbolSolutions, Window
+from automata.program import (
+    Events,
+    Host,
+    Ids,
+    Match,
+    Program,
+    Selector,
+    Skip,
+    Symbol,
+    SymbolSolutions,
+    Window,
+)
 from automata.runs.evaluator import RunEvaluator
 from automata.runs.single.evaluator import runs_of, runs_singly
 from tests.automata.test_lazy import Stretches
-from tests.strategies_lazy import lazy_programs, lazy_streams
+from tests.strategies_lazy import AtMost, lazy_programs, lazy_streams
 
 PAIRS = 100 if settings().derandomize else 200
 WINDOWS = (
@@ -120,3 +133,34 @@ def test_runs_take_events_that_come_alone_as_they_take_batches(data: st.DataObje
     stretches = long_streams(data, program)
     actual, expected = (reported(make(program, host), stretches) for make in (runs_of, RunEvaluator))
     assert sorted(map(repr, actual)) == sorted(map(repr, expected))
+
+
+class ThenLazy(Moody):
+    """Lazy, once two stretches have been seen."""
+
+    seen = 0
+
+    def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
+        self.seen += 1
+
+    def wanted(self, current: str, alone: bool) -> tuple[str, str]:
+        return ("lazy" if self.seen > 1 else "nfa"), "seen"
+
+
+def test_a_match_whose_window_passes_while_nothing_comes_is_reported_by_the_evaluator_that_knows_it() -> None:
+    """The first event waits for the end of its window, in a gap in which the newcomer becomes old enough."""
+    symbols = tuple(Symbol(name, frozenset({n}), frozenset({n}), frozenset({0})) for n, name in enumerate("AB"))
+    sequence = Chain((Take((0,)), Absent(Take((1,)))), (Contiguity.ANY,))
+    window = Window(3, False, True)
+    program = Program(sequence, symbols, 2, (), window, (), Selector.ALL, Skip.NO_SKIP, (), 1)
+    none, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    a, b = SymbolSolutions(one, {0: one + 7}), SymbolSolutions(none, {1: none})
+    nothing = SymbolSolutions(none, {0: none})
+    host = AtMost(())
+    makers = {"nfa": lambda: RunEvaluator(program, host), "lazy": lambda: LazyEvaluator(program, host)}
+    evaluator = AdaptiveEvaluator(program, makers, "nfa", ThenLazy(Random(0), 1.0))
+    found: list[Match] = []
+    for time, some in ((0, a), (1, nothing), (2, nothing), (10, nothing)):
+        found += evaluator.on_batch(Events(np.array([time]), one), {0: some, 1: b})
+    assert evaluator.name == "lazy"
+    assert [match.first for match in found] == [0]

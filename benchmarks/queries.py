@@ -231,6 +231,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=100_000, metavar="N", help="of the smart grid [100000]")
     parser.add_argument("--queries", type=int, nargs="+", default=[10, 100], metavar="Q", help="besides one [10 100]")
     parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS), help="of queries [all]")
+    parser.add_argument("--summary", type=int, default=20, metavar="Q", help="with and without a summary [20]")
     parser.add_argument("--runs", type=int, default=3, metavar="K", help="runs of each; the fastest counts [3]")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the generator [1]")
     options = parser.parse_args()
@@ -240,7 +241,7 @@ def main() -> None:
         write_example(EXAMPLE, options.events, options.seed, folder)
         for kind in options.kinds:
             measured += [measure(kind, count, folder, options.runs) for count in (1, *options.queries)]
-        summary = summarised(folder, max(options.queries), options.runs)
+        summary = summarised(folder, options.summary, options.runs)
         ways = pushed(folder, options.runs)
     console = Console(width=shutil.get_terminal_size((120, 24)).columns)
     console.print(table(measured))

@@ -42,6 +42,7 @@ class Job:
         self._ready: list[Row] = []
         paths = resolve_streams(queries, streams)
         self._bytes_expected = input_size(path for _, path in paths.values())
+        self._batch_events = self._options.batch_events_for(len(queries))
         if self._options.compiled is None:
             self._options = replace(self._options, compiled=self._bytes_expected >= _COMPILED_BYTES_MIN)
         setup = Setup(named_knowledge(queries, kb or {}), self._options, self._dictionary, queries)
@@ -80,7 +81,7 @@ class Job:
     def _open(self, iri: str, name: str, path: str) -> Iterator[SourceBatch]:
         clock = time.time_ns if self._options.arrival_time else None
         options = ReadOptions(
-            self._options.time_predicates, clock, self._options.batch_events, bytes_expected=self._bytes_expected
+            self._options.time_predicates, clock, self._batch_events, bytes_expected=self._bytes_expected
         )
         return open_stream(path, name, self._dictionary, self._dead_letters, options)
 

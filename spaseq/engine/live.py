@@ -116,7 +116,9 @@ class Engine:
         kind = format if isinstance(data, str | bytes) else "nquads"
         if kind not in ("nquads", "trig"):
             raise InputError(f"push_batch reads no '{kind}'", hint="nquads or trig")
-        options = ReadOptions(self._options.time_predicates, None, self._options.batch_events, self._name_of(stream))
+        options = ReadOptions(
+            self._options.time_predicates, None, self._options.batch_events_for(1), self._name_of(stream)
+        )
         for batch in read_events(io.BytesIO(raw), kind, self._dictionary, options, self._malformed(iri)):
             self._take(iri, batch)
 

@@ -8,6 +8,10 @@ from pathlib import Path
 
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
 
+_BATCHES_MAX = 6
+"""A batch becomes so many times as large where many queries share it, and no larger: memory grows with it."""
+_QUERIES_A_BATCH = 4
+
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
@@ -20,7 +24,7 @@ class RunOptions:
     strict              stop at the first thing that cannot be used
     time_predicates     the properties that state an event's time
     arrival_time        events get the time at which they are read
-    batch_events        events handled at a time
+    batch_events        events handled at a time; None: of files, the more the more queries there are
     compiled            evaluators with compiled kernels may be chosen: they pay on long input. None: `run` and `Job`
                         look at the size of their files, `Engine` does without
     allow_hosts         the only hosts that endpoints may be on; None: those that queries and knowledge bases name
@@ -35,11 +39,17 @@ class RunOptions:
     strict: bool = False
     time_predicates: tuple[str, ...] = (PROV_TIME,)
     arrival_time: bool = False
-    batch_events: int = BATCH_EVENTS
+    batch_events: int | None = None
     compiled: bool | None = None
     allow_hosts: tuple[str, ...] | None = None
     optimise: bool = True
     loading: Callable[[str, int, int], None] | None = None
+
+    def batch_events_for(self, queries: int) -> int:
+        """Events handled at a time by so many queries: each has a cost of its own for each batch."""
+        if self.batch_events is not None:
+            return self.batch_events
+        return BATCH_EVENTS * max(1, min(_BATCHES_MAX, queries // _QUERIES_A_BATCH))
 
 
 @dataclass(slots=True)

@@ -211,3 +211,10 @@ def test_terms_of_a_long_stream_are_forgotten(monkeypatch: pytest.MonkeyPatch) -
         sizes.append(len(engine._dictionary))
     assert len(found) > 200
     assert max(sizes) < 1000
+
+
+def test_many_queries_handle_more_events_at_a_time_unless_told_otherwise() -> None:
+    sizes = [spaseq.RunOptions().batch_events_for(queries) for queries in (1, 4, 8, 100, 1000)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == sizes[1] < sizes[2] < sizes[3] == sizes[4]
+    assert spaseq.RunOptions(batch_events=7).batch_events_for(100) == 7

@@ -25,7 +25,7 @@ from rich.table import Table
 from automata.cea.core import CeaCore
 from automata.program import FoldValue, Ids, Mask, Match, Reference
 from automata.runs.evaluator import RunEvaluator
-from benchmarks.core_patterns import WINDOW_MS, Pattern, Trades, events_of, iteration, read_trades, sequence
+from benchmarks.core_patterns import WINDOW_MS, Pattern, Trades, events_of, iteration, operators, read_trades, sequence
 
 ENVIRONMENT = "SPASEQ_STOCK"
 BATCH = 1 << 17
@@ -68,7 +68,7 @@ def with_cea(pattern: Pattern, trades: Trades) -> Measured:
     matches = nodes = 0
     started = time.process_time()
     for begin in range(0, len(trades), BATCH):
-        some = _slice(trades, begin, BATCH)
+        some = trades.part(slice(begin, begin + BATCH))
         for found in core.feed(events_of(some), pattern.solutions(some)):
             matches += len(found.ends)
         core.forget(int(some.times[-1]))
@@ -84,7 +84,7 @@ def with_runs(pattern: Pattern, trades: Trades) -> Measured:
     matches = 0
     started = time.process_time()
     for begin in range(0, len(trades), PEER_BATCH):
-        some = _slice(trades, begin, PEER_BATCH)
+        some = trades.part(slice(begin, begin + PEER_BATCH))
         matches += len(evaluator.on_batch(events_of(some), pattern.solutions(some)))
     return Measured(pattern.name, "run-based", len(trades), matches, time.process_time() - started)
 
@@ -112,11 +112,6 @@ def with_plain_runs(pattern: Pattern, trades: Trades) -> Measured:
     return Measured(pattern.name, "plain Python", len(trades), matches, time.process_time() - started)
 
 
-def _slice(trades: Trades, begin: int, count: int) -> Trades:
-    part = slice(begin, begin + count)
-    return Trades(trades.times[part], trades.sides[part], trades.names[part], trades.volumes[part], trades.words)
-
-
 def best(system: Callable[[Pattern, Trades], Measured], pattern: Pattern, trades: Trades, runs: int) -> Measured:
     """The fastest of some runs."""
     return min((system(pattern, trades) for _ in range(runs)), key=lambda measured: measured.seconds)
@@ -125,7 +120,7 @@ def best(system: Callable[[Pattern, Trades], Measured], pattern: Pattern, trades
 def measure(trades: Trades, lengths: Sequence[int], runs: int) -> list[Measured]:
     """Every pattern with every system; the peers on the first PEER_EVENTS trades only."""
     patterns = [sequence(length, open_ended) for length in lengths for open_ended in (False, True)]
-    patterns += [iteration(open_ended) for open_ended in (False, True)]
+    patterns += operators() + [iteration(open_ended) for open_ended in (False, True)]
     measured: list[Measured] = []
     few = trades.first(PEER_EVENTS)
     for pattern in patterns:
@@ -173,7 +168,7 @@ def table(measured: Sequence[Measured]) -> Table:
 def main() -> None:
     """Read, run, report."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--lengths", type=int, nargs="+", default=[3, 6, 9, 12], metavar="N", help="of Pn")
+    parser.add_argument("--lengths", type=int, nargs="+", default=[3, 6, 9, 12, 24], metavar="N", help="of Pn")
     parser.add_argument("--runs", type=int, default=5, metavar="K", help="runs of each; the fastest counts [5]")
     parser.add_argument("--days", type=int, default=8, metavar="D", help="how often the day is repeated [8]")
     options = parser.parse_args()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from automata.expression import Chain, Contiguity, Either, Expression, Iterate, Take
 from automata.program import Events, Ids, Mask, Program, Selector, Skip, Symbol, SymbolSolutions, Window
@@ -18,7 +21,9 @@ STEPS = (
     ("SELL", "INTC"), ("BUY", "RIMM"), ("BUY", "QQQ"), ("SELL", "IPIX"), ("BUY", "AMAT"), ("BUY", "CSCO"),
     ("SELL", "YHOO"), ("BUY", "DELL"), ("BUY", "ORCL"), ("SELL", "MSFT"), ("BUY", "INTC"), ("BUY", "RIMM"),
 )  # fmt: skip
-"""Step k of Pn, as (type, name); C Section 5."""
+"""Step k of Pn, as (type, name); C Section 5. P24 has each of them twice."""
+FOUR = (("SELL", "MSFT", 26.0), ("BUY", "ORCL", 11.14), ("BUY", "CSCO", None), ("SELL", "AMAT", 18.92))
+"""The steps of Q1, and the price above which Q2 wants them; the paper leaves both to an appendix."""
 ITERATED = "QQQ"
 """Q7 iterates over trades of this name with this volume."""
 VOLUME = 4000
@@ -32,6 +37,7 @@ class Trades:
     sides: Ids
     names: Ids
     volumes: Ids
+    prices: NDArray[np.float64]
     words: dict[str, int]
 
     def __len__(self) -> int:
@@ -39,14 +45,19 @@ class Trades:
 
     def first(self, count: int) -> Trades:
         """The first so many."""
-        return Trades(self.times[:count], self.sides[:count], self.names[:count], self.volumes[:count], self.words)
+        return self.part(slice(0, count))
+
+    def part(self, part: slice) -> Trades:
+        """Some of them."""
+        columns = (self.times, self.sides, self.names, self.volumes)
+        return Trades(*(column[part] for column in columns), self.prices[part], self.words)
 
     def repeated(self, times: int) -> Trades:
         """The same day so many times, one after the other."""
         day = int(self.times[-1] - self.times[0]) + WINDOW_MS * 2 * MS
         clocks = np.concatenate([self.times + n * day for n in range(times)])
         sides, names, volumes = (np.tile(column, times) for column in (self.sides, self.names, self.volumes))
-        return Trades(clocks, sides, names, volumes, self.words)
+        return Trades(clocks, sides, names, volumes, np.tile(self.prices, times), self.words)
 
 
 def read_trades(path: Path) -> Trades:
@@ -58,50 +69,78 @@ def read_trades(path: Path) -> Trades:
         np.array([words.setdefault(row[column], len(words)) for row in rows], dtype=np.int64) for column in (0, 2)
     )
     volumes = np.array([float(row[3]) for row in rows]).astype(np.int64)
-    return Trades(np.array([int(row[5]) for row in rows], dtype=np.int64) * MS, sides, names, volumes, words)
+    prices = np.array([float(row[4]) for row in rows])
+    return Trades(np.array([int(row[5]) for row in rows], dtype=np.int64) * MS, sides, names, volumes, prices, words)
+
+
+class Ask(NamedTuple):
+    """What a step asks of a trade; None: whatever it is. Prices are to be above `price`."""
+
+    side: str | None
+    name: str
+    volume: int | None = None
+    price: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A pattern: what each symbol asks of a trade, and the program."""
+    """What each symbol asks of a trade, and the program; its one variable, if any, is one more than the volume."""
 
     name: str
-    asks: tuple[tuple[str | None, str, int | None], ...]
+    asks: tuple[Ask, ...]
     program: Program
 
     def solutions(self, trades: Trades) -> dict[int, SymbolSolutions]:
         """Which trades each symbol takes; part of what is timed."""
+        found = [np.flatnonzero(_wanted(trades, ask)) for ask in self.asks]
+        bound = range(self.program.variables)
         return {
-            number: SymbolSolutions(np.flatnonzero(_wanted(trades, ask)), {}) for number, ask in enumerate(self.asks)
+            n: SymbolSolutions(events, dict.fromkeys(bound, trades.volumes[events] + 1))
+            for n, events in enumerate(found)
         }
 
 
 def sequence(length: int, open_ended: bool, window_ms: int = WINDOW_MS) -> Pattern:
     """Pn, or Pn′ with one more step that never comes."""
-    asks = [(side, name, None) for side, name in STEPS[:length]]
+    asks = [Ask(side, name) for side, name in islice(cycle(STEPS), length)]
     steps: list[Expression] = [Take((number,)) for number in range(length)]
     if open_ended:
-        asks.append(("BUY", NOBODY, None))
+        asks.append(Ask("BUY", NOBODY))
         steps.append(Take((length,)))
     return _pattern(f"P{length}{'′' if open_ended else ''}", tuple(asks), tuple(steps), window_ms)
 
 
 def iteration(open_ended: bool, window_ms: int = WINDOW_MS) -> Pattern:
     """Q7: SELL ; (BUY OR SELL)+ ; SELL, or with a last step that never comes."""
-    asks = (("SELL", "MSFT", None), ("BUY", ITERATED, VOLUME), ("SELL", ITERATED, VOLUME))
-    last = ("SELL", NOBODY if open_ended else "AMAT", None)
+    asks = (Ask("SELL", "MSFT"), Ask("BUY", ITERATED, VOLUME), Ask("SELL", ITERATED, VOLUME))
+    last = Ask("SELL", NOBODY if open_ended else "AMAT")
     several = Iterate(Either((Take((1,)), Take((2,)))), 1, None, Contiguity.ANY)
     return _pattern(f"Q7{'′' if open_ended else ''}", (*asks, last), (Take((0,)), several, Take((3,))), window_ms)
 
 
+def operators() -> list[Pattern]:
+    """Q1 to Q6: SELL ; BUY ; BUY ; SELL, with filters, in partitions by volume; then BUY OR SELL in the middle."""
+    found = []
+    variants = [(e, f, p) for e in (False, True) for f, p in ((False, False), (True, False), (False, True))]
+    for number, (either, filtered, by_volume) in enumerate(variants, start=1):
+        asks = [
+            Ask(None if either and 0 < k < 3 else side, name, None, price if filtered else None)
+            for k, (side, name, price) in enumerate(FOUR)
+        ]
+        steps = tuple(Take((k,)) for k in range(len(FOUR)))
+        found.append(_pattern(f"Q{number}", tuple(asks), steps, WINDOW_MS, by_volume))
+    return found
+
+
 def _pattern(
-    name: str, asks: tuple[tuple[str | None, str, int | None], ...], steps: tuple[Expression, ...], window_ms: int
+    name: str, asks: tuple[Ask, ...], steps: tuple[Expression, ...], window_ms: int, by_volume: bool = False
 ) -> Pattern:
-    empty: frozenset[int] = frozenset()
-    symbols = tuple(Symbol(f"S{number}", empty, empty, frozenset({0})) for number in range(len(asks)))
+    bound = frozenset({0}) if by_volume else frozenset()
+    symbols = tuple(Symbol(f"S{number}", bound, bound, frozenset({0})) for number in range(len(asks)))
     expression = Chain(steps, (Contiguity.ANY,) * (len(steps) - 1))
     window = Window(window_ms * MS, in_events=False, sliding=True)
-    program = Program(expression, symbols, 0, (), window, (), Selector.ALL, Skip.NO_SKIP, (), 1)
+    partition = tuple(sorted(bound))
+    program = Program(expression, symbols, len(bound), (), window, partition, Selector.ALL, Skip.NO_SKIP, (), 1)
     return Pattern(name, asks, program)
 
 
@@ -110,11 +149,12 @@ def events_of(trades: Trades) -> Events:
     return Events(trades.times, np.zeros(len(trades), dtype=np.int64))
 
 
-def _wanted(trades: Trades, ask: tuple[str | None, str, int | None]) -> Mask:
-    side, name, volume = ask
-    mask: Mask = trades.names == trades.words.get(name, -1)
-    if side is not None:
-        mask &= trades.sides == trades.words.get(side, -1)
-    if volume is not None:
-        mask &= trades.volumes == volume
+def _wanted(trades: Trades, ask: Ask) -> Mask:
+    mask: Mask = trades.names == trades.words.get(ask.name, -1)
+    if ask.side is not None:
+        mask &= trades.sides == trades.words.get(ask.side, -1)
+    if ask.volume is not None:
+        mask &= trades.volumes == ask.volume
+    if ask.price is not None:
+        mask &= trades.prices > ask.price
     return mask

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.core import ENVIRONMENT, with_cea, with_plain_runs, with_runs
-from benchmarks.core_patterns import STEPS, iteration, read_trades, sequence
+from benchmarks.core_patterns import FOUR, STEPS, iteration, operators, read_trades, sequence
 
 ROOT = Path(__file__).parent.parent
+NAMED = (*STEPS[:4], *((side, name) for side, name, _ in FOUR))
 
 
 @pytest.fixture
@@ -25,8 +26,9 @@ def stock(tmp_path: Path) -> Path:
     with gzip.open(path, "wt", encoding="utf-8") as lines:
         for number in range(1000):
             clock += chance.randrange(0, 2000)
-            side, name = chance.choice(STEPS[:4])
-            lines.write(f"{side},{number},{name},{chance.choice((100, 4000))},20.5,{clock}\n")
+            side, name = chance.choice(NAMED)
+            price = chance.choice((5.0, 30.0))
+            lines.write(f"{side},{number},{name},{chance.choice((100, 4000))},{price},{clock}\n")
     return path
 
 
@@ -52,12 +54,24 @@ def test_iteration_is_counted_alike(stock: Path) -> None:
     assert with_cea(iteration(False), trades).matches == with_runs(iteration(False), trades).matches
 
 
+def test_other_operators_are_counted_alike_and_filters_and_partitions_leave_fewer(stock: Path) -> None:
+    trades = read_trades(stock)
+    counts = []
+    for pattern in operators():
+        counts.append(with_cea(pattern, trades).matches)
+        assert with_runs(pattern, trades).matches == counts[-1]
+    sequences, choices = counts[:3], counts[3:]
+    assert min(counts) > 0
+    assert all(some < most for most, *others in (sequences, choices) for some in others)
+    assert all(less <= more for less, more in zip(sequences, choices, strict=True))
+
+
 def test_the_benchmark_prints_a_table_of_every_pattern(stock: Path) -> None:
     command = [sys.executable, str(ROOT / "benchmarks" / "core.py"), "--lengths=3", "--runs=1", "--days=2"]
     environment = {**os.environ, ENVIRONMENT: str(stock)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8", check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    for pattern in ("P3 ", "P3′", "Q7 ", "P6′, 64 T", "P6′, 2 days"):
+    for pattern in ("P3 ", "P3′", "Q1 ", "Q6 ", "Q7 ", "P6′, 64 T", "P6′, 2 days"):
         assert pattern in done.stdout
 
 

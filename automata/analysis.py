@@ -4,9 +4,11 @@ conditions may still be waiting at which position (LANGUAGE 3.1, "a condition wa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from automata.nfa import START, Automaton, Crossing, Edge
+from automata.nfa import KNOWN_MAX, START, Automaton, Crossing, Edge
 from automata.program import FoldValue, IterationValue, Program
 
 
@@ -55,9 +57,10 @@ class Analysis:
     checks: tuple[tuple[Check, ...], ...]
     final: tuple[tuple[Check, ...], ...]
     markers: tuple[tuple[int, int], ...]
-    tracked: dict[int, frozenset[int]]
+    tracked: Mapping[int, frozenset[int]]
 
 
+@lru_cache(maxsize=KNOWN_MAX)
 def analyse(program: Program, automaton: Automaton, given: frozenset[int] = frozenset()) -> Analysis:
     """All facts; `given` are variables that the run at START has already bound."""
     scope = tuple(

@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from itertools import count, product
 
 from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
 
 START = 0
 """The position of the run that has taken nothing yet."""
+KNOWN_MAX = 64
+"""Automata and analyses remembered: whoever plans, describes and evaluates a query asks for the same one."""
 _ALTERNATIVES_MAX = 4096
 """Optional steps that open the branches of one choice multiply; this many combinations are too many."""
 
@@ -145,6 +148,7 @@ class Automaton:
     unordered: tuple[Unordered, ...]
 
 
+@lru_cache(maxsize=KNOWN_MAX)
 def build_automaton(expression: Expression) -> Automaton:
     """The automaton of an expression; linear in its size but for optional steps that open `|` branches."""
     builder = _Builder()

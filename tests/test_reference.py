@@ -110,6 +110,21 @@ def test_a_window_of_time_passes_for_all_partitions_at_once() -> None:
     assert found == [("urn:e1",), ("urn:e2",), ("urn:e9",)]
 
 
+def test_steps_are_compared_in_the_order_in_which_they_are_written() -> None:
+    """Of two matches of the same events, the one whose P takes the earlier comes first: P stands before R."""
+
+    def event(name: str, second: int) -> tuple[int, str, Triples]:
+        return second * SECOND, name, frozenset({(IRI(EX + name), IRI(EX + "p"), IRI(EX + "k"))})
+
+    body = " ".join(
+        f"DEFINE GPM {step} ON S1 {{ ?{step} <{EX}{path}> ?k }}" for step, path in zip("OPR", "opp", strict=True)
+    )
+    text = f"SELECT ?k WITHIN 8 SECONDS FROM STREAM S1 <urn:s1> WHERE {{ SEQ((O | P) & R) {body} }}"
+    rows = evaluate(parse(text, "query"), {"S1": (event("urn:a", 1), event("urn:b", 1))})
+    found = [(dict(row.events)["P"][0][-1], dict(row.events)["R"][0][-1]) for row in rows]
+    assert found == [("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")]
+
+
 def test_a_fair_share_of_the_random_pairs_has_a_match() -> None:
     counted: Counter[bool] = Counter()
 

@@ -17,10 +17,11 @@ Path = tuple[tuple[int, int], ...]
 class Take:
     """One positive step: a set of events at one time, one per member of one alternative.
 
-    `A` is ((A,),), `A & B` is ((A, B),), `(A | B) & C` is ((A, C), (B, C)).
+    `A` is ((A,),), `A & B` is ((A, B),), `(A | B) & C` is ((A, C), (B, C)); `written` are A, B, C in this order.
     """
 
     alternatives: tuple[tuple[str, ...], ...]
+    written: tuple[str, ...]
     place: int
 
 
@@ -93,9 +94,9 @@ def _shape(expr: ast.Expr, preceded: bool, places: Iterator[int]) -> Node:
     place = next(places)
     match expr:
         case ast.Step(name):
-            return Take(((name,),), place)
+            return Take(((name,),), (name,), place)
         case ast.Conjunction():
-            return Take(tuple(_alternatives(expr)), place)
+            return Take(tuple(_alternatives(expr)), tuple(_written(expr)), place)
         case ast.Sequence(items, operators):
             nodes: list[Node] = []
             for item in items:
@@ -133,6 +134,18 @@ def _alternatives(expr: ast.Expr) -> Iterator[tuple[str, ...]]:
             raise AssertionError(f"not a member of &: {expr}")
 
 
+def _written(expr: ast.Expr) -> Iterator[str]:
+    """The steps of a conjunction, from left to right."""
+    match expr:
+        case ast.Step(name):
+            yield name
+        case ast.Conjunction(parts) | ast.Choice(parts) | ast.Sequence(parts):
+            for part in parts:
+                yield from _written(part)
+        case _:
+            raise AssertionError(f"not a member of &: {expr}")
+
+
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes written directly inside."""
     match node:
@@ -159,8 +172,7 @@ def takes(node: Node, positive: bool = True) -> Iterator[Take]:
 
 def names(node: Node, positive: bool = True) -> list[str]:
     """The step names in order of first appearance."""
-    found = (name for take in takes(node, positive) for members in take.alternatives for name in members)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(name for take in takes(node, positive) for name in take.written))
 
 
 def _has_positive(node: Node) -> bool:

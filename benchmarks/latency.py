@@ -56,6 +56,11 @@ class Pushed:
     time: float
 
 
+_RARER = 4
+"""Of the grid so many times more events are pushed than of trades, of which nearly each completes a match."""
+_TRADES_MIN = 2000
+
+
 @dataclass(frozen=True, slots=True)
 class Latency:
     """Microseconds over some events: all, or those that complete a match."""
@@ -132,7 +137,7 @@ def run(events: int, seed: int) -> list[Latency]:
         path.write_text(GRID.knowledge["kb.ttl"], encoding="utf-8")
         kb = {KB_IRI: str(path)}
         grid = pushed(GRID.events(random.Random(seed)), events)
-        stock = pushed(STOCK.events(random.Random(seed)), events)
+        stock = pushed(STOCK.events(random.Random(seed)), max(events // _RARER, min(events, _TRADES_MIN)))
         return [
             *measure("grid", one_stream(query), kb, grid, several=False),
             *measure("grid, 3 streams", query, kb, grid, several=True),
@@ -154,7 +159,13 @@ def table(latencies: Sequence[Latency]) -> Table:
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=40_000, metavar="N", help="pushed into each query [40000]")
+    parser.add_argument(
+        "--events",
+        type=int,
+        default=40_000,
+        metavar="N",
+        help="pushed into the queries of the grid; of trades a quarter [40000]",
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the generators [1]")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures there too")
     return parser.parse_args()

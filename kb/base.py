@@ -26,6 +26,8 @@ from sparql_gpm.relation import Relation
 from sparql_gpm.terms import IRI
 
 Base = Loaded | Prepared | Endpoint
+_PROVEN_MAX = 1024
+"""Proofs remembered; with one more all are forgotten."""
 
 
 class KnowledgeBases:
@@ -56,6 +58,7 @@ class KnowledgeBases:
         self._entailing: set[str] = set()
         self._schema: tuple[int, Schema] | None = None
         self._version = [0]
+        self._proven: dict[tuple[object, ...], bool] = {}
 
     @staticmethod
     def load(
@@ -154,11 +157,22 @@ class KnowledgeBases:
 
     def one_each(self, name: str, pattern: Pattern, keys: Sequence[str]) -> bool:
         """Whether each solution of the pattern binds the keys, and no two different ones agree in them."""
-        return one_each(self._solutions(name, pattern), keys)
+        question = ("one each", name, pattern, tuple(keys))
+        return self._proof(question, lambda: one_each(self._solutions(name, pattern), keys))
 
     def covers(self, name: str, pattern: Pattern, given: Pattern, keys: Sequence[str]) -> bool:
         """Whether each solution of `given` agrees in the keys, which it binds, with a solution of the pattern."""
-        return covers(self._solutions(name, pattern), self._solutions(name, given), keys)
+        question = ("covers", name, pattern, given, tuple(keys))
+        return self._proof(question, lambda: covers(self._solutions(name, pattern), self._solutions(name, given), keys))
+
+    def _proof(self, question: tuple[object, ...], answer: Callable[[], bool]) -> bool:
+        """The answer to a question about what is loaded: many queries ask the same one."""
+        asked = (self.version(), *question)
+        if asked not in self._proven:
+            if len(self._proven) >= _PROVEN_MAX:
+                self._proven.clear()
+            self._proven[asked] = answer()
+        return self._proven[asked]
 
     def _solutions(self, name: str, pattern: Pattern) -> Relation:
         """All solutions, in ids that mean something beside those of the same knowledge base only."""

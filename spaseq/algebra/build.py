@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from automata.program import Selector, Skip, Window
 from sparql_gpm.pattern import Aggregate, Call, Cast, Exists, Expression, Filter, Iteration, Pattern, Variable
@@ -13,7 +14,11 @@ from spaseq.algebra.nodes import Column, GraphPattern, TemporalQuery
 from spaseq.algebra.sequence import positive_names, step_names, temporal_expression
 from spaseq.lang.ast import Define, Query
 
+_KNOWN_MAX = 256
+"""Meanings remembered: inputs are resolved, knowledge is loaded and operators are made by the same one."""
 
+
+@lru_cache(maxsize=_KNOWN_MAX)
 def build(query: Query) -> TemporalQuery:
     """The meaning of a query that the language has accepted."""
     names = step_names(query.sequence)

@@ -178,7 +178,10 @@ def producers_first(readers: Sequence[_Reader]) -> list[_Reader]:
     waiting, ordered = list(readers), []
     while waiting:
         missing = {reader.operator.query.register for reader in waiting}
-        ready = [reader for reader in waiting if not missing & set(reader.feed.iris)]
+        ready: list[_Reader] = []
+        blocked: list[_Reader] = []
+        for reader in waiting:
+            (blocked if missing.intersection(reader.feed.iris) else ready).append(reader)
         if not ready:
             names = ", ".join(f"'{reader.operator.query.name}'" for reader in waiting)
             raise InputError(
@@ -186,7 +189,7 @@ def producers_first(readers: Sequence[_Reader]) -> list[_Reader]:
                 hint="a query may read a REGISTERed stream only if that does not come from its own output",
             )
         ordered += ready
-        waiting = [reader for reader in waiting if reader not in ready]
+        waiting = blocked
     return ordered
 
 

@@ -4,7 +4,7 @@ conditions may still be waiting at which position (LANGUAGE 3.1, "a condition wa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -24,6 +24,8 @@ class Check:
     at_home     the position just taken is `home`, and the instance the one that begins there
     marker      which marker column tells whether `home` was taken; -1: none is needed
     iterated    `home` lies in a repetition that may have moved on: each instance is looked up in its own iteration
+    spent       (variable that is waited for, repetition) pairs: only a further iteration of it, of which there are so
+                many at most, can still bind the variable
     """
 
     condition: int
@@ -34,6 +36,7 @@ class Check:
     at_home: bool
     marker: int
     iterated: bool
+    spent: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +228,8 @@ class _Waits:
         now = self._waiting(condition, home, position)
         settles = any(self._waiting(condition, home, source) - now for source in sources)
         unordered = self.automaton.positions[position].any_order >= 0
-        if settles or unordered or self.scope[position] & wanted:
+        spent = next(self._spent(condition, home, position), None)
+        if settles or unordered or spent or self.scope[position] & wanted:
             return [self._check(condition, home, position)]
         return []
 
@@ -240,7 +244,16 @@ class _Waits:
             at_home,
             self.markers.index(pair) if pair in self.markers else -1,
             bool(self.automaton.positions[home].repetitions) and not at_home,
+            tuple(self._spent(condition, home, position)),
         )
+
+    def _spent(self, condition: int, home: int, position: int) -> Iterator[tuple[int, int]]:
+        for variable in sorted(self._waiting(condition, home, position)):
+            for repetition in self.automaton.positions[position].repetitions:
+                if self.automaton.repetitions[repetition].at_most is not None:
+                    others = self._following(position, home, never=frozenset({repetition}))
+                    if not any(variable in self.scope[other] for other in others):
+                        yield variable, repetition
 
     def _lossy(self, condition: int, home: int) -> bool:
         around = self.automaton.positions[home].repetitions
@@ -253,9 +266,14 @@ class _Waits:
             return frozenset()
         return wanted & frozenset().union(*(self.scope[p] for p in self._following(position, home)))
 
-    def _following(self, position: int, home: int, loops: bool = False) -> frozenset[int]:
-        """Positions that can still be taken after `position`, in the iterations that `home` stands in."""
-        around = frozenset() if loops else frozenset(self.automaton.positions[home].repetitions)
+    def _following(
+        self, position: int, home: int, loops: bool = False, never: frozenset[int] = frozenset()
+    ) -> frozenset[int]:
+        """Positions that can still be taken after `position`, in the iterations that `home` stands in.
+
+        never       repetitions that begin no further iteration
+        """
+        around = never if loops else never.union(self.automaton.positions[home].repetitions)
         seen: set[int] = set()
         front = [position]
         while front:

@@ -104,6 +104,8 @@ def why_not(program: Program) -> str | None:
         return "a condition inside a repetition waits for a step outside it"
     if any(check.lossy for check in checks):
         return "a condition depends on a variable that an iteration may leave unbound"
+    if any(check.spent for check in checks):
+        return "a condition waits for a further iteration of a repetition that has a bound"
     if len(analysis.markers) > _MARKERS_MAX:
         return f"more than {_MARKERS_MAX} conditions wait for later steps"
     return None

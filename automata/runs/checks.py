@@ -20,6 +20,7 @@ from automata.runs.iteration import Tracks, View, named
 from automata.runs.lookback import Lookback
 from automata.runs.settled import Settled
 from automata.runs.table import NONE, PARENT, POSITION, SOURCE, STATE, SYMBOL, Layout, Runs
+from automata.runs.unwritten import crossed
 
 EventOf = Callable[[int], Ids]
 """symbol → for each run the position of the event that its last step took for that symbol."""
@@ -96,7 +97,7 @@ class Checks:
         ready = passed.copy()
         if patient:
             for variable in check.waiting:
-                ready &= view.registers[:, variable] != UNBOUND
+                ready &= (view.registers[:, variable] != UNBOUND) | self._spent(runs, check, rows, variable, number)
         which = np.flatnonzero(ready)
         if len(which):
             some = view.take(which)
@@ -120,13 +121,14 @@ class Checks:
         condition = self._program.conditions[check.condition]
         around = self._automaton.positions[check.home].repetitions
         passed = np.ones(len(rows), dtype=np.bool_)
+        spent = {variable: self._spent(runs, check, rows, variable, number) for variable in check.waiting}
         for run, row in enumerate(rows.tolist()):
             chain = self._lookback.chain(runs, row)
             for at, ancestor in enumerate(chain):
                 if runs.table[ancestor, STATE] != check.home:
                     continue
                 seen, ends = self._lookback.seen(runs, chain, at, around, view.registers[run], number)
-                if patient and any(seen[variable] == UNBOUND for variable in check.waiting):
+                if patient and any(seen[v] == UNBOUND and not never[run] for v, never in spent.items()):
                     continue
                 now = view.take(np.array([run]))
                 own = self._tracks.seen_from(
@@ -140,6 +142,18 @@ class Checks:
                     held = self._settled.before(runs, check, chain, at, number, view.registers[run])
                 passed[run] &= held
         return passed
+
+    def _spent(self, runs: Runs, check: Check, rows: Ids, variable: int, number: int) -> Mask:
+        """Runs in which nothing can bind the variable any more: a repetition has had as many iterations as it may."""
+        spent = np.zeros(len(rows), dtype=np.bool_)
+        counted = {} if number == NONE or not check.spent else crossed(self._automaton.edges[number], runs, rows)
+        for _, repetition in (pair for pair in check.spent if pair[0] == variable):
+            column = self._layout.count(repetition)
+            counts = counted[column] if column in counted else runs.column(rows, column)
+            at_most = self._automaton.repetitions[repetition].at_most
+            assert at_most is not None, repetition
+            spent |= counts >= at_most
+        return spent
 
     @staticmethod
     def _event(runs: Runs, row: int, symbol: int) -> int:

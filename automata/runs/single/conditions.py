@@ -88,7 +88,7 @@ class Conditions:
 
     def _needs_columns(self, check: Check) -> bool:
         looks_back = check.iterated and not check.at_home
-        return looks_back or check.lossy or self._program.conditions[check.condition].needs_event
+        return looks_back or check.lossy or bool(check.spent) or self._program.conditions[check.condition].needs_event
 
     def _is_plain(self, check: Check) -> bool:
         references = self._program.conditions[check.condition].references

@@ -197,12 +197,14 @@ class _Waits:
         self.markers = tuple(pair for pair in self.homes if self._may_wait(*pair))
 
     def checks(self) -> tuple[tuple[Check, ...], ...]:
+        """See `Analysis`."""
         return tuple(
             tuple(check for pair in self.homes for check in self._at(*pair, position))
             for position in range(len(self.automaton.positions))
         )
 
     def final(self) -> tuple[tuple[Check, ...], ...]:
+        """See `Analysis`."""
         return tuple(
             tuple(self._check(*pair, position) for pair in self.markers if self._waiting(*pair, position))
             for position in range(len(self.automaton.positions))
@@ -228,10 +230,8 @@ class _Waits:
         now = self._waiting(condition, home, position)
         settles = any(self._waiting(condition, home, source) - now for source in sources)
         unordered = self.automaton.positions[position].any_order >= 0
-        spent = next(self._spent(condition, home, position), None)
-        if settles or unordered or spent or self.scope[position] & wanted:
-            return [self._check(condition, home, position)]
-        return []
+        check = self._check(condition, home, position)
+        return [check] if settles or unordered or check.spent or self.scope[position] & wanted else []
 
     def _check(self, condition: int, home: int, position: int, at_home: bool = False) -> Check:
         pair = (condition, home)

@@ -96,8 +96,10 @@ class Checks:
         passed = np.ones(len(rows), dtype=np.bool_)
         ready = passed.copy()
         if patient:
+            spent = self._spent(runs, check, rows, number)
             for variable in check.waiting:
-                ready &= (view.registers[:, variable] != UNBOUND) | self._spent(runs, check, rows, variable, number)
+                bound = view.registers[:, variable] != UNBOUND
+                ready &= bound | spent[variable] if variable in spent else bound
         which = np.flatnonzero(ready)
         if len(which):
             some = view.take(which)
@@ -121,14 +123,15 @@ class Checks:
         condition = self._program.conditions[check.condition]
         around = self._automaton.positions[check.home].repetitions
         passed = np.ones(len(rows), dtype=np.bool_)
-        spent = {variable: self._spent(runs, check, rows, variable, number) for variable in check.waiting}
+        spent = self._spent(runs, check, rows, number)
         for run, row in enumerate(rows.tolist()):
             chain = self._lookback.chain(runs, row)
             for at, ancestor in enumerate(chain):
                 if runs.table[ancestor, STATE] != check.home:
                     continue
                 seen, ends = self._lookback.seen(runs, chain, at, around, view.registers[run], number)
-                if patient and any(seen[v] == UNBOUND and not never[run] for v, never in spent.items()):
+                unbound = [variable for variable in check.waiting if seen[variable] == UNBOUND]
+                if patient and not all(variable in spent and spent[variable][run] for variable in unbound):
                     continue
                 now = view.take(np.array([run]))
                 own = self._tracks.seen_from(
@@ -143,16 +146,18 @@ class Checks:
                 passed[run] &= held
         return passed
 
-    def _spent(self, runs: Runs, check: Check, rows: Ids, variable: int, number: int) -> Mask:
-        """Runs in which nothing can bind the variable any more: a repetition has had as many iterations as it may."""
-        spent = np.zeros(len(rows), dtype=np.bool_)
-        counted = {} if number == NONE or not check.spent else crossed(self._automaton.edges[number], runs, rows)
-        for _, repetition in (pair for pair in check.spent if pair[0] == variable):
+    def _spent(self, runs: Runs, check: Check, rows: Ids, number: int) -> dict[int, Mask]:
+        """Variable → runs in which nothing can bind it any more: a repetition has had as many iterations as it may."""
+        if not check.spent:
+            return {}
+        counted = {} if number == NONE else crossed(self._automaton.edges[number], runs, rows)
+        spent: dict[int, Mask] = {}
+        for variable, repetition in check.spent:
             column = self._layout.count(repetition)
             counts = counted[column] if column in counted else runs.column(rows, column)
             at_most = self._automaton.repetitions[repetition].at_most
             assert at_most is not None, repetition
-            spent |= counts >= at_most
+            spent[variable] = (counts >= at_most) | spent.get(variable, False)
         return spent
 
     @staticmethod

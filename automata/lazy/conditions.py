@@ -29,6 +29,7 @@ class _Early:
     providers: tuple[frozenset[int], ...]
 
     def ready(self, bound: frozenset[int]) -> bool:
+        """Whether partial matches of these units can be tested by it."""
         return self.home in bound and all(units & bound for units in self.providers)
 
 

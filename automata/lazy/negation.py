@@ -40,6 +40,7 @@ class _Negation:
         return all(self.providers)
 
     def ready(self, bound: frozenset[int]) -> bool:
+        """Whether partial matches of these units can be tested by it."""
         return {self.after, self.before} <= bound and all(units & bound for units in self.providers)
 
 

@@ -95,6 +95,7 @@ class _Walk:
         self._automaton = automaton
 
     def ways(self, source: int, accepts: Sequence[Accept]) -> Iterator[tuple[tuple[Item, ...], int]]:
+        """Each way, and the number of the accept that it ends at."""
         for number, accept in enumerate(accepts):
             if accept.position == source:
                 yield (), number

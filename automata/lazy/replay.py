@@ -100,6 +100,7 @@ class Replay:
             return np.ones(len(pairs), dtype=np.bool_)
 
         def event_of(symbol: int) -> Ids:
+            """The positions of the events that the step takes for a symbol."""
             part = next(part for part in table.parts if part.symbol == symbol)
             return part.positions[pairs.steps]
 

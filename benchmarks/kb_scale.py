@@ -32,7 +32,7 @@ from kb.base import KnowledgeBases
 from kb.prepared_file import build
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.pattern import BGP, Triple, Variable
 from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.terms import IRI

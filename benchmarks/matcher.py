@@ -33,7 +33,7 @@ from examples.smart_grid.generate import EXAMPLE as GRID
 from examples.stock.generate import EXAMPLE as STOCK
 from examples.traffic.generate import EXAMPLE as TRAFFIC
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.parse import parse_group
 from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.shared import Asked, PatternPool, Stretch

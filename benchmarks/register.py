@@ -26,7 +26,7 @@ from automata.program import Events, SymbolSolutions, Wanted
 from automata.registers.evaluator import RegisterEvaluator
 from automata.runs.evaluator import RunEvaluator
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator as Expressions
+from sparql_gpm.expressions.evaluator import Evaluator as Expressions
 from sparql_gpm.terms import IRI, XSD, Literal
 from spaseq.algebra.build import build
 from spaseq.algebra.nodes import TemporalQuery

@@ -20,9 +20,9 @@ from kb.proofs import covers, one_each
 from kb.source import PathLike, Source
 from sparql_gpm.columns import EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.pattern import Pattern
-from sparql_gpm.relation import Relation
+from sparql_gpm.relations.relation import Relation
 from sparql_gpm.terms import IRI
 
 Base = Loaded | Prepared | Endpoint

@@ -19,12 +19,12 @@ from kb.protocol import Client, Fault
 from kb.results import Rows
 from kb.source import ANSWERS_KEPT_S, Source
 from kb.sparql_text import SparqlWriter, key_text, select_text, values_text
+from sparql_gpm.algebra.analysis import substitution_is_a_join
+from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.columns import UNBOUND, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.matcher_analysis import substitution_is_a_join
 from sparql_gpm.pattern import Pattern
-from sparql_gpm.relation_keys import groups
-from sparql_gpm.scope import in_scope
+from sparql_gpm.relations.keys import groups
 from sparql_gpm.terms import IRI, Term
 
 CACHED_ROWS_MAX = 500_000

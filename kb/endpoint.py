@@ -11,9 +11,9 @@ from kb.errors import KnowledgeBaseError
 from kb.loop import LoopThread
 from kb.protocol import Client, Traffic
 from kb.source import ANSWERS_KEPT_S, Source
+from sparql_gpm.algebra.analysis import walk
 from sparql_gpm.columns import Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.matcher_analysis import walk
 from sparql_gpm.pattern import Graph, Pattern, Service
 
 _PATTERNS_MAX = 256

@@ -14,7 +14,7 @@ import numpy as np
 
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.relation_keys import first_rows
+from sparql_gpm.relations.keys import first_rows
 from sparql_gpm.terms import IRI, RDF, Literal
 
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"

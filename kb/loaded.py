@@ -12,11 +12,11 @@ from kb.errors import KnowledgeBaseError
 from kb.local import Progress, files_of, load_graph
 from kb.source import Source
 from sparql_gpm.background import Background
-from sparql_gpm.bgp_view import BatchView
 from sparql_gpm.columns import EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
+from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.pattern import Pattern
 
 _MATCHERS_MAX = 256

@@ -26,7 +26,7 @@ from kb.xml_safety import entity_fault
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Pattern
-from sparql_gpm.relation_keys import first_rows
+from sparql_gpm.relations.keys import first_rows
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term
 
 FORMATS: Mapping[str, pyoxigraph.RdfFormat] = {

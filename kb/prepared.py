@@ -16,17 +16,17 @@ from kb.errors import KnowledgeBaseError
 from kb.prepared_file import SUFFIX, Arrays, opened
 from kb.prepared_terms import PreparedTerms
 from kb.source import Source
-from sparql_gpm.bgp_view import BatchView
+from sparql_gpm.algebra.analysis import walk
+from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import compile_pattern
-from sparql_gpm.matcher_analysis import walk
+from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.pattern import Graph, Pattern, Service
-from sparql_gpm.relation import Relation
-from sparql_gpm.relation_join import join
-from sparql_gpm.relation_keys import groups
-from sparql_gpm.scope import in_scope
+from sparql_gpm.relations.join import join
+from sparql_gpm.relations.keys import groups
+from sparql_gpm.relations.relation import Relation
 
 __all__ = ["SUFFIX", "Prepared"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sparql_gpm.columns import UNBOUND
-from sparql_gpm.relation import Relation
+from sparql_gpm.relations.relation import Relation
 
 
 def one_each(solutions: Relation, keys: Sequence[str]) -> bool:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from sparql_gpm.expression_text import ExpressionWriter, path_text
+from sparql_gpm.algebra.expression_text import ExpressionWriter, path_text
+from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.pattern import (
     BGP,
     Distinct,
@@ -34,7 +35,6 @@ from sparql_gpm.pattern import (
     Values,
     Variable,
 )
-from sparql_gpm.scope import in_scope
 from sparql_gpm.terms import IRI, BlankNode, Term, to_ntriples
 
 _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')

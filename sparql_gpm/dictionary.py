@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparql_gpm.columns import UNBOUND, Ids
-from sparql_gpm.exact_numbers import INTEGER_TYPES, exact_number
-from sparql_gpm.term_objects import TermObjects
+from sparql_gpm.interning.exact_numbers import INTEGER_TYPES, exact_number
+from sparql_gpm.interning.term_objects import TermObjects
 from sparql_gpm.terms import Term
 
 if TYPE_CHECKING:
-    from sparql_gpm.term_table import TermTable
+    from sparql_gpm.interning.term_table import TermTable
 
 __all__ = ["INTEGER_TYPES", "Dictionary", "exact_number"]
 
@@ -53,7 +53,7 @@ class Dictionary:
     def table(self) -> TermTable:
         """The terms as bytes in arrays that kernels read and extend; from the first call on they are held so."""
         if self._table is None:
-            from sparql_gpm.term_table import TermTable  # with numba, for which small inputs need not wait
+            from sparql_gpm.interning.term_table import TermTable  # with numba, for which small inputs need not wait
 
             objects = self._terms
             assert isinstance(objects, TermObjects)

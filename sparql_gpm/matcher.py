@@ -10,21 +10,21 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from sparql_gpm.algebra.analysis import counts, exists_in
+from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.background import Background
-from sparql_gpm.bearing import bearing_events, bearing_scan
-from sparql_gpm.bgp_view import BatchView
 from sparql_gpm.columns import EventBatch, Ids, Mask, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
-from sparql_gpm.matcher_analysis import counts, exists_in
-from sparql_gpm.matcher_compile import Compiler
-from sparql_gpm.matcher_expressions import ExistsTest, Operator
-from sparql_gpm.matcher_frames import Frames
-from sparql_gpm.matcher_single import SingleMatcher, single_matcher
-from sparql_gpm.needs import needs_of
+from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.matching.bearing import bearing_events, bearing_scan
+from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.matching.compile import Compiler
+from sparql_gpm.matching.frames import Frames
+from sparql_gpm.matching.needs import needs_of
+from sparql_gpm.matching.pattern_expressions import ExistsTest, Operator
+from sparql_gpm.matching.single import SingleMatcher, single_matcher
 from sparql_gpm.pattern import Exists, Expression, Pattern
-from sparql_gpm.relation import Relation
-from sparql_gpm.scope import in_scope
+from sparql_gpm.relations.relation import Relation
 
 
 def compile_pattern(

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparql_gpm.errors import PatternSyntaxError
-from sparql_gpm.grammar import check_brackets, closing, deep_stack, parse_tree
-from sparql_gpm.masked import AGGREGATE_WORDS, ITERATION_WORDS, Names, mask
 from sparql_gpm.pattern import Aggregate, Expression, Iteration, Pattern, Triple, Variable
+from sparql_gpm.syntax.grammar import check_brackets, closing, deep_stack, parse_tree
+from sparql_gpm.syntax.masked import AGGREGATE_WORDS, ITERATION_WORDS, Names, mask
+from sparql_gpm.syntax.tokens import Token, tokens
+from sparql_gpm.syntax.translate import GroupReader
+from sparql_gpm.syntax.translate_expressions import ExpressionReader
+from sparql_gpm.syntax.translate_terms import Source
 from sparql_gpm.terms import IRI
-from sparql_gpm.tokens import Token, tokens
-from sparql_gpm.translate import GroupReader
-from sparql_gpm.translate_expressions import ExpressionReader
-from sparql_gpm.translate_terms import Source
 
 
 @dataclass(frozen=True, slots=True)

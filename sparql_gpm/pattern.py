@@ -2,7 +2,7 @@
 
 A variable is its name without the question mark. A blank node of the pattern is a variable whose
 name starts with `_:`; it is never in scope outside the pattern. Nodes carry no derived fields:
-scopes are computed by the functions of `sparql_gpm.scope`.
+scopes are computed by the functions of `sparql_gpm.algebra.scope`.
 """
 
 from __future__ import annotations

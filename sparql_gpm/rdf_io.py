@@ -21,12 +21,12 @@ import pyoxigraph as ox
 
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.event_builder import EventBuilder, EventNames, LocatedBatch, Malformed
-from sparql_gpm.rdf_io_blocks import ByteStream
-from sparql_gpm.rdf_io_document import DocumentReader
-from sparql_gpm.rdf_io_lines import NQuadsReader
-from sparql_gpm.rdf_io_terms import TermIds
-from sparql_gpm.rdf_io_trig import TriGReader
+from sparql_gpm.reading.blocks import ByteStream
+from sparql_gpm.reading.document import DocumentReader
+from sparql_gpm.reading.document_terms import TermIds
+from sparql_gpm.reading.event_builder import EventBuilder, EventNames, LocatedBatch, Malformed
+from sparql_gpm.reading.lines import NQuadsReader
+from sparql_gpm.reading.trig import TriGReader
 
 PROV_TIME = "http://www.w3.org/ns/prov#generatedAtTime"
 FORMATS = ("nquads", "trig", "turtle", "ntriples")

@@ -14,17 +14,17 @@ from typing import TypeVar, cast
 import numpy as np
 
 from sparql_gpm import graph_names
+from sparql_gpm.algebra.analysis import walk
+from sparql_gpm.algebra.canonical import canonical
+from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.background import Background
-from sparql_gpm.bgp_view import BatchView
-from sparql_gpm.canonical import canonical
 from sparql_gpm.columns import EventBatch, Ids, Mask, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
-from sparql_gpm.matcher_analysis import walk
+from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.matching.summary import Summary
 from sparql_gpm.pattern import Graph, Pattern, Service
-from sparql_gpm.scope import in_scope
-from sparql_gpm.summary import Summary
 
 Made = TypeVar("Made")
 Streams = tuple[int, ...]

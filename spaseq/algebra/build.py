@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from automata.program import Selector, Skip, Window
+from sparql_gpm.algebra.scope import aggregates, background_names, certain, expression_variables, in_scope, iterations
 from sparql_gpm.pattern import Aggregate, Call, Cast, Exists, Expression, Filter, Iteration, Pattern, Variable
-from sparql_gpm.scope import aggregates, background_names, certain, expression_variables, in_scope, iterations
+from sparql_gpm.syntax.tokens import tokens
 from sparql_gpm.terms import IRI
-from sparql_gpm.tokens import tokens
 from spaseq.algebra.nodes import Column, GraphPattern, TemporalQuery
 from spaseq.algebra.sequence import positive_names, step_names, temporal_expression
 from spaseq.lang.ast import Define, Query

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kb.source import Source
-from sparql_gpm.event_builder import Malformed
 from sparql_gpm.rdf_io import PROV_TIME
+from sparql_gpm.reading.event_builder import Malformed
 from spaseq.cli.bindings import bind_knowledge, bind_streams
 from spaseq.cli.knowledge import sources_of
 from spaseq.cli.queries import read_queries

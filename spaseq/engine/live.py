@@ -22,9 +22,9 @@ import numpy as np
 
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.event_builder import Malformed
 from sparql_gpm.foreign_terms import own_term
 from sparql_gpm.rdf_io import ReadOptions, read_events
+from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import format_time, parse_time
 from spaseq.engine.options import RunOptions, Statistics

@@ -12,7 +12,7 @@ from kb.errors import KnowledgeBaseError
 from kb.source import Source
 from sparql_gpm.background import BackgroundError
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.shared import PatternPool
 from spaseq.algebra.build import build

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kb.base import KnowledgeBases
+from sparql_gpm.algebra.scope import has_exists
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import Values, Variable
-from sparql_gpm.scope import has_exists
 from spaseq.algebra.build import build
 from spaseq.algebra.distribution import Distribution, distribution, negated_symbols
 from spaseq.algebra.nodes import Column, TemporalQuery

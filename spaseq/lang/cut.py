@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sparql_gpm.tokens import Token, tokens
+from sparql_gpm.syntax.tokens import Token, tokens
 from spaseq.lang.ast import Span
 from spaseq.lang.lexemes import DEFINITION
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sparql_gpm.algebra.scope import expression_variables, in_scope
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.parse import parse_expression, parse_group, parse_template
-from sparql_gpm.scope import expression_variables, in_scope
-from sparql_gpm.tokens import Token
+from sparql_gpm.syntax.tokens import Token
 from spaseq.lang.ast import Condition, Define, Projection, Span, TemplateTriple
 from spaseq.lang.cut import sparql_tokens
 from spaseq.lang.drafts import ColumnDraft, DefineClause, Word

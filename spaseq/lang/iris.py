@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sparql_gpm.iris import resolve_iri
-from sparql_gpm.tokens import unescape
+from sparql_gpm.syntax.tokens import unescape
 from spaseq.lang.drafts import BaseClause, Clause, PrefixClause, Word
 from spaseq.lang.report import Report, choices_hint
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sparql_gpm.syntax.tokens import string_value
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time
-from sparql_gpm.tokens import string_value
 from spaseq.lang.ast import Unit, Window
 from spaseq.lang.drafts import LiteralDraft, WithinClause, Word
 from spaseq.lang.iris import Namespace

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sparql_gpm.matcher_analysis import all_variables
+from sparql_gpm.algebra.analysis import all_variables
+from sparql_gpm.algebra.scope import expression_variables
 from sparql_gpm.pattern import Aggregate, Expression, Iteration, Variable
-from sparql_gpm.scope import expression_variables
 from spaseq.algebra.build import plain_nodes
 from spaseq.algebra.nodes import TemporalQuery
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sparql_gpm.matcher_analysis import exists_in, is_volatile
+from sparql_gpm.algebra.analysis import exists_in, is_volatile
+from sparql_gpm.algebra.scope import certain, expression_variables, in_scope
 from sparql_gpm.pattern import (
     BGP,
     EMPTY,
@@ -25,7 +26,6 @@ from sparql_gpm.pattern import (
     Triple,
     Variable,
 )
-from sparql_gpm.scope import certain, expression_variables, in_scope
 
 
 def filter_enters(node: Pattern) -> Pattern:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from automata.analysis import Analysis, analyse
 from automata.nfa import START, Accept, Action, Automaton, Crossing, Passed, build_automaton
 from automata.runs.absence import symbols_of
-from sparql_gpm.matcher_describe import describe as describe_pattern
-from sparql_gpm.matcher_describe import expression_text
+from sparql_gpm.algebra.describe import describe as describe_pattern
+from sparql_gpm.algebra.describe import expression_text
 from spaseq.algebra.distribution import distribution, sharding_in_words
 from spaseq.algebra.nodes import GraphPattern, TemporalQuery
 from spaseq.algebra.sequence import repetitions

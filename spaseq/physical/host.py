@@ -12,10 +12,10 @@ from automata.program import EVENT, FoldValue, Ids, Mask, Match, Reference
 from automata.registers.guard import Guard
 from automata.registers.iterated import register_of
 from automata.runs.single.conditions import Test
-from sparql_gpm.aggregates import fold
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator, column_name
+from sparql_gpm.expressions.aggregates import fold
+from sparql_gpm.expressions.evaluator import Evaluator, column_name
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.pattern import Exists, Variable
 from spaseq.physical.program import Compiled

@@ -16,8 +16,8 @@ from automata.program import (
     Symbol,
     Wanted,
 )
+from sparql_gpm.algebra.scope import expression_variables, has_exists
 from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Variable
-from sparql_gpm.scope import expression_variables, has_exists
 from spaseq.algebra.build import plain_nodes
 from spaseq.algebra.nodes import TemporalQuery
 

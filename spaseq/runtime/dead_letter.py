@@ -10,8 +10,8 @@ from typing import TextIO
 
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.event_builder import Malformed
 from sparql_gpm.rdf_io import PROV_TIME
+from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
 from sparql_gpm.times import format_time
 from spaseq.errors import InputError, RunError

@@ -8,10 +8,10 @@ import numpy as np
 
 from automata.program import UNBOUND, Ids, Match
 from sparql_gpm.background import Background
-from sparql_gpm.background_lookup import Lookup
 from sparql_gpm.columns import Mask
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.matching.background_lookup import Lookup
 from spaseq.algebra.nodes import Enrichment
 
 

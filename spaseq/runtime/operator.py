@@ -21,7 +21,7 @@ from automata.state import Restorable
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.shared import Entailed, PatternPool, Stretch, Taken
 from spaseq.algebra.nodes import TemporalQuery

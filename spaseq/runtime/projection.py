@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from automata.match_table import MatchTable
 from automata.program import UNBOUND, Ids, Mask, Match
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator, column_name
+from sparql_gpm.expressions.evaluator import Evaluator, column_name
 from sparql_gpm.pattern import Expression, Node, Variable
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term, to_ntriples
 from spaseq.algebra.nodes import TemporalQuery

@@ -8,8 +8,8 @@ from automata.face import SingleEvaluator
 from automata.program import Match
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.matcher import Matcher
-from sparql_gpm.matcher_single import SingleMatcher, Triples, by_predicate
-from sparql_gpm.relation_rows import Row
+from sparql_gpm.matching.single import SingleMatcher, Triples, by_predicate
+from sparql_gpm.relations.rows import Row
 from sparql_gpm.shared import NamedPattern
 from spaseq.algebra.nodes import GraphPattern
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.event_builder import Malformed
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
+from sparql_gpm.reading.event_builder import Malformed
 from spaseq.runtime.dead_letter import DeadLetters, event_as_nquads
 from spaseq.runtime.sources_files import STANDARD_INPUT, InputFile, input_files, opened
 

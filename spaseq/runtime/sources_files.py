@@ -18,7 +18,7 @@ from typing import BinaryIO, cast
 
 from sparql_gpm.errors import RDFSyntaxError
 from sparql_gpm.rdf_io import FORMATS
-from sparql_gpm.rdf_io_blocks import ByteStream
+from sparql_gpm.reading.blocks import ByteStream
 from spaseq.errors import InputError
 
 FORMAT_BY_SUFFIX = {".nq": "nquads", ".trig": "trig", ".ttl": "turtle", ".nt": "ntriples"}

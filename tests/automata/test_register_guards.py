@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from automata.registers.code import FALSE, TRUE, UNKNOWN, evaluate_guard, guard_code
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.pattern import Call, Constant, Expression, Variable
 from sparql_gpm.terms import IRI, XSD, Literal, Term
 from spaseq.physical.register_guard import guard_of

@@ -12,7 +12,7 @@ from kb.base import KnowledgeBases
 from kb.errors import KnowledgeBaseError
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import BGP, Graph, Join, Pattern, Service, Triple, Variable
 from sparql_gpm.terms import IRI, Literal

@@ -17,7 +17,7 @@ from kb.prepared_file import build
 from kb.source import Source
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import BGP, Graph, Join, Triple, Variable
 from sparql_gpm.terms import IRI

@@ -16,7 +16,7 @@ from kb.base import KnowledgeBases
 from kb.prepared_file import build as prepare
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.terms import to_ntriples
 from spaseq.algebra.build import build
 from spaseq.engine import describe

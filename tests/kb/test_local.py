@@ -13,7 +13,7 @@ from kb.errors import KnowledgeBaseError
 from kb.loaded import Loaded
 from kb.local import files_of, load_graph
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.terms import XSD, BlankNode, Literal, to_ntriples
 
 IRI = "http://kb.example/db"

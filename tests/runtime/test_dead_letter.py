@@ -7,7 +7,7 @@ import pytest
 
 from sparql_gpm.columns import EventBatch, as_ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.event_builder import Malformed
+from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.terms import IRI, Literal
 from spaseq.errors import InputError, RunError
 from spaseq.runtime.dead_letter import DeadLetters, event_as_nquads

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
+from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import (
@@ -39,7 +40,6 @@ from sparql_gpm.pattern import (
     Values,
     Variable,
 )
-from sparql_gpm.scope import in_scope
 from sparql_gpm.terms import IRI, Term
 from tests.sparql_gpm.matcher_oracle import Triples, integer
 

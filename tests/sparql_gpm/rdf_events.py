@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.event_builder import Malformed
 from sparql_gpm.rdf_io import ReadOptions, read_events
+from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.terms import to_ntriples
 
 PREFIXES = (

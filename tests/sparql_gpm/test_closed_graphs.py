@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparql_gpm.closed_graph_table import ClosedGraphTable
-from sparql_gpm.closed_graphs import ClosedGraphs
 from sparql_gpm.columns import Ids
 from sparql_gpm.graph_names import GraphNames, joined, taken
-from sparql_gpm.term_table import as_bytes
+from sparql_gpm.interning.term_table import as_bytes
+from sparql_gpm.reading.closed_graph_table import ClosedGraphTable
+from sparql_gpm.reading.closed_graphs import ClosedGraphs
 
 keys = st.sampled_from([b"<urn:%d>" % number for number in range(12)] + [b"<urn:%b>" % (b"long" * 9), b"<>"])
 names = st.lists(st.text("abc:/", max_size=4), max_size=5)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparql_gpm import term_table
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary, exact_number
+from sparql_gpm.interning import term_table
+from sparql_gpm.interning.term_table import canonical_token, term_of
 from sparql_gpm.kernels import COMPILED
-from sparql_gpm.term_table import canonical_token, term_of
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal, Term
 
 texts = st.text(st.one_of(st.sampled_from('"\\\n\r\t @^<>é\x00\ud800'), st.characters()), max_size=6)

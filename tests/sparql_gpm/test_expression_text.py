@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparql_gpm.expression_text import ExpressionWriter
+from sparql_gpm.algebra.expression_text import ExpressionWriter
 from sparql_gpm.parse import parse_expression
 from sparql_gpm.pattern import Aggregate, Call, Cast, Constant, Expression, Iteration, Pattern, Variable
 from sparql_gpm.terms import XSD, Literal

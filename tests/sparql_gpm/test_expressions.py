@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator, column_name, distinct_rows
-from sparql_gpm.expressions_scalar import Solution, current_time, evaluate_or_none
+from sparql_gpm.expressions.evaluator import Evaluator, column_name, distinct_rows
+from sparql_gpm.expressions.scalar import Solution, current_time, evaluate_or_none
+from sparql_gpm.expressions.values import ExpressionError, truth
 from sparql_gpm.parse import parse_expression
 from sparql_gpm.pattern import Aggregate, Call, Constant, Exists, Expression, Iteration, Variable
 from sparql_gpm.terms import IRI, XSD, Literal, Term
-from sparql_gpm.values import ExpressionError, truth
 
 _NUMBERS = st.builds(
     Literal,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
-from sparql_gpm.functions_regex import category, compiled
+from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.functions_regex import category, compiled
 from sparql_gpm.parse import parse_expression
 from sparql_gpm.pattern import Constant
 from sparql_gpm.terms import RDF, XSD, Literal, Term

@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.base import KnowledgeBases
+from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.background import BackgroundError
-from sparql_gpm.bgp_view import BatchView
 from sparql_gpm.columns import EventBatch, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
+from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.pattern import (
     BGP,
     Aggregate,
@@ -39,7 +40,6 @@ from sparql_gpm.pattern import (
     Values,
     Variable,
 )
-from sparql_gpm.scope import in_scope
 from sparql_gpm.terms import IRI, Term
 from tests.sparql_gpm.matcher_oracle import Mu, Triples, World, integer
 from tests.sparql_gpm.matcher_strategies import KBS, NODES, OUTSIDE, PREDICATES, batch_of, bgps, graphs, patterns

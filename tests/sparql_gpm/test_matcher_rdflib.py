@@ -9,9 +9,9 @@ from rdflib import Literal as RdflibLiteral
 from rdflib import URIRef
 from rdflib.term import Identifier
 
+from sparql_gpm.algebra.expression_text import path_text
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expression_text import path_text
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.parse import parse_group
 from sparql_gpm.pattern import Link

@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparql_gpm.matcher_describe import describe
-from sparql_gpm.matcher_rewrite import push_filters
+from sparql_gpm.algebra.describe import describe
+from sparql_gpm.algebra.rewrite import push_filters
 from sparql_gpm.pattern import (
     BGP,
     Call,

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from sparql_gpm.columns import as_ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import compile_pattern
-from sparql_gpm.matcher_single import by_predicate
+from sparql_gpm.matching.single import by_predicate
 from sparql_gpm.parse import parse_expression, parse_group
 from sparql_gpm.terms import XSD, Literal
 from tests.sparql_gpm.matcher_oracle import Triples

@@ -19,12 +19,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sparql_gpm import nquads_columns, rdf_io_blocks, rdf_io_lines
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary, exact_number
-from sparql_gpm.event_builder import Malformed
 from sparql_gpm.kernels import COMPILED
 from sparql_gpm.rdf_io import ReadOptions, read_events
+from sparql_gpm.reading import blocks, lines, nquads_columns
+from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.terms import XSD, Literal
 from tests.sparql_gpm.rdf_events import TIME, Event, events_of, stamp
 from tests.sparql_gpm.test_rdf_io_lines import lines as odd_lines
@@ -58,10 +58,10 @@ time_literals = st.one_of(
 def kernels(on: bool, block_bytes: int = 1 << 20) -> Iterator[None]:
     """Read everything, or nothing, by kernels."""
     with (
-        mock.patch.object(rdf_io_lines, "KERNEL_BYTES_MIN", 0 if on else 1 << 60),
-        mock.patch.object(rdf_io_lines, "KEPT_KERNEL_BYTES_MIN", 1 << 60),
-        mock.patch.object(rdf_io_lines, "BLOCK_BYTES_MIN", 0),
-        mock.patch.object(rdf_io_blocks, "BLOCK_BYTES", block_bytes),
+        mock.patch.object(lines, "KERNEL_BYTES_MIN", 0 if on else 1 << 60),
+        mock.patch.object(lines, "KEPT_KERNEL_BYTES_MIN", 1 << 60),
+        mock.patch.object(lines, "BLOCK_BYTES_MIN", 0),
+        mock.patch.object(blocks, "BLOCK_BYTES", block_bytes),
         mock.patch.object(nquads_columns, "BLOCK_BYTES", block_bytes),
     ):
         yield
@@ -174,7 +174,7 @@ def test_timestamps_say_what_they_say_line_by_line(stamps: list[str]) -> None:
 def test_reopened_graphs_are_reported_by_kernels_too(graphs: list[int], block_bytes: int, batch_events: int) -> None:
     text = "".join(stamp(f"<urn:{g}>", 1) + f"<urn:s> <urn:p> <urn:o{i}> <urn:{g}> .\n" for i, g in enumerate(graphs))
     assert_same(text, block_bytes, batch_events, releasing=True)
-    with mock.patch("sparql_gpm.event_builder.CLOSED_GRAPHS_MAX", 3):
+    with mock.patch("sparql_gpm.reading.event_builder.CLOSED_GRAPHS_MAX", 3):
         assert_same(text, block_bytes, batch_events)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparql_gpm.bgp_view import BatchView
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.paths import CompiledPath, path_pairs
+from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.matching.paths import CompiledPath, path_pairs
 from sparql_gpm.pattern import Inverse, Link, Path, PathAlternative, PathSequence, Repeat, Variable
 from sparql_gpm.terms import IRI, Term
 from tests.sparql_gpm.matcher_oracle import Triples, World, integer

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.event_builder import Malformed, without_repeated_triples
 from sparql_gpm.rdf_io import EventReader, ReadOptions, read_events
+from sparql_gpm.reading.event_builder import Malformed, without_repeated_triples
 from sparql_gpm.terms import BlankNode
 from tests.sparql_gpm.rdf_events import PREFIXES, TIME, Event, events_of, read, stamp
 

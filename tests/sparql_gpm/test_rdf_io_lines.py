@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sparql_gpm import rdf_io_terms
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.event_builder import Malformed
 from sparql_gpm.rdf_io import ReadOptions, read_events
-from sparql_gpm.rdf_io_terms import PLAIN_IRI, is_token, parse_token
+from sparql_gpm.reading import document_terms
+from sparql_gpm.reading.document_terms import PLAIN_IRI, is_token, parse_token
+from sparql_gpm.reading.event_builder import Malformed
 from tests.sparql_gpm.rdf_events import events_of, read, stamp
 
 FIRST = "<urn:s> <urn:p> <urn:o> <urn:g> ."
@@ -94,8 +94,8 @@ def test_a_token_is_one_exactly_when_it_gives_a_term(token: str) -> None:
 
 
 def test_forgetting_terms_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rdf_io_terms, "TERM_CACHE_MAX", 2)
-    monkeypatch.setattr("sparql_gpm.rdf_io_blocks.BLOCK_BYTES", 100)
+    monkeypatch.setattr(document_terms, "TERM_CACHE_MAX", 2)
+    monkeypatch.setattr("sparql_gpm.reading.blocks.BLOCK_BYTES", 100)
     text = "".join(stamp(f"<urn:{i}>", i) + f'<urn:s> <urn:p> "{i}" <urn:{i}> .\n' for i in range(20))
     reports: list[Malformed] = []
     dictionary = Dictionary()

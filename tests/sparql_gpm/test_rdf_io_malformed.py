@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from sparql_gpm import event_builder, rdf_io_blocks, rdf_io_trig_units
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import RDFSyntaxError
-from sparql_gpm.event_builder import Malformed
 from sparql_gpm.rdf_io import ReadOptions, read_events
+from sparql_gpm.reading import blocks, event_builder, trig_units
+from sparql_gpm.reading.event_builder import Malformed
 from tests.sparql_gpm.rdf_events import PREFIXES, TIME, events_of, read, stamp
 
 G, H = "<urn:g>", "<urn:h>"
@@ -316,8 +316,8 @@ def test_input_that_breaks_off_is_reported_and_its_last_event_left_out(rdf_forma
 
 
 def test_a_trig_block_longer_than_the_bound_is_reported_and_the_stream_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rdf_io_trig_units, "UNIT_BYTES_MAX", 100)
-    monkeypatch.setattr(rdf_io_blocks, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(trig_units, "UNIT_BYTES_MAX", 100)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 64)
     block = "<urn:g> {\n" + "<urn:s> <urn:p> <urn:o> .\n" * 20 + "}\n"
     events, reports = read(stamp(H, 1) + block + stamp("<urn:i>", 2), "trig")
     assert [event.name for event in events] == ["urn:h", "urn:i"]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.event_builder import Malformed
 from sparql_gpm.rdf_io import ReadOptions, read_events
+from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.terms import IRI as Iri
 from sparql_gpm.terms import XSD, BlankNode, Literal, Term, to_ntriples
 from sparql_gpm.times import format_time

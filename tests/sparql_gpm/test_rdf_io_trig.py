@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparql_gpm import rdf_io_trig_units
 from sparql_gpm.rdf_io import ReadOptions
-from sparql_gpm.rdf_io_blocks import Blocks
-from sparql_gpm.rdf_io_trig_units import Unit, Units
+from sparql_gpm.reading import trig_units
+from sparql_gpm.reading.blocks import Blocks
+from sparql_gpm.reading.trig_units import Unit, Units
 from tests.sparql_gpm.rdf_events import read
 
 SPACE = re.compile(rb"\A(?:\s|#[^\r\n]*)*")
@@ -116,6 +116,6 @@ def test_units_leave_out_nothing_but_space_and_comments(text: str, step: int) ->
 
 
 def test_an_endless_string_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rdf_io_trig_units, "UNIT_BYTES_MAX", 50)
+    monkeypatch.setattr(trig_units, "UNIT_BYTES_MAX", 50)
     units = units_of('"""' + "x\n" * 100, step=20)
     assert units[0].too_long and len(units[0].text) <= 80

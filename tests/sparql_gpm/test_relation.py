@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sparql_gpm.relation_join
-from sparql_gpm.relation import UNIT, Relation, union
-from sparql_gpm.relation_join import join, left_join, minus
-from sparql_gpm.relation_keys import Index, first_rows, groups, row_keys
+import sparql_gpm.relations.join
+from sparql_gpm.relations.join import join, left_join, minus
+from sparql_gpm.relations.keys import Index, first_rows, groups, row_keys
+from sparql_gpm.relations.relation import UNIT, Relation, union
 
 Row = tuple[int, dict[str, int]]
 ids = st.sampled_from((0, 0, 1, 2, 3, 2**40, 2**40 + 1))
@@ -98,7 +98,7 @@ def test_joining_in_small_blocks_gives_the_same_rows(left: list[Row], right: lis
 
     whole = join(relation(left, LEFT), relation(right, RIGHT))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sparql_gpm.relation_join, "_BLOCK_ROWS_MAX", 1)
+        patch.setattr(sparql_gpm.relations.join, "_BLOCK_ROWS_MAX", 1)
         assert bag(join(relation(left, LEFT), relation(right, RIGHT), keep)) == bag(whole)
     assert sum(sizes) == len(whole)
 

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparql_gpm.parse import parse_expression, parse_group
-from sparql_gpm.pattern import Pattern, Variable
-from sparql_gpm.scope import (
+from sparql_gpm.algebra.scope import (
     aggregates,
     background_names,
     certain,
@@ -14,6 +12,8 @@ from sparql_gpm.scope import (
     iterations,
     service_endpoints,
 )
+from sparql_gpm.parse import parse_expression, parse_group
+from sparql_gpm.pattern import Pattern, Variable
 from sparql_gpm.terms import IRI
 
 PREFIXES = {"": "http://e/"}

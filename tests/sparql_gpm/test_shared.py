@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.base import KnowledgeBases
-from sparql_gpm import bgp, summary
-from sparql_gpm.canonical import canonical
+from sparql_gpm.algebra.canonical import canonical
 from sparql_gpm.columns import Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import compile_pattern
+from sparql_gpm.matching import bgp, summary
 from sparql_gpm.parse import parse_group
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.shared import Asked, PatternPool, Stretch

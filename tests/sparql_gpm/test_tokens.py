@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparql_gpm.tokens import string_value, tokens, unescape
+from sparql_gpm.syntax.tokens import string_value, tokens, unescape
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

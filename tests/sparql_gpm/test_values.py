@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparql_gpm.aggregates import fold
 from sparql_gpm.columns import UNBOUND
-from sparql_gpm.datetimes import parse_date_time
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.aggregates import fold
+from sparql_gpm.expressions.datetimes import parse_date_time
+from sparql_gpm.expressions.values import ExpressionError, Kind, Number, compare, number, numeric_literal, order_key
 from sparql_gpm.pattern import Aggregate, Variable
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal, Term
-from sparql_gpm.values import ExpressionError, Kind, Number, compare, number, numeric_literal, order_key
 
 
 def integer(value: int) -> Literal:

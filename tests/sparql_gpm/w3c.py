@@ -18,7 +18,7 @@ from kb.local import graph_of as batch_of_graph
 from kb.local import load_graph
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions import Evaluator
+from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.iris import resolve_iri
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.parse import parse_group

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sparql_gpm.rdf_io_blocks import ByteStream
+from sparql_gpm.reading.blocks import ByteStream
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import format_time, parse_time
 from spaseq.errors import RunError
@@ -77,7 +77,7 @@ def is_document(row: DocumentRow, mode: str, rdf_format: str) -> bool:
 
 
 class LineStream:
-    """Rows as one text, as `sparql_gpm.rdf_io_blocks.ByteStream` reads it; each row ends a line."""
+    """Rows as one text, as `sparql_gpm.reading.blocks.ByteStream` reads it; each row ends a line."""
 
     def __init__(self, rows: Iterable[DocumentRow]) -> None:
         self._lines = (row.text if row.text.endswith(b"\n") else row.text + b"\n" for row in rows)

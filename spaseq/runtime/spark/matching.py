@@ -14,10 +14,10 @@ import numpy as np
 
 from automata.program import UNBOUND, Ids, Mask
 from sparql_gpm import graph_names
-from sparql_gpm.bgp_view import BatchView
 from sparql_gpm.columns import EventBatch, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import Matcher
+from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.term_text import canonical_token
 from spaseq.runtime.spark.solutions import Marked, encode
 

@@ -16,8 +16,8 @@ from automata.program import Ids, Mask
 from kb.base import KnowledgeBases
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.event_builder import Malformed
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
+from sparql_gpm.reading.event_builder import Malformed
 from spaseq.errors import RunError
 from spaseq.runtime.dead_letter import LATE, event_as_nquads
 from spaseq.runtime.reorder import BEFORE_ALL

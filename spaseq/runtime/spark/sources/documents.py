@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import pyoxigraph as ox
 
-from sparql_gpm.rdf_io_blocks import BLOCK_BYTES, Blocks, ByteStream
-from sparql_gpm.rdf_io_trig_units import Unit, Units
+from sparql_gpm.reading.blocks import BLOCK_BYTES, Blocks, ByteStream
+from sparql_gpm.reading.trig_units import Unit, Units
 
 DOCUMENT_BYTES = 4 << 20
 """A document is about so long, and longer only where a single event is."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sparql_gpm.rdf_io_blocks import BLOCK_BYTES, ByteStream
+from sparql_gpm.reading.blocks import BLOCK_BYTES, ByteStream
 from spaseq.errors import InputError, RunError
 from spaseq.runtime.sources_files import FORMAT_BY_SUFFIX, InputFile, opened
 from spaseq.runtime.spark.sources.documents import DOCUMENT_BYTES, Document, documents, event_start, nquads_documents

@@ -1,0 +1,93 @@
+"""Equivalences of the pattern algebra that bring filters to where their variables are bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import assert_never
+
+from sparql_gpm.algebra.analysis import is_volatile
+from sparql_gpm.algebra.scope import certain, expression_variables, in_scope
+from sparql_gpm.pattern import (
+    BGP,
+    Call,
+    Distinct,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    OrderBy,
+    Pattern,
+    Project,
+    Service,
+    Slice,
+    Union,
+    Values,
+)
+
+
+def push_filters(pattern: Pattern) -> Pattern:
+    """The same pattern with every filter split into its conjuncts, each as deep as it may stand."""
+    lowered = _with_children(pattern, push_filters)
+    if isinstance(lowered, Filter):
+        result = lowered.inner
+        for condition in conjuncts(lowered.condition):
+            result = _sink(condition, result)
+        return result
+    return lowered
+
+
+def conjuncts(condition: Expression) -> Iterator[Expression]:
+    """`a && b` is true iff both are, errors included."""
+    match condition:
+        case Call("&&", arguments):
+            for argument in arguments:
+                yield from conjuncts(argument)
+        case _:
+            yield condition
+
+
+def decided_by(condition: Expression, side: Pattern, other: Pattern) -> bool:
+    """Whether a join with `other` cannot change what the condition sees of a solution of `side`."""
+    used = frozenset(expression_variables(condition))
+    return not (used & in_scope(other)) - certain(side)
+
+
+def _sink(condition: Expression, pattern: Pattern) -> Pattern:
+    if is_volatile(condition):
+        return Filter(condition, pattern)
+    match pattern:
+        case Union(left, right):
+            return Union(_sink(condition, left), _sink(condition, right))
+        case Minus(left, right):
+            return Minus(_sink(condition, left), right)
+        case Join(left, right) | LeftJoin(left, right) if decided_by(condition, left, right):
+            return replace(pattern, left=_sink(condition, left))
+        case Join(left, right) if decided_by(condition, right, left):
+            return Join(left, _sink(condition, right))
+        case Extend(inner, variable, expression) if _passes(condition, variable, expression):
+            return Extend(_sink(condition, inner), variable, expression)
+        case Filter(other, inner):
+            return Filter(other, _sink(condition, inner))
+        case _:
+            return Filter(condition, pattern)
+
+
+def _passes(condition: Expression, variable: str, expression: Expression) -> bool:
+    return variable not in expression_variables(condition) and not is_volatile(expression)
+
+
+def _with_children(pattern: Pattern, change: Callable[[Pattern], Pattern]) -> Pattern:
+    match pattern:
+        case BGP() | Values() | Graph() | Service():
+            return pattern
+        case Join() | LeftJoin() | Union() | Minus():
+            return replace(pattern, left=change(pattern.left), right=change(pattern.right))
+        case Filter() | Extend() | Group() | OrderBy() | Project() | Distinct() | Slice():
+            return replace(pattern, inner=change(pattern.inner))
+        case _:
+            assert_never(pattern)

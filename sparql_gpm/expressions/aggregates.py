@@ -1,0 +1,81 @@
+"""SPARQL's set functions over term ids (SPARQL 1.1, Section 18.5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sparql_gpm.columns import UNBOUND
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.values import (
+    ExpressionError,
+    Kind,
+    Number,
+    calculate,
+    numeric_literal,
+    order_key,
+    require_number,
+)
+from sparql_gpm.pattern import Aggregate
+from sparql_gpm.terms import IRI, XSD, Literal, Term, to_ntriples
+
+_ZERO = Number(Kind.INTEGER, 0)
+
+
+def fold(aggregate: Aggregate, values: Sequence[int], dictionary: Dictionary) -> int:
+    """The aggregate of the values, in their order; ids in, id out.
+
+    An UNBOUND among the values is an error of the argument: COUNT passes over it, the others have no value then. No
+    value at all is UNBOUND. Over nothing COUNT, SUM and AVG are 0, GROUP_CONCAT is "", and the others have no value.
+    """
+    bound = [value for value in values if value != UNBOUND]
+    if aggregate.distinct:
+        bound = list(dict.fromkeys(bound))
+    if aggregate.name == "COUNT":
+        return dictionary.intern(Literal(str(len(bound)), XSD + "integer"))
+    if UNBOUND in values:
+        return UNBOUND
+    if aggregate.name == "SAMPLE":
+        return bound[0] if bound else UNBOUND
+    try:
+        result = _fold_terms(aggregate, [dictionary.term(value) for value in bound])
+    except ExpressionError:
+        return UNBOUND
+    return UNBOUND if result is None else dictionary.intern(result)
+
+
+def _fold_terms(aggregate: Aggregate, terms: Sequence[Term]) -> Term | None:
+    match aggregate.name:
+        case "SUM":
+            return numeric_literal(_sum(terms))
+        case "AVG":
+            if not terms:
+                return numeric_literal(_ZERO)
+            return numeric_literal(calculate("/", _sum(terms), Number(Kind.INTEGER, len(terms))))
+        case "MIN":
+            return min(terms, key=_place, default=None)
+        case "MAX":
+            return max(terms, key=_place, default=None)
+        case "GROUP_CONCAT":
+            return Literal(aggregate.separator.join(_text(term) for term in terms))
+    raise AssertionError(aggregate)
+
+
+def _place(term: Term) -> tuple[object, ...]:
+    """Where ORDER BY puts a term; of equal values of several forms, so that one is taken always, by the text."""
+    return *order_key(term), to_ntriples(term)
+
+
+def _sum(terms: Sequence[Term]) -> Number:
+    total = _ZERO
+    for term in terms:
+        total = calculate("+", total, require_number(term))
+    return total
+
+
+def _text(term: Term) -> str:
+    match term:
+        case IRI(value):
+            return value
+        case Literal(lexical, _, _):
+            return lexical
+    raise ExpressionError("a blank node has no text")

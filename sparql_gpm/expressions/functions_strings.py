@@ -1,0 +1,156 @@
+"""Functions on strings (SPARQL 1.1, Section 17.4.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import quote
+
+from sparql_gpm.expressions.functions_regex import compiled, replacement
+from sparql_gpm.expressions.values import ExpressionError, Kind, boolean, require_number
+from sparql_gpm.terms import RDF_LANG_STRING, XSD, XSD_STRING, Literal, Term
+
+
+def text(term: Term) -> Literal:
+    """A string literal: plain or with a language."""
+    if isinstance(term, Literal) and term.datatype in (XSD_STRING, RDF_LANG_STRING):
+        return term
+    raise ExpressionError("not a string")
+
+
+def plain(term: Term) -> str:
+    """The text of a plain string."""
+    if isinstance(term, Literal) and term.datatype == XSD_STRING:
+        return term.lexical
+    raise ExpressionError("not a plain string")
+
+
+def like(original: Literal, lexical: str) -> Literal:
+    """Another text in the same language."""
+    return Literal(lexical, original.datatype, original.language)
+
+
+def _compatible(first: Term, second: Term) -> tuple[Literal, Literal]:
+    """Argument compatibility, Section 17.4.3.1.2."""
+    left, right = text(first), text(second)
+    if right.language and right.language != left.language:
+        raise ExpressionError("strings of different languages")
+    return left, right
+
+
+def _integer(length: int) -> Literal:
+    return Literal(str(length), XSD + "integer")
+
+
+def strlen(string: Term) -> Term:
+    """STRLEN, in code points."""
+    return _integer(len(text(string).lexical))
+
+
+def substr(string: Term, start: Term, length: Term | None = None) -> Term:
+    """SUBSTR; places are counted from 1 and rounded as fn:substring does."""
+    source = text(string)
+    first = _rounded(start)
+    end = float("inf") if length is None else first + _rounded(length)
+    kept = (c for place, c in enumerate(source.lexical, 1) if first <= place < end)
+    return like(source, "".join(kept))
+
+
+def _rounded(term: Term) -> float:
+    value = require_number(term)
+    as_float = float(value.value)
+    if value.kind == Kind.INTEGER or as_float != as_float or as_float in (float("inf"), float("-inf")):
+        return as_float
+    return float((as_float + 0.5) // 1)
+
+
+def ucase(string: Term) -> Term:
+    """UCASE."""
+    return like(text(string), text(string).lexical.upper())
+
+
+def lcase(string: Term) -> Term:
+    """LCASE."""
+    return like(text(string), text(string).lexical.lower())
+
+
+def strstarts(string: Term, start: Term) -> Term:
+    """STRSTARTS."""
+    left, right = _compatible(string, start)
+    return boolean(left.lexical.startswith(right.lexical))
+
+
+def strends(string: Term, end: Term) -> Term:
+    """STRENDS."""
+    left, right = _compatible(string, end)
+    return boolean(left.lexical.endswith(right.lexical))
+
+
+def contains(string: Term, part: Term) -> Term:
+    """CONTAINS."""
+    left, right = _compatible(string, part)
+    return boolean(right.lexical in left.lexical)
+
+
+def strbefore(string: Term, mark: Term) -> Term:
+    """STRBEFORE; a plain "" if the mark does not occur."""
+    left, right = _compatible(string, mark)
+    before, found, _ = left.lexical.partition(right.lexical) if right.lexical else ("", "yes", "")
+    return like(left, before) if found else Literal("")
+
+
+def strafter(string: Term, mark: Term) -> Term:
+    """STRAFTER; a plain "" if the mark does not occur."""
+    left, right = _compatible(string, mark)
+    _, found, after = left.lexical.partition(right.lexical) if right.lexical else ("", "yes", left.lexical)
+    return like(left, after) if found else Literal("")
+
+
+def encode_for_uri(string: Term) -> Term:
+    """ENCODE_FOR_URI."""
+    return Literal(quote(text(string).lexical, safe="-_.~", errors="surrogatepass"))
+
+
+def concat(*strings: Term) -> Term:
+    """CONCAT; the language is kept if all share it."""
+    parts = [text(string) for string in strings]
+    lexical = "".join(part.lexical for part in parts)
+    languages = {part.language for part in parts}
+    return like(parts[0], lexical) if len(languages) == 1 else Literal(lexical)
+
+
+def langmatches(tag: Term, accepted: Term) -> Term:
+    """LANGMATCHES: basic filtering of RFC 4647."""
+    language, wanted = plain(tag).lower(), plain(accepted).lower()
+    if wanted == "*":
+        return boolean(language != "")
+    return boolean(language == wanted or (wanted != "" and language.startswith(wanted + "-")))
+
+
+def regex(string: Term, pattern: Term, flags: Term | None = None) -> Term:
+    """REGEX."""
+    matcher = compiled(plain(pattern), plain(flags) if flags is not None else "")
+    return boolean(matcher.search(text(string).lexical) is not None)
+
+
+def replace(string: Term, pattern: Term, by: Term, flags: Term | None = None) -> Term:
+    """REPLACE; a pattern that matches the empty string is an error."""
+    source = text(string)
+    options = plain(flags) if flags is not None else ""
+    matcher = compiled(plain(pattern), options)
+    if matcher.search("") is not None:
+        raise ExpressionError("the pattern matches the empty string")
+    parts = [plain(by)] if "q" in options else replacement(plain(by), matcher.groups)
+
+    def fill(found: re.Match[str]) -> str:
+        groups = {0: found.group(0)} | dict(enumerate(found.groups(), 1))
+        return "".join(part if isinstance(part, str) else groups.get(part) or "" for part in parts)
+
+    return like(source, matcher.sub(fill, source.lexical))
+
+
+STRING_FUNCTIONS: dict[str, Callable[..., Term]] = {
+    "STRLEN": strlen, "SUBSTR": substr, "UCASE": ucase, "LCASE": lcase, "STRSTARTS": strstarts, "STRENDS": strends,
+    "CONTAINS": contains, "STRBEFORE": strbefore, "STRAFTER": strafter, "ENCODE_FOR_URI": encode_for_uri,
+    "CONCAT": concat, "LANGMATCHES": langmatches, "REGEX": regex, "REPLACE": replace,
+}  # fmt: skip

@@ -1,0 +1,117 @@
+"""Conditions on one solution at a time, as closures: numbers are compared in plain Python, the rest is scalar.
+
+The truth is TRUE, FALSE or ERROR (`vector.py`), and the same as over columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import eq, ge, gt, itemgetter, le, lt, ne
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparql_gpm.columns import UNBOUND
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.compiled import Compiled
+from sparql_gpm.expressions.vector import ERROR, FALSE, TRUE
+from sparql_gpm.pattern import Call, Constant, Expression, Variable
+
+Values = Sequence[int]
+"""The ids of a solution, by the place of each variable."""
+Truth = Callable[[Values], int]
+Remembered = Callable[[Compiled, tuple[int, ...]], int]
+"""The truth of an expression, given the values of its `names`, by the scalar path; looked up if known."""
+
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
+}  # fmt: skip
+_DISTANCE_MIN = 1e-6
+"""Numbers that differ by more than this, relatively, differ in every numeric type; single precision has 6e-8."""
+_MAGNITUDE_MIN, _MAGNITUDE_MAX = 1e-12, 1e30
+"""Between these no numeric type overflows or loses digits."""
+
+
+def truth_of(compiled: Compiled, places: Mapping[str, int], dictionary: Dictionary, remembered: Remembered) -> Truth:
+    """The truth of a condition without EXISTS; variables without a place are unbound."""
+
+    def truth(part: Compiled) -> Truth:
+        match part.expression:
+            case Call("&&", _) if part.parts:
+                return _conjunction(truth(part.parts[0]), truth(part.parts[1]))
+            case Call("||", _) if part.parts:
+                left, right = truth(part.parts[0]), truth(part.parts[1])
+                return _negation(_conjunction(_negation(left), _negation(right)))
+            case Call("!", _) if part.parts:
+                return _negation(truth(part.parts[0]))
+            case Call(name, (left, right)) if name in _COMPARISONS and part.parts:
+                first, second = _number(left, places, dictionary), _number(right, places, dictionary)
+                if first is not None and second is not None:
+                    return _comparison(_COMPARISONS[name], first, second, looked_up(part), dictionary)
+        return looked_up(part)
+
+    def looked_up(part: Compiled) -> Truth:
+        known = [places.get(name, -1) for name in part.names]
+        if len(known) > 1 and min(known) >= 0:
+            pick: Callable[[Values], tuple[int, ...]] = itemgetter(*known)
+            return lambda values: remembered(part, pick(values))
+        return lambda values: remembered(part, tuple(UNBOUND if at < 0 else values[at] for at in known))
+
+    return truth(compiled)
+
+
+_Number = Callable[[Values, NDArray[np.float64]], float]
+"""The value of an operand, given the column of numbers; NaN for what is no number that float64 holds exactly."""
+
+
+def _number(expression: Expression, places: Mapping[str, int], dictionary: Dictionary) -> _Number | None:
+    """None for what is more than a variable, a constant, or the first of them that is bound."""
+    match expression:
+        case Variable(name) if name in places:
+            at = places[name]
+            return lambda values, numbers: numbers.item(values[at])
+        case Constant(term):
+            constant = dictionary.numbers.item(dictionary.pin(term))
+            return lambda values, numbers: constant
+        case Call("COALESCE", (Variable(name), other)) if name in places:
+            first, second = places[name], _number(other, places, dictionary)
+            if second is None:
+                return None
+            return lambda values, numbers: (
+                numbers.item(values[first]) if values[first] != UNBOUND else second(values, numbers)
+            )
+    return None
+
+
+def _comparison(
+    holds: Callable[[float, float], bool], left: _Number, right: _Number, otherwise: Truth, dictionary: Dictionary
+) -> Truth:
+    """Decided here if the numbers are equal, or surely different in every numeric type; never where one is NaN."""
+
+    def truth(values: Values) -> int:
+        numbers = dictionary.numbers
+        a, b = left(values, numbers), right(values, numbers)
+        size = abs(a) + abs(b)
+        if a == b or (_MAGNITUDE_MIN < size < _MAGNITUDE_MAX and abs(a - b) > _DISTANCE_MIN * size):
+            return TRUE if holds(a, b) else FALSE
+        return otherwise(values)
+
+    return truth
+
+
+def _negation(operand: Truth) -> Truth:
+    opposite = {FALSE: TRUE, TRUE: FALSE, ERROR: ERROR}
+    return lambda values: opposite[operand(values)]
+
+
+def _conjunction(left: Truth, right: Truth) -> Truth:
+    """False if either is false, else an error if either is."""
+
+    def truth(values: Values) -> int:
+        first = left(values)
+        if first == FALSE:
+            return FALSE
+        second = right(values)
+        return second if first == TRUE or second == FALSE else ERROR
+
+    return truth

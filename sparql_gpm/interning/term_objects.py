@@ -1,0 +1,94 @@
+"""Terms held as Python objects, each with its id: quick to begin with, and for few terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparql_gpm.columns import UNBOUND, Ids, Mask
+from sparql_gpm.interning.exact_numbers import exact_number
+from sparql_gpm.term_text import canonical_token, term_of
+from sparql_gpm.terms import Literal, Term
+
+_term_of = lru_cache(maxsize=1 << 16)(term_of)
+"""The dictionaries of one process have many terms in common."""
+
+
+class TermObjects:
+    """The terms of a dictionary; `numbers` as there."""
+
+    def __init__(self) -> None:
+        self._ids: dict[Term, int] = {}
+        self._terms: list[Term | None] = [None]
+        self._free: list[int] = []
+        self.numbers: NDArray[np.float64] = np.full(1024, np.nan)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def bound(self) -> int:
+        """All ids are less than this."""
+        return len(self._terms)
+
+    def items(self) -> Iterable[tuple[Term, int]]:
+        """Every term and its id."""
+        return self._ids.items()
+
+    def intern(self, term: Term) -> int:
+        """The id of the term, given out now if it is new."""
+        known = self._ids.get(term)
+        return known if known is not None else self._add(term)
+
+    def find(self, term: Term) -> int:
+        """The id of the term, or UNBOUND if it has none."""
+        return self._ids.get(term, UNBOUND)
+
+    def term(self, identifier: int) -> Term:
+        """The term of a live id."""
+        term = self._terms[identifier]
+        assert term is not None, identifier
+        return term
+
+    def token(self, identifier: int) -> bytes:
+        """Its canonical N-Triples text."""
+        return canonical_token(self.term(identifier))
+
+    def intern_joined(self, text: bytes, lengths: Ids, numbers: NDArray[np.float64]) -> Ids:
+        """See `Dictionary.intern_joined`."""
+        ends = np.cumsum(lengths)
+        bounds = zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+        return np.array([self.intern(_term_of(text[begin:end])) for begin, end in bounds], dtype=np.int64)
+
+    def joined(self, ids: Ids) -> tuple[bytes, Ids]:
+        """See `Dictionary.joined`."""
+        tokens = [self.token(identifier) for identifier in ids.tolist()]
+        return b"".join(tokens), np.array([len(token) for token in tokens], dtype=np.int64)
+
+    def retain(self, kept: Mask) -> int:
+        """Release every term whose id is not kept; returns how many went."""
+        released = 0
+        for identifier in np.flatnonzero(~kept[1:]) + 1:
+            term = self._terms[identifier]
+            if term is not None:
+                del self._ids[term]
+                self._terms[identifier] = None
+                self._free.append(int(identifier))
+                released += 1
+        return released
+
+    def _add(self, term: Term) -> int:
+        if self._free:
+            identifier = self._free.pop()
+            self._terms[identifier] = term
+        else:
+            identifier = len(self._terms)
+            self._terms.append(term)
+            if identifier >= len(self.numbers):
+                self.numbers = np.concatenate((self.numbers, np.full(len(self.numbers), np.nan)))
+        self._ids[term] = identifier
+        self.numbers[identifier] = exact_number(term) if isinstance(term, Literal) else np.nan
+        return identifier

@@ -1,0 +1,80 @@
+"""Rows of keys against a knowledge base, outside of any event: what is joined when a match is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from sparql_gpm.background import Background
+from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.matching.background_operators import GraphOperator
+from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.matching.compile import Compiler
+from sparql_gpm.matching.frames import Frames
+from sparql_gpm.pattern import Graph, Pattern
+from sparql_gpm.relations.join import join
+from sparql_gpm.relations.relation import Relation
+from sparql_gpm.relations.rows import Row, RowsByKey
+from sparql_gpm.terms import IRI
+
+_ROW = "\0row"
+
+
+class Lookup:
+    """A pattern over a knowledge base that has at most one solution for each value of its keys.
+
+    Raises BackgroundError for a pattern that the knowledge base cannot be asked.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        pattern: Pattern,
+        keys: Sequence[str],
+        variables: Sequence[str],
+        background: Background,
+        dictionary: Dictionary,
+        evaluator: Evaluator,
+    ) -> None:
+        self._operator = Compiler(dictionary, evaluator, background).compile(Graph(IRI(name), pattern))
+        self._keys = tuple(keys)
+        self._variables = tuple(variables)
+        self._nowhere = BatchView(EventBatch.empty())
+        self._dictionary = dictionary
+        self._generation = -1
+        self._relation: Relation | None = None
+        self._rows: RowsByKey | None = None
+
+    def one(self, key: Row) -> Row | None:
+        """The variables' values for one value of the keys; None: ask for columns."""
+        if not isinstance(self._operator, GraphOperator):
+            return None
+        relation = self._operator.known.get()
+        if relation is not self._relation or self._generation != self._dictionary.generation:
+            self._relation, self._generation = relation, self._dictionary.generation
+            names = relation.columns.keys()
+            usable = names >= {*self._keys, *self._variables} and all(relation.binds(name) for name in names)
+            self._rows = RowsByKey(relation, self._keys, self._variables) if usable else None
+        if self._rows is None:
+            return None
+        found = self._rows.of(key)
+        return found[0] if found else (UNBOUND,) * len(self._variables)
+
+    def columns(self, values: Mapping[str, Ids], rows: int, asked: Mask | None = None) -> Mapping[str, Ids]:
+        """The variables' values in each row, UNBOUND where there is no solution.
+
+        values  the keys' columns among others, without UNBOUND where the row is asked for
+        asked   the rows wanted, None for all; the others get nothing
+        """
+        places = np.arange(rows, dtype=np.int64) if asked is None else np.flatnonzero(asked)
+        given = {key: values[key][places] for key in self._keys}
+        wanted = Relation(len(places), None, given, frozenset(self._keys))
+        answer = self._operator.evaluate(Frames(self._nowhere, wanted=wanted))
+        pairs = join(wanted.extend(_ROW, places), answer)
+        found = {variable: np.zeros(rows, dtype=np.int64) for variable in self._variables}
+        for variable, column in found.items():
+            column[pairs.column(_ROW)] = pairs.column(variable)
+        return found

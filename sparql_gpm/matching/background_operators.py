@@ -1,0 +1,158 @@
+"""GRAPH, SERVICE and whatever else does not look at the event: relations that hold everywhere, solved once or asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sparql_gpm.algebra.analysis import all_variables, computes, substitution_is_a_join
+from sparql_gpm.background import Background, BackgroundError
+from sparql_gpm.columns import EventBatch, Ids, Solutions
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.matching.frames import Frames
+from sparql_gpm.matching.pattern_expressions import Operator
+from sparql_gpm.pattern import Pattern
+from sparql_gpm.relations.join import join
+from sparql_gpm.relations.relation import UNIT, Relation, constant
+
+
+class Kept:
+    """A relation that is computed when it is needed, and anew when the background has changed since.
+
+    Its terms are held in the dictionary as long as it is kept, if one is given.
+    """
+
+    def __init__(
+        self, compute: Callable[[], Relation], background: Background | None, dictionary: Dictionary | None = None
+    ) -> None:
+        self._compute = compute
+        self._background = background
+        self._dictionary = dictionary
+        self._version = -1
+        self._relation = UNIT
+
+    def get(self) -> Relation:
+        """The relation of the background as it is now."""
+        version = 0 if self._background is None else self._background.version()
+        if version != self._version:
+            self._relation = self._compute()
+            self._version = version
+            if self._dictionary is not None:
+                self._dictionary.hold(self, self._relation.columns.values())
+        return self._relation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphOperator:
+    """`GRAPH` over a knowledge base that is solved.
+
+    variable    of the name, None if that is an IRI; `identifier` is the id of the name
+    known       its solutions with nothing substituted
+    """
+
+    name: str
+    identifier: int
+    variable: str | None
+    inner: Pattern
+    background: Background
+    known: Kept
+
+    @staticmethod
+    def of(
+        name: str, identifier: int, variable: str | None, inner: Pattern, background: Background, dictionary: Dictionary
+    ) -> GraphOperator:
+        """Solves the pattern over the knowledge base, so that what is wrong is known before anything runs."""
+
+        def known() -> Relation:
+            return _named(_everywhere(background.solve(name, inner)), variable, identifier)
+
+        kept = Kept(known, background, dictionary if computes(inner) else None)
+        kept.get()
+        return GraphOperator(name, identifier, variable, inner, background, kept)
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """Its solutions; what is substituted is looked up, or solved for where a join would not say the same."""
+        seen = frozenset(frames.substituted(all_variables(self.inner)))
+        if substitution_is_a_join(self.inner, seen):
+            return frames.substitute(self.known.get())
+        given = {v: frames.bindings[v] for v in seen}
+        solutions = self.background.solve(self.name, self.inner, given, len(frames.all()))
+        relation = Relation(len(solutions), solutions.events, solutions.columns)
+        return frames.substitute(_named(relation, self.variable, self.identifier))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskedOperator:
+    """`GRAPH` or `SERVICE` over what is asked: a bind-join with what the frames want.
+
+    variable    of the name, None if that is an IRI; `identifier` is the id of the name
+    scope       the variables in scope of `inner`
+    silent      a failure stands for the empty mapping
+    """
+
+    name: str
+    identifier: int
+    variable: str | None
+    inner: Pattern
+    scope: frozenset[str]
+    background: Background
+    silent: bool = False
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """At least the solutions that agree with what is substituted, or else with what is wanted."""
+        seen = frozenset(frames.substituted(all_variables(self.inner)))
+        if not substitution_is_a_join(self.inner, seen):
+            raise BackgroundError(
+                f"{self.name}: this pattern cannot be asked inside EXISTS, where ?{' ?'.join(sorted(seen))} "
+                "has the value of the row that is tested (bind it by a triple pattern inside GRAPH)"
+            )
+        substituted = {v: frames.bindings[v] for v in sorted(seen & self.scope)}
+        return frames.substitute(
+            _named(self._asked(substituted or self._wanted(frames)), self.variable, self.identifier)
+        )
+
+    def _asked(self, given: Mapping[str, Ids]) -> Relation:
+        try:
+            return _everywhere(self.background.ask(self.name, self.inner, given))
+        except BackgroundError:
+            if not self.silent:
+                raise
+            return UNIT
+
+    def _wanted(self, frames: Frames) -> Mapping[str, Ids]:
+        wanted = frames.wanted
+        if wanted is None:
+            return {}
+        return {v: wanted.columns[v] for v in sorted(self.scope) if v in wanted.columns and wanted.binds(v)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnceOperator:
+    """A part that does not look at the event: evaluated once, unless something is substituted in it.
+
+    variables   all that stand in the part
+    """
+
+    inner: Operator
+    variables: frozenset[str]
+    dictionary: Dictionary
+    background: Background | None
+    _known: list[Kept] = field(default_factory=list)
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """Its solutions, the same for all frames; the terms that it computed are held in the dictionary."""
+        if frames.substituted(self.variables):
+            return self.inner.evaluate(frames)
+        if not self._known:
+            empty = Frames(BatchView(EventBatch.empty()))
+            self._known.append(Kept(lambda: self.inner.evaluate(empty), self.background, self.dictionary))
+        return self._known[0].get()
+
+
+def _everywhere(solutions: Solutions) -> Relation:
+    return Relation(len(solutions), None, solutions.columns)
+
+
+def _named(relation: Relation, variable: str | None, identifier: int) -> Relation:
+    return relation if variable is None else join(relation, constant((variable,), ((identifier,),)))

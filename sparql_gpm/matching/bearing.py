@@ -1,0 +1,52 @@
+"""Which events can have a solution with one of some values, as one triple pattern tells (G Section 7.2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sparql_gpm.columns import Ids, Mask
+from sparql_gpm.matching.bgp import Scan
+from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.matching.operators import (
+    DistinctOperator,
+    FilterOperator,
+    JoinOperator,
+    LeftJoinOperator,
+    MinusOperator,
+    ProjectOperator,
+)
+from sparql_gpm.matching.pattern_expressions import Operator
+
+
+def bearing_scan(operator: Operator, variable: str) -> Scan | None:
+    """A triple pattern that every solution of a compiled pattern has its value of the variable from."""
+    match operator:
+        case JoinOperator(scans, others):
+            own = (scan for scan in scans if isinstance(scan, Scan) and _bears(scan, variable))
+            return next(own, None) or _first(others, variable)
+        case LeftJoinOperator(inner) | MinusOperator(inner) | FilterOperator(inner) | DistinctOperator(inner):
+            return bearing_scan(inner, variable)
+        case ProjectOperator(inner, variables) if variable in variables:
+            return bearing_scan(inner, variable)
+        case _:
+            return None
+
+
+def bearing_events(scan: Scan, variable: str, view: BatchView, values: Ids) -> Mask:
+    """The events with a triple that gives the variable one of the values: a semi-join on ids."""
+    assert isinstance(scan.predicate, int), scan
+    rows = view.rows(scan.predicate, scan.fixed(scan.subject), scan.fixed(scan.object))
+    column = view.batch.subjects if scan.subject == variable else view.batch.objects
+    found = np.zeros(len(view), dtype=np.bool_)
+    found[view.events[rows[np.isin(column[rows], values)]]] = True
+    return found
+
+
+def _bears(scan: Scan, variable: str) -> bool:
+    return isinstance(scan.predicate, int) and variable in (scan.subject, scan.object)
+
+
+def _first(operators: Sequence[Operator], variable: str) -> Scan | None:
+    return next((scan for inner in operators if (scan := bearing_scan(inner, variable)) is not None), None)

@@ -1,0 +1,230 @@
+"""Basic graph patterns over a batch: scans of triples, joined smallest first (SPARQL 1.1, Section 18.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sparql_gpm.columns import Ids, Mask
+from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.matching.frames import Frames
+from sparql_gpm.matching.paths import Anchor, CompiledPath, path_pairs
+from sparql_gpm.relations.join import join
+from sparql_gpm.relations.relation import UNIT, Relation, nothing
+
+Slot = str | int
+"""What stands in a triple pattern: the name of a variable, or the id of a constant."""
+
+_FRAME = "\0frame"
+_FEW_FACTOR = 4
+"""Looking only at some events pays where so many times more are left out."""
+
+
+class Condition(Protocol):
+    """A filter: the rows of a relation for which it holds."""
+
+    @property
+    def variables(self) -> Collection[str]:
+        """The variables whose values it needs."""
+
+    def keep(self, relation: Relation, frames: Frames) -> Relation:
+        """The rows for which it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One triple pattern.
+
+    given       variables that a filter compares with a constant: only triples that have it there are looked at
+    conditions  filters that see nothing but the triple: they are held to its solutions at once
+    """
+
+    subject: Slot
+    predicate: Slot
+    object: Slot
+    given: tuple[tuple[str, int], ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    def slots(self) -> tuple[Slot, ...]:
+        """What stands in it."""
+        return (self.subject, self.predicate, self.object)
+
+    def fixed(self, slot: Slot) -> int | None:
+        """The term that must stand in a slot, if there is one."""
+        return slot if isinstance(slot, int) else dict(self.given).get(slot)
+
+    def size(self, view: BatchView) -> int:
+        """About how many triples it looks at."""
+        if not isinstance(self.predicate, int):
+            return len(view.batch.subjects)
+        return len(view.rows(self.predicate, self.fixed(self.subject), self.fixed(self.object)))
+
+    def evaluate(self, frames: Frames, live: Mask | None, among: Ids | None = None) -> Relation:
+        """Its solutions in the live events, or those `among` them, by event, in the order of the triples."""
+        view = frames.view
+        batch = view.batch
+        slots = [(self.subject, batch.subjects), (self.object, batch.objects)]
+        if isinstance(self.predicate, int):
+            rows = self._rows(view, self.predicate, among)
+        else:
+            rows = np.arange(len(batch.subjects), dtype=np.int64)
+            slots.append((self.predicate, batch.predicates))
+            for slot, column in slots:
+                if (term := self.fixed(slot)) is not None:
+                    rows = rows[column[rows] == term]
+        if live is not None and len(rows):
+            rows = rows[live[view.events[rows]]]
+        return _named(view.events[rows], [(slot, column[rows]) for slot, column in slots])
+
+    def _rows(self, view: BatchView, predicate: int, among: Ids | None) -> Ids:
+        subject, target = self.fixed(self.subject), self.fixed(self.object)
+        if among is None or subject is not None or target is not None:
+            return view.rows(predicate, subject, target)
+        return view.rows_in(predicate, among)
+
+
+@dataclass(frozen=True, slots=True)
+class PathScan:
+    """One property path pattern."""
+
+    subject: Slot
+    path: CompiledPath
+    object: Slot
+
+    def slots(self) -> tuple[Slot, ...]:
+        """What stands at its ends."""
+        return (self.subject, self.object)
+
+    def size(self, view: BatchView) -> int:
+        """More than any triple pattern has: paths come last."""
+        return 2 * len(view.batch.subjects)
+
+    def evaluate(self, frames: Frames, live: Mask | None, among: Ids | None = None) -> Relation:
+        """Its solutions in the live events, by event; those that are not `among` them may be left out."""
+        if among is not None:
+            live = np.zeros(len(frames.view), dtype=np.bool_)
+            live[among] = True
+        start = self._anchor(self.subject, frames, live)
+        end = self._anchor(self.object, frames, live)
+        events, subjects, objects = path_pairs(self.path, frames.view, live, start, end)
+        fits = np.ones(len(events), dtype=np.bool_)
+        for slot, column in ((self.subject, subjects), (self.object, objects)):
+            if isinstance(slot, int):
+                fits &= column == slot
+        return _named(events[fits], [(self.subject, subjects[fits]), (self.object, objects[fits])])
+
+    def _anchor(self, slot: Slot, frames: Frames, live: Mask | None) -> Anchor | None:
+        """The given ends of the path: a constant, in every live event, or what the frames substitute."""
+        if isinstance(slot, int):
+            events = np.arange(len(frames.view), dtype=np.int64) if live is None else np.flatnonzero(live)
+            return Anchor(events, np.full(len(events), slot, dtype=np.int64))
+        if slot in frames.bindings:
+            return Anchor(frames.graph_of(frames.all()), frames.bindings[slot])
+        return None
+
+
+TriplePattern = Scan | PathScan
+
+
+def _named(events: Ids, slots: Sequence[tuple[Slot, Ids]]) -> Relation:
+    """The columns under their variables; a variable that stands twice must have one value."""
+    columns: dict[str, Ids] = {}
+    same: Mask | None = None
+    for slot, column in slots:
+        if isinstance(slot, int):
+            continue
+        if slot in columns:
+            equal = columns[slot] == column
+            same = equal if same is None else same & equal
+        columns.setdefault(slot, column)
+    relation = Relation(len(events), events, columns, frozenset(columns))
+    return relation if same is None else relation.take(same)
+
+
+def match_triples(scans: Sequence[TriplePattern], frames: Frames) -> Relation:
+    """The solutions of all patterns together in every frame, without what the frames substitute."""
+    relations = scan_all(scans, frames)
+    if frames.graphs is None:
+        return join_all(relations, (), frames)
+    used = frames.substituted({slot for scan in scans for slot in scan.slots() if isinstance(slot, str)})
+    numbers = frames.all()
+    seed = Relation(len(numbers), frames.graphs, {_FRAME: numbers, **{v: frames.bindings[v] for v in used}})
+    joined = join_all([seed, *relations], (), frames)
+    return joined.rekey(joined.column(_FRAME)).without((_FRAME, *used))
+
+
+def scan_all(scans: Sequence[TriplePattern], frames: Frames) -> list[Relation]:
+    """The solutions of each pattern, keyed by event, of those events in which all may have one.
+
+    The pattern with the fewest triples comes first; where it leaves few events, the others look only at these.
+    It stops at the first that has no solution.
+    """
+    live = frames.live_events()
+    relations = []
+    among = None if live is None or np.count_nonzero(live) * _FEW_FACTOR > len(live) else np.flatnonzero(live)
+    for scan in sorted(scans, key=lambda scan: scan.size(frames.view)):
+        relation = scan.evaluate(frames, live, among)
+        if frames.graphs is None and isinstance(scan, Scan):
+            relation = keep_all(scan.conditions, relation, frames)
+        relations.append(relation)
+        if not len(relation):
+            break
+        among = _among(relation, frames, among)
+    return relations
+
+
+def _among(relation: Relation, frames: Frames, among: Ids | None) -> Ids | None:
+    """The events of a relation, where they are few."""
+    known = len(frames.view) if among is None else len(among)
+    if relation.events is None or len(relation) * _FEW_FACTOR > known:
+        return among
+    return np.unique(relation.events)
+
+
+def keep_all(conditions: Sequence[Condition], relation: Relation, frames: Frames) -> Relation:
+    """The rows for which all conditions hold."""
+    for condition in conditions:
+        relation = condition.keep(relation, frames)
+    return relation
+
+
+def join_all(relations: Sequence[Relation], conditions: Sequence[Condition], frames: Frames) -> Relation:
+    """Join of all relations, filtered; each condition is applied as soon as what it needs is settled.
+
+    Starts with the smallest relation that belongs to frames and goes on with the smallest that shares a
+    variable with what is joined so far, so a large knowledge base is only ever looked up.
+    """
+    waiting = list(relations)
+    pending = list(conditions)
+    current = UNIT
+    while waiting:
+        if not all(len(relation) for relation in waiting):
+            return nothing()
+        following = min(waiting, key=lambda relation: _cost(relation, current))
+        waiting.remove(following)
+        ready = [c for c in pending if _settled(c, current, following, waiting)]
+        pending = [c for c in pending if c not in ready]
+        current = _join_step(current, following, ready, frames)
+        if not len(current):
+            return nothing()
+    return keep_all(pending, current, frames)
+
+
+def _join_step(current: Relation, following: Relation, ready: Sequence[Condition], frames: Frames) -> Relation:
+    if current is UNIT or not ready:
+        return keep_all(ready, join(current, following), frames)
+    return join(current, following, lambda block: keep_all(ready, block, frames))
+
+
+def _cost(relation: Relation, current: Relation) -> tuple[bool, bool, int]:
+    apart = current is not UNIT and not any(v in current.columns for v in relation.columns)
+    return apart, current is UNIT and relation.events is None, len(relation)
+
+
+def _settled(condition: Condition, left: Relation, right: Relation, waiting: Sequence[Relation]) -> bool:
+    """Whether no relation that still waits can bind what the condition needs, once left and right are joined."""
+    open_ones = [v for v in condition.variables if any(v in relation.columns for relation in waiting)]
+    return all(any(v in side.columns and side.binds(v) for side in (left, right)) for v in open_ones)

@@ -1,0 +1,108 @@
+"""A batch of events as the graphs that patterns are matched against, with what scans of it share.
+
+A runtime that matches several patterns against one batch makes the view once and hands it to each.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from sparql_gpm.columns import EventBatch, Ids, Mask
+from sparql_gpm.relations.keys import first_rows
+
+
+class Nodes(NamedTuple):
+    """The distinct terms that are subject or object of a triple, graph by graph."""
+
+    events: Ids
+    terms: Ids
+
+
+class Grouped(Protocol):
+    """The triples of a batch as one pass over it has grouped them; None: it has not looked for these."""
+
+    def rows(self, predicate: int, subject: int | None, object: int | None) -> Ids | None:
+        """The triples with this predicate, and this subject, or this object; ascending."""
+
+
+class BatchView:
+    """The graphs of a batch; row numbers are places in its triple columns.
+
+    grouped     what is known of the batch already
+
+    Everything is computed when first asked for and kept: a view must not outlive its batch's ids.
+    """
+
+    def __init__(self, batch: EventBatch, grouped: Grouped | None = None) -> None:
+        self.batch = batch
+        self._grouped = grouped
+        self._events: Ids | None = None
+        self._rows: dict[tuple[int, int | None, int | None], Ids] = {}
+        self._events_of: dict[int, Ids] = {}
+        self._nodes: Nodes | None = None
+        self._distinct: BatchView | None = None
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    @property
+    def events(self) -> Ids:
+        """The event of each triple."""
+        if self._events is None:
+            self._events = self.batch.event_of_triple()
+        return self._events
+
+    def rows(self, predicate: int, subject: int | None = None, object: int | None = None) -> Ids:
+        """The triples with this predicate, subject and object, None: with any; in order."""
+        key = (predicate, subject, object)
+        if key not in self._rows:
+            known = None if self._grouped is None else self._grouped.rows(predicate, subject, object)
+            self._rows[key] = self._found(predicate, subject, object) if known is None else known
+        return self._rows[key]
+
+    def rows_in(self, predicate: int, events: Ids) -> Ids:
+        """The triples with this predicate in some events, which are distinct and ascending; in order."""
+        rows = self.rows(predicate)
+        if predicate not in self._events_of:
+            self._events_of[predicate] = self.events[rows]
+        of_row = self._events_of[predicate]
+        begins, ends = np.searchsorted(of_row, events, "left"), np.searchsorted(of_row, events, "right")
+        counts = ends - begins
+        which = np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()), dtype=np.int64)
+        return rows[which]
+
+    def _found(self, predicate: int, subject: int | None, object: int | None) -> Ids:
+        if subject is None and object is None:
+            return np.flatnonzero(self.batch.predicates == predicate)
+        rows = self.rows(predicate, None, object if subject is not None else None)
+        column, term = (self.batch.objects, object) if subject is None else (self.batch.subjects, subject)
+        found: Ids = rows[column[rows] == term]
+        return found
+
+    def nodes(self, live: Mask | None) -> Nodes:
+        """The nodes of all graphs, or of the live ones."""
+        if self._nodes is None:
+            events = np.concatenate((self.events, self.events))
+            terms = np.concatenate((self.batch.subjects, self.batch.objects))
+            first = first_rows([events, terms])
+            self._nodes = Nodes(events[first], terms[first])
+        if live is None:
+            return self._nodes
+        kept = live[self._nodes.events]
+        return Nodes(self._nodes.events[kept], self._nodes.terms[kept])
+
+    def distinct(self) -> BatchView:
+        """The same graphs with every triple once, for patterns that count solutions."""
+        if self._distinct is None:
+            batch = self.batch
+            first = first_rows([self.events, batch.subjects, batch.predicates, batch.objects])
+            if len(first) == len(batch.subjects):
+                self._distinct = self
+            else:
+                sizes = np.bincount(self.events[first], minlength=len(batch))
+                offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+                columns = (batch.subjects[first], batch.predicates[first], batch.objects[first])
+                self._distinct = BatchView(EventBatch(batch.times, batch.streams, batch.names, offsets, *columns))
+        return self._distinct

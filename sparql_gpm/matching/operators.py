@@ -1,0 +1,257 @@
+"""The operators of the pattern algebra over relations (SPARQL 1.1, Section 18.5), multisets throughout.
+
+What a frame substitutes is never a column of an operator's result: leaves take it out once they
+have been joined with it, and whatever binds a variable anew (BIND, VALUES, a group key) must agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparql_gpm.columns import Ids
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.matching.bgp import Condition, TriplePattern, join_all, keep_all, match_triples, scan_all
+from sparql_gpm.matching.frames import Frames
+from sparql_gpm.matching.groups import aggregate_column, order_rows, slice_rows
+from sparql_gpm.matching.pattern_expressions import CompiledExpression, Operator
+from sparql_gpm.pattern import Aggregate
+from sparql_gpm.relations.join import left_join, minus
+from sparql_gpm.relations.keys import groups
+from sparql_gpm.relations.relation import UNIT, Relation, nothing, union
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinOperator:
+    """Joins, basic graph patterns and the filters over them, all as one n-ary join.
+
+    conditions  all filters over them
+    late        those that scans of events do not decide already
+    asked       parts that ask background knowledge, with the variables in their scope: they come last, so that
+                they are asked for nothing but what the rest can be joined with
+    """
+
+    scans: tuple[TriplePattern, ...]
+    others: tuple[Operator, ...]
+    conditions: tuple[CompiledExpression, ...]
+    late: tuple[CompiledExpression, ...]
+    asked: tuple[tuple[Operator, frozenset[str]], ...] = ()
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """Solutions of all inputs together; the blank nodes of the pattern are dropped."""
+        relations: list[Relation] = []
+        if self.scans:
+            apart = frames.graphs is None
+            relations = scan_all(self.scans, frames) if apart else [match_triples(self.scans, frames)]
+        conditions = self.late if frames.graphs is None else self.conditions
+        for other in self.others:
+            if relations and not len(relations[-1]):
+                return nothing()
+            relations.append(other.evaluate(frames))
+        joined = self._ask(relations, conditions, frames) if self.asked else join_all(relations, conditions, frames)
+        return joined.without([name for name in joined.columns if name.startswith("_:")])
+
+    def _ask(self, relations: list[Relation], conditions: Sequence[Condition], frames: Frames) -> Relation:
+        """The join of the relations with what is asked for their rows; filters that need none of that come first."""
+        open_ones: frozenset[str] = frozenset().union(*(scope for _, scope in self.asked))
+        early = [c for c in conditions if open_ones.isdisjoint(c.variables)]
+        late = [c for c in conditions if c not in early]
+        current = join_all(relations, early, frames)
+        waiting = list(self.asked)
+        while waiting and len(current):
+            asked = max(waiting, key=lambda part: len(part[1] & current.columns.keys()))
+            waiting.remove(asked)
+            operator, scope = asked
+            wanted = current if scope & current.columns.keys() else frames.wanted
+            current = join_all([current, operator.evaluate(frames.wanting(wanted))], (), frames)
+        return keep_all(late, current, frames) if len(current) else nothing()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftJoinOperator:
+    """OPTIONAL."""
+
+    left: Operator
+    right: Operator
+    condition: CompiledExpression | None
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """Compatible pairs for which the condition holds, and the left solutions that are in none."""
+        left = self.left.evaluate(frames)
+        if not len(left):
+            return left
+        right = self.right.evaluate(frames.wanting(left))
+        if right.events is not None:
+            left = left.spread(frames.all())
+        condition = self.condition
+        if condition is None:
+            return left_join(left, right)
+        return left_join(condition.place(left, frames), right, lambda block: condition.keep(block, frames))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnionOperator:
+    """UNION of any number of sides."""
+
+    sides: tuple[Operator, ...]
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """Solutions of every side."""
+        return union([side.evaluate(frames) for side in self.sides], frames.all())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MinusOperator:
+    """MINUS."""
+
+    left: Operator
+    right: Operator
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """Left solutions without a compatible right one that shares a bound variable."""
+        left = self.left.evaluate(frames)
+        if not len(left):
+            return left
+        right = self.right.evaluate(frames.wanting(left))
+        return minus(left if right.events is None else left.spread(frames.all()), right)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilterOperator:
+    """FILTER and HAVING."""
+
+    inner: Operator
+    conditions: tuple[CompiledExpression, ...]
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """Solutions for which all conditions hold."""
+        return keep_all(self.conditions, self.inner.evaluate(frames), frames)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExtendOperator:
+    """BIND."""
+
+    inner: Operator
+    variable: str
+    expression: CompiledExpression
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """Solutions with the variable bound to the expression's value."""
+        relation = self.expression.place(self.inner.evaluate(frames), frames)
+        return frames.substitute(relation.extend(self.variable, self.expression.values(relation, frames)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstantOperator:
+    """VALUES."""
+
+    relation: Relation
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """The rows, as far as they agree with what is substituted."""
+        return frames.substitute(self.relation)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupOperator:
+    """GROUP BY with its aggregates.
+
+    names       of the key variables; none of them: one group, even of nothing
+    arguments   of the aggregates, None for COUNT(*)
+    ordered     the inner solutions come in an order that the query asked for
+    """
+
+    inner: Operator
+    names: tuple[str, ...]
+    keys: tuple[CompiledExpression, ...]
+    aggregates: tuple[tuple[str, Aggregate], ...]
+    arguments: tuple[CompiledExpression | None, ...]
+    ordered: bool
+    dictionary: Dictionary
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """One solution per group."""
+        rows = self.inner.evaluate(frames.wanting(None))
+        for expression in (*self.keys, *self.arguments):
+            rows = rows if expression is None else expression.place(rows, frames)
+        result, of_row = self._by_keys(rows, frames) if self.keys else self._whole(rows, frames)
+        for (name, aggregate), argument in zip(self.aggregates, self.arguments, strict=True):
+            values = None if argument is None else argument.values(rows, frames)
+            column = aggregate_column(aggregate, values, rows, of_row, len(result), self.ordered, self.dictionary)
+            result = result.extend(name, column)
+        return frames.substitute(result)
+
+    def _by_keys(self, rows: Relation, frames: Frames) -> tuple[Relation, Ids]:
+        columns = [key.values(rows, frames) for key in self.keys]
+        if not len(rows):
+            return nothing(), np.zeros(0, dtype=np.int64)
+        classes = groups(columns if rows.events is None else [rows.events, *columns])
+        events = None if rows.events is None else rows.events[classes.first]
+        named = {name: column[classes.first] for name, column in zip(self.names, columns, strict=True)}
+        return Relation(len(classes.first), events, named), classes.of_row
+
+    def _whole(self, rows: Relation, frames: Frames) -> tuple[Relation, Ids]:
+        if rows.events is None:
+            return UNIT, np.zeros(len(rows), dtype=np.int64)
+        every = frames.all()
+        return Relation(len(every), every, {}), np.searchsorted(every, rows.events)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderOperator:
+    """ORDER BY; a slice without one is put above an OrderOperator without keys.
+
+    ties    the variables that decide between solutions that the keys leave equal
+    """
+
+    inner: Operator
+    keys: tuple[tuple[CompiledExpression, bool], ...]
+    ties: tuple[str, ...]
+    dictionary: Dictionary
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """The same solutions in order, frame by frame."""
+        relation = self.inner.evaluate(frames)
+        for expression, _ in self.keys:
+            relation = expression.place(relation, frames)
+        keys = [(expression.values(relation, frames), descending) for expression, descending in self.keys]
+        return order_rows(relation, keys, self.ties, self.dictionary)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProjectOperator:
+    """SELECT of a subquery: its other variables are hidden, from outer bindings too."""
+
+    inner: Operator
+    variables: tuple[str, ...]
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """The solutions with only these variables; none are merged."""
+        return self.inner.evaluate(frames.restricted(self.variables)).project(self.variables)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctOperator:
+    """DISTINCT and REDUCED."""
+
+    inner: Operator
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """Each solution once, where it came first."""
+        return self.inner.evaluate(frames).distinct()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceOperator:
+    """OFFSET and LIMIT."""
+
+    inner: Operator
+    offset: int
+    limit: int | None
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """The solutions at these places of each frame."""
+        return slice_rows(self.inner.evaluate(frames.wanting(None)), self.offset, self.limit)

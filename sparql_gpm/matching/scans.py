@@ -1,0 +1,79 @@
+"""Filters brought to the scans of triples: constants that must stand there, and tests of one triple alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.matching.bgp import Scan, TriplePattern
+from sparql_gpm.matching.pattern_expressions import CompiledExpression
+from sparql_gpm.pattern import Call, Constant, Expression, Variable
+from sparql_gpm.terms import IRI, XSD_STRING, Literal, Term
+
+
+def push_to_scans(
+    scans: Sequence[TriplePattern], conditions: Sequence[CompiledExpression], dictionary: Dictionary
+) -> tuple[list[TriplePattern], list[CompiledExpression]]:
+    """The scans with what filters say of one triple alone, and the filters that are left.
+
+    A scan binds its variables in every solution, so what a filter sees of them there is what it sees in the end.
+    """
+    left: list[CompiledExpression] = []
+    given: dict[str, int] = {}
+    for condition in conditions:
+        compared = _compared(condition.expression)
+        bound = compared is not None and any(compared[0] in _tested(scan) for scan in scans)
+        if compared is not None and bound and compared[0] not in given:
+            given[compared[0]] = dictionary.pin(compared[1])
+        else:
+            left.append(condition)
+    pushed = [_with_given(scan, given) for scan in scans]
+    return _with_conditions(pushed, left)
+
+
+def _with_conditions(
+    scans: list[TriplePattern], conditions: Sequence[CompiledExpression]
+) -> tuple[list[TriplePattern], list[CompiledExpression]]:
+    left: list[CompiledExpression] = []
+    for condition in conditions:
+        place = next((n for n, scan in enumerate(scans) if _decides(condition, scan)), None)
+        if place is None:
+            left.append(condition)
+        else:
+            scan = scans[place]
+            assert isinstance(scan, Scan), scan
+            scans[place] = replace(scan, conditions=(*scan.conditions, condition))
+    return scans, left
+
+
+def _decides(condition: CompiledExpression, scan: TriplePattern) -> bool:
+    if condition.tests or condition.volatile or not condition.variables or not isinstance(scan, Scan):
+        return False
+    return condition.variables <= {slot for slot in scan.slots() if isinstance(slot, str)}
+
+
+def _with_given(scan: TriplePattern, given: Mapping[str, int]) -> TriplePattern:
+    mine = tuple((name, term) for name, term in given.items() if name in _tested(scan))
+    return replace(scan, given=mine) if mine and isinstance(scan, Scan) else scan
+
+
+def _tested(scan: TriplePattern) -> frozenset[str]:
+    """The variables that the scan can hold to a constant."""
+    slots = scan.slots() if isinstance(scan, Scan) else ()
+    return frozenset(slot for slot in slots if isinstance(slot, str))
+
+
+def _compared(expression: Expression) -> tuple[str, Term] | None:
+    """The variable and the constant of a filter that is true of one term only."""
+    match expression:
+        case Call(
+            "=" | "SAMETERM" as name, (Variable(variable), Constant(term)) | (Constant(term), Variable(variable))
+        ):
+            return (variable, term) if name == "SAMETERM" or _equals_itself_only(term) else None
+    return None
+
+
+def _equals_itself_only(term: Term) -> bool:
+    """Whether `=` of the term is sameTerm: not of numbers, booleans and times, which have values."""
+    return isinstance(term, IRI) or (isinstance(term, Literal) and term.datatype == XSD_STRING)

@@ -1,0 +1,205 @@
+"""Graph patterns over one event, in plain Python: what columns cost does not pay for a handful of triples.
+
+Joins of triple patterns, filters, and parts that hold in every event alike (GRAPH over knowledge bases that are solved,
+VALUES): a nested loop in an order fixed beforehand, filters as early as may be. Everything else is matched in columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from sparql_gpm.columns import UNBOUND, EventBatch
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.matching.background_operators import GraphOperator, OnceOperator
+from sparql_gpm.matching.bgp import Scan
+from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.matching.frames import Frames
+from sparql_gpm.matching.operators import ConstantOperator, JoinOperator
+from sparql_gpm.matching.pattern_expressions import CompiledExpression, Operator
+from sparql_gpm.relations.relation import Relation
+from sparql_gpm.relations.rows import Row, RowsByKey
+
+Triples = Mapping[int, Sequence[tuple[int, int]]]
+"""One event: predicate → its (subject, object) pairs."""
+_Test = Callable[[Sequence[int]], bool]
+
+_NO_EVENT = Frames(BatchView(EventBatch.empty()))
+
+
+def by_predicate(batch: EventBatch) -> Triples:
+    """The triples of a batch of one event."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for subject, predicate, target in zip(
+        batch.subjects.tolist(), batch.predicates.tolist(), batch.objects.tolist(), strict=True
+    ):
+        found.setdefault(predicate, []).append((subject, target))
+    return found
+
+
+class SingleMatcher:
+    """Matches one pattern against one event at a time; see `single_matcher`."""
+
+    def __init__(self, operator: JoinOperator, variables: Sequence[str], dictionary: Dictionary) -> None:
+        self._operator = operator
+        self._variables = tuple(variables)
+        self._dictionary = dictionary
+        self._generation = -1
+        self._relations: list[Relation] = []
+        self._plan: _Plan | None = None
+
+    def solutions(self, triples: Triples) -> list[Row] | None:
+        """The distinct solutions, as values of the variables, UNBOUND for none; None: the columns must be asked."""
+        if self._plan is not None and not self._relations:
+            return self._plan.solutions(triples)
+        relations = [_everywhere(other) for other in self._operator.others]
+        if self._generation != self._dictionary.generation or not _same(relations, self._relations):
+            self._generation, self._relations = self._dictionary.generation, relations
+            usable = all(relation.binds(name) for relation in relations for name in relation.columns)
+            self._plan = _Plan(self._operator, relations, self._variables) if usable else None
+        return None if self._plan is None else self._plan.solutions(triples)
+
+
+def single_matcher(operator: Operator, variables: Sequence[str], dictionary: Dictionary) -> SingleMatcher | None:
+    """The matcher of a compiled pattern over single events, None if the pattern is of another kind."""
+    if not isinstance(operator, JoinOperator) or operator.asked or not operator.scans:
+        return None
+    plain = all(isinstance(scan, Scan) and isinstance(scan.predicate, int) for scan in operator.scans)
+    static = all(isinstance(other, GraphOperator | ConstantOperator | OnceOperator) for other in operator.others)
+    decided = all(not condition.tests and not condition.volatile for condition in operator.conditions)
+    return SingleMatcher(operator, variables, dictionary) if plain and static and decided else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Join:
+    """One triple pattern against rows of known width. Places are those of the row, -1: anything, and a new value.
+
+    subject, object     the constant, UNBOUND if it is a variable
+    same                both are one variable, new here
+    """
+
+    predicate: int
+    subject: int
+    subject_at: int
+    object: int
+    object_at: int
+    same: bool
+
+    def extend(self, rows: Iterable[Row], triples: Triples) -> list[Row]:
+        """The rows joined with the pairs that fit them."""
+        found = []
+        pairs = triples[self.predicate]
+        new_subject = not self.subject and self.subject_at < 0
+        new_object = not self.object and self.object_at < 0 and not self.same
+        for row in rows:
+            subject = row[self.subject_at] if self.subject_at >= 0 else self.subject
+            object_ = row[self.object_at] if self.object_at >= 0 else self.object
+            for one, other in pairs:
+                if (subject and one != subject) or (object_ and other != object_) or (self.same and one != other):
+                    continue
+                if new_subject:
+                    found.append((*row, one, other) if new_object else (*row, one))
+                else:
+                    found.append((*row, other) if new_object else row)
+        return found
+
+
+class _Lookup:
+    """Rows of a relation that binds everything, by the variables that are known already."""
+
+    def __init__(self, relation: Relation, keys: Mapping[str, int]) -> None:
+        self._at = tuple(keys.values())
+        self.brings = tuple(name for name in relation.columns if name not in keys)
+        self._rows = RowsByKey(relation, tuple(keys), self.brings)
+
+    def extend(self, rows: Iterable[Row], triples: Triples) -> list[Row]:
+        """The rows joined with those of the relation."""
+        found = []
+        for row in rows:
+            found += [row + more for more in self._rows.of(tuple([row[at] for at in self._at]))]
+        return found
+
+
+class _Plan:
+    """The order of the joins, and the place of each variable in the rows that grow by them."""
+
+    def __init__(self, operator: JoinOperator, relations: Sequence[Relation], variables: Sequence[str]) -> None:
+        self._places: dict[str, int] = {}
+        self._steps: list[tuple[_Join | _Lookup, list[_Test]]] = []
+        self._waiting = list(operator.conditions)
+        self.predicates = frozenset(int(scan.predicate) for scan in operator.scans if isinstance(scan, Scan))
+        self._first = self._tests()
+        scans = [scan for scan in operator.scans if isinstance(scan, Scan)]
+        while scans:
+            scan = min(scans, key=self._freedom)
+            scans.remove(scan)
+            self._steps.append((self._join(scan), self._tests()))
+        for relation in relations:
+            lookup = _Lookup(relation, {v: self._places[v] for v in relation.columns if v in self._places})
+            self._places |= {name: len(self._places) + place for place, name in enumerate(lookup.brings)}
+            self._steps.append((lookup, self._tests()))
+        self._last = [self._test(condition) for condition in self._waiting]
+        at = [self._places.get(name, -1) for name in variables]
+        self._project = _projection(at)
+
+    def solutions(self, triples: Triples) -> list[Row]:
+        """The distinct solutions in one event."""
+        if not self.predicates <= triples.keys():
+            return []
+        rows: list[Row] = [()]
+        if self._first:
+            rows = [row for row in rows if all(test(row) for test in self._first)]
+        for step, tests in self._steps:
+            rows = step.extend(rows, triples)
+            for test in tests:
+                rows = [row for row in rows if test(row)]
+            if not rows:
+                return []
+        for test in self._last:
+            rows = [row for row in rows if test(row)]
+        projected = [self._project(row) for row in rows]
+        return list(dict.fromkeys(projected)) if len(projected) > 1 else projected
+
+    def _freedom(self, scan: Scan) -> tuple[bool, int]:
+        """Whether it shares nothing with what is known, and how many of its ends are unknown."""
+        free = [slot for slot in (scan.subject, scan.object) if isinstance(slot, str) and slot not in self._places]
+        return bool(self._places) and len(free) == 2, len(free)
+
+    def _join(self, scan: Scan) -> _Join:
+        subject, object_ = (
+            (UNBOUND, self._places.get(slot, -1)) if isinstance(slot, str) else (slot, -1)
+            for slot in (scan.subject, scan.object)
+        )
+        same = scan.subject == scan.object and isinstance(scan.subject, str) and scan.subject not in self._places
+        for slot in (scan.subject, scan.object):
+            if isinstance(slot, str):
+                self._places.setdefault(slot, len(self._places))
+        assert isinstance(scan.predicate, int)
+        return _Join(scan.predicate, *subject, *object_, same)
+
+    def _tests(self) -> list[_Test]:
+        """The conditions whose variables are all known now."""
+        ready = [condition for condition in self._waiting if condition.variables <= self._places.keys()]
+        self._waiting = [condition for condition in self._waiting if condition not in ready]
+        return [self._test(condition) for condition in ready]
+
+    def _test(self, condition: CompiledExpression) -> _Test:
+        return condition.evaluator.test(condition.expression, dict(self._places))
+
+
+def _everywhere(operator: Operator) -> Relation:
+    """What a part that does not look at the event holds in every event."""
+    if isinstance(operator, GraphOperator):
+        return operator.known.get()
+    return operator.evaluate(_NO_EVENT)
+
+
+def _projection(places: Sequence[int]) -> Callable[[Row], Row]:
+    if len(places) > 1 and min(places) >= 0:
+        return itemgetter(*places)
+    return lambda row: tuple(UNBOUND if at < 0 else row[at] for at in places)
+
+
+def _same(relations: Sequence[Relation], others: Sequence[Relation]) -> bool:
+    return len(relations) == len(others) and all(a is b for a, b in zip(relations, others, strict=True))

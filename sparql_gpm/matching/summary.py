@@ -1,0 +1,184 @@
+"""The summary graph of a batch for all patterns at once (G Sections 6.4 and 7).
+
+One pass over the triples drops those that no pattern has a predicate for and groups the rest into views,
+one for each predicate and one for each predicate with a subject or object that some pattern names. What
+is there then tells which patterns may have a solution at all: the others are not even asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparql_gpm.columns import EventBatch, Ids
+from sparql_gpm.matching.needs import Need, Needs
+
+_FEW_TRIPLES_MAX = 64
+"""Up to so many triples, looking at one after the other is the faster way."""
+
+Table = NDArray[np.uint16] | NDArray[np.int64]
+_Key = tuple[int, int | None, int | None]
+
+
+class Summary:
+    """What the patterns of all queries look for. Patterns are known by numbers.
+
+    version     counts the patterns added: what was grouped before the last one is no answer for all
+    """
+
+    def __init__(self) -> None:
+        self._always: set[int] = set()
+        self._waiting: dict[Need, list[tuple[int, frozenset[Need]]]] = {}
+        self._predicates = _Numbers()
+        self._terms = _Numbers()
+        self._named: dict[int, tuple[bool, bool]] = {}
+        self.version = 0
+
+    def add(self, pattern: int, needs: Needs) -> None:
+        """One more pattern, with what it needs."""
+        self.version += 1
+        for alternative in needs:
+            for need in alternative:
+                self._look_for(need)
+            if not alternative:
+                self._always.add(pattern)
+            else:
+                first = min(alternative, key=_commonness)
+                self._waiting.setdefault(first, []).append((pattern, alternative))
+
+    def over(self, batch: EventBatch) -> GroupedTriples:
+        """The triples of a batch, grouped."""
+        if len(batch.predicates) <= _FEW_TRIPLES_MAX:
+            return self._one_by_one(batch)
+        return self._at_once(batch)
+
+    def touched(self, grouped: GroupedTriples) -> set[int]:
+        """The patterns that may have a solution in the batch."""
+        present = grouped.present
+        found = set(self._always)
+        for need in present & self._waiting.keys():
+            found.update(pattern for pattern, alternative in self._waiting[need] if alternative <= present)
+        return found
+
+    def names(self, predicate: int, subject: int | None, object: int | None) -> bool:
+        """Whether triples with this predicate, and this subject or this object, are grouped."""
+        if predicate not in self._named:
+            return False
+        subjects, objects = self._named[predicate]
+        if subject is not None:
+            return object is None and subjects and subject in self._terms
+        return object is None or (objects and object in self._terms)
+
+    def _look_for(self, need: Need) -> None:
+        self._predicates.add(need.predicate)
+        subjects, objects = self._named.get(need.predicate, (False, False))
+        self._named[need.predicate] = subjects or need.subject is not None, objects or need.object is not None
+        for term in (need.subject, need.object):
+            if term is not None:
+                self._terms.add(term)
+
+    def _at_once(self, batch: EventBatch) -> GroupedTriples:
+        grouped = GroupedTriples(self)
+        for predicate, rows in self._predicates.groups(batch.predicates):
+            grouped.put((predicate, None, None), rows)
+            subjects, objects = self._named[predicate]
+            if subjects:
+                for term, some in self._terms.groups(batch.subjects[rows]):
+                    grouped.put((predicate, term, None), rows[some])
+            if objects:
+                for term, some in self._terms.groups(batch.objects[rows]):
+                    grouped.put((predicate, None, term), rows[some])
+        return grouped
+
+    def _one_by_one(self, batch: EventBatch) -> GroupedTriples:
+        """The same for a few triples."""
+        found: dict[_Key, list[int]] = {}
+        columns = batch.subjects.tolist(), batch.predicates.tolist(), batch.objects.tolist()
+        for row, (subject, predicate, target) in enumerate(zip(*columns, strict=True)):
+            if predicate in self._named:
+                found.setdefault((predicate, None, None), []).append(row)
+                subjects, objects = self._named[predicate]
+                if subjects and subject in self._terms:
+                    found.setdefault((predicate, subject, None), []).append(row)
+                if objects and target in self._terms:
+                    found.setdefault((predicate, None, target), []).append(row)
+        grouped = GroupedTriples(self)
+        for key, rows in found.items():
+            grouped.put(key, np.array(rows, dtype=np.int64))
+        return grouped
+
+
+class GroupedTriples:
+    """The triples of one batch by what patterns look for; see `sparql_gpm.matching.bgp_view.Grouped`.
+
+    present     what is there: a need of none that is not here is met
+    """
+
+    def __init__(self, summary: Summary) -> None:
+        self.present: set[Need] = set()
+        self._summary = summary
+        self._version = summary.version
+        self._rows: dict[_Key, Ids] = {}
+
+    def put(self, key: _Key, rows: Ids) -> None:
+        """The rows of one group, of which there are some."""
+        self.present.add(Need(*key))
+        self._rows[key] = rows
+
+    def rows(self, predicate: int, subject: int | None, object: int | None) -> Ids | None:
+        """See `Grouped`."""
+        summary = self._summary
+        if summary.version != self._version or not summary.names(predicate, subject, object):
+            return None
+        return self._rows.get((predicate, subject, object), _NONE)
+
+
+class _Numbers:
+    """Small numbers for some ids, and a table to look them up for whole columns."""
+
+    def __init__(self) -> None:
+        self._ids: list[int] = []
+        self._known: set[int] = set()
+        self._table: Table | None = None
+
+    def __contains__(self, identifier: int) -> bool:
+        return identifier in self._known
+
+    def add(self, identifier: int) -> None:
+        """One more id."""
+        if identifier not in self._known:
+            self._known.add(identifier)
+            self._ids.append(identifier)
+            self._table = None
+
+    def groups(self, column: Ids) -> Iterable[tuple[int, Ids]]:
+        """Each of the ids that occurs in the column, with the places where it does, ascending."""
+        table = self._numbers()
+        numbers = table[np.minimum(column, len(table) - 1)]
+        used = np.flatnonzero(numbers)
+        kinds = numbers[used]
+        places = used[np.argsort(kinds, kind="stable")]
+        counts = np.bincount(kinds, minlength=len(self._ids) + 1)
+        ends = np.cumsum(counts)
+        present = np.flatnonzero(counts)
+        for number, end, count in zip(present.tolist(), ends[present].tolist(), counts[present].tolist(), strict=True):
+            yield self._ids[number - 1], places[end - count : end]
+
+    def _numbers(self) -> Table:
+        """By id, its number from 1 on; 0 for all others. The last entry stands for every greater id."""
+        if self._table is None:
+            few = len(self._ids) < 2**16  # 16 bits are sorted by counting
+            table = np.zeros(max(self._ids, default=0) + 2, dtype=np.int64)
+            table[self._ids] = np.arange(1, len(self._ids) + 1)
+            self._table = table.astype(np.uint16) if few else table
+        return self._table
+
+
+_NONE: Ids = np.zeros(0, dtype=np.int64)
+
+
+def _commonness(need: Need) -> int:
+    """Needs that name a term are met more rarely."""
+    return 1 if need.subject is None and need.object is None else 0

@@ -1,0 +1,133 @@
+"""What `ClosedGraphs` does, for graphs whose keys are bytes in arrays, many at once. Importing this imports numba."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sparql_gpm.columns import Ids
+from sparql_gpm.graph_names import GraphNames
+from sparql_gpm.interning.term_table import as_bytes
+from sparql_gpm.interning.term_table_kernels import Slots, hash_of, same_bytes
+from sparql_gpm.kernels import WORD, Bytes, kernel, part
+
+COUNT, FORGOTTEN = 0, 1
+"""The state: how many keys are in the table, and how many of them, the oldest, do not count any more."""
+_KEYS_MIN, _BYTES_MIN = 1 << 10, 1 << 15
+_ROOM = 1.5
+"""Arrays are so many times as long as what they hold, before they are full again."""
+
+
+class ClosedGraphTable:
+    """The keys of the graphs closed last, at most `size` of them."""
+
+    def __init__(self, size: int, keys: Iterable[bytes]) -> None:
+        self._size = size
+        self._state: Ids = np.zeros(2, dtype=np.int64)
+        self._make_arrays(_KEYS_MIN, _BYTES_MIN)
+        for key in keys:
+            self.add(key)
+
+    def __contains__(self, key: bytes) -> bool:
+        return self._first_known(*_alone(key), remember=False) == 0
+
+    def add(self, key: bytes) -> None:
+        """Remember one; that it had been remembered already does not make it younger."""
+        self._reserve(1, len(key))
+        self._first_known(*_alone(key), remember=True)
+
+    def admit(self, text: Bytes, starts: Ids, stops: Ids) -> GraphNames:
+        """Remember keys in brackets that stand in a text, up to the first that is remembered already; their names.
+
+        The columns are contiguous.
+        """
+        self._reserve(len(starts), int((stops - starts).sum()))
+        begin = int(self._state[COUNT])
+        end = begin + self._first_known(text, starts, stops, remember=True)
+        ends = self._ends[begin : end + 1]
+        return GraphNames(
+            self._arena[ends[0] : ends[-1]].tobytes(), ends[:-1] - (ends[0] - 1), ends[1:] - (ends[0] + 1)
+        )
+
+    def _first_known(self, text: Bytes, starts: Ids, stops: Ids, remember: bool) -> int:
+        table = self._arena, self._ends, self._slots, self._state
+        return int(first_known(text, starts, stops, remember, self._size, *table))
+
+    def _reserve(self, keys: int, size: int) -> None:
+        """Make room for so many more keys and bytes: without those that do not count, in longer arrays if need be."""
+        count, forgotten = self._state.tolist()
+        if self._fit(count + keys, int(self._ends[count]) + size):
+            return
+        begin, end = self._ends[[forgotten, count]].tolist()
+        text, ends = self._arena[begin : end + WORD].copy(), self._ends[forgotten : count + 1] - begin
+        text.flags.writeable = False  # as every other text that the kernel reads
+        needed = int(_ROOM * (count - forgotten + keys)), int(_ROOM * (end - begin + size))
+        self._state[:] = 0
+        self._slots[:] = 0
+        if not self._fit(*needed):
+            self._make_arrays(*needed)
+        self._first_known(text, ends[:-1], ends[1:], remember=True)
+
+    def _fit(self, keys: int, size: int) -> bool:
+        """Whether the arrays are long enough."""
+        return keys < len(self._ends) and size + WORD <= len(self._arena)
+
+    def _make_arrays(self, keys: int, size: int) -> None:
+        self._arena: Bytes = np.zeros(max(size, _BYTES_MIN) + WORD, dtype=np.uint8)
+        self._ends: Ids = np.zeros(max(keys, _KEYS_MIN) + 1, dtype=np.int64)
+        self._slots: Slots = np.zeros(1 << (2 * len(self._ends) - 1).bit_length(), dtype=np.int32)
+
+
+def _alone(key: bytes) -> tuple[Bytes, Ids, Ids]:
+    return as_bytes(key), np.zeros(1, dtype=np.int64), np.array([len(key)], dtype=np.int64)
+
+
+@kernel
+def first_known(
+    text: Bytes,
+    starts: Ids,
+    stops: Ids,
+    remember: bool,
+    size: int,
+    arena: Bytes,
+    ends: Ids,
+    slots: Slots,
+    state: Ids,
+) -> int:
+    """The index of the first of the keys text[starts[i]:stops[i]] that is among the `size` remembered last.
+
+    If there is none, their number. Those before it are remembered now, if wanted; there must be room for all.
+
+    arena   bytes: the keys, one after the other, and at least a word more
+    ends    int64[keys + 1]: 0, and where each key ends
+    slots   int32, a power of two: at the places of the keys' hashes their numbers from 1 on, 0 where there is none
+    state   COUNT, FORGOTTEN
+    """
+    last = len(slots) - 1
+    for index in range(len(starts)):
+        start, stop = starts[index], stops[index]
+        hash_ = hash_of(text, start, stop)
+        slot = hash_ & last
+        while slots[slot] != 0:
+            number = int(slots[slot])
+            begin = ends[number - 1]
+            like = number > state[FORGOTTEN] and ends[number] - begin == stop - start
+            if like and same_bytes(arena, begin, text, start, stop - start):
+                return index
+            slot = (slot + 1) & last
+        if remember:
+            _append(text, start, stop, arena, ends, state)
+            slots[slot] = state[COUNT]
+            state[FORGOTTEN] = max(state[FORGOTTEN], state[COUNT] - size)
+    return len(starts)
+
+
+@part
+def _append(text: Bytes, start: int, stop: int, arena: Bytes, ends: Ids, state: Ids) -> None:
+    count = state[COUNT]
+    at = ends[count]
+    for offset in range(stop - start):
+        arena[at + offset] = text[start + offset]
+    ends[count + 1] = at + stop - start
+    state[COUNT] = count + 1

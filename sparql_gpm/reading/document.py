@@ -1,0 +1,91 @@
+"""Turtle and N-Triples to events: each document is one event, without a graph IRI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyoxigraph as ox
+
+from sparql_gpm.errors import RDFSyntaxError
+from sparql_gpm.reading.blocks import BLOCK_BYTES, ByteStream, complaint
+from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term
+from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
+from sparql_gpm.terms import Literal
+
+_KEY = b""
+"""The key of the event of a document: it has no graph."""
+
+
+class DocumentReader:
+    """Reads the documents of one stream, one after the other.
+
+    The one triple with a time predicate gives the time, whatever its subject. A syntax error costs the
+    event in Turtle, and only its own line in N-Triples.
+    """
+
+    def __init__(
+        self, terms: TermIds, builder: EventBuilder, time_predicates: frozenset[str], rdf_format: ox.RdfFormat
+    ) -> None:
+        self._terms, self._builder, self._format = terms, builder, rdf_format
+        self._time_predicates = frozenset(ox.NamedNode(iri) for iri in time_predicates)
+
+    def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
+        """The event of one document; live or not, it is complete only at its end."""
+        builder = self._builder
+        builder.start_input()
+        text, broken_off = _all_of(stream)
+        builder.open(_KEY, 1)
+        builder.raw.append(text)
+        builder.break_off(1, broken_off)
+        try:
+            self._take(_parse(text, self._format))
+        except (SyntaxError, UnsupportedTerm) as error:
+            if self._format == ox.RdfFormat.N_TRIPLES:
+                self._take(self._lines(text))
+            else:
+                found = complaint(error)
+                builder.blame(found.line, found.column, found.reason, found.kind)
+        builder.close()
+        yield from builder.flush()
+        self._terms.refresh()
+
+    def _lines(self, text: bytes) -> list[ox.Triple]:
+        """The triples of the lines that are well-formed; the others are reported."""
+        triples: list[ox.Triple] = []
+        for number, line in enumerate(text.splitlines(), 1):
+            try:
+                triples += _parse(line, self._format)
+            except (SyntaxError, UnsupportedTerm) as error:
+                found = complaint(error)
+                self._builder.report(number, found.column, found.reason, line, found.kind)
+        return triples
+
+    def _take(self, triples: list[ox.Triple]) -> None:
+        builder, terms = self._builder, self._terms
+        for triple in triples:
+            if triple.predicate in self._time_predicates:
+                term = to_term(triple.object)
+                if fault := builder.timestamp(term if isinstance(term, Literal) else None):
+                    builder.blame(1, 1, fault.reason, fault.kind)
+            builder.subjects.append(terms.parsed_id(triple.subject))
+            builder.predicates.append(terms.parsed_id(triple.predicate))
+            builder.objects.append(terms.parsed_id(triple.object))
+
+
+def _parse(text: bytes, rdf_format: ox.RdfFormat) -> list[ox.Triple]:
+    """All triples, or the first error."""
+    triples = [quad.triple for quad in ox.parse(text, rdf_format)]
+    for triple in triples:
+        to_term(triple.object)
+    return triples
+
+
+def _all_of(stream: ByteStream) -> tuple[bytes, str]:
+    """The bytes of the document, and why they break off, or ""."""
+    pieces: list[bytes] = []
+    try:
+        while block := stream.read(BLOCK_BYTES):
+            pieces.append(block)
+    except RDFSyntaxError as error:
+        return b"".join(pieces), error.message
+    return b"".join(pieces).removeprefix(b"\xef\xbb\xbf"), ""

@@ -1,0 +1,131 @@
+"""RDF terms as they stand in a document, to ids, with each distinct term looked at closely only once.
+
+Almost every term of a stream is an IRI of plain ASCII or a literal without escapes: regular
+expressions that accept only what is certainly right recognise those, and everything else goes
+through pyoxigraph, strictly.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+import pyoxigraph as ox
+
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.reading.event_builder import EventBuilder
+from sparql_gpm.terms import IRI, RDF, XSD_STRING, BlankNode, Literal, Term
+
+TERM_CACHE_MAX = 250_000
+"""Terms that a reader remembers in each of its caches; beyond that the cache is emptied."""
+
+_PATH = rb"[A-Za-z0-9._~/:@-]*"
+_PLAIN_IRI = (
+    rb"[A-Za-z][A-Za-z0-9+.-]*:(?://[A-Za-z0-9._~-]+(?:/" + _PATH + rb")?|(?!//)" + _PATH + rb")(?:\#" + _PATH + rb")?"
+)
+PLAIN_IRI = re.compile(rb"<(" + _PLAIN_IRI + rb")>")
+"""IRIs that are certainly absolute, valid and written canonically; a subset of them."""
+_PLAIN_LITERAL = re.compile(rb'"([^"\\\r\n]*)"(?:\^\^<(' + _PLAIN_IRI + rb")>)?")
+_ONE_TERM = re.compile(rb'<[^<>" ]*>|_:[^<>" #]*[^<>" #.]|"(?:[^"\\]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>" ]*>)?')
+"""The outline of a single term: what lies outside is no term, or more than one."""
+_TAGGED_TYPES = tuple(RDF.encode() + name for name in (b"langString", b"dirLangString"))
+
+ParsedTerm = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
+T = TypeVar("T")
+
+
+class UnsupportedTerm(ValueError):
+    """A term that RDF 1.2 has and SPARQL 1.1 has not."""
+
+
+def to_term(term: ParsedTerm) -> Term:
+    """A pyoxigraph term as ours; UnsupportedTerm for triple terms and literals with a base direction."""
+    if isinstance(term, ox.NamedNode):
+        return IRI(term.value)
+    if isinstance(term, ox.Literal):
+        if term.direction is not None:
+            raise UnsupportedTerm("literals with a base direction (RDF 1.2) are not supported")
+        return Literal(term.value, term.datatype.value, (term.language or "").lower())
+    if isinstance(term, ox.BlankNode):
+        return BlankNode(term.value)
+    raise UnsupportedTerm("triple terms (RDF-star, RDF 1.2) are not supported")
+
+
+def parse_token(token: bytes) -> Term | None:
+    """The term that an N-Triples token states, or None if it is not exactly one valid term that we support."""
+    try:
+        if token.startswith(b"<") and PLAIN_IRI.fullmatch(token):
+            return IRI(token[1:-1].decode("ascii"))
+        if (match := _PLAIN_LITERAL.fullmatch(token)) and match[2] not in _TAGGED_TYPES:
+            return Literal(match[1].decode(), match[2].decode("ascii") if match[2] else XSD_STRING)
+        if not _ONE_TERM.fullmatch(token):
+            return None
+        return to_term(next(ox.parse(b"<urn:s> <urn:p> %b ." % token, ox.RdfFormat.N_TRIPLES)).object)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def is_token(token: bytes) -> bool:
+    """Whether `parse_token` gives a term."""
+    if token.isascii() and (match := _PLAIN_LITERAL.fullmatch(token)):
+        return match[2] not in _TAGGED_TYPES
+    return parse_token(token) is not None
+
+
+class TermIds:
+    """Ids of terms for one reader.
+
+    subjects, predicates, objects   N-Triples token → id, by the place where it may stand. Blank nodes and the
+                                    predicates that state times are never in them: they need a closer look.
+    """
+
+    def __init__(self, dictionary: Dictionary, builder: EventBuilder, time_predicates: frozenset[str]) -> None:
+        self._dictionary, self._builder, self._time_predicates = dictionary, builder, time_predicates
+        self._generation = dictionary.generation
+        self.subjects: dict[bytes, int] = {}
+        self.predicates: dict[bytes, int] = {}
+        self.objects: dict[bytes, int] = {}
+        self._parsed: dict[ParsedTerm, int] = {}
+
+    def refresh(self) -> None:
+        """Forget ids that are stale or too many; to be called whenever others have had the dictionary."""
+        changed = self._dictionary.generation != self._generation
+        for cache in (self.subjects, self.predicates, self.objects):
+            if changed or len(cache) > TERM_CACHE_MAX:
+                cache.clear()
+        if changed or len(self._parsed) > TERM_CACHE_MAX:
+            self._parsed.clear()
+        self._generation = self._dictionary.generation
+
+    def subject_id(self, token: bytes) -> int:
+        """The id of an IRI or blank node, or 0 if the token is neither."""
+        term = parse_token(token)
+        return self._remember(self.subjects, token, term) if not isinstance(term, Literal) else 0
+
+    def predicate_id(self, token: bytes) -> int:
+        """The id of an IRI that does not state a time, or 0 if the token is no such."""
+        term = parse_token(token)
+        if not isinstance(term, IRI) or term.value in self._time_predicates:
+            return 0
+        return self._remember(self.predicates, token, term)
+
+    def object_id(self, token: bytes) -> int:
+        """The id of a term, or 0 if the token is none."""
+        return self._remember(self.objects, token, parse_token(token))
+
+    def intern(self, term: Term) -> int:
+        """The id of a term of the open event."""
+        return self._builder.scoped(term.label) if isinstance(term, BlankNode) else self._dictionary.intern(term)
+
+    def parsed_id(self, parsed: ParsedTerm) -> int:
+        """The id of a pyoxigraph term in the open event; UnsupportedTerm for what SPARQL 1.1 does not have."""
+        known = self._parsed.get(parsed)
+        return known if known is not None else self._remember(self._parsed, parsed, to_term(parsed))
+
+    def _remember(self, cache: dict[T, int], written: T, term: Term | None) -> int:
+        if term is None:
+            return 0
+        if isinstance(term, BlankNode):
+            return self._builder.scoped(term.label)
+        identifier = cache[written] = self._dictionary.intern(term)
+        return identifier

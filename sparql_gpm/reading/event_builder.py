@@ -1,0 +1,327 @@
+"""Quads, in the order in which they were read, become events in columns.
+
+The readers of each syntax call `open`, `timestamp`, `blame`, `close` and append rows to the three
+columns; this module knows what an event is: which timestamps it may have, when it is malformed, what
+it is called, and how events fill batches.
+
+A graph is known by its key: its canonical N-Triples text, `<iri>` or `_:label`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sparql_gpm.columns import EventBatch, Ids, as_ids
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.graph_names import GraphNames
+from sparql_gpm.reading.closed_graphs import ClosedGraphs
+from sparql_gpm.terms import BlankNode, Literal
+from sparql_gpm.times import format_time, parse_time
+
+if TYPE_CHECKING:
+    from sparql_gpm.kernels import Bytes
+    from sparql_gpm.reading.closed_graph_table import ClosedGraphTable
+
+CLOSED_GRAPHS_MAX = 250_000
+"""So many graphs of a stream are remembered to notice one that is reopened; one closed longer ago is a new event."""
+
+_scopes = count()
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """Something in the input that was left out.
+
+    line, column    where, counted from 1, columns in code points
+    reason          a sentence for the user
+    raw             the text left out; bytes that are not UTF-8 are shown as \\xNN
+    kind            what sort of fault: "syntax", "encoding", "triple term", "default graph", "no timestamp",
+                    "bad timestamp", "two timestamps", "reopened", "truncated" or "too long"
+    """
+
+    line: int
+    column: int
+    reason: str
+    raw: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with an event, and what sort of fault that is, as in Malformed."""
+
+    reason: str
+    kind: str
+
+
+Report = Callable[[Malformed], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedBatch:
+    """Events, and the line of the input on which each one begins."""
+
+    events: EventBatch
+    lines: Ids
+
+
+class EventNames:
+    """The names of one stream's events that have no graph IRI: urn:spaseq:event:STREAM:N, N counted from 0.
+
+    Only events that are well-formed are counted.
+    """
+
+    def __init__(self, stream: str) -> None:
+        self._prefix = f"urn:spaseq:event:{stream}:"
+        self._numbers = count()
+
+    def next(self) -> str:
+        """The name of the next such event."""
+        return f"{self._prefix}{next(self._numbers)}"
+
+
+def shown(raw: bytes) -> str:
+    """Input bytes as text for a report."""
+    return raw.decode("utf-8", errors="backslashreplace")
+
+
+class EventBuilder:
+    """The events of one stream, built one after the other; at most one is open.
+
+    key             the key of the open event, or None
+    subjects, predicates, objects   the rows so far; those of the open event come last
+    raw             the input of the open event, as lines or larger pieces
+    """
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        names: EventNames,
+        report: Report,
+        batch_events: int,
+        arrival_time: Callable[[], int] | None,
+    ) -> None:
+        self._dictionary, self._names, self._report = dictionary, names, report
+        self._batch_events, self._arrival_time = batch_events, arrival_time
+        self._closed_graphs: ClosedGraphs | ClosedGraphTable = ClosedGraphs(CLOSED_GRAPHS_MAX)
+        self._pieces: list[LocatedBatch] = []
+        self._events_in_pieces = 0
+        self._input = 0
+        self.subjects: list[int] = []
+        self.predicates: list[int] = []
+        self.objects: list[int] = []
+        self._times: list[int] = []
+        self._event_names: list[str] = []
+        self._lines: list[int] = []
+        self._offsets: list[int] = [0]
+        self.key: bytes | None = None
+        self.raw: list[bytes] = []
+        self._line = 0
+        self._time: int | None = None
+        self._fault: tuple[int, int, str, str] | None = None
+        self._blank_nodes: dict[str, int] = {}
+        self._scope = 0
+
+    def start_input(self) -> None:
+        """A new document begins: blank node labels start afresh."""
+        self._input += 1
+
+    def open(self, key: bytes, line: int) -> None:
+        """Close the open event, if any, and begin the one of this graph."""
+        self.close()
+        self.key, self._line, self._scope = key, line, next(_scopes)
+        self._time = self._arrival_time() if self._arrival_time is not None else None
+        if self._document_key(key) in self._closed_graphs:
+            reason = f"graph {shown(key)} is reopened after others: its triples must stand together"
+            self.blame(line, 1, reason, "reopened")
+
+    def scoped(self, label: str) -> int:
+        """The id of a blank node of the open event."""
+        identifier = self._blank_nodes.get(label)
+        if identifier is None:
+            identifier = self._dictionary.intern(BlankNode(f"e{self._scope}_{label}"))
+            self._blank_nodes[label] = identifier
+        return identifier
+
+    def timestamp(self, literal: Literal | None) -> Fault | None:
+        """The open event has a timestamp triple with this object (None: it is no literal); what is wrong with it."""
+        if self._arrival_time is not None:
+            return None
+        try:
+            if literal is None:
+                raise ValueError("it is not a literal")
+            time = parse_time(literal)
+        except ValueError as error:
+            return Fault(f"the timestamp of {self._shown_key()} cannot be read: {error}", "bad timestamp")
+        known, self._time = self._time, time
+        if known is None or known == time:
+            return None
+        both = f"{format_time(known)} and {format_time(time)}"
+        return Fault(f"{self._shown_key()} has two different timestamps, {both}", "two timestamps")
+
+    def blame(self, line: int, column: int, reason: str, kind: str) -> None:
+        """The open event is malformed and will be left out; the first reason given is the one reported."""
+        if self._fault is None:
+            self._fault = (line, column, reason, kind)
+
+    def close(self) -> None:
+        """The open event, if any, is complete: it joins the batch, or is reported."""
+        if self.key is None:
+            return
+        if self._time is None:
+            self.blame(self._line, 1, f"{self._shown_key()} has no timestamp", "no timestamp")
+        if self._fault is not None:
+            self._leave_out(self._fault)
+        else:
+            self._admit(self._time)
+        self._closed_graphs.add(self._document_key(self.key))
+        self.key, self._time, self._fault = None, None, None
+        self.raw.clear()
+        self._blank_nodes.clear()
+
+    def report(self, line: int, column: int, reason: str, raw: bytes, kind: str) -> None:
+        """Report a piece of input that is lost by itself, without its event."""
+        self._report(Malformed(line, column, reason, shown(raw), kind))
+
+    def break_off(self, line: int, reason: str) -> None:
+        """The input ended before its time (reason not ""): what is open is incomplete."""
+        if reason:
+            self.report(line, 1, f"the input breaks off: {reason}", b"", "truncated")
+        if reason and self.key is not None:
+            self.blame(line, 1, f"{self._shown_key()} is incomplete: the input breaks off", "truncated")
+
+    def close_fresh(self, text: Bytes, starts: Ids, stops: Ids) -> GraphNames:
+        """The names of the graphs whose keys, IRIs, stand there in a text, up to the first that was closed before.
+
+        They count as closed from now on; no event is open.
+        """
+        assert self.key is None, self.key
+        if isinstance(self._closed_graphs, ClosedGraphs):
+            from sparql_gpm.reading.closed_graph_table import ClosedGraphTable  # with numba
+
+            self._closed_graphs = ClosedGraphTable(CLOSED_GRAPHS_MAX, self._closed_graphs)
+        return self._closed_graphs.admit(text, starts, stops)
+
+    def arrivals(self, events: int) -> Ids | None:
+        """The times of so many events that arrive now, or None if timestamps tell."""
+        clock = self._arrival_time
+        return as_ids([clock() for _ in range(events)]) if clock is not None else None
+
+    @property
+    def stamps_arrivals(self) -> bool:
+        """Events get the time of their arrival."""
+        return self._arrival_time is not None
+
+    def new_scope(self) -> int:
+        """A number for the blank nodes of one more event."""
+        return next(_scopes)
+
+    def admit(self, piece: LocatedBatch) -> None:
+        """Events in columns, complete and well-formed, of graphs that are closed already; there is `room` for them."""
+        self._cut_piece()
+        self._pieces.append(piece)
+        self._events_in_pieces += len(piece.events)
+
+    @property
+    def room(self) -> int:
+        """So many complete events more make the batch full."""
+        return max(0, self._batch_events - len(self._times) - self._events_in_pieces)
+
+    @property
+    def full(self) -> bool:
+        """There are enough complete events for a batch."""
+        return len(self._times) + self._events_in_pieces >= self._batch_events
+
+    def flush(self) -> Iterator[LocatedBatch]:
+        """Give out the complete events, if any.
+
+        Meanwhile the dictionary may release every id but those given out, so the rows of the open event
+        wait as terms.
+        """
+        if not self._times and not self._pieces:
+            return
+        batch = self._cut()
+        dictionary, columns = self._dictionary, (self.subjects, self.predicates, self.objects)
+        waiting = [[dictionary.term(identifier) for identifier in column] for column in columns]
+        generation = dictionary.generation
+        yield batch
+        if dictionary.generation != generation:
+            self._blank_nodes.clear()
+            for column, terms in zip(columns, waiting, strict=True):
+                column[:] = [dictionary.intern(term) for term in terms]
+
+    def _cut(self) -> LocatedBatch:
+        """The complete events as a batch; only the rows of the open event are kept."""
+        self._cut_piece()
+        events = EventBatch.concatenate([piece.events for piece in self._pieces])
+        lines = np.concatenate([piece.lines for piece in self._pieces])
+        self._pieces, self._events_in_pieces = [], 0
+        return LocatedBatch(without_repeated_triples(events), lines)
+
+    def _cut_piece(self) -> None:
+        """Make a piece of the complete events that stand in lists, if there are any."""
+        if not self._times:
+            return
+        end = self._offsets[-1]
+        times = as_ids(self._times)
+        columns = [as_ids(column[:end]) for column in (self.subjects, self.predicates, self.objects)]
+        events = EventBatch(times, np.zeros_like(times), self._event_names, as_ids(self._offsets), *columns)
+        self._pieces.append(LocatedBatch(events, as_ids(self._lines)))
+        self._events_in_pieces += len(times)
+        for column in (self.subjects, self.predicates, self.objects):
+            del column[:end]
+        self._times, self._event_names, self._lines, self._offsets = [], [], [], [0]
+
+    def _admit(self, time: int | None) -> None:
+        assert time is not None and self.key is not None
+        self._times.append(time)
+        self._event_names.append(self.key[1:-1].decode() if self.key.startswith(b"<") else self._names.next())
+        self._lines.append(self._line)
+        self._offsets.append(len(self.subjects))
+
+    def _leave_out(self, fault: tuple[int, int, str, str]) -> None:
+        line, column, reason, kind = fault
+        end = self._offsets[-1]
+        del self.subjects[end:], self.predicates[end:], self.objects[end:]
+        self._report(Malformed(line, column, reason, shown(b"\n".join(self.raw)), kind))
+
+    def _document_key(self, key: bytes) -> bytes:
+        """The key of a graph among all documents of the stream: a blank label belongs to its document."""
+        return key if key.startswith(b"<") else b"%b %d" % (key, self._input)
+
+    def _shown_key(self) -> str:
+        return f"graph {shown(self.key)}" if self.key else "the event"
+
+
+def without_repeated_triples(events: EventBatch) -> EventBatch:
+    """The same events, each triple once: a graph is a set. O(m) when nothing is repeated, as is usual."""
+    of = events.event_of_triple()
+    columns = (of, events.subjects, events.predicates, events.objects)
+    if not _may_repeat(columns):
+        return events
+    order = np.lexsort((*columns[:0:-1], of))
+    repeated = np.ones(len(of), dtype=np.bool_)
+    repeated[:1] = False
+    for column in columns:
+        repeated[1:] &= column[order][1:] == column[order][:-1]
+    kept = np.ones(len(of), dtype=np.bool_)
+    kept[order[repeated]] = False
+    counts = np.bincount(of[kept], minlength=len(events))
+    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    rows = (column[kept] for column in columns[1:])
+    return EventBatch(events.times, events.streams, events.names, offsets, *rows)
+
+
+def _may_repeat(columns: tuple[Ids, ...]) -> bool:
+    """Whether two rows have the same hash; equal rows always do."""
+    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        mixed = (mixed ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    mixed.sort()
+    return bool((mixed[1:] == mixed[:-1]).any())

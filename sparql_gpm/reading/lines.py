@@ -1,0 +1,234 @@
+"""N-Quads to events.
+
+A line of the usual form, `S P O G .` with single spaces, is cut at its spaces; if each piece is by itself a
+valid term for its place, the line is valid and says just that. Every other line is parsed strictly by
+pyoxigraph, alone, so that a bad line costs only itself and has its own message. The event that
+it stands in keeps its other lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pyoxigraph as ox
+
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.reading.blocks import Blocks, ByteStream, complaint
+from sparql_gpm.reading.document_terms import PLAIN_IRI, TermIds, is_token, parse_token, to_term
+from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
+from sparql_gpm.terms import IRI, Literal
+
+if TYPE_CHECKING:
+    from sparql_gpm.reading.nquads_columns import ColumnReader
+
+KERNEL_BYTES_MIN = 64 << 20
+"""Input from this size on, about half a million quads, is worth compiling the kernels for."""
+KEPT_KERNEL_BYTES_MIN = 24 << 20
+"""Input from this size on is worth loading the kernels for, where an earlier process has compiled them."""
+BLOCK_BYTES_MIN = 1 << 14
+"""A block that is shorter is read line by line."""
+
+Tokens = tuple[bytes, bytes, bytes, bytes]
+"""Subject, predicate, object and graph (b"" for the default graph) in canonical N-Triples; each is a valid term."""
+
+
+class NQuadsReader:
+    """Reads the documents of one stream, one after the other."""
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        terms: TermIds,
+        builder: EventBuilder,
+        time_predicates: frozenset[str],
+        compiled: bool | None = None,
+        bytes_expected: int = 0,
+    ) -> None:
+        self._dictionary, self._terms, self._builder = dictionary, terms, builder
+        self._time_predicates = frozenset(f"<{iri}>".encode() for iri in time_predicates)
+        self._columns: ColumnReader | None = None
+        self._compiled = compiled
+        self._bytes_read = 0
+        self._bytes_expected = bytes_expected
+
+    def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
+        """The events of one document."""
+        builder, blocks, line, text = self._builder, Blocks(stream, live), 0, b""
+        builder.start_input()
+        for block in blocks:
+            text += block.replace(b"\r\n", b"\n") if b"\r" in block else block
+            columns = self._column_reader(text)
+            if columns is not None:
+                yield from columns.take(text, line)
+                line, text = line + columns.lines_taken, columns.left
+            if columns is None or blocks.pausing:
+                lines = _split(text)
+                yield from self.take(lines, line)
+                line, text = line + len(lines), b""
+            self._terms.refresh()
+            if blocks.pausing:
+                yield from self.flush()
+        lines = _split(text)
+        yield from self.take(lines, line)
+        builder.break_off(line + len(lines), blocks.broken_off)
+        builder.close()
+        yield from self.flush()
+
+    def _column_reader(self, text: bytes) -> ColumnReader | None:
+        """The reader by kernels, if the text, and the input as a whole, are long enough for it to pay."""
+        self._bytes_read += len(text)
+        if len(text) < BLOCK_BYTES_MIN or not text.endswith(b"\n") or not self._kernels_pay():
+            return None
+        if self._columns is None:
+            from sparql_gpm.reading.nquads_columns import ColumnReader
+
+            self._columns = ColumnReader(self._dictionary, self._builder, self._time_predicates, self)
+        return self._columns
+
+    def _kernels_pay(self) -> bool:
+        if self._compiled is not None:
+            return self._compiled
+        size = max(self._bytes_read, self._bytes_expected)
+        return size >= KERNEL_BYTES_MIN or (size >= KEPT_KERNEL_BYTES_MIN and _kernels_are_kept())
+
+    def take(self, lines: list[bytes], before: int) -> Iterator[LocatedBatch]:
+        """Take lines; `before` of them have gone before.
+
+        The loop itself handles the further lines of the open event; `kept` is the first of those whose
+        text the builder does not have yet.
+        """
+        builder, terms = self._builder, self._terms
+        subjects, predicates, objects = terms.subjects, terms.predicates, terms.objects
+        add_subject, add_predicate, add_object = (
+            column.append for column in (builder.subjects, builder.predicates, builder.objects)
+        )
+        kept = 0
+        ending = _ending(builder.key)
+        for index, line in enumerate(lines):
+            if line.endswith(ending):
+                pieces = line[: -len(ending)].split(b" ", 2)
+                if len(pieces) == 3:
+                    subject, predicate, object_ = pieces
+                    s = subjects.get(subject) or terms.subject_id(subject)
+                    p = predicates.get(predicate) or terms.predicate_id(predicate)
+                    o = objects.get(object_) or terms.object_id(object_)
+                    if s and p and o:
+                        add_subject(s)
+                        add_predicate(p)
+                        add_object(o)
+                        continue
+            builder.raw += lines[kept:index]
+            self._line(line, before + index + 1)
+            ending, kept = _ending(builder.key), index + 1
+            if builder.full:
+                yield from self.flush()
+        builder.raw += lines[kept:]
+
+    def flush(self) -> Iterator[LocatedBatch]:
+        """Give out the complete events, if any; meanwhile the dictionary may release terms."""
+        yield from self._builder.flush()
+        self._terms.refresh()
+
+    def _line(self, line: bytes, number: int) -> None:
+        """Take a line of any kind."""
+        tokens = self._usual_tokens(line)
+        for quad in (tokens,) if tokens else self._parsed_tokens(line, number):
+            self._quad(quad, line, number)
+
+    def _quad(self, quad: Tokens, line: bytes, number: int) -> None:
+        subject, predicate, object_, graph = quad
+        builder = self._builder
+        states_time = predicate in self._time_predicates and (not graph or subject == graph)
+        if not graph and not states_time:
+            builder.report(number, 1, "a triple in the default graph that is no timestamp", line, "default graph")
+            return
+        key = graph or subject
+        if key != builder.key:
+            builder.open(key, number)
+        builder.raw.append(line)
+        if states_time:
+            term = parse_token(object_)
+            if fault := builder.timestamp(term if isinstance(term, Literal) else None):
+                builder.blame(number, _column(line, object_), fault.reason, fault.kind)
+        if graph:
+            self._row(subject, predicate, object_)
+
+    def _row(self, subject: bytes, predicate: bytes, object_: bytes) -> None:
+        terms, builder = self._terms, self._builder
+        builder.subjects.append(terms.subjects.get(subject) or terms.subject_id(subject))
+        p = terms.predicates.get(predicate) or terms.predicate_id(predicate)
+        builder.predicates.append(p or terms.intern(IRI(predicate[1:-1].decode())))
+        builder.objects.append(terms.objects.get(object_) or terms.object_id(object_))
+
+    def _usual_tokens(self, line: bytes) -> Tokens | None:
+        """The tokens of a line that is certainly valid and canonical where it matters, or None."""
+        pieces = line.split(b" ", 2)
+        if len(pieces) != 3 or not pieces[2].endswith(b" ."):
+            return None
+        subject, predicate, rest = pieces[0], pieces[1], pieces[2][:-2]
+        if not (self._is_predicate(predicate) and _is_plain_node(subject)):
+            return None
+        object_, _, graph = rest.rpartition(b" ")
+        if object_ and _is_plain_node(graph) and self._is_term(object_):
+            return subject, predicate, object_, graph
+        return (subject, predicate, rest, b"") if self._is_term(rest) else None
+
+    def _is_predicate(self, token: bytes) -> bool:
+        return token in self._time_predicates or token in self._terms.predicates or bool(PLAIN_IRI.fullmatch(token))
+
+    def _is_term(self, token: bytes) -> bool:
+        return token in self._terms.objects or is_token(token)
+
+    def _parsed_tokens(self, line: bytes, number: int) -> list[Tokens]:
+        """The quads of a line by the strict parser; none, and a report, if it is malformed."""
+        try:
+            quads = list(ox.parse(line, ox.RdfFormat.N_QUADS))
+            for quad in quads:
+                to_term(quad.object)
+        except (SyntaxError, ValueError) as error:
+            found = complaint(error)
+            self._builder.report(number + found.line - 1, found.column, found.reason, line, found.kind)
+            return []
+        return [
+            (_token(quad.subject), _token(quad.predicate), _token(quad.object), _graph_token(quad.graph_name))
+            for quad in quads
+        ]
+
+
+@cache
+def _kernels_are_kept() -> bool:
+    """Whether the kernels need not be compiled, only loaded; asking imports numba."""
+    from sparql_gpm.kernels import is_kept
+    from sparql_gpm.reading.nquads_kernel import scan
+
+    return is_kept(scan)
+
+
+def _split(text: bytes) -> list[bytes]:
+    """The lines of a text, without their newlines; of an empty text, none."""
+    return text.removesuffix(b"\n").split(b"\n") if text else []
+
+
+def _ending(key: bytes | None) -> bytes:
+    """How a usual line of this graph ends; no line ends like that when there is no graph."""
+    return b"\n" if key is None else b" %b ." % key
+
+
+def _is_plain_node(token: bytes) -> bool:
+    """The token is certainly a valid and canonical IRI, or blank node label of letters and digits only."""
+    return bool(PLAIN_IRI.fullmatch(token)) or (token.startswith(b"_:") and token[2:].isalnum())
+
+
+def _token(term: object) -> bytes:
+    return str(term).encode()
+
+
+def _graph_token(name: object) -> bytes:
+    return b"" if isinstance(name, ox.DefaultGraph) else _token(name)
+
+
+def _column(line: bytes, token: bytes) -> int:
+    """The column, in code points from 1, at which the token begins; 1 if it is written in another way."""
+    return len(line[: max(0, line.rfind(token))].decode(errors="replace")) + 1

@@ -1,0 +1,197 @@
+"""N-Quads as bytes to columns of ids, cut into runs: consecutive lines about one graph.
+
+A line of the usual form, `S P O G .` with single spaces, is read here; every other line only marks its run as odd,
+and whoever called has such a run read line by line. The text must end with a newline.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparql_gpm.columns import Ids
+from sparql_gpm.interning.term_table_kernels import CHECKED, Slots, add, find, hash_of, same_bytes
+from sparql_gpm.kernels import Bytes, byte_at, kernel, part
+from sparql_gpm.reading.nquads_cut import NONE, cut, next_line
+from sparql_gpm.reading.token_kernels import (
+    LESS,
+    NO_TIME,
+    is_plain_iri,
+    is_plain_token,
+    plain_number,
+    plain_time,
+)
+
+ODD, STAMPED, UNREAD, CONFLICT = 1, 2, 4, 8
+"""States of a run: a line in it is unusual; it has a timestamp, which is not of the usual form; it has another one."""
+KEY_START, KEY_STOP, BEGIN, LINE, ROW, TIME, STATE, STAMP_START, STAMP_STOP = range(9)
+"""Columns of a run: where the graph's IRI stands in the text, with its brackets (nowhere if not known); its first byte,
+line and row; its time, if it is STAMPED and not UNREAD; its state; where the object of its timestamp stands."""
+ROWS, RUNS, LINES, UNCERTAIN, WRITTEN = range(5)
+"""Counts: of rows, runs, lines, ids whose value is uncertain, and places in rows that hold a written form."""
+
+
+class Strings(NamedTuple):
+    """A set of byte strings, as in term_table_kernels."""
+
+    arena: Bytes
+    entries: Ids
+    slots: Slots
+
+
+class Source(NamedTuple):
+    """What a scan reads.
+
+    text            whole lines, `size` bytes, and a word more
+    predicates      the tokens of the predicates that state times, one after the other
+    predicate_ends  0, and where each of them ends
+    """
+
+    text: Bytes
+    size: int
+    predicates: Bytes
+    predicate_ends: Ids
+
+
+class Scan(NamedTuple):
+    """What a scan gives, in arrays with room for as many as there are lines (`uncertain`: three times as many).
+
+    rows        int64[3, rows]: subject, predicate, object, each an id of a term or, negative, of a written form
+    runs        int64[runs, 9]
+    uncertain   ids of new literals whose numeric value has to be computed elsewhere
+    counts      int64[5]
+    """
+
+    rows: Ids
+    runs: Ids
+    uncertain: Ids
+    counts: Ids
+
+
+@kernel
+def scan(source: Source, terms: Strings, numbers: NDArray[np.float64], written: Strings, out: Scan) -> None:
+    """Read all lines. Both sets must have room for three more strings a line, and for the bytes of the text."""
+    text, counts, runs, rows = source.text, out.counts, out.runs, out.rows
+    stops = np.zeros(4, dtype=np.int64)
+    position = line = 0
+    while position < source.size:
+        usual = cut(text, position, stops)
+        if usual:
+            stamped = _is_one_of(text, stops[0] + 1, stops[1], source.predicates, source.predicate_ends)
+            usual = _enter_usual(text, position, line, stops, stamped, runs, counts)
+        if not usual:
+            _enter_odd(position, line, runs, counts)
+            position = next_line(text, position)
+        else:
+            if stops[3] != NONE:
+                row = counts[ROWS]
+                start = position
+                for place in range(3):
+                    hash_ = hash_of(text, start, stops[place])
+                    known = find(text, start, stops[place], hash_, terms.arena, terms.entries, terms.slots)
+                    if known == 0 or terms.entries[known, CHECKED] == 0:
+                        known = _meet(text, start, stops[place], hash_, known, terms, numbers, written, out)
+                    rows[place, row] = known
+                    start = stops[place] + 1
+                counts[ROWS] = row + 1
+                position = stops[3] + 3
+            else:
+                position = stops[2] + 3
+        line += 1
+    counts[LINES] = line
+
+
+@part
+def _enter_usual(text: Bytes, begin: int, line: int, stops: Ids, stamped: bool, runs: Ids, counts: Ids) -> bool:
+    """Take the line into the run of its graph, with its time if it states one; False if it is not so usual."""
+    start, stop = stops[2] + 1, stops[3]
+    if stop == NONE:
+        start, stop = begin, stops[0]
+        if not stamped:
+            return False
+    last = counts[RUNS] - 1
+    if last < 0 or not _same_slice(text, runs[last, KEY_START], runs[last, KEY_STOP], start, stop):
+        if byte_at(text, start) != LESS or not is_plain_iri(text, start + 1, stop - 1):
+            return False
+        _begin_run(start, stop, begin, line, runs, counts)
+    if stamped and (stops[3] == NONE or _same_slice(text, start, stop, begin, stops[0])):
+        _stamp(text, stops[1] + 1, stops[2], runs, counts)
+    return True
+
+
+@part
+def _enter_odd(begin: int, line: int, runs: Ids, counts: Ids) -> None:
+    """The line belongs to the run before it, as far as one can tell, or begins one whose graph is not known."""
+    if counts[RUNS] == 0:
+        _begin_run(0, 0, begin, line, runs, counts)
+    runs[counts[RUNS] - 1, STATE] |= ODD
+
+
+@part
+def _begin_run(key_start: int, key_stop: int, begin: int, line: int, runs: Ids, counts: Ids) -> None:
+    run = counts[RUNS]
+    runs[run, KEY_START], runs[run, KEY_STOP] = key_start, key_stop
+    runs[run, BEGIN], runs[run, LINE], runs[run, ROW] = begin, line, counts[ROWS]
+    runs[run, TIME], runs[run, STATE] = NO_TIME, 0
+    counts[RUNS] = run + 1
+
+
+@part
+def _stamp(text: Bytes, start: int, stop: int, runs: Ids, counts: Ids) -> None:
+    """The last run has a timestamp with this object."""
+    run = counts[RUNS] - 1
+    time = plain_time(text, start, stop)
+    if runs[run, STATE] & STAMPED:
+        if time == NO_TIME or time != runs[run, TIME]:
+            runs[run, STATE] |= CONFLICT
+        return
+    runs[run, TIME] = time
+    runs[run, STAMP_START], runs[run, STAMP_STOP] = start, stop
+    runs[run, STATE] |= STAMPED | UNREAD if time == NO_TIME else STAMPED
+
+
+@part
+def _same_slice(text: Bytes, start: int, stop: int, other_start: int, other_stop: int) -> bool:
+    return stop - start == other_stop - other_start and same_bytes(text, start, text, other_start, stop - start)
+
+
+@part
+def _is_one_of(text: Bytes, start: int, stop: int, strings: Bytes, ends: Ids) -> bool:
+    for index in range(len(ends) - 1):
+        length = ends[index + 1] - ends[index]
+        if length == stop - start and same_bytes(strings, ends[index], text, start, length):
+            return True
+    return False
+
+
+@part
+def _meet(
+    text: Bytes,
+    start: int,
+    stop: int,
+    hash_: int,
+    known: int,
+    terms: Strings,
+    numbers: NDArray[np.float64],
+    written: Strings,
+    out: Scan,
+) -> int:
+    """The id of a token that is new, or known and never seen in a document: of a term if it is certain to be one."""
+    counts = out.counts
+    if not is_plain_token(text, start, stop):
+        counts[WRITTEN] += 1
+        form = find(text, start, stop, hash_, written.arena, written.entries, written.slots)
+        if form == 0:
+            form = add(text, start, stop, hash_, written.arena, written.entries, written.slots)
+        return -form
+    if known == 0:
+        known = add(text, start, stop, hash_, terms.arena, terms.entries, terms.slots)
+        value, certain = plain_number(text, start, stop)
+        numbers[known] = value
+        if not certain:
+            out.uncertain[counts[UNCERTAIN]] = known
+            counts[UNCERTAIN] += 1
+    terms.entries[known, CHECKED] = 1
+    return known

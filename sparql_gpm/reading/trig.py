@@ -1,0 +1,154 @@
+"""TriG to events, a unit at a time: each is parsed by pyoxigraph under the prefixes declared so far."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pyoxigraph as ox
+
+from sparql_gpm.reading.blocks import Blocks, ByteStream, complaint
+from sparql_gpm.reading.document_terms import ParsedTerm, TermIds, UnsupportedTerm, to_term
+from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
+from sparql_gpm.reading.trig_units import Unit, Units
+from sparql_gpm.terms import Literal
+
+_DIRECTIVE = re.compile(rb"@?(?:prefix|base)\b", re.IGNORECASE)
+_PROBE = b" { <urn:x> <urn:x> <urn:x> }"
+
+
+class Context:
+    """The prefixes and the base in force."""
+
+    def __init__(self) -> None:
+        self._prefixes: dict[bytes, bytes] = {}
+        self._base = b""
+
+    def declare(self, prefixes: dict[str, str], base: str | None) -> None:
+        """Take over what a parser knows at its end."""
+        self._base = f"@base <{base}> .\n".encode() if base else b""
+        for name, iri in prefixes.items():
+            self._prefixes[f"{name}:".encode()] = f"@prefix {name}: <{iri}> .\n".encode()
+
+    def header(self, text: bytes) -> bytes:
+        """Declarations, one a line, of all that a text may use."""
+        return self._base + b"".join([line for name, line in self._prefixes.items() if name in text])
+
+
+class TriGReader:
+    """Reads the documents of one stream, one after the other."""
+
+    def __init__(self, terms: TermIds, builder: EventBuilder, time_predicates: frozenset[str]) -> None:
+        self._terms, self._builder = terms, builder
+        self._time_predicates = frozenset(ox.NamedNode(iri) for iri in time_predicates)
+        self._context = Context()
+
+    def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
+        """The events of one document."""
+        self._context = Context()
+        self._builder.start_input()
+        blocks = Blocks(stream, live)
+        units = Units(blocks)
+        for unit in units:
+            if unit is not None:
+                self._unit(unit)
+            if self._builder.full or (unit is None and blocks.pausing):
+                yield from self._flush()
+        self._builder.break_off(units.line, blocks.broken_off)
+        self._builder.close()
+        yield from self._flush()
+
+    def _flush(self) -> Iterator[LocatedBatch]:
+        yield from self._builder.flush()
+        self._terms.refresh()
+
+    def _unit(self, unit: Unit) -> None:
+        if unit.too_long:
+            self._lost(unit, unit.line, unit.column, "a statement or graph block of more than 256 MiB", "too long")
+            return
+        header = self._context.header(unit.text)
+        try:
+            self._take(unit, self._parse(header, unit.text))
+        except UnsupportedTerm as error:
+            self._lost(unit, unit.line, unit.column, str(error), "triple term")
+        except SyntaxError as error:
+            found = complaint(error)
+            row = found.line - header.count(b"\n")
+            column = found.column + unit.column - 1 if row == 1 else found.column
+            self._lost(unit, unit.line + row - 1, column, found.reason, found.kind)
+
+    def _parse(self, header: bytes, text: bytes) -> list[ox.Quad]:
+        parser = ox.parse(header + text, ox.RdfFormat.TRIG)
+        try:
+            return list(parser)
+        finally:
+            if _DIRECTIVE.match(text):
+                self._context.declare(parser.prefixes, parser.base_iri)
+
+    def _take(self, unit: Unit, quads: list[ox.Quad]) -> None:
+        current: object = None
+        in_default, foreign = False, 0
+        for subject, predicate, object_, graph in quads:
+            if graph != current:
+                current, in_default = graph, isinstance(graph, ox.DefaultGraph)
+                if not in_default:
+                    self._enter(_key(graph), unit)
+            states_time = predicate in self._time_predicates and (in_default or subject == graph)
+            if in_default and not states_time:
+                foreign += 1
+            elif states_time:
+                self._enter(_key(subject), unit)
+                self._timestamp(object_, unit)
+            if not in_default:
+                self._row(subject, predicate, object_)
+        if foreign:
+            what = "a triple" if foreign == 1 else f"{foreign} triples"
+            reason = f"{what} in the default graph that {'is' if foreign == 1 else 'are'} no timestamp"
+            self._builder.report(unit.line, unit.column, reason, unit.text, "default graph")
+        elif not quads and (key := self._label(unit)):
+            self._enter(key, unit)
+
+    def _enter(self, key: bytes, unit: Unit) -> None:
+        """Make sure that this graph's event is open and knows the unit's text."""
+        if key != self._builder.key:
+            self._builder.open(key, unit.line)
+        raw = self._builder.raw
+        if not raw or raw[-1] is not unit.text:
+            raw.append(unit.text)
+
+    def _timestamp(self, stated: ParsedTerm, unit: Unit) -> None:
+        term = to_term(stated)
+        if fault := self._builder.timestamp(term if isinstance(term, Literal) else None):
+            self._builder.blame(unit.line, unit.column, fault.reason, fault.kind)
+
+    def _row(self, subject: ParsedTerm, predicate: ParsedTerm, object_: ParsedTerm) -> None:
+        builder, identifier = self._builder, self._terms.parsed_id
+        s, p, o = identifier(subject), identifier(predicate), identifier(object_)
+        builder.subjects.append(s)
+        builder.predicates.append(p)
+        builder.objects.append(o)
+
+    def _lost(self, unit: Unit, line: int, column: int, reason: str, kind: str) -> None:
+        """The unit is malformed; so is the event of its graph, if the graph can be recognised."""
+        key = self._label(unit)
+        if key is None:
+            self._builder.report(line, column, reason, unit.text, kind)
+            return
+        self._enter(key, unit)
+        self._builder.blame(line, column, reason, kind)
+
+    def _label(self, unit: Unit) -> bytes | None:
+        """The graph of a block, be the rest of it empty or malformed."""
+        label, brace, _ = unit.text.partition(b"{")
+        if not brace:
+            return None
+        try:
+            probe = list(ox.parse(self._context.header(label) + label + _PROBE, ox.RdfFormat.TRIG))
+        except SyntaxError:
+            return None
+        graph = probe[-1].graph_name
+        return None if isinstance(graph, ox.DefaultGraph) else _key(graph)
+
+
+def _key(graph: object) -> bytes:
+    return str(graph).encode()

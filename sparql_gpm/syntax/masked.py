@@ -1,0 +1,251 @@
+"""SPARQL text in which every term is replaced by a number, so that a parse tree knows its places.
+
+rdflib's parser keeps no positions, wants declared prefixes and rewrites numbers. It is therefore given a text of the
+same shape whose terms are placeholders: `<t:7>`, `?v7`, `_:b7`, `"7"` and `7` stand for leaf 7, which remembers the
+term that was meant and the token that it was written as. `PREV(?x)` becomes a variable on the way.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.iris import is_absolute, resolve_iri
+from sparql_gpm.pattern import Constant, Expression, Iteration, Variable
+from sparql_gpm.syntax.tokens import NUMBERS, Token, string_value, unescape
+from sparql_gpm.terms import IRI, RDF, RDF_LANG_STRING, XSD, XSD_STRING, Literal
+
+ITERATION_WORDS = ("PREV", "FIRST", "LAST")
+AGGREGATE_WORDS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What prefixed names and relative IRIs are resolved against."""
+
+    prefixes: Mapping[str, str]
+    base: str | None
+
+    def resolve(self, token: Token) -> IRI:
+        """The IRI that a token of kind `iri` or `pname` means."""
+        try:
+            if token.kind == "pname":
+                return self._expand(token)
+            return self._absolute(unescape(token.text[1:-1]), token)
+        except PatternSyntaxError:
+            raise
+        except ValueError as error:
+            raise PatternSyntaxError(str(error), token.start) from None
+
+    def _expand(self, token: Token) -> IRI:
+        prefix, _, local = token.text.partition(":")
+        if prefix not in self.prefixes:
+            declared = ", ".join(f"{name}:" for name in sorted(self.prefixes))
+            hint = f"declared here: {declared}" if declared else f"add PREFIX {prefix}: <…>"
+            raise PatternSyntaxError(f"prefix '{prefix}:' is not declared", token.start, hint)
+        return IRI(self.prefixes[prefix] + unescape(local))
+
+    def _absolute(self, written: str, token: Token) -> IRI:
+        if self.base is not None:
+            return IRI(resolve_iri(written, self.base))
+        if not is_absolute(written):
+            raise PatternSyntaxError(f"the IRI <{written}> is relative", token.start, "add BASE <…>")
+        return IRI(written)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A term as it was written.
+
+    value   its meaning; that of a number without its sign; a blank node label is the Variable of that `_:` name
+    signed  a number together with the sign written right before it, else None
+    inverse whether it is `^iri` in a negated property set, whose IRI rdflib's parser loses
+    """
+
+    value: Expression
+    token: Token
+    signed: Literal | None = None
+    inverse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """The text for the parser, and the way back from it.
+
+    leaves  the leaf behind placeholder i is leaves[i - 1]
+    starts  where in the masked text each of `tokens` begins
+    end     where in the user's text it ends: the place of whatever is missing there
+    """
+
+    text: str
+    leaves: tuple[Leaf, ...]
+    starts: tuple[int, ...]
+    tokens: tuple[Token, ...]
+    end: int
+
+    def token_at(self, offset: int) -> Token | None:
+        """The token at, or else right after, an offset of the masked text; None at its end."""
+        index = bisect_right(self.starts, offset) - 1
+        if offset >= len(self.text) or self.text[offset] == " ":
+            index += 1
+        return self.tokens[index] if 0 <= index < len(self.tokens) else None
+
+
+def mask(tokens: Sequence[Token], names: Names, end: int, given: Mapping[int, Expression]) -> Masked:
+    """The masked text of the tokens; PatternSyntaxError for what is wrong with a term by itself.
+
+    given   expressions read before, by the start of the token of kind `expression` that stands for each
+    """
+    return _Masker(tokens, names, end, given).run()
+
+
+class _Masker:
+    """One pass over the tokens, writing the masked text."""
+
+    def __init__(self, tokens: Sequence[Token], names: Names, end: int, given: Mapping[int, Expression]) -> None:
+        self._tokens = tokens
+        self._names = names
+        self._end = end
+        self._given = given
+        self._at = 0
+        self._leaves: list[Leaf] = []
+        self._written: list[Token] = []
+        self._starts: list[int] = []
+        self._parts: list[str] = []
+        self._length = 0
+        self._in_negated_set = False
+
+    def run(self) -> Masked:
+        while self._at < len(self._tokens):
+            token = self._tokens[self._at]
+            self._write(token)
+            self._at += 1
+        text = "".join(self._parts)
+        return Masked(text, tuple(self._leaves), tuple(self._starts), tuple(self._written), self._end)
+
+    def _write(self, token: Token) -> None:
+        match token.kind:
+            case "iri" | "pname":
+                self._leaf("<t:{}>", Leaf(Constant(self._names.resolve(token)), token))
+            case "variable":
+                self._leaf("?v{}", Leaf(Variable(token.text[1:]), token))
+            case "bnode":
+                self._leaf("_:b{}", Leaf(Variable(token.text), token))
+            case "expression":
+                self._leaf("<t:{}>", Leaf(self._given[token.start], token))
+            case "string":
+                self._string(token)
+            case "integer" | "decimal" | "double":
+                self._number(token)
+            case "word":
+                self._word(token)
+            case _:
+                self._punctuation(token)
+
+    def _emit(self, shown: str, token: Token, glued: bool) -> None:
+        if not glued:
+            self._parts.append(" ")
+            self._length += 1
+        self._starts.append(self._length)
+        self._written.append(token)
+        self._parts.append(shown)
+        self._length += len(shown)
+
+    def _leaf(self, form: str, leaf: Leaf, glued: bool = False) -> None:
+        self._leaves.append(leaf)
+        self._emit(form.format(len(self._leaves)), leaf.token, glued)
+
+    def _peek(self, distance: int) -> Token | None:
+        index = self._at + distance
+        return self._tokens[index] if 0 <= index < len(self._tokens) else None
+
+    def _punctuation(self, token: Token) -> None:
+        before, behind = self._peek(-1), self._peek(1)
+        after_not = before is not None and before.text == "!"
+        if token.text == "(" and after_not:
+            self._in_negated_set = True
+        elif token.text == ")":
+            self._in_negated_set = False
+        elif token.text == "^" and (after_not or self._in_negated_set) and _is_predicate(behind):
+            assert behind is not None
+            self._at += 1
+            iri = IRI(RDF + "type") if behind.text == "a" else self._names.resolve(behind)
+            self._leaf("<t:{}>", Leaf(Constant(iri), behind, inverse=True))
+            return
+        self._emit(token.text, token, glued=self._is_path_suffix(token))
+
+    def _is_path_suffix(self, token: Token) -> bool:
+        """rdflib wants `?`, `*` and `+` right behind their path; but a sign belongs to the number behind it."""
+        if token.text not in ("?", "*", "+"):
+            return False
+        behind = self._peek(1)
+        return behind is None or behind.kind not in NUMBERS or behind.start != token.end
+
+    def _number(self, token: Token) -> None:
+        datatype = XSD + token.kind
+        sign = self._peek(-1)
+        signed = None
+        if sign is not None and sign.text in ("+", "-") and sign.end == token.start:
+            signed = Literal(sign.text + token.text, datatype)
+        leaf = Leaf(Constant(Literal(token.text, datatype)), token, signed)
+        self._leaf("{}", leaf, glued=signed is not None)
+
+    def _string(self, token: Token) -> None:
+        """A string with the language tag or datatype behind it is one leaf."""
+        try:
+            lexical = string_value(token.text)
+        except ValueError as error:
+            raise PatternSyntaxError(str(error), token.start) from None
+        literal = Literal(lexical)
+        behind, datatype = self._peek(1), self._peek(2)
+        if behind is not None and behind.kind == "langtag":
+            self._at += 1
+            literal = Literal(lexical, RDF_LANG_STRING, behind.text[1:].lower())
+        elif behind is not None and behind.text == "^^":
+            if datatype is None or datatype.kind not in ("iri", "pname"):
+                found = f"'{datatype.text}'" if datatype else "the end"
+                offset = datatype.start if datatype else self._end
+                raise PatternSyntaxError(f"expected the IRI of a datatype, found {found}", offset)
+            self._at += 2
+            literal = Literal(lexical, self._names.resolve(datatype).value)
+        self._leaf('"{}"', Leaf(Constant(literal), token))
+
+    def _word(self, token: Token) -> None:
+        behind = self._peek(1)
+        if token.is_word("TRUE", "FALSE"):
+            self._leaf('"{}"', Leaf(Constant(Literal(token.text.lower(), XSD + "boolean")), token))
+        elif token.is_word(*ITERATION_WORDS) and behind is not None and behind.text == "(":
+            self._iteration(token)
+        else:
+            self._emit(token.text, token, glued=False)
+
+    def _iteration(self, token: Token) -> None:
+        word = token.text.upper()
+        variable, bracket = self._peek(2), self._peek(3)
+        for found, right in (
+            (variable, variable is not None and variable.kind == "variable"),
+            (bracket, bracket is not None and bracket.text == ")"),
+        ):
+            if not right:
+                shown = f"'{found.text}'" if found else "the end"
+                wanted = "')'" if found is bracket else "a variable"
+                offset = found.start if found else self._end
+                raise PatternSyntaxError(f"expected {wanted}, found {shown}", offset, f"{word} takes one variable")
+        assert variable is not None
+        self._leaf("?v{}", Leaf(Iteration(word, variable.text[1:]), token))
+        self._at += 3
+
+
+def _is_predicate(token: Token | None) -> bool:
+    return token is not None and (token.kind in ("iri", "pname") or token.text == "a")
+
+
+def is_plain_string(leaf: Leaf) -> bool:
+    """Whether the leaf is a string without language tag and datatype."""
+    return leaf.token.kind == "string" and isinstance(leaf.value, Constant) and _datatype(leaf.value) == XSD_STRING
+
+
+def _datatype(constant: Constant) -> str:
+    return constant.term.datatype if isinstance(constant.term, Literal) else ""

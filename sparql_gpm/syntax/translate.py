@@ -1,0 +1,160 @@
+"""Group graph patterns of a parse tree, to the letter of SPARQL 1.1, Section 18.2.2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sparql_gpm.algebra.scope import in_scope
+from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.pattern import (
+    BGP,
+    EMPTY,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Join,
+    LeftJoin,
+    Minus,
+    PathTriple,
+    Pattern,
+    Service,
+    Triple,
+    Union,
+    Values,
+    Variable,
+)
+from sparql_gpm.syntax.grammar import Tree
+from sparql_gpm.syntax.translate_expressions import ExpressionReader, conjunction
+from sparql_gpm.syntax.translate_select import SelectReader
+from sparql_gpm.syntax.translate_terms import Source, name_of
+from sparql_gpm.syntax.translate_triples import blank_labels, triples
+from sparql_gpm.terms import IRI, BlankNode, Term
+
+
+class GroupReader:
+    """Reads the groups of one text; a blank node label belongs to one basic graph pattern of it."""
+
+    def __init__(self, source: Source, base: str | None) -> None:
+        self._source = source
+        self._expressions = ExpressionReader(source, self.pattern, base)
+        self._owners: dict[str, int] = {}
+        self._bgps = 0
+
+    def pattern(self, tree: Tree) -> Pattern:
+        """What stands between braces, as one pattern."""
+        filters, pattern = self._parts(tree)
+        return _filtered([self._expressions.read(found.expr) for found in filters], pattern)
+
+    def top(self, tree: Tree) -> tuple[Pattern, tuple[tuple[Tree, Expression], ...]]:
+        """The outermost group: its pattern, and its filters apart, in which anything may stand."""
+        filters, pattern = self._parts(tree)
+        reader = replace(self._expressions, aggregates=True, iterations=True)
+        return pattern, tuple((found, reader.read(found.expr)) for found in filters)
+
+    def _parts(self, tree: Tree) -> tuple[list[Tree], Pattern]:
+        if name_of(tree) == "SubSelect":
+            return [], SelectReader(self._source, self._expressions, self.pattern, self.values).read(tree)
+        filters: list[Tree] = []
+        pattern: Pattern = EMPTY
+        block: list[Triple | PathTriple] = []
+        self._bgps += 1
+        for part in tree.part or ():
+            match name_of(part):
+                case "Filter":
+                    filters.append(part)
+                case "TriplesBlock":
+                    self._claim_labels(part)
+                    block.extend(triples(part, self._source))
+                case _:
+                    pattern, block = self._add(_join(pattern, BGP(tuple(block))), part), []
+                    self._bgps += 1
+        return filters, _join(pattern, BGP(tuple(block)))
+
+    def _add(self, pattern: Pattern, part: Tree) -> Pattern:
+        """`pattern` followed by a part that is neither triples nor a filter."""
+        match name_of(part):
+            case "OptionalGraphPattern":
+                filters, inner = self._parts(part.graph)
+                return LeftJoin(pattern, inner, conjunction([self._expressions.read(f.expr) for f in filters]))
+            case "MinusGraphPattern":
+                return Minus(pattern, self.pattern(part.graph))
+            case "GroupOrUnionGraphPattern":
+                return _join(pattern, self._union([self.pattern(group) for group in part.graph]))
+            case "GraphGraphPattern":
+                return _join(pattern, Graph(self._name(part.term), self.pattern(part.graph)))
+            case "ServiceGraphPattern":
+                service = Service(self._name(part.term), self.pattern(part.graph), part.silent is not None)
+                return _join(pattern, service)
+            case "Bind":
+                return self._bind(pattern, part)
+            case "InlineData":
+                return _join(pattern, self.values(part))
+        raise AssertionError(part)
+
+    @staticmethod
+    def _union(patterns: Sequence[Pattern]) -> Pattern:
+        result = patterns[0]
+        for pattern in patterns[1:]:
+            result = Union(result, pattern)
+        return result
+
+    def _name(self, node: Any) -> IRI | Variable:
+        name = self._source.node(node)
+        assert isinstance(name, IRI | Variable), name
+        return name
+
+    def _bind(self, pattern: Pattern, part: Tree) -> Pattern:
+        variable = self._source.variable(part.var)
+        if variable in in_scope(pattern):
+            offset = self._source.token(part.var).start
+            raise PatternSyntaxError(f"BIND to ?{variable}, which is already in scope", offset, "choose a new variable")
+        return Extend(pattern, variable, self._expressions.read(part.expr))
+
+    def values(self, block: Tree) -> Pattern:
+        """A block of inline data."""
+        variables = tuple(self._source.variable(variable) for variable in block.var or ())
+        rows = tuple(self._row(row, block, len(variables)) for row in block.value or ())
+        return Values(variables, rows)
+
+    def _row(self, row: Any, block: Tree, width: int) -> tuple[Term | None, ...]:
+        cells = tuple(row) if _is_list(row) else (row,)
+        if len(cells) != width:
+            anchor = next((cell for cell in (*cells, *(block.var or ())) if not _is_undef(cell)), None)
+            offset = self._source.token(anchor).start if anchor is not None else 0
+            raise PatternSyntaxError(f"a row of VALUES has {len(cells)} values for {width} variables", offset)
+        return tuple(None if _is_undef(cell) else self._term(cell) for cell in cells)
+
+    def _term(self, cell: Any) -> Term:
+        node = self._source.node(cell)
+        assert not isinstance(node, Variable | BlankNode), node
+        return node
+
+    def _claim_labels(self, block: Tree) -> None:
+        for node in blank_labels(block, self._source):
+            token = self._source.token(node)
+            if self._owners.setdefault(token.text, self._bgps) != self._bgps:
+                message = f"the blank node {token.text} is used in two basic graph patterns"
+                raise PatternSyntaxError(message, token.start, "use a variable instead")
+
+
+def _filtered(conditions: Sequence[Expression], pattern: Pattern) -> Pattern:
+    condition = conjunction(conditions)
+    return pattern if condition is None else Filter(condition, pattern)
+
+
+def _join(left: Pattern, right: Pattern) -> Pattern:
+    """Join without the unit (Section 18.2.2.8)."""
+    if left == EMPTY:
+        return right
+    return left if right == EMPTY else Join(left, right)
+
+
+def _is_list(row: Any) -> bool:
+    return not isinstance(row, str) and not name_of(row)
+
+
+def _is_undef(cell: Any) -> bool:
+    return type(cell) is str and cell.upper() == "UNDEF"

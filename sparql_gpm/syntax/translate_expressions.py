@@ -1,0 +1,135 @@
+"""Expressions of a parse tree (SPARQL 1.1, Section 17)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.pattern import Aggregate, Call, Cast, Constant, Exists, Expression, Iteration, Pattern, Variable
+from sparql_gpm.syntax.grammar import Tree
+from sparql_gpm.syntax.masked import is_plain_string
+from sparql_gpm.syntax.translate_terms import Source, is_nil, name_of, not_here
+from sparql_gpm.terms import IRI, Literal
+
+_BINARY = {"RelationalExpression", "AdditiveExpression", "MultiplicativeExpression"}
+_LOGICAL = {"ConditionalOrExpression": "||", "ConditionalAndExpression": "&&"}
+_UNARY = {"UnaryNot": "!", "UnaryMinus": "NEG", "UnaryPlus": "POS"}
+_ARGUMENTS = ("arg", "arg1", "arg2", "arg3", "text", "start", "length", "pattern", "replacement", "flags")
+_SYNONYMS = {"URI": "IRI", "ISURI": "ISIRI"}
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionReader:
+    """Reads the expressions of one text.
+
+    group       reads the pattern of an EXISTS
+    base        what IRI() resolves relative IRIs against, or None
+    aggregates  whether COUNT, SUM, … may stand here
+    iterations  whether PREV, FIRST and LAST may
+    """
+
+    source: Source
+    group: Callable[[Tree], Pattern]
+    base: str | None
+    aggregates: bool = False
+    iterations: bool = False
+
+    def read(self, tree: Tree) -> Expression:
+        """The expression of a tree; PatternSyntaxError for an aggregate or iteration that may not stand here."""
+        name = name_of(tree)
+        if name in _LOGICAL:
+            return balanced(_LOGICAL[name], [self.read(part) for part in (tree.expr, *(tree.other or ()))])
+        if name in _BINARY:
+            return self._binary(tree)
+        if name in _UNARY:
+            return self._unary(_UNARY[name], tree.expr)
+        if name == "Function":
+            return self._function(tree)
+        if name in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
+            return Exists(self.group(tree.graph), negated=name == "Builtin_NOTEXISTS")
+        if name.startswith("Aggregate_"):
+            return self._aggregate(tree)
+        if name.startswith("Builtin_"):
+            return self._builtin(tree)
+        return self._leaf(tree)
+
+    def _leaf(self, tree: Tree) -> Expression:
+        leaf = self.source.leaf(tree)
+        if leaf is None:
+            return Constant(IRI(str(tree)))
+        if isinstance(leaf.value, Iteration) and not self.iterations:
+            raise not_here(leaf.token)
+        return leaf.value
+
+    def _binary(self, tree: Tree) -> Expression:
+        result = self.read(tree.expr)
+        if tree.op in ("IN", "NOT IN"):
+            choices = () if is_nil(tree.other) else tuple(self.read(choice) for choice in tree.other)
+            return Call(tree.op.replace(" ", ""), (result, *choices))
+        if isinstance(tree.op, str):
+            return Call(tree.op, (result, self.read(tree.other)))
+        for operator, other in zip(tree.op or (), tree.other or (), strict=True):
+            result = Call(operator, (result, self.read(other)))
+        return result
+
+    def _unary(self, operator: str, operand: Tree) -> Expression:
+        """`-3` is a literal, as in SPARQL's grammar; `- 3` and `-?x` are calls."""
+        leaf = None if name_of(operand) else self.source.leaf(operand)
+        if leaf is not None and leaf.signed is not None:
+            return Constant(leaf.signed)
+        return Call(operator, (self.read(operand),))
+
+    def _function(self, tree: Tree) -> Expression:
+        token = self.source.token(tree.iri)
+        if tree.distinct == "DISTINCT":
+            raise PatternSyntaxError(f"the aggregate '{token.text}' is not known", token.start)
+        return Cast(self.source.iri(tree.iri).value, tuple(self.read(argument) for argument in tree.expr or ()))
+
+    def _builtin(self, tree: Tree) -> Expression:
+        name = tree.name.removeprefix("Builtin_").upper()
+        name = _SYNONYMS.get(name, name)
+        if name in ("CONCAT", "COALESCE"):
+            return Call(name, () if is_nil(tree.arg) else tuple(self.read(argument) for argument in tree.arg))
+        arguments = tuple(self.read(tree[key]) for key in tree if key in _ARGUMENTS)
+        if name == "IRI" and self.base is not None:
+            arguments = (*arguments, Constant(IRI(self.base)))
+        return Call(name, arguments)
+
+    def _aggregate(self, tree: Tree) -> Expression:
+        token = self.source.token(tree)
+        if not self.aggregates:
+            raise not_here(token)
+        separator = " "
+        if tree.separator is not None:
+            leaf = self.source.leaf(tree.separator)
+            assert leaf is not None and isinstance(leaf.value, Constant), tree
+            if not is_plain_string(leaf) or not isinstance(leaf.value.term, Literal):
+                raise PatternSyntaxError("expected a plain string as SEPARATOR", leaf.token.start)
+            separator = leaf.value.term.lexical
+        inner = replace(self, aggregates=False, iterations=False)
+        argument = None if isinstance(tree.vars, str) and tree.vars == "*" else inner.read(tree.vars)
+        return Aggregate(token.text.upper(), argument, tree.distinct == "DISTINCT", separator)
+
+
+def balanced(operator: str, operands: Sequence[Expression]) -> Expression:
+    """`a && b && c …` as a tree of logarithmic depth; `&&` and `||` are associative, errors included."""
+    if len(operands) == 1:
+        return operands[0]
+    half = (len(operands) + 1) // 2
+    return Call(operator, (balanced(operator, operands[:half]), balanced(operator, operands[half:])))
+
+
+def conjunction(conditions: Sequence[Expression]) -> Expression | None:
+    """All the conditions as one; None for none."""
+    return balanced("&&", conditions) if conditions else None
+
+
+def outer_variables(expression: Expression) -> tuple[str, ...]:
+    """The variables of an expression outside of its aggregates and EXISTS, in the order written."""
+    match expression:
+        case Variable(name):
+            return (name,)
+        case Call(_, arguments) | Cast(_, arguments):
+            return tuple(name for argument in arguments for name in outer_variables(argument))
+    return ()

@@ -1,0 +1,164 @@
+"""Subqueries of a parse tree (SPARQL 1.1, Sections 11, 15 and 18.2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from sparql_gpm.algebra.scope import in_scope
+from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.pattern import (
+    Aggregate,
+    Call,
+    Cast,
+    Constant,
+    Distinct,
+    Expression,
+    Extend,
+    Filter,
+    Group,
+    Join,
+    OrderBy,
+    Pattern,
+    Project,
+    Slice,
+    Variable,
+)
+from sparql_gpm.syntax.grammar import Tree
+from sparql_gpm.syntax.tokens import Token
+from sparql_gpm.syntax.translate_expressions import ExpressionReader, conjunction, outer_variables
+from sparql_gpm.syntax.translate_terms import Source, name_of
+from sparql_gpm.terms import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A projected variable, with the expression behind it if there is one."""
+
+    variable: str
+    expression: Expression | None
+    token: Token
+
+
+@dataclass(slots=True)
+class _Aggregates:
+    """The aggregates of a subquery, each under a variable that nobody else can name."""
+
+    source: Source
+    named: dict[Aggregate, str] = field(default_factory=dict)
+
+    def lift(self, expression: Expression) -> Expression:
+        """The expression with its aggregates replaced by their variables."""
+        match expression:
+            case Aggregate():
+                if expression not in self.named:
+                    self.named[expression] = self.source.fresh().name
+                return Variable(self.named[expression])
+            case Call(name, arguments):
+                return Call(name, tuple(self.lift(argument) for argument in arguments))
+            case Cast(iri, arguments):
+                return Cast(iri, tuple(self.lift(argument) for argument in arguments))
+        return expression
+
+
+@dataclass(frozen=True, slots=True)
+class SelectReader:
+    """Reads subqueries.
+
+    group   reads the pattern behind WHERE
+    values  reads the inline data at the end
+    """
+
+    source: Source
+    expressions: ExpressionReader
+    group: Callable[[Tree], Pattern]
+    values: Callable[[Tree], Pattern]
+
+    def read(self, tree: Tree) -> Pattern:
+        """A SubSelect; its parts in the order of Section 18.2.4."""
+        reader = replace(self.expressions, aggregates=True)
+        columns = [self._column(column, reader) for column in tree.projection or ()]
+        pattern = self.group(tree.where)
+        visible = in_scope(pattern)
+        conditions = [reader.read(condition) for condition in (tree.having.condition if tree.having else ())]
+        orders = [
+            (reader.read(order.expr), order.order == "DESC")
+            for order in (tree.orderby.condition if tree.orderby else ())
+        ]
+        aggregates = _Aggregates(self.source)
+        keys = self._keys(tree)
+        columns = [replace(c, expression=c.expression and aggregates.lift(c.expression)) for c in columns]
+        orders = [(aggregates.lift(expression), descending) for expression, descending in orders]
+        having = conjunction([aggregates.lift(condition) for condition in conditions])
+        if tree.groupby or tree.having or aggregates.named:
+            names = tuple((name, aggregate) for aggregate, name in aggregates.named.items())
+            pattern = Group(pattern, keys, names)
+            self._check_grouped(tree, columns, {key for key, _ in keys} | set(aggregates.named.values()))
+        if having is not None:
+            pattern = Filter(having, pattern)
+        if tree.valuesClause is not None:
+            pattern = Join(pattern, self.values(tree.valuesClause))
+            visible |= in_scope(pattern)
+        pattern = self._extended(pattern, columns, visible)
+        if orders:
+            pattern = OrderBy(pattern, tuple(orders))
+        names_projected = tuple(c.variable for c in columns) if columns else tuple(sorted(in_scope(pattern)))
+        return self._modified(tree, Project(pattern, names_projected))
+
+    def _column(self, column: Tree, reader: ExpressionReader) -> _Column:
+        if column.evar is None:
+            return _Column(self.source.variable(column.var), None, self.source.token(column.var))
+        return _Column(self.source.variable(column.evar), reader.read(column.expr), self.source.token(column.evar))
+
+    def _keys(self, tree: Tree) -> tuple[tuple[str, Expression], ...]:
+        keys: list[tuple[str, Expression]] = []
+        for condition in tree.groupby.condition if tree.groupby else ():
+            named = name_of(condition) == "GroupAs"
+            expression = self.expressions.read(condition.expr if named else condition)
+            if named and condition.var is not None:
+                keys.append((self.source.variable(condition.var), expression))
+            elif isinstance(expression, Variable):
+                keys.append((expression.name, expression))
+            else:
+                keys.append((self.source.fresh().name, expression))
+        return tuple(keys)
+
+    def _check_grouped(self, tree: Tree, columns: list[_Column], grouped: set[str]) -> None:
+        """Only keys and aggregates may be projected from groups (Section 11.4)."""
+        if not columns:
+            raise PatternSyntaxError("SELECT * cannot stand with groups", self.source.token(tree).start)
+        for column in columns:
+            needed = (column.variable,) if column.expression is None else outer_variables(column.expression)
+            for name in needed:
+                if name not in grouped:
+                    hint = "project a key of GROUP BY, or an aggregate such as SAMPLE"
+                    raise PatternSyntaxError(f"?{name} is neither grouped nor aggregated", column.token.start, hint)
+            grouped = grouped | {column.variable}
+
+    def _extended(self, pattern: Pattern, columns: list[_Column], visible: frozenset[str]) -> Pattern:
+        used: set[str] = set()
+        for column in columns:
+            if column.expression is not None:
+                if column.variable in visible or column.variable in used:
+                    message = f"?{column.variable} is already in scope"
+                    raise PatternSyntaxError(message, column.token.start, "choose a new variable after AS")
+                pattern = Extend(pattern, column.variable, column.expression)
+            used.add(column.variable)
+        return pattern
+
+    def _modified(self, tree: Tree, pattern: Pattern) -> Pattern:
+        if tree.modifier is not None:
+            pattern = Distinct(pattern)
+        if tree.limitoffset is None:
+            return pattern
+        offset, limit = (self._count(tree.limitoffset[key]) if key in tree.limitoffset else None
+                         for key in ("offset", "limit"))  # fmt: skip
+        return Slice(pattern, offset or 0, limit)
+
+    def _count(self, node: Tree) -> int:
+        leaf = self.source.leaf(node)
+        assert leaf is not None, node
+        if leaf.token.kind != "integer":
+            raise PatternSyntaxError(f"expected a whole number, found '{leaf.token.text}'", leaf.token.start)
+        assert isinstance(leaf.value, Constant) and isinstance(leaf.value.term, Literal), leaf
+        return int(leaf.value.term.lexical)

@@ -1,0 +1,115 @@
+"""Triples and property paths of a parse tree (SPARQL 1.1, Sections 4.2, 9 and 18.2.2.3-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.pattern import (
+    Inverse,
+    Link,
+    NegatedSet,
+    Node,
+    Path,
+    PathAlternative,
+    PathSequence,
+    PathTriple,
+    Repeat,
+    Triple,
+    Variable,
+)
+from sparql_gpm.syntax.grammar import Tree
+from sparql_gpm.syntax.translate_terms import Source, name_of
+from sparql_gpm.terms import IRI
+
+
+def triples(block: Tree, source: Source) -> Iterator[Triple | PathTriple]:
+    """The triples of a TriplesBlock."""
+    for same_subject in block.triples:
+        for subject, verb, object_ in zip(*[iter(same_subject)] * 3, strict=True):
+            yield from _triple(source.node(subject), verb, source.node(object_), source)
+
+
+def blank_labels(block: Tree, source: Source) -> Iterator[Any]:
+    """The placeholders of the blank node labels written in a TriplesBlock."""
+    for same_subject in block.triples:
+        for node in same_subject:
+            leaf = None if name_of(node) else source.leaf(node)
+            if leaf is not None and leaf.token.kind == "bnode":
+                yield node
+
+
+def _triple(subject: Node, verb: Any, object_: Node, source: Source) -> Iterator[Triple | PathTriple]:
+    if not name_of(verb):
+        predicate = source.node(verb)
+        assert isinstance(predicate, IRI | Variable), predicate
+        yield Triple(subject, predicate, object_)
+    else:
+        yield from _connect(subject, _path(verb, source), object_, source)
+
+
+def _connect(subject: Node, path: Path, object_: Node, source: Source) -> Iterator[Triple | PathTriple]:
+    """Section 18.2.2.4: links, inverses and sequences at the top of a path become plain triples."""
+    match path:
+        case Link(iri):
+            yield Triple(subject, iri, object_)
+        case Inverse(inner):
+            yield from _connect(object_, inner, subject, source)
+        case PathSequence(first, second):
+            middle = source.fresh()
+            yield from _connect(subject, first, middle, source)
+            yield from _connect(middle, second, object_, source)
+        case _:
+            yield PathTriple(subject, path, object_)
+
+
+def _path(tree: Tree, source: Source) -> Path:
+    match name_of(tree):
+        case "PathAlternative":
+            paths = [_path(part, source) for part in tree.part]
+            result = paths[0]
+            for path in paths[1:]:
+                result = PathAlternative(result, path)
+            return result
+        case "PathSequence":
+            paths = [_path(part, source) for part in tree.part]
+            result = paths[-1]
+            for path in reversed(paths[:-1]):
+                result = PathSequence(path, result)
+            return result
+        case "PathEltOrInverse":
+            return Inverse(_path(tree.part, source))
+        case "PathElt":
+            return _repeated(_path(tree.part, source), tree.mod)
+        case "PathNegatedPropertySet":
+            return _negated(tree, source)
+        case "":
+            return Link(source.iri(tree))
+    raise PatternSyntaxError("DISTINCT cannot stand in a path", source.token(_first_leaf(tree)).start)
+
+
+def _repeated(path: Path, suffix: str | None) -> Path:
+    match suffix:
+        case "?":
+            return Repeat(path, at_least_one=False, unbounded=False)
+        case "*":
+            return Repeat(path, at_least_one=False, unbounded=True)
+        case "+":
+            return Repeat(path, at_least_one=True, unbounded=True)
+    return path
+
+
+def _negated(tree: Tree, source: Source) -> NegatedSet:
+    forward: list[IRI] = []
+    backward: list[IRI] = []
+    for part in tree.part or ():
+        leaf = source.leaf(part)
+        (backward if leaf is not None and leaf.inverse else forward).append(source.iri(part))
+    return NegatedSet(tuple(forward), tuple(backward))
+
+
+def _first_leaf(tree: Tree) -> Any:
+    while name_of(tree):
+        tree = tree.part[0] if isinstance(tree.part, list) else tree.part
+    return tree

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
+from automata.program import Events, Match, SymbolSolutions
 from automata.runs import core
+from automata.runs.evaluator import RunEvaluator
 from automata.runs.single import evaluator
 from automata.runs.single.evaluator import runs_singly
 from sparql_gpm.terms import IRI, RDF
@@ -39,6 +41,27 @@ WHERE {
   DEFINE GPM B ON S1 { ?b a :B ; :k ?k }
 }
 """
+FOLLOWED = """
+PREFIX : <http://ex.org/>
+SELECT ?a ?b
+WITHIN 20 SECONDS SLIDING
+FROM STREAM S1 <http://ex.org/s1>
+WHERE {
+  SEQ(A; B)
+  DEFINE GPM A ON S1 { ?a a :A }
+  DEFINE GPM B ON S1 { ?b a :B }
+}
+"""
+
+
+def _typed(kinds: str) -> list[Arrived]:
+    """One event a second, of these types."""
+    arrived: list[Arrived] = []
+    for number, kind in enumerate(kinds):
+        event = IRI(f"{EX}e{number}")
+        graph = frozenset({(event, IRI(RDF + "type"), IRI(EX + kind)), (event, IRI(EX + "k"), IRI(EX + "key"))})
+        arrived.append(("S1", number * SECOND, f"urn:e{number}", graph))
+    return arrived
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +124,23 @@ def test_compaction_between_single_events_changes_no_row(data: st.DataObject) ->
 
 @pytest.mark.usefixtures("smallest")
 def test_a_partition_is_known_as_long_as_a_member_of_an_all_waits_in_it() -> None:
-    arrived: list[Arrived] = []
-    for number, kind in enumerate("AAAAAAB"):
-        event = IRI(f"{EX}e{number}")
-        graph = frozenset({(event, IRI(RDF + "type"), IRI(EX + kind)), (event, IRI(EX + "k"), IRI(EX + "key"))})
-        arrived.append(("S1", number * SECOND, f"urn:e{number}", graph))
+    arrived = _typed("AAAAAAB")
     query = parse(ANY_ORDER, "q")
     assert len(_rows(query, [[event] for event in arrived])) == 6
     assert len(_rows(query, [arrived[:3], arrived[3:]])) == 6
+
+
+@pytest.mark.usefixtures("smallest")
+def test_runs_that_are_compacted_stay_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    stretches = []
+    on_batch = RunEvaluator.on_batch
+
+    def counting(self: RunEvaluator, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
+        stretches.append(len(events))
+        return on_batch(self, events, solutions)
+
+    monkeypatch.setattr(RunEvaluator, "on_batch", counting)
+    monkeypatch.setattr(evaluator, "_ROWS_PER_EVENT_MAX", 2)
+    arrived = _typed("AAAAAAAAAAAB" * 20)
+    assert len(_rows(parse(FOLLOWED, "q"), [[event] for event in arrived], False)) == 20 * 11
+    assert stretches == []

@@ -49,9 +49,7 @@ class LiveRunEvaluator(RunEvaluator):
         solutions   symbol → the values of its variables in ascending order, for each solution
         """
         if not self._in_lists:
-            self._single.enter()
-            self._in_lists = True
-            self._left = self._single.count()
+            self._to_lists()
         self._time = time
         if self._single.new >= max(_NEW_MIN, _NEW_SHARE * self._left):
             self._look(time)
@@ -60,6 +58,7 @@ class LiveRunEvaluator(RunEvaluator):
         if self._core.is_large(len(self._single)):
             self._to_columns()
             self._compact()
+            self._to_lists()
         return matches
 
     def restrictions(self) -> Mapping[int, Restriction]:
@@ -69,7 +68,8 @@ class LiveRunEvaluator(RunEvaluator):
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         self._to_columns()
-        self._alone = 0
+        if len(events) > 1:
+            self._alone = 0
         return super().on_batch(events, solutions)
 
     def on_watermark(self, time: int) -> Sequence[Match]:
@@ -86,7 +86,8 @@ class LiveRunEvaluator(RunEvaluator):
 
     def live_ids(self) -> list[Ids]:
         """See `automata.face.Evaluator`."""
-        self._to_columns()
+        if self._in_lists:
+            self._single.sync()
         return super().live_ids()
 
     def oldest_position(self) -> int:
@@ -110,6 +111,11 @@ class LiveRunEvaluator(RunEvaluator):
         """Drop what windows have left behind."""
         self._next_expiry = time
         self._expire(time)
+        self._left = self._single.count()
+
+    def _to_lists(self) -> None:
+        self._single.enter()
+        self._in_lists = True
         self._left = self._single.count()
 
     def _to_columns(self) -> None:

@@ -133,7 +133,7 @@ def outcomes(
     if streaming:
         spark.conf.set(_STATE_STORE, _ROCKSDB)
     table = OutcomeTable(column_names(staged.variables(job)))
-    found = two_stages(inputs, partial(staged.shard, job), table, streaming)
+    found = two_stages(inputs, partial(staged.shard, job), table, number, streaming)
     return _typed(found, {table.columns[name]: kind for name, kind in (types or {}).items() if name in table.columns})
 
 

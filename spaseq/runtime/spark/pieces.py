@@ -17,9 +17,10 @@ from spaseq.runtime.reorder import BEFORE_ALL
 from spaseq.runtime.spark.blobs import Contents
 
 PIECE_SCHEMA = (
-    "shard int, stream string, place bigint, max_ts bigint, n bigint, ended boolean, advance bigint, blob binary"
+    "key bigint, shard int, stream string, place bigint, max_ts bigint, n bigint, ended boolean, advance bigint, "
+    "blob binary"
 )
-"""For Spark; the fields of `Piece`."""
+"""For Spark; the fields of `Piece`, and before them the key of the shard (`placement.py`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The two stages as Spark runs them: `mapInArrow`, then `transformWithState`, or `applyInArrow` for static input."""
+"""The two stages as Spark runs them: `mapInArrow`, then `transformWithState`; over static input `mapInArrow` again."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from spaseq.runtime.spark.documents import DocumentRow, quads_as_rows
 from spaseq.runtime.spark.matching import Matching
 from spaseq.runtime.spark.output import OutcomeTable, packed_batch, unpacked_batches
 from spaseq.runtime.spark.pieces import PIECE_SCHEMA, Piece
+from spaseq.runtime.spark.placement import key_of
 from spaseq.runtime.spark.shard import Shard
 from spaseq.runtime.spark.sources.plan import Stretch
 from spaseq.runtime.spark.tasks import StreamInput, Task
@@ -32,8 +33,9 @@ _KEPT_MAX = 8
 """Compiled stages that a worker process keeps for its next task."""
 _PIECES = pa.schema(
     [
-        ("shard", pa.int32()), ("stream", pa.string()), ("place", pa.int64()), ("max_ts", pa.int64()),
-        ("n", pa.int64()), ("ended", pa.bool_()), ("advance", pa.int64()), ("blob", pa.binary()),
+        ("key", pa.int64()), ("shard", pa.int32()), ("stream", pa.string()),
+        ("place", pa.int64()), ("max_ts", pa.int64()), ("n", pa.int64()),
+        ("ended", pa.bool_()), ("advance", pa.int64()), ("blob", pa.binary()),
     ]
 )  # fmt: skip
 
@@ -61,7 +63,8 @@ class MatchStage:
         matching, dictionary, bases = self._matching()
         task = Task(self.source, matching, dictionary, bases, place, f"{batch or 0}.{place}")
         for piece in task.pieces(self._rows(batches)):
-            yield pa.RecordBatch.from_pylist([{name: getattr(piece, name) for name in Piece.__slots__}], schema=_PIECES)
+            row = {name: getattr(piece, name) for name in Piece.__slots__} | {"key": key_of(piece.shard)}
+            yield pa.RecordBatch.from_pylist([row], schema=_PIECES)
 
     def _matching(self) -> tuple[Matching, Dictionary, KnowledgeBases]:
         key = self.job, self.source.iri
@@ -109,12 +112,13 @@ class ShardProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """The pieces for one shard; packed outcomes."""
-        number = int(key[0])
+        pieces = [_piece(row.asDict()) for row in rows]
+        number = pieces[0].shard
         shard = self._build(number)
         if self._state.exists():
             (blob,) = self._state.get() or (b"",)
             shard.restore(bytes(blob))
-        outcomes = shard.take([_piece(row.asDict()) for row in rows])
+        outcomes = shard.take(pieces)
         self._state.update((shard.snapshot(),))
         for batch in self._table.batches(number, outcomes):
             yield Row(blob=packed_batch(batch))
@@ -125,16 +129,19 @@ class ShardProcessor(StatefulProcessor):
 
 @dataclass(frozen=True, slots=True)
 class ShardStage:
-    """Stage 2 over static input: what `applyInArrow` calls."""
+    """Stage 2 over static input: what `mapInArrow` calls."""
 
     build: ShardFactory
     table: OutcomeTable
 
-    def __call__(self, key: tuple[Any, ...], pieces: pa.Table) -> pa.Table:
-        """All pieces of one shard; its outcomes."""
-        number = int(key[0].as_py())
-        outcomes = self.build(number).take_all([_piece(row) for row in pieces.to_pylist()])
-        return pa.Table.from_batches(self.table.batches(number, outcomes), schema=self.table.schema())
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """All pieces of some shards; their outcomes."""
+        by_shard: dict[int, list[Piece]] = {}
+        for batch in batches:
+            for row in batch.to_pylist():
+                by_shard.setdefault(row["shard"], []).append(_piece(row))
+        for number, pieces in by_shard.items():
+            yield from self.table.batches(number, self.build(number).take_all(pieces))
 
 
 def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -144,20 +151,22 @@ def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def two_stages(
-    inputs: Sequence[tuple[DataFrame, MatchStage]], build: ShardFactory, table: OutcomeTable, streaming: bool
+    inputs: Sequence[tuple[DataFrame, MatchStage]],
+    build: ShardFactory,
+    table: OutcomeTable,
+    shards: int,
+    streaming: bool,
 ) -> DataFrame:
-    """The plan of a job: a DataFrame for each stream in, the outcomes out."""
+    """The plan of a job: a DataFrame for each stream in, the outcomes out; of static input, each shard is a task."""
     pieces = None
     for frame, stage in inputs:
         chosen = frame.select(*(F.col(f"`{name}`") for name in stage.columns))
         matched = chosen.mapInArrow(stage, PIECE_SCHEMA)
         pieces = matched if pieces is None else pieces.unionByName(matched)
     assert pieces is not None
-    grouped = pieces.groupBy("shard")
     if not streaming:
-        whole = ShardStage(build, table)
-        return grouped.applyInArrow(lambda key, pieces: whole(key, pieces), table.ddl())
-    packed = grouped.transformWithState(ShardProcessor(build, table), "blob binary", "Append", "None")
+        return pieces.repartition(shards, "key").mapInArrow(ShardStage(build, table), table.ddl())
+    packed = pieces.groupBy("key").transformWithState(ShardProcessor(build, table), "blob binary", "Append", "None")
     return packed.mapInArrow(unpack, table.ddl())
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kb.access import Access, shown
-from kb.bind_join import Asked
-from kb.endpoint import Endpoint
 from kb.entail import SCHEMA, Schema
 from kb.errors import KnowledgeBaseError
 from kb.loaded import Loaded
 from kb.local import Progress
-from kb.loop import LoopThread
 from kb.prepared import SUFFIX, Prepared
 from kb.proofs import covers, one_each
 from kb.source import PathLike, Source
@@ -25,7 +23,13 @@ from sparql_gpm.pattern import Pattern
 from sparql_gpm.relations.relation import Relation
 from sparql_gpm.terms import IRI
 
-Base = Loaded | Prepared | Endpoint
+if TYPE_CHECKING:
+    from kb.bind_join import Asked
+    from kb.endpoint import Endpoint
+    from kb.loop import LoopThread
+
+    Base = Loaded | Prepared | Endpoint
+
 _PROVEN_MAX = 1024
 """Proofs remembered; with one more all are forgotten."""
 
@@ -53,7 +57,7 @@ class KnowledgeBases:
         self._dictionary = dictionary
         self._evaluator = evaluator
         self._services = frozenset(services)
-        self._loop = loop or LoopThread()
+        self._loop = loop
         self._access = access or Access.to()
         self._entailing: set[str] = set()
         self._schema: tuple[int, Schema] | None = None
@@ -91,10 +95,18 @@ class KnowledgeBases:
             if source.entail:
                 hint = "dump its graph to a file, or have it reason itself"
                 raise KnowledgeBaseError("RDFS is not applied to endpoints", shown(source.location), hint=hint)
-            return Endpoint(source, self._access, self._dictionary, self._loop)
+            return self._endpoint(source)
         if source.location.endswith(SUFFIX):
             return Prepared.opened(source, iri, self._dictionary)
         return Loaded.of(source, iri, self._dictionary, self._evaluator, usable, progress)
+
+    def _endpoint(self, source: Source) -> Endpoint:
+        """With what only endpoints need, an event loop and an HTTP client: whoever asks none does not import them."""
+        from kb.endpoint import Endpoint
+        from kb.loop import LoopThread
+
+        self._loop = self._loop or LoopThread()
+        return Endpoint(source, self._access, self._dictionary, self._loop)
 
     def __contains__(self, iri: object) -> bool:
         return iri in self._bases
@@ -111,7 +123,7 @@ class KnowledgeBases:
         for iri in hidden - self._bases.keys():
             if not Source(iri).remote:
                 raise KnowledgeBaseError("SERVICE asks over http or https only", iri, hint="or supply it with --kb")
-            self._bases[iri] = Endpoint(Source(iri), self._access, self._dictionary, self._loop)
+            self._bases[iri] = self._endpoint(Source(iri))
         bases = {iri: self._base(iri) for iri in known | hidden}
         chosen = KnowledgeBases(bases, self._dictionary, self._evaluator, hidden, self._access, self._loop)
         chosen._version = self._version
@@ -129,10 +141,10 @@ class KnowledgeBases:
     def asked(self, name: str, pattern: Pattern) -> bool:
         """See `Background`."""
         base = self._base(name)
-        if isinstance(base, Endpoint):
-            base.check(pattern, name in self._services)
-        elif isinstance(base, Prepared):
+        if isinstance(base, Prepared):
             base.prepare(pattern)
+        elif not isinstance(base, Loaded):
+            base.check(pattern, name in self._services)
         return base.asked
 
     def solve(self, name: str, pattern: Pattern, given: Mapping[str, Ids] | None = None, rows: int = 1) -> Solutions:
@@ -177,9 +189,9 @@ class KnowledgeBases:
     def _solutions(self, name: str, pattern: Pattern) -> Relation:
         """All solutions, in ids that mean something beside those of the same knowledge base only."""
         base = self._base(name)
-        assert not isinstance(base, Endpoint), name
         if isinstance(base, Prepared):
             return base.solved(pattern)
+        assert isinstance(base, Loaded), name
         solutions = base.solve(pattern, None, 1, self)
         return Relation(len(solutions), None, solutions.columns)
 
@@ -193,7 +205,7 @@ class KnowledgeBases:
         if self._schema is None or self._schema[0] != self.version():
             bases = [self._bases[iri] for iri in sorted(self._entailing)]
             ids = np.array([self._dictionary.pin(IRI(iri)) for iri in SCHEMA], dtype=np.int64)
-            triples = [base.triples_with(ids) for base in bases if not isinstance(base, Endpoint)]
+            triples = [base.triples_with(ids) for base in bases if isinstance(base, Loaded | Prepared)]
             self._schema = (self.version(), Schema.of(triples, self._dictionary))
             self._dictionary.hold(self, self._schema[1].columns())
         return self._schema[1].applied(batch)
@@ -205,13 +217,14 @@ class KnowledgeBases:
 
     def counts(self) -> Mapping[str, Asked]:
         """What each endpoint was asked, and how much of that was skipped."""
-        return {iri: base.counts for iri, base in self._bases.items() if isinstance(base, Endpoint)}
+        return {iri: base.counts for iri, base in self._bases.items() if not isinstance(base, Loaded | Prepared)}
 
     def close(self) -> None:
         """Closes connections and files."""
         for base in self._bases.values():
             base.close()
-        self._loop.close()
+        if self._loop is not None:
+            self._loop.close()
 
     def _base(self, iri: str) -> Base:
         if iri not in self._bases:

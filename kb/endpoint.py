@@ -10,7 +10,7 @@ from kb.bind_join import Asked, BindJoin
 from kb.errors import KnowledgeBaseError
 from kb.loop import LoopThread
 from kb.protocol import Client, Traffic
-from kb.source import ANSWERS_KEPT_S, Source
+from kb.source import Source, how_endpoints_are_asked
 from sparql_gpm.algebra.analysis import walk
 from sparql_gpm.columns import Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
@@ -18,13 +18,6 @@ from sparql_gpm.pattern import Graph, Pattern, Service
 
 _PATTERNS_MAX = 256
 """Patterns whose answers are kept."""
-
-
-def how_endpoints_are_asked(source: Source) -> str:
-    """In words, for `explain`."""
-    kept = ANSWERS_KEPT_S if source.refresh_s is None else source.refresh_s
-    batches = f"asked over HTTP for distinct keys, {source.batch_keys} a request or more, {source.in_flight} at a time"
-    return f"is a SPARQL endpoint: {batches}; answers are kept for {kept:g} s, and it may fail ({source.failure})"
 
 
 class Endpoint:

@@ -61,3 +61,10 @@ class Source:
 
 ANSWERS_KEPT_S = 300.0
 """How long answers of an endpoint are believed when the source does not say."""
+
+
+def how_endpoints_are_asked(source: Source) -> str:
+    """In words, for `explain`."""
+    kept = ANSWERS_KEPT_S if source.refresh_s is None else source.refresh_s
+    batches = f"asked over HTTP for distinct keys, {source.batch_keys} a request or more, {source.in_flight} at a time"
+    return f"is a SPARQL endpoint: {batches}; answers are kept for {kept:g} s, and it may fail ({source.failure})"

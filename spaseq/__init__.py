@@ -14,7 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from spaseq.engine import Engine, Job, RunOptions, describe, run
+    from spaseq.engine.described import describe
+    from spaseq.engine.job import Job, run
+    from spaseq.engine.live import Engine
+    from spaseq.engine.options import RunOptions
     from spaseq.errors import InputError, QueryError, RunError, SPAseqError
     from spaseq.lang.parse import parse, read_query
     from spaseq.runtime.rows import Row
@@ -22,11 +25,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Engine": "spaseq.engine",
-    "Job": "spaseq.engine",
-    "RunOptions": "spaseq.engine",
-    "describe": "spaseq.engine",
-    "run": "spaseq.engine",
+    "Engine": "spaseq.engine.live",
+    "Job": "spaseq.engine.job",
+    "RunOptions": "spaseq.engine.options",
+    "describe": "spaseq.engine.described",
+    "run": "spaseq.engine.job",
     "InputError": "spaseq.errors",
     "QueryError": "spaseq.errors",
     "RunError": "spaseq.errors",

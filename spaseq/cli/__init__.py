@@ -196,7 +196,7 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
 @debug_option
 def explain_command(query: Path, format: Any, evaluator: str, knowledge: tuple[str, ...], **options: Any) -> None:
     """Say what a query means: its streams, the plans of its patterns, its automaton, the evaluator and why."""
-    from spaseq.cli.knowledge import explained
+    from spaseq.cli.explain import explained
     from spaseq.cli.queries import read_queries
     from spaseq.explain import render
 

@@ -10,12 +10,9 @@ from typing import TypeVar
 
 from kb.source import FAILURES, Failure, Source
 from sparql_gpm.times import parse_duration
-from spaseq.cli.bindings import bind_knowledge
 from spaseq.cli.reporting import say
-from spaseq.engine import RunOptions, describe
+from spaseq.cli.terminal import terminal
 from spaseq.errors import InputError
-from spaseq.explain import Description
-from spaseq.lang.ast import Query
 
 Value = TypeVar("Value")
 _SECOND = 1_000_000_000
@@ -48,26 +45,6 @@ def sources_of(locations: Mapping[str, str], arguments: KnowledgeArguments) -> d
     return found
 
 
-def explained(
-    query: Query,
-    evaluator: str,
-    knowledge: tuple[str, ...],
-    kb_failure: tuple[str, ...],
-    kb_refresh: tuple[str, ...],
-    kb_timeout: tuple[str, ...],
-    kb_entail: tuple[str, ...],
-    allow_hosts: tuple[str, ...],
-) -> Description:
-    """What `spaseq explain` describes; knowledge bases are as for `spaseq run`, or all of them are left out."""
-    if not knowledge:
-        return describe(query, evaluator)
-    locations, _ = bind_knowledge([query], knowledge)
-    sources = sources_of(locations, KnowledgeArguments(kb_failure, kb_refresh, kb_timeout, kb_entail))
-    with loading() as progress:
-        options = RunOptions(allow_hosts=allow_hosts or None, loading=progress)
-        return describe(query, evaluator, sources, options)
-
-
 def build_prepared(files: Iterable[Path], output: Path, entail: bool) -> None:
     """Make a prepared file and say what is in it; raises InputError."""
     from kb.errors import KnowledgeBaseError
@@ -86,13 +63,12 @@ def build_prepared(files: Iterable[Path], output: Path, entail: bool) -> None:
 @contextmanager
 def loading() -> Iterator[Callable[[str, int, int], None] | None]:
     """What shows on a terminal how far files have been read; None elsewhere. It vanishes when the loading is over."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal or console.is_dumb_terminal:
+    console = terminal()
+    if console is None or console.is_dumb_terminal:
         yield None
         return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("reading {task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     bars = Progress(*columns, console=console, transient=True)
     tasks: dict[str, TaskID] = {}

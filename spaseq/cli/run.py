@@ -9,17 +9,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from spaseq.cli.bindings import bind_knowledge, bind_streams
 from spaseq.cli.knowledge import KnowledgeArguments, loading, sources_of
 from spaseq.cli.queries import read_queries
 from spaseq.cli.reporting import say_warning
-from spaseq.engine import Job, RunOptions
+from spaseq.cli.terminal import terminal
+from spaseq.engine.job import Job
+from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError
-from spaseq.runtime.progress import Progress
 from spaseq.runtime.sinks import OutputClosed, Sink, open_sink
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from spaseq.runtime.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +69,22 @@ def execute(arguments: RunArguments) -> None:
         if not arguments.strict:  # there the first one is the error itself
             stack.callback(lambda: report_dead_letters(job.statistics.dead_letters, arguments.dead_letter))
         sink = open_sink(arguments.format, arguments.output, queries)
-        console = Console(stderr=True)
-        progress = Progress(console)
-        stack.callback(lambda: _report_replanned(job.statistics.replanned, console))
-        stack.callback(lambda: progress.finish(job.statistics))
+        progress = _progress(job, stack)
         stack.callback(sink.close)
         _pump(job, sink, progress, rows_on_terminal=arguments.output is None and sys.stdout.isatty())
+
+
+def _progress(job: Job, stack: ExitStack) -> Progress | None:
+    """The line that shows how the job is getting on, and reports when the stack is closed; None without a terminal."""
+    console = terminal()
+    if console is None:
+        return None
+    from spaseq.runtime.progress import Progress
+
+    progress = Progress(console)
+    stack.callback(lambda: _report_replanned(job.statistics.replanned, console))
+    stack.callback(lambda: progress.finish(job.statistics))
+    return progress
 
 
 def run_options(arguments: RunArguments) -> RunOptions:
@@ -93,15 +108,16 @@ def run_options(arguments: RunArguments) -> RunOptions:
     return options
 
 
-def _pump(job: Job, sink: Sink, progress: Progress, rows_on_terminal: bool) -> None:
+def _pump(job: Job, sink: Sink, progress: Progress | None, rows_on_terminal: bool) -> None:
     """Hand the rows on until the input ends or nobody reads them any more."""
     try:
         for rows in job.rows():
-            if rows and rows_on_terminal:
+            if rows and rows_on_terminal and progress is not None:
                 progress.clear()
             if rows:
                 sink.write(rows)
-            progress.update(job.statistics)
+            if progress is not None:
+                progress.update(job.statistics)
     except OutputClosed:
         return
 
@@ -136,10 +152,9 @@ def _report_skipped(rows: Mapping[str, int]) -> None:
 
 
 def _report_replanned(replanned: Mapping[str, Sequence[str]], console: Console) -> None:
-    """On a terminal, say which evaluators were exchanged while queries ran."""
-    if console.is_terminal:
-        for query, switches in replanned.items():
-            console.print("\n".join([f"evaluator of {query}:", *switches]), highlight=False, soft_wrap=True)
+    """Say which evaluators were exchanged while queries ran."""
+    for query, switches in replanned.items():
+        console.print("\n".join([f"evaluator of {query}:", *switches]), highlight=False, soft_wrap=True)
 
 
 def files_under(paths: Iterable[str]) -> list[Path]:

@@ -3,13 +3,7 @@
     for row in run(parse(text), streams={"S1": "events.trig"}, kb={"http://…/db": "kb.ttl"}):
         print(row)
 
-`Job` is the same with counters, for programs that show progress; `Engine` takes events as a program
-pushes them.
+`job.run` and `job.Job`, which has counters for programs that show progress, take files; `live.Engine` takes events as a
+program pushes them; `described.describe` explains. Each is imported from its own place: who runs
+a query does not wait for the rest.
 """
-
-from spaseq.engine.described import describe
-from spaseq.engine.job import Job, run
-from spaseq.engine.live import Engine
-from spaseq.engine.options import RunOptions, Statistics
-
-__all__ = ["Engine", "Job", "RunOptions", "Statistics", "describe", "run"]

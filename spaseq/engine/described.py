@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kb.base import KnowledgeBases
-from kb.endpoint import how_endpoints_are_asked
-from kb.source import Source
+from kb.source import Source, how_endpoints_are_asked
 from sparql_gpm.dictionary import Dictionary
 from spaseq.algebra.build import build
 from spaseq.algebra.nodes import TemporalQuery

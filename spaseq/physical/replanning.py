@@ -7,18 +7,18 @@ estimated from both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from automata.adaptive.costs import CostModel, Estimate
 from automata.adaptive.evaluator import AdaptiveEvaluator
-from automata.adaptive.policy import Startable, Switch
+from automata.adaptive.policy import Switch
 from automata.adaptive.rates import Meter, Rates
-from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.nfa import build_automaton
 from automata.program import Events, Host, Ids, Program, SymbolSolutions
-from automata.runs.single.evaluator import runs_of
 from sparql_gpm.times import format_time
+from spaseq.physical.exchangeable import exchangeable
 
 _GAIN_MIN = 2.0
 """Runs must make so many times more run operations before they are given up for lazy evaluation …"""
@@ -45,11 +45,7 @@ def beginning(program: Program) -> str:
 
 def adaptive_evaluator(program: Program, host: Host) -> AdaptiveEvaluator:
     """Runs, lazy chains or a lazy tree, whichever the measured rates favour."""
-    makers: dict[str, Callable[[], Startable]] = {
-        "nfa": lambda: runs_of(program, host),
-        "lazy": lambda: LazyEvaluator(program, host),
-        "tree": lambda: TreeEvaluator(program, host),
-    }
+    makers = {name: partial(exchangeable, name, program, host) for name in ("nfa", "lazy", "tree")}
     return AdaptiveEvaluator(program, makers, beginning(program), RatesDecide(program, host), alone="nfa")
 
 

@@ -13,10 +13,8 @@ import numpy as np
 
 from automata.adaptive.evaluator import AdaptiveEvaluator
 from automata.face import SingleEvaluator
-from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.program import Events, Ids, Match
 from automata.pushing import Restricting
-from automata.runs.single.evaluator import runs_of
 from automata.state import Restorable
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch
@@ -27,6 +25,7 @@ from sparql_gpm.shared import Entailed, PatternPool, Stretch, Taken
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import RunError
 from spaseq.physical.conjunctions import conjunctions
+from spaseq.physical.exchangeable import exchangeable
 from spaseq.physical.host import ConditionHost
 from spaseq.physical.program import Compiled, compile_program
 from spaseq.physical.register_applies import why_no_registers
@@ -252,14 +251,8 @@ def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kern
             return CeaEvaluator(compiled.program, host)
         case "adaptive":
             return adaptive_evaluator(compiled.program, host)
-        case "lazy":
-            return LazyEvaluator(compiled.program, host)
-        case "tree":
-            return TreeEvaluator(compiled.program, host)
         case "nfa" if kernels and why_no_registers(compiled) is None:
             from automata.registers.evaluator import RegisterEvaluator
 
             return RegisterEvaluator(compiled.program, host)
-        case "nfa":
-            return runs_of(compiled.program, host)
-    raise AssertionError(name)
+    return exchangeable(name, compiled.program, host)

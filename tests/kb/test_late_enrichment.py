@@ -19,7 +19,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.terms import to_ntriples
 from spaseq.algebra.build import build
-from spaseq.engine import describe
+from spaseq.engine.described import describe
 from spaseq.lang.parse import parse
 from spaseq.optimise.driver import optimise
 from tests.driving import comparable, run_engine

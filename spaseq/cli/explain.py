@@ -1,0 +1,30 @@
+"""`spaseq explain`: from the arguments to a description."""
+
+from __future__ import annotations
+
+from spaseq.cli.bindings import bind_knowledge
+from spaseq.cli.knowledge import KnowledgeArguments, loading, sources_of
+from spaseq.engine.described import describe
+from spaseq.engine.options import RunOptions
+from spaseq.explain import Description
+from spaseq.lang.ast import Query
+
+
+def explained(
+    query: Query,
+    evaluator: str,
+    knowledge: tuple[str, ...],
+    kb_failure: tuple[str, ...],
+    kb_refresh: tuple[str, ...],
+    kb_timeout: tuple[str, ...],
+    kb_entail: tuple[str, ...],
+    allow_hosts: tuple[str, ...],
+) -> Description:
+    """What `spaseq explain` describes; knowledge bases are as for `spaseq run`, or all of them are left out."""
+    if not knowledge:
+        return describe(query, evaluator)
+    locations, _ = bind_knowledge([query], knowledge)
+    sources = sources_of(locations, KnowledgeArguments(kb_failure, kb_refresh, kb_timeout, kb_entail))
+    with loading() as progress:
+        options = RunOptions(allow_hosts=allow_hosts or None, loading=progress)
+        return describe(query, evaluator, sources, options)

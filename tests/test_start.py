@@ -1,0 +1,53 @@
+"""What a run does without it does not import: each of these modules costs a run of every length its milliseconds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from examples.event_files import write_example
+from examples.smart_grid.generate import EXAMPLE
+
+ROOT = Path(__file__).parents[1]
+PROGRAM = """
+import sys
+from spaseq.cli import main
+try:
+    main({arguments!r})
+except SystemExit as end:
+    assert end.code in (0, None), end.code
+print("\\n".join(sys.modules), file=sys.stderr)
+"""
+ELSEWHERE = {
+    "an endpoint": {"httpx2", "tenacity", "asyncio", "kb.bind_join", "kb.protocol"},
+    "a terminal": {"rich.console", "rich.progress", "spaseq.runtime.progress"},
+    "long input": {"numba", "sparql_gpm.kernels", "automata.cea.evaluator", "automata.registers.evaluator"},
+    "shifted rates": {"automata.lazy.evaluator", "automata.lazy.replay"},
+    "an explanation": {"spaseq.explain.description", "spaseq.physical.describe", "spaseq.engine.described"},
+    "pushed events": {"spaseq.engine.live"},
+    "Spark": {"pyspark", "pyarrow", "pandas"},
+}
+"""Where they are needed."""
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """What a short run over files has imported at its end."""
+    folder = tmp_path_factory.mktemp("grid")
+    write_example(EXAMPLE, 100, 1, folder)
+    streams = (("S1", "power"), ("S2", "weather"), ("S3", "storage"))
+    arguments = ["run", str(ROOT / "examples/smart_grid/query.rq"), "--output", str(folder / "rows")]
+    arguments += [f"--stream={name}={folder / file}.nq" for name, file in streams]
+    arguments += [f"--kb=http://smartgrid.org/db={folder / 'kb.ttl'}"]
+    program = PROGRAM.format(arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("needed_by", ELSEWHERE)
+def test_a_short_run_over_files_does_not_import_what_is_for(needed_by: str, imported: set[str]) -> None:
+    assert imported & ELSEWHERE[needed_by] == set()
+    assert {"spaseq.engine.job", "automata.runs.evaluator", "kb.loaded"} <= imported

@@ -88,6 +88,46 @@ class EventBatch:
         return EventBatch(none, none, [], np.zeros(1, dtype=np.int64), none, none, none)
 
 
+class SingleEvent:
+    """One event by itself, in plain Python; columns are made of it when they are asked for.
+
+    time, stream, name  as in EventBatch
+    triples             distinct, as ids
+    """
+
+    __slots__ = ("_batch", "name", "stream", "time", "triples")
+
+    def __init__(self, time: int, stream: int, name: str, triples: Sequence[tuple[int, int, int]]) -> None:
+        self.time = time
+        self.stream = stream
+        self.name = name
+        self.triples = triples
+        self._batch: EventBatch | None = None
+
+    @property
+    def batch(self) -> EventBatch:
+        """The same as a batch."""
+        if self._batch is None:
+            columns = np.array(self.triples, dtype=np.int64).reshape(-1, 3).T
+            self._batch = EventBatch(
+                as_ids([self.time]),
+                as_ids([self.stream]),
+                [self.name],
+                as_ids([0, len(self.triples)]),
+                *(np.ascontiguousarray(column) for column in columns),
+            )
+        return self._batch
+
+    @staticmethod
+    def of(batch: EventBatch) -> SingleEvent:
+        """The event of a batch that has no other."""
+        columns = batch.subjects.tolist(), batch.predicates.tolist(), batch.objects.tolist()
+        (name,) = batch.names
+        event = SingleEvent(batch.times.item(0), batch.streams.item(0), name, list(zip(*columns, strict=True)))
+        event._batch = batch
+        return event
+
+
 @dataclass(frozen=True, slots=True)
 class Solutions:
     """A set of solution mappings per event: distinct rows, sorted by event.

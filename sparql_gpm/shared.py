@@ -18,7 +18,7 @@ from sparql_gpm.algebra.analysis import walk
 from sparql_gpm.algebra.canonical import canonical
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.background import Background
-from sparql_gpm.columns import EventBatch, Ids, Mask, Solutions
+from sparql_gpm.columns import EventBatch, Ids, Mask, SingleEvent, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
@@ -87,8 +87,13 @@ class Stretch:
     It must not outlive the ids of its batch, nor a change of the background knowledge.
     """
 
-    def __init__(self, batch: EventBatch) -> None:
-        self.batch = batch
+    def __init__(self, events: EventBatch | SingleEvent) -> None:
+        self._batch: EventBatch | None = None
+        self._event: SingleEvent | None = None
+        if isinstance(events, SingleEvent):
+            self._event = events
+        else:
+            self._batch = events
         self._surveys: dict[PatternPool, Survey] = {}
         self._masks: dict[Streams, Mask] = {}
         self._solutions: dict[Asked, Solutions] = {}
@@ -97,7 +102,27 @@ class Stretch:
         self._made: dict[Callable[[EventBatch], object], object] = {}
 
     def __len__(self) -> int:
-        return len(self.batch)
+        return 1 if self._batch is None else len(self._batch)
+
+    @property
+    def batch(self) -> EventBatch:
+        """The events as columns."""
+        if self._batch is None:
+            assert self._event is not None
+            self._batch = self._event.batch
+        return self._batch
+
+    @property
+    def event(self) -> SingleEvent:
+        """The only event of a stretch that has no other."""
+        if self._event is None:
+            self._event = SingleEvent.of(self.batch)
+        return self._event
+
+    @property
+    def last_time(self) -> int:
+        """The time of the last event; there must be one."""
+        return self._event.time if self._event is not None else self.batch.times.item(-1)
 
     def entailed(self, by: Entailed | None) -> Stretch:
         """The same events with what follows from them; None: nothing does."""

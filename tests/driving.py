@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from sparql_gpm.columns import EventBatch
+from sparql_gpm.columns import EventBatch, SingleEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import BlankNode, Term
 from spaseq.engine.options import RunOptions
@@ -32,6 +32,8 @@ def run_engine(
 ) -> list[Row]:
     """The rows of one query over events that arrive in pieces; a term no longer needed is released after each.
 
+    A piece of one event goes the way of events that are pushed by themselves.
+
     compiled    runs may be kept by compiled kernels; None: where they or complex event automata are asked for
     """
     dictionary = Dictionary()
@@ -45,7 +47,11 @@ def run_engine(
     for piece in pieces:
         for name in dict.fromkeys(event[0] for event in piece):
             if name in iris:
-                network.push(iris[name], as_batch([e for e in piece if e[0] == name], dictionary))
+                batch = as_batch([e for e in piece if e[0] == name], dictionary)
+                if len(batch) == 1:
+                    network.push_event(iris[name], SingleEvent.of(batch))
+                else:
+                    network.push(iris[name], batch)
         network.release_terms(always=release)
     network.finish()
     setup.bases.close()

@@ -105,6 +105,24 @@ def test_an_event_waits_until_every_other_stream_has_gone_past_it() -> None:
     assert len(found) == 1
 
 
+def test_an_event_that_one_query_fails_at_is_not_lost_for_the_others() -> None:
+    def failing(row: Row) -> None:
+        raise ValueError(row)
+
+    found: list[Row] = []
+    engine = spaseq.Engine()
+    engine.register(spaseq.parse(PAIR), on_match=failing)
+    engine.push(STREAM, turtle("A", 1), 0)
+    engine.register(
+        spaseq.parse(PAIR.replace(":A", ":B").replace("[] a :B ; :k ?k ; :v ?y", "[] a :C ; :k ?k ; :v ?y")),
+        on_match=found.append,
+    )
+    with pytest.raises(ValueError, match="query"):
+        engine.push(STREAM, turtle("B", 2), 1)
+    engine.push(STREAM, turtle("C", 3), 2)
+    assert [row.start for row in found] == [10**9]
+
+
 def test_closing_reports_what_is_left() -> None:
     engine, found = collecting(TWO_STREAMS)
     with engine:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from sparql_gpm.columns import UNBOUND, EventBatch
+from sparql_gpm.columns import UNBOUND, EventBatch, SingleEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matching.background_operators import GraphOperator, OnceOperator
 from sparql_gpm.matching.bgp import Scan
@@ -28,13 +28,14 @@ _Test = Callable[[Sequence[int]], bool]
 _NO_EVENT = Frames(BatchView(EventBatch.empty()))
 
 
-def by_predicate(batch: EventBatch) -> Triples:
-    """The triples of a batch of one event."""
+def by_predicate(event: SingleEvent) -> Triples:
+    """The triples of an event."""
     found: dict[int, list[tuple[int, int]]] = {}
-    for subject, predicate, target in zip(
-        batch.subjects.tolist(), batch.predicates.tolist(), batch.objects.tolist(), strict=True
-    ):
-        found.setdefault(predicate, []).append((subject, target))
+    for subject, predicate, target in event.triples:
+        if predicate in found:
+            found[predicate].append((subject, target))
+        else:
+            found[predicate] = [(subject, target)]
     return found
 
 

@@ -12,15 +12,13 @@ say so with `advance`, or `close` the engine.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
-from sparql_gpm.columns import EventBatch, Ids
+from sparql_gpm.columns import EventBatch, SingleEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.foreign_terms import own_term
 from sparql_gpm.rdf_io import ReadOptions, read_events
@@ -93,15 +91,10 @@ class Engine:
         """
         iri = self._iri(stream)
         triples = self._graphs.triples(graph)
-        columns = np.ascontiguousarray(np.array(triples, dtype=np.int64).reshape(-1, 3).T)
-        batch = EventBatch(
-            np.array([nanoseconds(time)], dtype=np.int64),
-            np.zeros(1, dtype=np.int64),
-            [name or self._fresh_name(stream, iri)],
-            np.array([0, len(triples)], dtype=np.int64),
-            *columns,
-        )
-        self._take(iri, batch)
+        event = SingleEvent(nanoseconds(time), 0, name or self._fresh_name(stream, iri), triples)
+        with batch_over(self._setup.bases):
+            late = self._network.push_event(iri, event)
+        self._taken(iri, event, (0,) if late else ())
 
     def push_batch(self, stream: str, data: Any, format: str = "nquads") -> None:
         """Many events.
@@ -120,7 +113,9 @@ class Engine:
             self._options.time_predicates, None, self._options.batch_events_for(1), self._name_of(stream)
         )
         for batch in read_events(io.BytesIO(raw), kind, self._dictionary, options, self._malformed(iri)):
-            self._take(iri, batch)
+            with batch_over(self._setup.bases):
+                late = self._network.push(iri, batch)
+            self._taken(iri, batch, late.tolist())
 
     def advance(self, stream: str, time: Time) -> None:
         """Say that nothing before `time` will come on the stream any more: a heartbeat for streams that are idle."""
@@ -150,12 +145,12 @@ class Engine:
         self._dead_letters.close()
         self._setup.bases.close()
 
-    def _take(self, iri: str, batch: EventBatch) -> None:
-        self.statistics.events += len(batch)
-        with batch_over(self._setup.bases):
-            late: Ids = self._network.push(iri, batch)
+    def _taken(self, iri: str, events: EventBatch | SingleEvent, late: Sequence[int]) -> None:
+        """Events have been pushed into the network."""
+        self.statistics.events += 1 if isinstance(events, SingleEvent) else len(events)
         self.statistics.skipped_rows = skipped_rows(self._setup.bases)
-        for index in late.tolist():
+        for index in late:
+            batch = events.batch if isinstance(events, SingleEvent) else events
             self._dead_letters.late(iri, "push", 0, event_as_nquads(batch, index, self._dictionary))
         self._network.release_terms()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sparql_gpm.columns import EventBatch, Ids
+from sparql_gpm.columns import EventBatch, Ids, SingleEvent
 from sparql_gpm.dictionary import Dictionary
 from spaseq.errors import InputError
 from spaseq.runtime.feed import Feed, Turn
@@ -79,6 +79,12 @@ class Network:
         if len(late) == 1:
             return late[0]
         return np.unique(np.concatenate(late)) if late else np.zeros(0, dtype=np.int64)
+
+    def push_event(self, iri: str, event: SingleEvent) -> bool:
+        """One event as it arrived; tells whether it is late for some query."""
+        late = [feed.push_event(iri, event) for feed in self._reading(iri)]
+        self._drain()
+        return any(late)
 
     def advance(self, iri: str, time: int) -> None:
         """Nothing before `time` will come on the stream any more."""
@@ -161,7 +167,7 @@ class Network:
 
     def _unite(self) -> None:
         """Queries that began at different times share a feed once theirs have come to the same state."""
-        if len(self._feeds) == len({feed.iris for feed in self._feeds}):
+        if len(self._feeds) < 2 or len(self._feeds) == len({feed.iris for feed in self._feeds}):
             return
         for reader in self._readers:
             alike = (feed for feed in self._feeds if feed.same_from_now_on(reader.feed))

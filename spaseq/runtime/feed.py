@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sparql_gpm.columns import EventBatch, Ids
+from sparql_gpm.columns import EventBatch, Ids, SingleEvent
 from sparql_gpm.shared import Stretch
 from spaseq.runtime.merge import Merger
 
@@ -34,11 +34,21 @@ class Feed:
         self.merger = Merger(len(iris), delay_ns)
         self.untouched = True
         self._position_of = {iri: position for position, iri in enumerate(iris)}
+        self._next: Stretch | None = None
 
     def push(self, iri: str, batch: EventBatch) -> Ids:
         """Events of a stream as they arrived; gives the indices of the late ones."""
         self.untouched = False
+        self._give_back()
         return self.merger.push(self._position_of[iri], batch)
+
+    def push_event(self, iri: str, event: SingleEvent) -> bool:
+        """`push` of one event: whether it is late; what need not wait for anything is given out as it is."""
+        if self._next is None and self.merger.passes(event.time):
+            self.untouched = False
+            self._next = Stretch(event)
+            return False
+        return len(self.push(iri, event.batch)) > 0
 
     def advance(self, iri: str, time: int) -> None:
         """Nothing before `time` will come on the stream any more."""
@@ -59,7 +69,14 @@ class Feed:
 
     def turn(self) -> Turn:
         """Takes out what can be given out now."""
-        return Turn(Stretch(self.merger.ready()), self.merger.watermark)
+        stretch, self._next = self._next, None
+        return Turn(Stretch(self.merger.ready()) if stretch is None else stretch, self.merger.watermark)
+
+    def _give_back(self) -> None:
+        """The event that should have been given out waits with those to come: another reader has failed before."""
+        if self._next is not None:
+            self.merger.push(0, self._next.batch)
+            self._next = None
 
     def watermark_of(self, iri: str) -> int:
         """The time before which nothing will come on a stream any more."""

@@ -35,6 +35,8 @@ class Merger:
     @property
     def watermark(self) -> int:
         """No event with a smaller time is to come on any stream; AFTER_ALL when all are closed."""
+        if len(self._buffers) == 1:
+            return self.watermark_of(0)
         return min([self.watermark_of(stream) for stream in range(len(self._buffers))])
 
     def watermark_of(self, stream: int) -> int:
@@ -49,6 +51,10 @@ class Merger:
         streams = np.full(len(batch), stream, dtype=np.int64)
         columns = batch.offsets, batch.subjects, batch.predicates, batch.objects
         return self._buffers[stream].push(EventBatch(batch.times, streams, batch.names, *columns))
+
+    def passes(self, time_ns: int) -> bool:
+        """Whether an event of the only stream, coming now, is the next to be given out; then it has been."""
+        return len(self._buffers) == 1 and self._open[0] and self._buffers[0].passes(time_ns)
 
     def advance(self, stream: int, time_ns: int) -> None:
         """Nothing before this time is to come on the stream any more: for streams that another query derives."""

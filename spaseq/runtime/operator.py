@@ -78,7 +78,7 @@ class QueryOperator:
         self._host.project = self._projector.texts
         self._names = Names()
         self._keeps_graphs = any(condition.needs_event for condition in self.compiled.program.conditions)
-        self._open_slot = EventBatch.empty()
+        self._open_slot = Stretch(EventBatch.empty())
         self._position = 0
         self._single: SingleEvents | None = None
         if isinstance(self._sequence, SingleEvaluator):
@@ -97,7 +97,7 @@ class QueryOperator:
     def on_watermark(self, time: int) -> list[Row]:
         """No event before or at `time` will come any more."""
         rows: list[Row] = []
-        if len(self._open_slot) and self._open_slot.times[-1] <= time:
+        if len(self._open_slot) and self._open_slot.last_time <= time:
             rows = self._flush()
         matches = self._sequence.on_watermark(time)
         return rows + self._rows(matches) if matches else rows
@@ -109,12 +109,12 @@ class QueryOperator:
     def oldest_output_time(self, watermark: int) -> int:
         """No row to come has a time before this, given that no event before `watermark` will come."""
         if len(self._open_slot):
-            watermark = min(watermark, int(self._open_slot.times[0]))
+            watermark = min(watermark, self._open_slot.last_time)
         return self._sequence.oldest_output_time(watermark)
 
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""
-        held = self._open_slot
+        held = self._open_slot.batch
         return [
             *self._sequence.live_ids(),
             *self._host.graphs.live_ids(),
@@ -135,7 +135,7 @@ class QueryOperator:
         return {
             "kind": self._sequence.state_kind,
             "sequence": self._sequence.snapshot(),
-            "open_slot": batch_state(self._open_slot),
+            "open_slot": batch_state(self._open_slot.batch),
             "position": self._position,
             "names": list(self._names.items()),
             "graphs": [[position, batch_state(batch)] for position, batch in self._host.graphs.batches],
@@ -152,7 +152,7 @@ class QueryOperator:
                 hint="ask for the evaluator that it was begun with, or begin anew with a new checkpoint folder",
             )
         self._sequence.restore(state["sequence"])
-        self._open_slot = restored_batch(state["open_slot"])
+        self._open_slot = Stretch(restored_batch(state["open_slot"]))
         self._position = state["position"]
         self._names.restore(state["names"])
         self._host.graphs.batches = [(position, restored_batch(batch)) for position, batch in state["graphs"]]
@@ -165,18 +165,18 @@ class QueryOperator:
         """
         if not self._sequence.needs_whole_slots or self.compiled.program.streams > 1:
             return stretch
-        if len(stretch) == 1 and len(self._open_slot) and stretch.batch.times.item(0) > self._open_slot.times.item(-1):
-            complete, self._open_slot = self._open_slot, stretch.batch
-            return Stretch(complete)
-        batch = EventBatch.concatenate([self._open_slot, stretch.batch])
+        if len(stretch) == 1 and len(self._open_slot) and stretch.last_time > self._open_slot.last_time:
+            complete, self._open_slot = self._open_slot, stretch
+            return complete
+        batch = EventBatch.concatenate([self._open_slot.batch, stretch.batch])
         cut = int(np.searchsorted(batch.times, batch.times[-1], "left"))
         events = np.arange(len(batch), dtype=np.int64)
-        self._open_slot = batch.take(events[cut:])
+        self._open_slot = Stretch(batch.take(events[cut:]))
         return Stretch(batch.take(events[:cut]))
 
     def _flush(self) -> list[Row]:
-        held, self._open_slot = self._open_slot, EventBatch.empty()
-        return self._step(Stretch(held))
+        held, self._open_slot = self._open_slot, Stretch(EventBatch.empty())
+        return self._step(held)
 
     def _step(self, stretch: Stretch) -> list[Row]:
         if not len(stretch):
@@ -204,13 +204,13 @@ class QueryOperator:
     def _step_alone(self, single: SingleEvents, stretch: Stretch) -> list[Row]:
         """`_step` for one event."""
         shares = len(self._pool) > len(self.patterns)
-        solutions = {} if shares and not self.solver.touched(stretch) else single.solutions(stretch.batch)
+        solutions = {} if shares and not self.solver.touched(stretch) else single.solutions(stretch.event)
         if solutions:
-            self._names.add(self._position, Taken((0,), stretch.batch.names))
+            self._names.add(self._position, Taken((0,), (stretch.event.name,)))
         if self._keeps_graphs:
             self._host.graphs.add(self._position, stretch.batch)
         self._position += 1
-        rows = self._projector.rows(single.matches(stretch.batch, solutions), self._names)
+        rows = self._projector.rows(single.matches(stretch.event, solutions), self._names)
         if self._position % _FORGET_EVENTS == 0:
             self._forget()
         return rows

@@ -102,6 +102,14 @@ class ReorderBuffer:
         self._admit(batch, arrivals, ~late)
         return np.flatnonzero(late)
 
+    def passes(self, time_ns: int) -> bool:
+        """Whether nothing can precede an event that comes now, and nothing waits; then it has come and gone."""
+        if self._delay or self._runs or time_ns < self.watermark:
+            return False
+        self._arrived += 1
+        self._largest = self.watermark = time_ns
+        return True
+
     def advance(self, time_ns: int) -> None:
         """No event before this time is to come any more, as the stream's producer says."""
         self.watermark = max(self.watermark, time_ns)

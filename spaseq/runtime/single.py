@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from automata.face import SingleEvaluator
 from automata.program import Match
-from sparql_gpm.columns import EventBatch
+from sparql_gpm.columns import SingleEvent
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.matching.single import SingleMatcher, Triples, by_predicate
 from sparql_gpm.relations.rows import Row
@@ -35,29 +35,29 @@ class SingleEvents:
         """Whether the next event, which comes alone, should go this way."""
         return self._evaluator.prefers_single_events()
 
-    def solutions(self, batch: EventBatch) -> dict[int, list[Row]]:
-        """symbol → the solutions in the one event of the batch, of the symbols that have any."""
-        stream, triples = batch.streams.item(0), by_predicate(batch)
+    def solutions(self, event: SingleEvent) -> dict[int, list[Row]]:
+        """symbol → the solutions in the event, of the symbols that have any."""
+        stream, triples = event.stream, by_predicate(event)
         found = {}
         for symbol, streams, names, matcher, single in self._patterns:
             if stream in streams:
-                rows = _solved(single, matcher, names, triples, batch)
+                rows = _solved(single, matcher, names, triples, event)
                 if rows:
                     found[symbol] = rows
         return found
 
-    def matches(self, batch: EventBatch, solutions: Mapping[int, Sequence[Row]]) -> Sequence[Match]:
+    def matches(self, event: SingleEvent, solutions: Mapping[int, Sequence[Row]]) -> Sequence[Match]:
         """The matches that end with the event."""
-        return self._evaluator.on_event(batch.times.item(0), batch.streams.item(0), solutions)
+        return self._evaluator.on_event(event.time, event.stream, solutions)
 
 
 def _solved(
-    single: SingleMatcher | None, matcher: Matcher, names: Sequence[str], triples: Triples, batch: EventBatch
+    single: SingleMatcher | None, matcher: Matcher, names: Sequence[str], triples: Triples, event: SingleEvent
 ) -> list[Row]:
     rows = None if single is None else single.solutions(triples)
     if rows is not None:
         return rows
-    found = matcher.match(batch)
+    found = matcher.match(event.batch)
     if not names:
         return [()] * len(found)
     return list(zip(*(found.columns[name].tolist() for name in names), strict=True))

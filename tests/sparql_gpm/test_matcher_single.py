@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sparql_gpm.columns import as_ids
+from sparql_gpm.columns import SingleEvent, as_ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import compile_pattern
@@ -47,7 +47,7 @@ def test_one_event_has_the_solutions_that_it_has_in_columns(text: str, events: l
     assert single is not None
     for graph in events:
         batch = batch_of([graph], dictionary)
-        found = single.solutions(by_predicate(batch))
+        found = single.solutions(by_predicate(SingleEvent.of(batch)))
         columns = matcher.match(batch)
         expected = zip(*(columns.columns[name].tolist() for name in matcher.variables), strict=True)
         assert found is not None

@@ -45,6 +45,7 @@ class Analysis:
 
     scope       position → variables its step may bind
     certain     position → variables bound in every run that is there
+    possible    position → variables bound in some run that is there, by a step
     locals      repetition → variables that its iterations may bind afresh
     entered     repetition → variables bound in every run that enters it: every iteration keeps their values
     checks      position → conditions to look at on arrival
@@ -55,6 +56,7 @@ class Analysis:
 
     scope: tuple[frozenset[int], ...]
     certain: tuple[frozenset[int], ...]
+    possible: tuple[frozenset[int], ...]
     locals: tuple[frozenset[int], ...]
     entered: tuple[frozenset[int], ...]
     checks: tuple[tuple[Check, ...], ...]
@@ -81,6 +83,7 @@ def analyse(program: Program, automaton: Automaton, given: frozenset[int] = froz
     return Analysis(
         scope,
         certain,
+        waits.possible(),
         local,
         entered,
         waits.checks(),
@@ -209,6 +212,14 @@ class _Waits:
             tuple(self._check(*pair, position) for pair in self.markers if self._waiting(*pair, position))
             for position in range(len(self.automaton.positions))
         )
+
+    def possible(self) -> tuple[frozenset[int], ...]:
+        """See `Analysis`."""
+        possible = list(self.scope)
+        for source in range(len(self.scope)):
+            for position in self._following(source, source, loops=True):
+                possible[position] |= self.scope[source]
+        return tuple(possible)
 
     def _may_wait(self, condition: int, home: int) -> bool:
         return bool(self._waiting(condition, home, home)) or self._rebound_later(condition, home)

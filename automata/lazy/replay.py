@@ -86,9 +86,8 @@ class Replay:
     def _take(self, edge: int, rows: Ids, which: Ids, table: StepTable) -> _Walked:
         """Each row takes the edge with the table's row beside it, where values and conditions allow."""
         extender, runs = self._core.extender, self._core.runs
-        steps = np.arange(len(rows), dtype=np.int64)
-        registers, compatible = extender.merge(edge, extender.base(runs, edge, rows), table, steps)
-        pairs = Pairs(rows, steps, registers).take(compatible)
+        pairs = Pairs(rows, np.arange(len(rows), dtype=np.int64))
+        pairs = pairs.take(extender.compatible(runs, edge, table, pairs))
         pairs = pairs.take(self._admitted(edge, table, pairs))
         if not len(pairs):
             return rows[:0], which[:0]
@@ -104,7 +103,9 @@ class Replay:
             part = next(part for part in table.parts if part.symbol == symbol)
             return part.positions[pairs.steps]
 
-        return self._core.checks.arriving(self._core.runs, number, edge, pairs.rows, pairs.registers, event_of)
+        runs = self._core.runs
+        registers = self._core.extender.registers(runs, number, table, pairs)
+        return self._core.checks.arriving(runs, number, edge, pairs.rows, registers, event_of)
 
     # --- repetition -------------------------------------------------------------------------------
 

@@ -95,7 +95,7 @@ class ActiveRuns:
         for number in self._edges:
             edge = self._automaton.edges[number]
             if edge.operator is not Contiguity.STRICT:
-                hashes = extender.hashes(runs, number, rows, extender.base(runs, number, rows), True)
+                hashes = extender.hashes(runs, number, rows, True)
                 order = np.argsort(hashes, kind="stable")
                 self._indexes[number] = (hashes[order], rows[order])
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from automata.analysis import analyse
 from automata.nfa import START, Accept, Automaton, Crossing
-from automata.program import Host, Ids, Mask, Program
+from automata.program import UNBOUND, Host, Ids, Mask, Program
 from automata.runs.active import ActiveRuns
 from automata.runs.checks import Checks
 from automata.runs.expiry import Expiry
@@ -74,7 +74,8 @@ class Core:
         )
         self.runs = Runs(self.layout, registers)
         self.lookback = Lookback(automaton, self.analysis, self.layout)
-        self.extender = Extender(program, automaton, self.analysis, self.layout, substream)
+        given = frozenset(np.flatnonzero(registers != UNBOUND).tolist())
+        self.extender = Extender(program, automaton, self.analysis, self.layout, substream, given)
         self.checks = Checks(program, automaton, self.analysis, self.layout, self.tracks, host)
         self.growth = Growth(automaton, self.analysis, self.layout, self.tracks, self.extender)
         self.gathers = [
@@ -213,9 +214,12 @@ class Core:
         for number, pairs in taken.items():
             edge = self.automaton.edges[number]
             if self._deferred[edge.target]:
-                self._new.append((edge.target, Unwritten(self.runs, number, edge, pairs, tables[edge.target])))
+                self._new.append((edge.target, self._unwritten(number, pairs, tables[edge.target])))
             else:
                 self._arrive(edge.target, self.growth.take(self.runs, number, pairs, tables[edge.target]))
+
+    def _unwritten(self, number: int, pairs: Pairs, table: StepTable) -> Unwritten:
+        return Unwritten(self.runs, number, self.automaton.edges[number], pairs, table, self.extender)
 
     def _go_on(self, position: int, came: Unwritten, tables: Mapping[int, StepTable]) -> None:
         """Runs have come to a position where they can only go on: rows are made of those that do, now or later."""
@@ -246,7 +250,8 @@ class Core:
             part = next(part for part in table.parts if part.symbol == symbol)
             return part.positions[pairs.steps]
 
-        return self.checks.arriving(self.runs, number, edge, pairs.rows, pairs.registers, event_of)
+        registers = self.extender.registers(self.runs, number, table, pairs)
+        return self.checks.arriving(self.runs, number, edge, pairs.rows, registers, event_of)
 
     def _arrive(self, position: int, rows: Ids) -> None:
         """Runs have come to a position: they may end a match or a member, open an ALL, and go on."""

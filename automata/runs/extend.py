@@ -39,8 +39,8 @@ from automata.runs.table import (
 )
 from automata.runs.unwritten import Standing
 
-_GALLOP_FIRST, _GALLOP_FACTOR = 2, 4
-"""Skip-till-next looks at this many candidates first, then at so many times more."""
+_GALLOP_FACTOR = 4
+"""Skip-till-next looks at the first candidate, then at so many more, and so on; always at whole slots."""
 
 
 Admit = Callable[[int, StepTable, Pairs], Mask]
@@ -49,18 +49,31 @@ Admit = Callable[[int, StepTable, Pairs], Mask]
 
 @dataclass(frozen=True, slots=True)
 class _EdgeFacts:
-    """What is known of an edge before any run takes it."""
+    """What is known of an edge before any run takes it.
+
+    key         variables that both the runs and the step's solutions always bind
+    scope       those that the step may bind
+    shared      those of them that the runs may have bound
+    loops       repetitions of which it begins another iteration
+    begins      the runs at its source may not have had an event yet
+    """
 
     edge: Edge
     key: tuple[int, ...]
     scope: tuple[int, ...]
+    shared: tuple[int, ...]
     loops: tuple[int, ...]
     bit: int
     blockers: int
+    begins: bool
 
 
 class Extender:
-    """Takes the edges of one automaton."""
+    """Takes the edges of one automaton.
+
+    substream   see `automata.runs.core.Core`
+    given       variables that are bound before the first step
+    """
 
     def __init__(
         self,
@@ -69,12 +82,14 @@ class Extender:
         analysis: Analysis,
         layout: Layout,
         substream: Substream | None = None,
+        given: frozenset[int] = frozenset(),
     ) -> None:
         self._program = program
         self.substream = substream
         self._automaton = automaton
         self._analysis = analysis
         self._layout = layout
+        self._given = given
         self._facts = [self._edge_facts(number) for number in range(len(automaton.edges))]
 
     def extend(
@@ -104,18 +119,58 @@ class Extender:
         registers = runs.registers(rows)
         for repetition in self._facts[number].loops:
             variables = sorted(self._analysis.locals[repetition])
-            entered = runs.entered(rows, repetition)
+            entered = runs.written.registers(runs.column(rows, self._layout.entry(repetition)))
             registers[:, variables] = entered[:, variables]
         return registers
+
+    def registers(self, runs: Standing, number: int, table: StepTable, pairs: Pairs) -> NDArray[np.int64]:
+        """The registers with the step's values in."""
+        registers = self.base(runs, number, pairs.rows)
+        for variable in self._facts[number].scope:
+            registers[:, variable] = self._merged(table, pairs, variable, registers[:, variable])
+        return registers
+
+    def register(self, runs: Standing, number: int, table: StepTable, pairs: Pairs, variable: int) -> Ids:
+        """One column of `registers`."""
+        facts = self._facts[number]
+        if variable not in facts.scope:
+            return self._before(runs, number, pairs.rows, variable)
+        if variable not in facts.shared:
+            new: Ids = table.values[pairs.steps, variable]
+            return new
+        return self._merged(table, pairs, variable, self._before(runs, number, pairs.rows, variable))
+
+    def compatible(self, runs: Standing, number: int, table: StepTable, pairs: Pairs) -> Mask:
+        """Where the step binds nothing to another value than the run has."""
+        compatible = np.ones(len(pairs), dtype=np.bool_)
+        for variable in self._facts[number].shared:
+            new, old = table.values[pairs.steps, variable], self._before(runs, number, pairs.rows, variable)
+            same = new == old
+            compatible &= same if same.all() else same | (new == UNBOUND) | (old == UNBOUND)
+        return compatible
+
+    def _before(self, runs: Standing, number: int, rows: Ids, variable: int) -> Ids:
+        """One column of `base`."""
+        for repetition in reversed(self._facts[number].loops):
+            if variable in self._analysis.locals[repetition]:
+                return runs.written.register(runs.column(rows, self._layout.entry(repetition)), variable)
+        return runs.register(rows, variable)
+
+    @staticmethod
+    def _merged(table: StepTable, pairs: Pairs, variable: int, old: Ids) -> Ids:
+        new = table.values[pairs.steps, variable]
+        return np.where(new == UNBOUND, old, new)
 
     def key_columns(self, number: int) -> tuple[int, ...]:
         """The variables by which the edge's runs and events are joined."""
         return self._facts[number].key
 
-    def hashes(self, runs: Standing, number: int, rows: Ids, base: NDArray[np.int64], in_context: bool) -> Ids:
+    def hashes(self, runs: Standing, number: int, rows: Ids, in_context: bool) -> Ids:
         """The join key of each row, as `step_index` hashes it."""
         context = [runs.column(rows, PARTITION), runs.column(rows, WINDOW)] if in_context else []
-        return hash_columns([*context, *(base[:, v] for v in self._facts[number].key)], len(rows))
+        return hash_columns(
+            [*context, *(self._before(runs, number, rows, v) for v in self._facts[number].key)], len(rows)
+        )
 
     def _edge_facts(self, number: int) -> _EdgeFacts:
         edge = self._automaton.edges[number]
@@ -127,21 +182,38 @@ class Extender:
         certain = frozenset().union(*(self._program.symbols[symbol].certain for symbol in symbols))
         bits = {other: 1 << place for place, other in enumerate(self._automaton.outgoing[edge.source])}
         blockers = bits[number] | sum(bits[rival] for rival in edge.rivals)
-        scope = tuple(sorted(self._analysis.scope[edge.target]))
-        return _EdgeFacts(edge, tuple(sorted(bound & certain)), scope, loops, bits[number], blockers)
+        scope = self._analysis.scope[edge.target]
+        shared = scope & (self._analysis.possible[edge.source] | self._given)
+        return _EdgeFacts(
+            edge,
+            tuple(sorted(bound & certain)),
+            tuple(sorted(scope)),
+            tuple(sorted(shared)),
+            loops,
+            bits[number],
+            blockers,
+            not self._automaton.positions[edge.source].symbols,
+        )
 
     def _take(self, runs: Standing, number: int, rows: Ids, table: StepTable, admit: Admit) -> Pairs:
         facts = self._facts[number]
         rows = self.able(runs, number, rows)
         if facts.edge.operator is Contiguity.NEXT:
             rows = rows[runs.column(rows, CLOSED) & facts.blockers == 0]
-        fresh = runs.column(rows, FIRST) == NONE
         parts = []
-        for some, in_context in ((rows[fresh], False), (rows[~fresh], True)):
+        for some, in_context in self._by_context(runs, facts, rows):
             if len(some):
                 search = _Search(self, runs, number, some, table, admit, in_context)
                 parts += search.pairs(facts.edge.operator)
-        return joined(parts, self._layout.variables)
+        return joined(parts)
+
+    @staticmethod
+    def _by_context(runs: Standing, facts: _EdgeFacts, rows: Ids) -> list[tuple[Ids, bool]]:
+        """The runs that have no window and partition yet (False), and those that have."""
+        if not facts.begins:
+            return [(rows, True)]
+        fresh = runs.column(rows, FIRST) == NONE
+        return [(rows[fresh], False), (rows[~fresh], True)]
 
     def _settle(self, runs: Standing, taken: dict[int, Pairs], tables: Mapping[int, StepTable]) -> dict[int, Pairs]:
         """Skip-till-next among rivals: only what no earlier taking of any of them precedes; then closes the edges."""
@@ -157,7 +229,7 @@ class Extender:
             settled[number] = pairs.take(unpreceded(pairs, tables[facts.edge.target], rivals))
         for number, pairs in taken.items():
             if self._facts[number].edge.operator is Contiguity.NEXT:
-                runs.close(np.unique(pairs.rows), self._facts[number].bit)
+                runs.close(pairs.rows, self._facts[number].bit)
         return settled
 
     def valid(self, runs: Standing, number: int, table: StepTable, candidates: Pairs, in_context: bool) -> Mask:
@@ -206,17 +278,6 @@ class Extender:
         result: Mask = over | within
         return result
 
-    def merge(
-        self, number: int, base: NDArray[np.int64], table: StepTable, steps: Ids
-    ) -> tuple[NDArray[np.int64], Mask]:
-        """The registers with the step's values in, and whether they are compatible; changes `base`."""
-        compatible = np.ones(len(steps), dtype=np.bool_)
-        for variable in self._facts[number].scope:
-            new, old = table.values[steps, variable], base[:, variable]
-            compatible &= (new == old) | (new == UNBOUND) | (old == UNBOUND)
-            base[:, variable] = np.where(new == UNBOUND, old, new)
-        return base, compatible
-
 
 class _Search:
     """Candidates of some runs on one edge."""
@@ -238,12 +299,11 @@ class _Search:
         self._table = table
         self._admit = admit
         self._in_context = in_context
-        self._base = extender.base(runs, number, rows)
 
     def pairs(self, operator: Contiguity) -> list[Pairs]:
         """The admitted pairs; under skip-till-next only those in each run's first slot that has any."""
         index = step_index(self._table, self._extender.key_columns(self._number), self._in_context)
-        hashes = self._extender.hashes(self._runs, self._number, self._rows, self._base, self._in_context)
+        hashes = self._extender.hashes(self._runs, self._number, self._rows, self._in_context)
         groups, begin, end = index.ranges(hashes, self._runs.column(self._rows, HIGH))
         reach = self._extender.reach(self._runs, self._rows, self._table) if self._in_context else None
         if reach is not None:
@@ -253,7 +313,7 @@ class _Search:
             begin = np.minimum(np.maximum(begin, index.from_slot(groups, slot)), end)
             end = np.clip(index.from_slot(groups, slot + 2), begin, end)
         if operator is Contiguity.NEXT:
-            return self._gallop(index, groups, begin, end)
+            return self._gallop(index, begin, end)
         return self._all(index, begin, end, np.arange(len(self._rows), dtype=np.int64))
 
     def _all(self, index: StepIndex, begin: Ids, end: Ids, which: Ids) -> list[Pairs]:
@@ -264,36 +324,28 @@ class _Search:
             local += block.start
             steps = index.order[begin[local] + within]
             if len(steps):
-                parts.append(self._admitted(which[local], steps))
+                parts.append(self._admitted(Pairs(self._rows[which[local]], steps)))
         return parts
 
-    def _gallop(self, index: StepIndex, groups: Ids, begin: Ids, end: Ids) -> list[Pairs]:
+    def _gallop(self, index: StepIndex, begin: Ids, end: Ids) -> list[Pairs]:
         parts: list[Pairs] = []
         open_runs = np.flatnonzero(begin < end)
-        stretch = _GALLOP_FIRST
+        stretch = 1
         while len(open_runs):
             at, limit = begin[open_runs], end[open_runs]
-            last = np.minimum(at + stretch, limit) - 1
-            slots = self._table.slots[index.order[last]]
-            until = np.minimum(limit, _past_slot(index, groups[open_runs], slots))
-            found = self._all(index, at, until, open_runs)
-            pairs = joined(found, self._base.shape[1])
-            done = np.isin(self._rows[open_runs], pairs.rows)
-            parts.append(first_slots(pairs, self._table))
+            until = np.minimum(limit, index.slot_ends[np.minimum(at + stretch, limit) - 1])
+            pairs = joined(self._all(index, at, until, open_runs))
+            parts.append(pairs if stretch == 1 else first_slots(pairs, self._table))
             begin[open_runs] = until
-            open_runs = open_runs[~done & (until < limit)]
+            rest = until < limit
+            if rest.any():
+                rest &= ~np.isin(self._rows[open_runs], pairs.rows)
+            open_runs = open_runs[rest]
             stretch *= _GALLOP_FACTOR
         return parts
 
-    def _admitted(self, which: Ids, steps: Ids) -> Pairs:
-        registers, compatible = self._extender.merge(self._number, self._base[which], self._table, steps)
-        pairs = Pairs(self._rows[which], steps, registers)
-        compatible &= self._extender.valid(self._runs, self._number, self._table, pairs, self._in_context)
-        pairs = pairs.take(compatible)
+    def _admitted(self, pairs: Pairs) -> Pairs:
+        keep = self._extender.compatible(self._runs, self._number, self._table, pairs)
+        keep &= self._extender.valid(self._runs, self._number, self._table, pairs, self._in_context)
+        pairs = pairs.take(keep)
         return pairs.take(self._admit(self._number, self._table, pairs)) if len(pairs) else pairs
-
-
-def _past_slot(index: StepIndex, groups: Ids, slots: Ids) -> Ids:
-    """The place in `order` after the last row of each group with a slot of at most this."""
-    slot = slots - index.slot_first + 1
-    return np.searchsorted(index.by_slot, groups * index.slot_span + slot, "left")

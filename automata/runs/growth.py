@@ -51,7 +51,8 @@ class Growth:
     def take(self, runs: Runs, number: int, pairs: Pairs, table: StepTable) -> Ids:
         """The rows of runs that take an edge; a conjunction adds a row for each member, the last of which counts."""
         edge = self._automaton.edges[number]
-        rows = self._copied(runs, pairs.rows, number, edge, pairs.registers)
+        registers = self._extender.registers(runs, number, table, pairs)
+        rows = self._copied(runs, pairs.rows, number, edge, registers)
         self._stamp(rows, table, pairs.steps)
         rows[:, STATE] = edge.target
         rows[:, [*self._markers.get(edge.target, ())]] = 1

@@ -13,32 +13,27 @@ from automata.runs.steps import SEVERAL, StepTable
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Runs that take an edge: row of the run, row of the step table, registers afterwards."""
+    """Runs that take an edge: row of the run, row of the step table."""
 
     rows: Ids
     steps: Ids
-    registers: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def take(self, which: Ids | Mask) -> Pairs:
         """These pairs."""
-        return Pairs(self.rows[which], self.steps[which], self.registers[which])
+        return Pairs(self.rows[which], self.steps[which])
 
 
-def joined(parts: list[Pairs], variables: int) -> Pairs:
+def joined(parts: list[Pairs]) -> Pairs:
     """All of them."""
     if len(parts) == 1:
         return parts[0]
     if not parts:
         none = np.zeros(0, dtype=np.int64)
-        return Pairs(none, none, np.zeros((0, variables), dtype=np.int64))
-    return Pairs(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.steps for part in parts]),
-        np.concatenate([part.registers for part in parts]),
-    )
+        return Pairs(none, none)
+    return Pairs(np.concatenate([part.rows for part in parts]), np.concatenate([part.steps for part in parts]))
 
 
 def first_slots(pairs: Pairs, table: StepTable) -> Pairs:

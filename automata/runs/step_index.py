@@ -23,6 +23,7 @@ class StepIndex:
     """order        table rows by (key, low)
     keys            distinct hashes, ascending; group g is order[starts[g]:starts[g + 1]]
     by_low, by_slot composite ascending columns (group, low) and (group, slot), for binary search
+    slot_ends       for each place in `order` the first one after it with another group or slot
     """
 
     order: Ids
@@ -30,6 +31,7 @@ class StepIndex:
     starts: Ids
     by_low: Ids
     by_slot: Ids
+    slot_ends: Ids
     low_first: int
     low_span: int
     slot_first: int
@@ -86,12 +88,15 @@ def _build(table: StepTable, hashes: Ids) -> StepIndex:
     low_first, slot_first = int(table.low.min()), int(table.slots.min())
     low_span = int(table.low.max()) - low_first + 2
     slot_span = int(table.slots.max()) - slot_first + 2
+    by_slot = groups * slot_span + (table.slots[order] - slot_first)
+    ends = np.append(np.flatnonzero(by_slot[1:] != by_slot[:-1]) + 1, len(order))
     return StepIndex(
         order,
         keys,
         np.append(starts, len(order)).astype(np.int64),
         groups * low_span + (table.low[order] - low_first),
-        groups * slot_span + (table.slots[order] - slot_first),
+        by_slot,
+        np.repeat(ends, np.diff(ends, prepend=0)),
         low_first,
         low_span,
         slot_first,

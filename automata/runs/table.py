@@ -130,9 +130,14 @@ class Runs:
         result: NDArray[np.int64] = self.table[rows, self.layout.registers]
         return result
 
-    def entered(self, rows: Ids, repetition: int) -> NDArray[np.int64]:
-        """The registers with which each came to the repetition that it is in."""
-        return self.registers(self.column(rows, self.layout.entry(repetition)))
+    def register(self, rows: Ids, variable: int) -> Ids:
+        """One column of `registers`."""
+        return self.column(rows, FIXED + variable)
+
+    @property
+    def written(self) -> Runs:
+        """See `automata.runs.unwritten.Standing`."""
+        return self
 
     def close(self, rows: Ids, bit: int) -> None:
         """An edge has been taken under skip-till-next."""

@@ -50,28 +50,43 @@ FIRST_COLUMNS = {
 class Standing(Protocol):
     """Runs that an event may extend, by number."""
 
+    @property
+    def written(self) -> Runs:
+        """The rows that theirs point at."""
+
     def column(self, rows: Ids, column: int) -> Ids:
         """One column of these."""
 
     def registers(self, rows: Ids) -> NDArray[np.int64]:
         """int64[rows, variables]."""
 
-    def entered(self, rows: Ids, repetition: int) -> NDArray[np.int64]:
-        """The registers with which each came to the repetition that it is in."""
+    def register(self, rows: Ids, variable: int) -> Ids:
+        """One column of `registers`."""
 
     def close(self, rows: Ids, bit: int) -> None:
         """An edge has been taken under skip-till-next."""
 
 
+class Merging(Protocol):
+    """What becomes of the values of variables as runs take edges; see `automata.runs.extend.Extender`."""
+
+    def registers(self, runs: Standing, number: int, table: StepTable, pairs: Pairs) -> NDArray[np.int64]:
+        """int64[pairs, variables]: the values once the edge has been taken."""
+
+    def register(self, runs: Standing, number: int, table: StepTable, pairs: Pairs, variable: int) -> Ids:
+        """One column of `registers`."""
+
+
 class Unwritten:
     """The runs of `pairs`, which took the same edge; those that they extend are rows."""
 
-    def __init__(self, runs: Runs, number: int, edge: Edge, pairs: Pairs, table: StepTable) -> None:
+    def __init__(self, runs: Runs, number: int, edge: Edge, pairs: Pairs, table: StepTable, merging: Merging) -> None:
         self.number = number
         self.pairs = pairs
         self.table = table
         self.closed: Ids = np.zeros(len(pairs), dtype=np.int64)
-        self._runs = runs
+        self.written = runs
+        self._merging = merging
         self._crossed = crossed(edge, runs, pairs.rows)
         self._fresh = runs.column(pairs.rows, FIRST) == NONE
 
@@ -90,15 +105,15 @@ class Unwritten:
             return self._begun(rows, column, getattr(self.table, FIRST_COLUMNS[column])[steps])
         if column in self._crossed:
             return self._crossed[column][rows]
-        return self._runs.column(self.pairs.rows[rows], column)
+        return self.written.column(self.pairs.rows[rows], column)
 
     def registers(self, rows: Ids) -> NDArray[np.int64]:
         """See `Standing`."""
-        return self.pairs.registers[rows]
+        return self._merging.registers(self.written, self.number, self.table, self.pairs.take(rows))
 
-    def entered(self, rows: Ids, repetition: int) -> NDArray[np.int64]:
+    def register(self, rows: Ids, variable: int) -> Ids:
         """See `Standing`."""
-        return self._runs.registers(self.column(rows, self._runs.layout.entry(repetition)))
+        return self._merging.register(self.written, self.number, self.table, self.pairs.take(rows), variable)
 
     def close(self, rows: Ids, bit: int) -> None:
         """See `Standing`."""
@@ -107,7 +122,7 @@ class Unwritten:
     def _begun(self, rows: Ids, column: int, now: Ids) -> Ids:
         """What was so already for runs that had begun."""
         fresh = self._fresh[rows]
-        return now if fresh.all() else np.where(fresh, now, self._runs.column(self.pairs.rows[rows], column))
+        return now if fresh.all() else np.where(fresh, now, self.written.column(self.pairs.rows[rows], column))
 
 
 def crossed(edge: Edge, runs: Runs, sources: Ids) -> dict[int, Ids]:

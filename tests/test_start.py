@@ -1,4 +1,4 @@
-"""What a run does without it does not import: each of these modules costs a run of every length its milliseconds."""
+"""What a run of every length pays: what it imports, and how often it looks for garbage."""
 
 from __future__ import annotations
 
@@ -51,3 +51,16 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 def test_a_short_run_over_files_does_not_import_what_is_for(needed_by: str, imported: set[str]) -> None:
     assert imported & ELSEWHERE[needed_by] == set()
     assert {"spaseq.engine.job", "automata.runs.evaluator", "kb.loaded"} <= imported
+
+
+@pytest.mark.parametrize("call", ["main()", "main(['--version'])"])
+def test_garbage_is_looked_for_seldom_in_a_process_that_is_the_commands_own(call: str) -> None:
+    program = (
+        "import atexit, gc, sys\nfrom spaseq.cli import main\nusual = gc.get_threshold()\n"
+        "atexit.register(lambda: print(gc.get_threshold()[0] > 10 * usual[0], gc.get_freeze_count() > 1000))\n" + call
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--version"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    own = call == "main()"
+    assert done.stdout.splitlines()[-1] == f"{own} {own}"

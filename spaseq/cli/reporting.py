@@ -9,10 +9,12 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from spaseq.cli.garbage import collect_garbage_seldom
 from spaseq.cli.options import DEBUG_KEY
 from spaseq.errors import InputError, QueryError, SPAseqError
 
@@ -21,6 +23,12 @@ DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 class ReportingGroup(click.Group):
     """A click group whose commands never end in a traceback."""
+
+    def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> Any:
+        """The command; where it has no arguments but those of the process, the process is its own."""
+        if args is None:
+            collect_garbage_seldom()
+        return super().main(args, *others, **extra)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

@@ -11,46 +11,52 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
-_BASE = (
-    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
+_LETTERS = (
+    "\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
     "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
-_START = _BASE + "_"
-_CHARS = _START + r"\-0-9\u00b7\u0300-\u036f\u203f-\u2040"
+_MARKS = "\u00b7\u0300-\u036f\u203f-\u2040"
+"""What names may consist of beyond ASCII; a mark begins none."""
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
-_PREFIX = f"[{_BASE}](?:[{_CHARS}.]*[{_CHARS}])?"
-_LOCAL = f"(?:[{_START}:0-9]|{_ESCAPED})(?:(?:[{_CHARS}:]|{_ESCAPED}|\\.+(?=[{_CHARS}:%\\\\]))*)"
 _EXPONENT = "[eE][+-]?[0-9]+"
 _ESCAPE = r"\\[tbnrf\\\"']|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 
-_TOKEN = re.compile(
-    "|".join(
-        f"(?P<{kind}>{pattern})"
-        for kind, pattern in (
-            ("skipped", r"[ \t\r\n]+|#[^\r\n]*"),
-            ("iri", r'<(?:[^<>"{}|^`\\\x00-\x20]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*>'),
-            ("bnode", f"_:[{_START}0-9](?:[{_CHARS}.]*[{_CHARS}])?"),
-            ("pname", f"(?:{_PREFIX})?:(?:{_LOCAL})?"),
-            ("variable", f"[?$][{_START}0-9][{_START}0-9\u00b7\u0300-\u036f\u203f-\u2040]*"),
-            (
-                "string",
-                f"'''(?:(?:'|'')?(?:[^'\\\\]|{_ESCAPE}))*'''"
-                f'|"""(?:(?:"|"")?(?:[^"\\\\]|{_ESCAPE}))*"""'
-                f"|'(?!'')(?:[^'\\\\\\n\\r]|{_ESCAPE})*'"
-                f'|"(?!"")(?:[^"\\\\\\n\\r]|{_ESCAPE})*"',
-            ),
-            ("unclosed", "'''[\\s\\S]*|\"\"\"[\\s\\S]*|['\"][^\\n\\r]*"),
-            ("langtag", "@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*"),
-            ("double", rf"(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+){_EXPONENT}"),
-            ("decimal", r"[0-9]*\.[0-9]+"),
-            ("integer", "[0-9]+"),
-            ("word", f"[{_START}][{_START}0-9]*"),
-            ("punctuation", r"\^\^|&&|\|\||!=|<=|>=|[{}()\[\].,;:=<>!+\-*/|^?&@]"),
-            ("unknown", r"[\s\S]"),
-        )
+
+@cache
+def token_pattern(ascii_only: bool) -> re.Pattern[str]:
+    """One token, its kind the name of its group; for text in ASCII the same in a tenth of the time to compile."""
+    letters, marks = ("", "") if ascii_only else (_LETTERS, _MARKS)
+    base = f"A-Za-z{letters}"
+    start = f"{base}_"
+    chars = rf"{start}\-0-9{marks}"
+    prefix = f"[{base}](?:[{chars}.]*[{chars}])?"
+    local = f"(?:[{start}:0-9]|{_ESCAPED})(?:(?:[{chars}:]|{_ESCAPED}|\\.+(?=[{chars}:%\\\\]))*)"
+    kinds = (
+        ("skipped", r"[ \t\r\n]+|#[^\r\n]*"),
+        ("iri", r'<(?:[^<>"{}|^`\\\x00-\x20]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})*>'),
+        ("bnode", f"_:[{start}0-9](?:[{chars}.]*[{chars}])?"),
+        ("pname", f"(?:{prefix})?:(?:{local})?"),
+        ("variable", f"[?$][{start}0-9][{start}0-9{marks}]*"),
+        (
+            "string",
+            f"'''(?:(?:'|'')?(?:[^'\\\\]|{_ESCAPE}))*'''"
+            f'|"""(?:(?:"|"")?(?:[^"\\\\]|{_ESCAPE}))*"""'
+            f"|'(?!'')(?:[^'\\\\\\n\\r]|{_ESCAPE})*'"
+            f'|"(?!"")(?:[^"\\\\\\n\\r]|{_ESCAPE})*"',
+        ),
+        ("unclosed", "'''[\\s\\S]*|\"\"\"[\\s\\S]*|['\"][^\\n\\r]*"),
+        ("langtag", "@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*"),
+        ("double", rf"(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+){_EXPONENT}"),
+        ("decimal", r"[0-9]*\.[0-9]+"),
+        ("integer", "[0-9]+"),
+        ("word", f"[{start}][{start}0-9]*"),
+        ("punctuation", r"\^\^|&&|\|\||!=|<=|>=|[{}()\[\].,;:=<>!+\-*/|^?&@]"),
+        ("unknown", r"[\s\S]"),
     )
-)
+    return re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in kinds))
+
 
 NUMBERS = frozenset(("integer", "decimal", "double"))
 
@@ -71,7 +77,7 @@ class Token:
 
 def tokens(text: str) -> Iterator[Token]:
     """The tokens of the text, in order; what cannot be read is a token of kind `error`, and reading goes on."""
-    for found in _TOKEN.finditer(text):
+    for found in token_pattern(text.isascii()).finditer(text):
         kind = found.lastgroup
         assert kind is not None
         if kind != "skipped":

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparql_gpm.syntax.tokens import string_value, tokens, unescape
+from sparql_gpm.syntax.tokens import string_value, token_pattern, tokens, unescape
 
 
 def kinds(text: str) -> list[tuple[str, str]]:
@@ -86,3 +86,9 @@ def test_escapes_are_replaced() -> None:
     assert string_value('"""a"b"""') == 'a"b'
     with pytest.raises(ValueError, match="not a Unicode character"):
         unescape(r"\uD800")
+
+
+@given(st.text(st.characters(max_codepoint=127)) | st.from_regex(token_pattern(True), fullmatch=True))
+def test_text_in_ascii_has_the_tokens_of_all_text(text: str) -> None:
+    read, of_all_text = ([(m.lastgroup, m.span()) for m in token_pattern(own).finditer(text)] for own in (True, False))
+    assert read == of_all_text

@@ -194,8 +194,8 @@ def keep_all(conditions: Sequence[Condition], relation: Relation, frames: Frames
 def join_all(relations: Sequence[Relation], conditions: Sequence[Condition], frames: Frames) -> Relation:
     """Join of all relations, filtered; each condition is applied as soon as what it needs is settled.
 
-    Starts with the smallest relation that belongs to frames and goes on with the smallest that shares a
-    variable with what is joined so far, so a large knowledge base is only ever looked up.
+    Starts with the smallest relation that belongs to frames and goes on with the smallest that shares a variable with
+    what is joined so far, else the smallest of the same frames, so a large knowledge base is only ever looked up.
     """
     waiting = list(relations)
     pending = list(conditions)
@@ -219,8 +219,12 @@ def _join_step(current: Relation, following: Relation, ready: Sequence[Condition
     return join(current, following, lambda block: keep_all(ready, block, frames))
 
 
-def _cost(relation: Relation, current: Relation) -> tuple[bool, bool, int]:
-    apart = current is not UNIT and not any(v in current.columns for v in relation.columns)
+def _cost(relation: Relation, current: Relation) -> tuple[int, bool, int]:
+    """By variables that are joined on, then by events, then none of them; each time the smallest first."""
+    if current is UNIT or any(v in current.columns for v in relation.columns):
+        apart = 0
+    else:
+        apart = 1 if relation.events is not None and current.events is not None else 2
     return apart, current is UNIT and relation.events is None, len(relation)
 
 

@@ -6,7 +6,7 @@ ids are given out again; whoever caches by id clears its cache when `generation`
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -84,6 +84,10 @@ class Dictionary:
     def term(self, identifier: int) -> Term:
         """The term of a live id."""
         return self._terms.term(identifier)
+
+    def terms(self, identifiers: Sequence[int]) -> list[Term | None]:
+        """The terms of live ids, None for UNBOUND."""
+        return self._terms.terms(identifiers)
 
     def token(self, identifier: int) -> bytes:
         """The canonical N-Triples text of the term of a live id."""

@@ -16,7 +16,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.aggregates import fold
 from sparql_gpm.expressions.compiled import Compiled, column_name, compile_expression
 from sparql_gpm.expressions.scalar import Solution, current_time, evaluate_or_none
-from sparql_gpm.expressions.single import Truth, truth_of
+from sparql_gpm.expressions.single import Truth, picking, truth_of
 from sparql_gpm.expressions.values import ExpressionError, order_key, truth
 from sparql_gpm.expressions.vector import (
     ARITHMETIC,
@@ -110,6 +110,22 @@ class Evaluator:
             return made[1](values) == TRUE
 
         return held
+
+    def value(self, expression: Expression, places: Mapping[str, int]) -> Callable[[Sequence[int]], int]:
+        """`evaluate` for one solution at a time, as `test` is `holds` for one."""
+        made: tuple[int, Compiled, Callable[[Sequence[int]], tuple[int, ...]]] | None = None
+
+        def valued(values: Sequence[int]) -> int:
+            nonlocal made
+            if made is None or made[0] != self._dictionary.generation or self._remembered > _MEMO_MAX:
+                compiled, _ = self._prepare(expression, {}, 0, None)
+                made = self._generation, compiled, picking(compiled.names, places)
+            _, compiled, pick = made
+            if compiled.volatile:
+                return self._value(compiled, pick(values))
+            return self._remember(compiled, pick(values), compiled.values, self._value)
+
+        return valued
 
     def _known_truth(self, compiled: Compiled, arguments: tuple[int, ...]) -> int:
         if compiled.volatile:

@@ -51,13 +51,19 @@ def truth_of(compiled: Compiled, places: Mapping[str, int], dictionary: Dictiona
         return looked_up(part)
 
     def looked_up(part: Compiled) -> Truth:
-        known = [places.get(name, -1) for name in part.names]
-        if len(known) > 1 and min(known) >= 0:
-            pick: Callable[[Values], tuple[int, ...]] = itemgetter(*known)
-            return lambda values: remembered(part, pick(values))
-        return lambda values: remembered(part, tuple(UNBOUND if at < 0 else values[at] for at in known))
+        pick = picking(part.names, places)
+        return lambda values: remembered(part, pick(values))
 
     return truth(compiled)
+
+
+def picking(names: Sequence[str], places: Mapping[str, int]) -> Callable[[Values], tuple[int, ...]]:
+    """Reads the values of some variables off a solution; UNBOUND for those without a place."""
+    known = [places.get(name, -1) for name in names]
+    if len(known) > 1 and min(known) >= 0:
+        pick: Callable[[Values], tuple[int, ...]] = itemgetter(*known)
+        return pick
+    return lambda values: tuple([UNBOUND if at < 0 else values[at] for at in known])
 
 
 _Number = Callable[[Values, NDArray[np.float64]], float]

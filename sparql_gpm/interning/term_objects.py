@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -52,6 +52,10 @@ class TermObjects:
         term = self._terms[identifier]
         assert term is not None, identifier
         return term
+
+    def terms(self, identifiers: Sequence[int]) -> list[Term | None]:
+        """See `Dictionary.terms`."""
+        return [self._terms[identifier] for identifier in identifiers]
 
     def token(self, identifier: int) -> bytes:
         """Its canonical N-Triples text."""

@@ -200,6 +200,10 @@ class TermTable:
             self._remember(term, identifier)
         return term
 
+    def terms(self, identifiers: Sequence[int]) -> list[Term | None]:
+        """See `Dictionary.terms`."""
+        return [self.term(identifier) if identifier else None for identifier in identifiers]
+
     def token(self, identifier: int) -> bytes:
         """Its canonical N-Triples text."""
         return self.strings[identifier]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sparql_gpm.background import Background
-from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask
+from sparql_gpm.columns import EventBatch, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matching.background_operators import GraphOperator
@@ -17,7 +17,7 @@ from sparql_gpm.matching.frames import Frames
 from sparql_gpm.pattern import Graph, Pattern
 from sparql_gpm.relations.join import join
 from sparql_gpm.relations.relation import Relation
-from sparql_gpm.relations.rows import Row, RowsByKey
+from sparql_gpm.relations.rows import RowsByKey
 from sparql_gpm.terms import IRI
 
 _ROW = "\0row"
@@ -48,8 +48,8 @@ class Lookup:
         self._relation: Relation | None = None
         self._rows: RowsByKey | None = None
 
-    def one(self, key: Row) -> Row | None:
-        """The variables' values for one value of the keys; None: ask for columns."""
+    def by_key(self) -> RowsByKey | None:
+        """The variables' values by those of the keys, as long as nothing changes; None: ask for columns."""
         if not isinstance(self._operator, GraphOperator):
             return None
         relation = self._operator.known.get()
@@ -58,10 +58,7 @@ class Lookup:
             names = relation.columns.keys()
             usable = names >= {*self._keys, *self._variables} and all(relation.binds(name) for name in names)
             self._rows = RowsByKey(relation, self._keys, self._variables) if usable else None
-        if self._rows is None:
-            return None
-        found = self._rows.of(key)
-        return found[0] if found else (UNBOUND,) * len(self._variables)
+        return self._rows
 
     def columns(self, values: Mapping[str, Ids], rows: int, asked: Mask | None = None) -> Mapping[str, Ids]:
         """The variables' values in each row, UNBOUND where there is no solution.

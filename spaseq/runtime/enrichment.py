@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from sparql_gpm.background import Background
 from sparql_gpm.columns import Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.single import picking
 from sparql_gpm.matching.background_lookup import Lookup
 from spaseq.algebra.nodes import Enrichment
 
@@ -30,27 +31,32 @@ class Enricher:
         evaluator: Evaluator,
     ) -> None:
         self._lookups: list[tuple[Enrichment, Lookup]] = []
-        self._ready: list[tuple[Enrichment, Lookup, list[int]]] = []
+        self._ready: list[tuple[Enrichment, Lookup, Callable[[Sequence[int]], tuple[int, ...]]]] = []
         self.variables = list(variables)
         for each in enrichments:
             assert background is not None, each
             lookup = Lookup(each.knowledge, each.pattern, each.keys, each.variables, background, dictionary, evaluator)
             self._lookups.append((each, lookup))
-            self._ready.append((each, lookup, [self.variables.index(key) for key in each.keys]))
+            places = {name: place for place, name in enumerate(self.variables)}
+            self._ready.append((each, lookup, picking(each.keys, places)))
             self.variables += each.variables
 
-    def enrich_one(self, values: list[int], match: Match) -> bool:
-        """Append what the enrichments bring, in their order, to the values of the variables in one match.
+    def enrich_few(self, rows: Sequence[list[int]], matches: Sequence[Match]) -> bool:
+        """Append what the enrichments bring, in their order, to the values of the variables in each match.
 
         False: `enriched` must be asked.
         """
-        for enrichment, lookup, keys in self._ready:
-            found: Sequence[int] | None = (UNBOUND,) * len(enrichment.variables)
-            if not enrichment.skippable or any(entry[0] == enrichment.step for entry in match.entries):
-                found = lookup.one(tuple([values[key] for key in keys]))
-            if found is None:
+        for enrichment, lookup, pick in self._ready:
+            by_key = lookup.by_key()
+            if by_key is None:
                 return False
-            values += found
+            nothing = (UNBOUND,) * len(enrichment.variables)
+            for values, match in zip(rows, matches, strict=True):
+                if enrichment.skippable and not any(entry[0] == enrichment.step for entry in match.entries):
+                    values += nothing
+                    continue
+                found = by_key.of(pick(values))
+                values += found[0] if found else nothing
         return True
 
     def enriched(self, columns: Mapping[str, Ids], matches: Sequence[Match]) -> dict[str, Ids]:

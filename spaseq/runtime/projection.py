@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,15 @@ from spaseq.algebra.nodes import TemporalQuery
 from spaseq.lang.ast import TemplateTriple
 from spaseq.physical.program import Compiled
 from spaseq.runtime.enrichment import Enricher
+from spaseq.runtime.few_values import FewValues
 from spaseq.runtime.names import Names
 from spaseq.runtime.row_table import RowTable, graphs_of
-from spaseq.runtime.rows import Row, RowTriple
+from spaseq.runtime.rows import Row, RowTriple, StepEvents
 
 _FEW_MATCHES = 16
 """Up to here values are put together match by match, not in columns."""
+_TEXTS_MAX = 10_000
+"""Terms whose texts are remembered; when there are more, all are forgotten."""
 
 
 class Projector:
@@ -42,7 +45,10 @@ class Projector:
         self._dictionary = dictionary
         self._evaluator = evaluator
         self._enricher = enricher
-        self._plain = self._plain_columns()
+        self._expressions = self._asked()
+        self._few = FewValues([*self._expressions.values()], compiled, evaluator, enricher)
+        self._known_texts: dict[int, str] = {}
+        self._generation = dictionary.generation
         self._steps = [pattern.name for pattern in query.patterns]
         self._graphs = 0
         self._reported: dict[tuple[int, int], int] = {}
@@ -57,11 +63,15 @@ class Projector:
                 return found.rows()
             matches = list(matches)
         columns, table = self._table(matches)
-        ordered = self._tie_break(matches, table) if len(matches) > 1 else [0]
-        if self._query.distinct or self._query.limit is not None:
-            texts = _Texts(self, table)
-            ordered = [number for number in ordered if self._admit(matches[number], number, texts)]
-        return [self._row(matches[number], columns, table[number], names) for number in ordered]
+        choosing = self._query.distinct or self._query.limit is not None
+        texts = _Texts(self, table)
+        rows = []
+        for alike in _by_events(matches):
+            events = self._events(matches[alike[0]], names)
+            for number in self._by_text(alike, table) if len(alike) > 1 else alike:
+                if not choosing or self._admit(matches[number], number, texts):
+                    rows.append(self._row(matches[number], columns, table[number], events))
+        return rows
 
     def table(self, matches: MatchTable, names: Names) -> RowTable | None:
         """The rows as columns; None where they must be looked at one by one, or are too few to be worth it."""
@@ -83,7 +93,14 @@ class Projector:
 
     def text(self, ids: Sequence[int]) -> tuple[str, ...]:
         """The N-Triples texts of some ids, "" for unbound."""
-        return tuple("" if i == UNBOUND else to_ntriples(self._dictionary.term(i)) for i in ids)
+        known = self._known_texts
+        if self._generation != self._dictionary.generation or len(known) > _TEXTS_MAX:
+            known.clear()
+            self._generation = self._dictionary.generation
+        for i in ids:
+            if i not in known:
+                known[i] = "" if i == UNBOUND else to_ntriples(self._dictionary.term(i))
+        return tuple([known[i] for i in ids])
 
     def forget(self, before: int) -> None:
         """No match to come has its last event before this position."""
@@ -107,30 +124,12 @@ class Projector:
 
     def _table(self, matches: Sequence[Match]) -> tuple[Sequence[str], Sequence[Sequence[int]]]:
         """The names of the columns, or of the values that the template needs, and their ids in each match."""
-        if self._plain is not None and len(matches) <= _FEW_MATCHES:
-            rows = [self._plain_row(match, self._plain.values()) for match in matches]
-            known = [row for row in rows if row is not None]
-            if len(known) == len(rows):
-                return list(self._plain), known
+        if len(matches) <= _FEW_MATCHES:
+            few = self._few.of(matches)
+            if few is not None:
+                return list(self._expressions), few
         values = self._values(matches)
         return list(values), _rows_of(values, len(matches))
-
-    def _plain_columns(self) -> dict[str, int] | None:
-        """Which of the values of `_plain_row` each column is, if all are values of variables and iterations."""
-        known = [*map(Variable, self._enricher.variables), *self._compiled.outputs]
-        numbers: dict[Expression, int] = {node: number for number, node in enumerate(known)}
-        columns = self._expressions()
-        if any(expression not in numbers for _, expression in columns):
-            return None
-        return {name: numbers[expression] for name, expression in columns}
-
-    def _plain_row(self, match: Match, places: Iterable[int]) -> list[int] | None:
-        """Some values of variables, enrichments and iterations in one match, if they can be told without columns."""
-        values = list(match.registers)
-        if not self._enricher.enrich_one(values, match):
-            return None
-        values += match.outputs
-        return [values[place] for place in places]
 
     def _values(self, matches: Sequence[Match]) -> dict[str, Ids]:
         """The id of each column, or of each value that the template needs, in each match."""
@@ -146,19 +145,20 @@ class Projector:
         columns = self._enricher.enriched(columns, matches)
         return {
             name: self._evaluator.evaluate(expression, columns, len(matches))
-            for name, expression in self._expressions()
+            for name, expression in self._expressions.items()
         }
 
-    def _expressions(self) -> list[tuple[str, Expression]]:
+    def _asked(self) -> dict[str, Expression]:
+        """Of each column, or of each value that the template needs."""
         if self._query.template is None:
-            return [(column.name, column.expression) for column in self._query.columns]
+            return {column.name: column.expression for column in self._query.columns}
         found: dict[str, Expression] = {}
         for triple in self._query.template:
             nodes = (triple.pattern.subject, triple.pattern.predicate, triple.pattern.object)
             found |= {n.name: n for n in nodes if isinstance(n, Variable) and not n.name.startswith("_:")}
             if triple.object is not None:
                 found[_object_key(triple)] = triple.object
-        return list(found.items())
+        return found
 
     def _untied(self, values: Mapping[str, Ids], tied: Mask) -> Ids:
         """The order of matches in columns where those tied with the one before are told apart by their values."""
@@ -173,24 +173,15 @@ class Projector:
         ranks[sorted(range(len(distinct)), key=texts.__getitem__)] = np.arange(len(distinct))
         return ranks[inverse]
 
-    def _tie_break(self, matches: Sequence[Match], table: Sequence[Sequence[int]]) -> list[int]:
-        """The order of the matches, with those of the same events put in the order of their projected values."""
-        ordered = list(range(len(matches)))
-        begin = 0
-        while begin < len(ordered):
-            end = begin + 1
-            while end < len(ordered) and _same_events(matches[begin], matches[end]):
-                end += 1
-            if end - begin > 1:
-                ordered[begin:end] = self._by_text(ordered[begin:end], table)
-            begin = end
-        return ordered
-
-    def _by_text(self, numbers: Sequence[int], table: Sequence[Sequence[int]]) -> list[int]:
+    def _by_text(self, numbers: list[int], table: Sequence[Sequence[int]]) -> list[int]:
         """Some rows of the table in the order of their texts; columns in which they are all the same decide nothing."""
         tied = [table[number] for number in numbers]
-        differing = [place for place in range(len(tied[0])) if len({ids[place] for ids in tied}) > 1]
-        return sorted(numbers, key=lambda number: self.text([table[number][place] for place in differing]))
+        differing = [column for column in zip(*tied, strict=True) if column.count(column[0]) < len(column)]
+        if not differing:
+            return numbers
+        texts = [self.text(column) for column in differing]
+        order = sorted(range(len(tied)), key=list(zip(*texts, strict=True)).__getitem__)
+        return [numbers[place] for place in order]
 
     def _admit(self, match: Match, number: int, texts: _Texts) -> bool:
         """DISTINCT and LIMIT, per triggering event and partition (LANGUAGE 3.4)."""
@@ -206,20 +197,23 @@ class Projector:
             return count < self._query.limit
         return True
 
-    def _row(self, match: Match, columns: Sequence[str], ids: Sequence[int], names: Mapping[int, str]) -> Row:
-        events, term = self._events(match, names), self._dictionary.term
+    def _row(self, match: Match, columns: Sequence[str], ids: Sequence[int], events: StepEvents) -> Row:
         if self._query.template is None:
-            bound = tuple([(name, term(i)) for name, i in zip(columns, ids, strict=True) if i != UNBOUND])
-            return Row(self._query.name, match.time, match.start, bound, events)
+            bound = zip(columns, self._dictionary.terms(ids), strict=True)
+            pairs = tuple([(name, term) for name, term in bound if term is not None])
+            return Row(self._query.name, match.time, match.start, pairs, events)
         graph = f"urn:derived:{self._query.name}:{self._graphs}"
         self._graphs += 1
         triples = self._triples(self._query.template, dict(zip(columns, ids, strict=True)), graph)
         return Row(self._query.name, match.time, match.start, (), events, graph, triples)
 
-    def _events(self, match: Match, names: Mapping[int, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def _events(self, match: Match, names: Mapping[int, str]) -> StepEvents:
         by_step: dict[int, list[str]] = {}
         for symbol, position, _ in match.entries:
-            by_step.setdefault(symbol, []).append(names[position])
+            if symbol in by_step:
+                by_step[symbol].append(names[position])
+            else:
+                by_step[symbol] = [names[position]]
         return tuple([(self._steps[symbol], tuple(by_step[symbol])) for symbol in sorted(by_step)])
 
     def _triples(
@@ -276,6 +270,17 @@ def _rows_of(values: Mapping[str, Ids], count: int) -> list[list[int]]:
 def _object_key(triple: TemplateTriple) -> str:
     """A name for a computed object that no variable has."""
     return f" {triple.object}"
+
+
+def _by_events(matches: Sequence[Match]) -> list[list[int]]:
+    """The numbers of matches in report order, those of the same events together."""
+    found = [[0]]
+    for number in range(1, len(matches)):
+        if _same_events(matches[number - 1], matches[number]):
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return found
 
 
 def _same_events(one: Match, other: Match) -> bool:

@@ -14,10 +14,9 @@ from automata.program import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import Term
 from spaseq.runtime.names import Names
-from spaseq.runtime.rows import Row
+from spaseq.runtime.rows import Row, StepEvents
 
 Objects = NDArray[np.object_]
-_Events = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +74,7 @@ class RowTable:
         """The graph names of the events of all steps, step after step."""
         return self.graphs[self._ordered]
 
-    def _events(self) -> list[_Events]:
+    def _events(self) -> list[StepEvents]:
         which, symbols, ends = self.taken
         graphs, begin, pairs = self.taken_graphs.tolist(), 0, []
         for symbol, end in zip(symbols.tolist(), ends.tolist(), strict=True):

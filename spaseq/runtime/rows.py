@@ -11,6 +11,8 @@ from sparql_gpm.terms import IRI, XSD_STRING, BlankNode, Literal, Term, to_ntrip
 from sparql_gpm.times import format_time
 
 RowTriple = tuple[Term, Term, Term]
+StepEvents = tuple[tuple[str, tuple[str, ...]], ...]
+"""The names of the steps that a match took, each with the graph names of its events in order."""
 _quoted: Callable[[str], str] = json.encoder.encode_basestring  # C, and without escapes beyond ASCII
 
 time_text = lru_cache(maxsize=1024)(format_time)
@@ -33,7 +35,7 @@ class Row:
     time: int
     start: int
     bindings: tuple[tuple[str, Term], ...] = ()
-    events: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    events: StepEvents = ()
     graph: str | None = None
     triples: tuple[RowTriple, ...] = ()
 

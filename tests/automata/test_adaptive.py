@@ -88,7 +88,7 @@ def reported(evaluator: Evaluator, stretches: Stretches) -> list[tuple[object, .
             matches += evaluator.on_batch(events, solutions)
         matches += evaluator.on_watermark(int(events.times[-1]))
     matches += evaluator.finish()
-    plain = [replace(m, partition=0, entries=tuple((s, p, 0) for s, p, _ in m.entries)) for m in matches]
+    plain = [m._replace(partition=0, entries=tuple((s, p, 0) for s, p, _ in m.entries)) for m in matches]
     return [(match.last, match.first, match.entries, match.registers, match.outputs) for match in plain]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -47,7 +46,7 @@ def found(evaluator: Evaluator, stretches: Stretches) -> Counter[Match]:
         matches += evaluator.on_batch(events, solutions)
         matches += evaluator.on_watermark(int(events.times[-1]))
     matches += evaluator.finish()
-    return Counter(replace(match, partition=0) for match in matches)
+    return Counter(match._replace(partition=0) for match in matches)
 
 
 @pytest.fixture(scope="module")

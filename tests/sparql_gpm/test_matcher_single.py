@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -84,3 +86,25 @@ def test_a_condition_decides_one_solution_as_it_decides_columns(
     test = evaluator.test(expression, {"a": 0, "b": 1})
     columns = {"a": as_ids([one for one, _ in rows]), "b": as_ids([other for _, other in rows])}
     assert [test(row) for row in rows] == evaluator.holds(expression, columns, len(rows)).tolist()
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from(("?a", "?a + ?b", "?a < ?b", "!(?a = ?b)", "COALESCE(?unbound, ?b)", "?unbound", "3", "STR(?a)")),
+    st.lists(st.tuples(numbers, numbers), min_size=1, max_size=4),
+)
+def test_an_expression_has_the_value_in_one_solution_that_it_has_in_columns(
+    text: str, pairs: list[tuple[Literal, Literal]]
+) -> None:
+    dictionary = Dictionary()
+    evaluator = Evaluator(dictionary)
+    expression = parse_expression(text, {}, None)
+    rows = [(dictionary.intern(one), dictionary.intern(other)) for one, other in pairs] + [(0, 0)]
+    value = evaluator.value(expression, {"a": 0, "b": 1})
+    columns = {"a": as_ids([one for one, _ in rows]), "b": as_ids([other for _, other in rows])}
+    assert [value(row) for row in rows] == evaluator.evaluate(expression, columns, len(rows)).tolist()
+    dictionary.retain([])
+    others = [dictionary.intern(Literal(str(100 + number), XSD + "integer")) for number in range(2 * len(pairs))]
+    rows = list(product(others, others))
+    columns = {"a": as_ids([one for one, _ in rows]), "b": as_ids([other for _, other in rows])}
+    assert [value(row) for row in rows] == evaluator.evaluate(expression, columns, len(rows)).tolist()

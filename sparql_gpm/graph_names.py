@@ -56,6 +56,17 @@ class GraphNames(Sequence[str]):
         return GraphNames(np.frombuffer(self._text, dtype=np.uint8)[of_byte].tobytes(), starts, stops)
 
     @staticmethod
+    def of(names: Sequence[str]) -> GraphNames | None:
+        """These names; None if they are not in ASCII."""
+        if isinstance(names, GraphNames):
+            return names
+        text = "".join(names)
+        if not text.isascii():
+            return None
+        stops = np.cumsum([0, *map(len, names)])
+        return GraphNames(text.encode("ascii"), stops[:-1], stops[1:])
+
+    @staticmethod
     def _joined(parts: Sequence[GraphNames]) -> GraphNames:
         compact = [part._compact() for part in parts]
         bases = np.cumsum([0, *(len(part._text) for part in compact)]).tolist()
@@ -70,6 +81,9 @@ def taken(names: Sequence[str], places: Ids) -> Sequence[str]:
 
 
 def joined(parts: Sequence[Sequence[str]]) -> Sequence[str]:
-    """All names, one part after the other."""
-    in_text = [part for part in parts if isinstance(part, GraphNames)]
-    return GraphNames._joined(in_text) if len(in_text) == len(parts) else list(chain.from_iterable(parts))
+    """All names, one part after the other; in a text if some of them are in one and all can be."""
+    if any(isinstance(part, GraphNames) for part in parts):
+        in_text = [names for part in parts if (names := GraphNames.of(part)) is not None]
+        if len(in_text) == len(parts):
+            return GraphNames._joined(in_text)
+    return list(chain.from_iterable(parts))

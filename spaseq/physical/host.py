@@ -42,6 +42,15 @@ class KeptGraphs:
         """Drop stretches that end before this position."""
         self.batches = [(first, batch) for first, batch in self.batches if first + len(batch) > before]
 
+    def since(self, position: int) -> list[tuple[int, EventBatch]]:
+        """The stretches from a position on: what `forget(position)` must leave."""
+        cuts = [(max(0, position - first), first, batch) for first, batch in self.batches]
+        return [
+            (first + begin, batch.take(np.arange(begin, len(batch), dtype=np.int64)) if begin else batch)
+            for begin, first, batch in cuts
+            if begin < len(batch)
+        ]
+
     def take(self, positions: Ids) -> tuple[EventBatch, Ids]:
         """The events at these positions, each once, and for each position the event's index among them."""
         distinct, inverse = np.unique(positions, return_inverse=True)

@@ -42,6 +42,14 @@ class Names(Mapping[int, str]):
             gone = 0
         self._gone = gone
 
+    def since(self, position: int) -> list[tuple[int, str]]:
+        """The items from a position on, in order: what `forget(position)` must leave."""
+        found: list[tuple[int, str]] = []
+        for first, taken in zip(self._firsts[self._gone :], self._stretches[self._gone :], strict=True):
+            begin = bisect_left(taken.events, position - first)
+            found += zip((first + event for event in taken.events[begin:]), taken.names[begin:], strict=True)
+        return found
+
     def restore(self, names: Iterable[tuple[int, str]]) -> None:
         """Goes on from the items of another, in order of position."""
         found = dict(names)

@@ -131,14 +131,15 @@ class QueryOperator:
         return tuple(switch_in_words(switch) for switch in self._sequence.switches)
 
     def snapshot(self) -> dict[str, Any]:
-        """The state between two stretches, for `spaseq.runtime.snapshot`."""
+        """The state between two stretches, for `spaseq.runtime.snapshot`: nothing of events that no match can have."""
+        oldest = self._sequence.oldest_position()
         return {
             "kind": self._sequence.state_kind,
             "sequence": self._sequence.snapshot(),
             "open_slot": batch_state(self._open_slot.batch),
             "position": self._position,
-            "names": list(self._names.items()),
-            "graphs": [[position, batch_state(batch)] for position, batch in self._host.graphs.batches],
+            "names": self._names.since(oldest),
+            "graphs": [[position, batch_state(batch)] for position, batch in self._host.graphs.since(oldest)],
             "projector": self._projector.snapshot(),
         }
 

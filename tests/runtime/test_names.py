@@ -24,3 +24,13 @@ def test_names_of_many_positions_are_those_of_each(stretches: list[list[int]], d
     unknown = sorted({*wanted, data.draw(st.integers(-1, 41 * len(stretches) + 1).filter(lambda p: p not in known))})
     with pytest.raises(KeyError):
         names.at(np.array(unknown, dtype=np.int64))
+
+
+@given(STRETCHES, st.integers(-1, 170))
+def test_what_a_snapshot_keeps_is_every_name_from_its_position_on(stretches: list[list[int]], position: int) -> None:
+    names = Names()
+    for number, events in enumerate(stretches):
+        names.add(41 * number, Taken(events, [f"urn:{number}:{event}" for event in events]))
+    assert names.since(position) == [item for item in names.items() if item[0] >= position]
+    names.forget(position)
+    assert names.since(position) == [item for item in names.items() if item[0] >= position]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from automata.runs import core
 from automata.state import Values
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.terms import IRI, BlankNode, Literal
+from sparql_gpm.terms import IRI, XSD, BlankNode, Literal
 from spaseq.errors import RunError
 from spaseq.lang.parse import parse
 from spaseq.runtime import snapshot
@@ -58,6 +58,23 @@ def test_a_snapshot_holds_what_is_alive_and_not_the_past(monkeypatch: pytest.Mon
         running.push([("S1", *graph) for graph in graphs])
         sizes.append(len(dumps(running.network.snapshot(), running.dictionary)))
     assert max(sizes[2:]) < 1.2 * sizes[1]
+
+
+@pytest.mark.parametrize("condition", ["", "FILTER NOT EXISTS { ?y :v ?a }"])
+def test_a_snapshot_after_one_long_stretch_holds_what_is_alive(condition: str) -> None:
+    text = f"""PREFIX : <http://ex.org/> SELECT ?x WITHIN 5 SECONDS SLIDING FROM STREAM S1 <http://ex.org/s1>
+    WHERE {{ SEQ(A ; B)
+      DEFINE GPM A ON S1 {{ ?x :v ?a }} DEFINE GPM B ON S1 {{ ?x :v ?b FILTER(?b < ?a) {condition} }} }}"""
+    value, sizes = IRI("http://ex.org/v"), []
+    for count in (100, 1000):
+        running = Restarting(parse(text, "q"), 0)
+        graphs = [
+            (t * SECOND, f"urn:e{t}", frozenset({(IRI(f"urn:x{t}"), value, Literal(str(t), XSD + "integer"))}))
+            for t in range(count)
+        ]
+        running.push([("S1", *graph) for graph in graphs])
+        sizes.append(running.restart())
+    assert sizes[1] < 1.2 * sizes[0]
 
 
 def test_ids_become_terms_and_terms_other_ids() -> None:

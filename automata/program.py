@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.expression import Expression
+from automata.memo import Memo
 
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -167,12 +168,12 @@ class Events:
     """A stretch of the merged order.
 
     times, streams      one of each per event, in merged order
-    cache               what was found out about them: evaluators that are given the same object find it out once
+    memo                what was worked out from them: evaluators that are given the same object work it out once
     """
 
     times: Ids
     streams: Ids
-    cache: dict[str, object] = field(default_factory=dict, repr=False, compare=False)
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.times)

@@ -12,7 +12,7 @@ tail    it is the last of its slot and stream
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Timeline:
         """The positions of the next stretch of events in the merged order."""
         first = self.position
         self.position += len(events)
-        return np.arange(first, self.position, dtype=np.int64)
+        return events.memo.of(_counted, first, len(events))
 
     def skip(self, events: Events, partitioned: bool) -> None:
         """The next stretch, in which no event has a place that anything asks for."""
@@ -91,7 +91,7 @@ class Timeline:
             slots, seqs = ranks, np.zeros_like(ranks)
             tails = np.ones(len(ranks), dtype=np.bool_)
         else:
-            slots, seqs, tails = self._slotted(events, which, partitions, group, carries)
+            slots, seqs, tails = _slotted(events.times[which], events.streams[which], which, partitions, group, carries)
         for number, carry in enumerate(carries):
             last = (first[number + 1] if number + 1 < len(first) else len(which)) - 1
             carry.rank, carry.slot = int(ranks[last]) + 1, int(slots[last])
@@ -100,16 +100,11 @@ class Timeline:
     def all_places(self, events: Events) -> Places:
         """The places of all events of a stretch, in order, where there are no partitions."""
         carry = self.carries.setdefault(0, Carry())
-        which = np.arange(len(events), dtype=np.int64)
-        zeros, ranks = np.zeros_like(which), which + carry.rank
-        if self.total:
-            slots, seqs, tails = ranks, zeros, np.ones(len(ranks), dtype=np.bool_)
-        else:
-            after, seqs, tails = self._slotted_once(events)
-            slots = after + carry.slot
+        places = events.memo.of(_places, events.times, events.streams, self.total)
+        places = events.memo.of(_later, places, carry.rank, carry.rank if self.total else carry.slot + 1)
         if len(events):
-            carry.rank, carry.slot = int(ranks[-1]) + 1, int(slots[-1])
-        return Places(which, zeros, ranks, slots, seqs, tails)
+            carry.rank, carry.slot = int(places.ranks[-1]) + 1, int(places.slots[-1])
+        return places
 
     def rank(self, partition: int) -> int:
         """How many events the partition's substream has had."""
@@ -125,37 +120,44 @@ class Timeline:
         """Drop what is known of every other partition; only where ranks need not go on."""
         self.carries = {partition: carry for partition, carry in self.carries.items() if partition in kept}
 
-    @classmethod
-    def _slotted_once(cls, events: Events) -> tuple[Ids, Ids, Mask]:
-        """`_slotted` of all events, as if the slot before them were 0; the same for all timelines."""
-        known = events.cache.get("slots")
-        if not isinstance(known, tuple):
-            zeros = np.zeros(len(events), dtype=np.int64)
-            known = cls._slotted(events, np.arange(len(events), dtype=np.int64), zeros, zeros, [Carry(slot=0)])
-            events.cache["slots"] = known
-        after, seqs, tails = known
-        return after, seqs, tails
 
-    @staticmethod
-    def _slotted(
-        events: Events, which: Ids, partitions: Ids, group: Ids, carries: list[Carry]
-    ) -> tuple[Ids, Ids, Mask]:
-        times, streams = events.times[which], events.streams[which]
-        new = _starts(partitions)
-        new[1:] |= times[1:] != times[:-1]
-        steps = np.cumsum(new)
-        first = np.flatnonzero(_starts(partitions))
-        base = np.array([carry.slot for carry in carries], dtype=np.int64)
-        slots = base[group] + (steps - steps[first][group]) + 1 if len(which) else which
-        order = np.lexsort((which, streams, steps))
-        same = np.ones(len(which), dtype=np.bool_)
-        same[1:] = (steps[order][1:] != steps[order][:-1]) | (streams[order][1:] != streams[order][:-1])
-        heads = np.flatnonzero(same)
-        seqs = np.empty(len(which), dtype=np.int64)
-        seqs[order] = np.arange(len(which)) - heads[np.cumsum(same) - 1] if len(which) else which
-        tails = np.empty(len(which), dtype=np.bool_)
-        tails[order] = np.append(same[1:], True) if len(which) else same
-        return slots, seqs, tails
+def _counted(first: int, count: int) -> Ids:
+    return np.arange(first, first + count, dtype=np.int64)
+
+
+def _places(times: Ids, streams: Ids, total: bool) -> Places:
+    """The places of events that nothing comes before."""
+    which = np.arange(len(times), dtype=np.int64)
+    zeros = np.zeros_like(which)
+    if total:
+        return Places(which, zeros, which, which, zeros, np.ones(len(which), dtype=np.bool_))
+    return Places(which, zeros, which, *_slotted(times, streams, which, zeros, zeros, [Carry()]))
+
+
+def _later(places: Places, rank: int, slot: int) -> Places:
+    """The same after so many ranks and slots."""
+    return replace(places, ranks=places.ranks + rank, slots=places.slots + slot)
+
+
+def _slotted(
+    times: Ids, streams: Ids, which: Ids, partitions: Ids, group: Ids, carries: list[Carry]
+) -> tuple[Ids, Ids, Mask]:
+    """Slots, numbers in them and tails of places, whose times and streams these are, by partition and event."""
+    new = _starts(partitions)
+    new[1:] |= times[1:] != times[:-1]
+    steps = np.cumsum(new)
+    first = np.flatnonzero(_starts(partitions))
+    base = np.array([carry.slot for carry in carries], dtype=np.int64)
+    slots = base[group] + (steps - steps[first][group]) + 1 if len(which) else which
+    order = np.lexsort((which, streams, steps))
+    same = np.ones(len(which), dtype=np.bool_)
+    same[1:] = (steps[order][1:] != steps[order][:-1]) | (streams[order][1:] != streams[order][:-1])
+    heads = np.flatnonzero(same)
+    seqs = np.empty(len(which), dtype=np.int64)
+    seqs[order] = np.arange(len(which)) - heads[np.cumsum(same) - 1] if len(which) else which
+    tails = np.empty(len(which), dtype=np.bool_)
+    tails[order] = np.append(same[1:], True) if len(which) else same
+    return slots, seqs, tails
 
 
 def window_numbers(window: Window, times: Ids, ranks: Ids) -> Ids:

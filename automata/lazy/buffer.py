@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.lazy.index import BufferIndex, buffer_index
-from automata.program import Ids
+from automata.program import UNBOUND, Ids
 from automata.runs.step_index import hash_columns
 from automata.runs.steps import Part, StepTable, blocks, expand
 
@@ -47,7 +47,9 @@ class Buffer:
         )  # fmt: skip
         for number, column in enumerate(fixed):
             self._columns[number, begin:needed] = column
-        self._columns[_FIXED:, begin:needed] = table.values.T
+        self._columns[_FIXED:, begin:needed] = UNBOUND
+        for variable, column in table.values.items():
+            self._columns[_FIXED + variable, begin:needed] = column
         self.end += len(table)
 
     def forget(self, before: int) -> None:
@@ -93,7 +95,7 @@ class Buffer:
         low, times, streams, slots, seq, tails, rank, windows, partitions, serials = some[:_FIXED]
         return StepTable(
             low, low, times, streams, slots, seq, seq, tails != 0, rank, rank, windows, partitions,
-            some[_FIXED:].T.copy(), (Part(self._symbol, low, serials),),
+            dict(enumerate(some[_FIXED:])), (Part(self._symbol, low, serials),),
         )  # fmt: skip
 
     def search(

@@ -132,7 +132,7 @@ class LazyEvaluator:
         runs = self._core.runs
         ids = [np.unique(runs.table[: runs.size, self._core.layout.registers])]
         ids += [buffer.values() for buffer in self._buffers.values()]
-        ids += [np.unique(table.values) for table in self._absences.kept()]
+        ids += [np.unique(column) for table in self._absences.kept() for column in table.values.values()]
         return [*ids, self._intake.partition_ids(), *self._reporter.live_ids()]
 
     def oldest_position(self) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.expression import Take
+from automata.memo import Memo
 from automata.nfa import Automaton
 from automata.program import EVENT, UNBOUND, FoldValue, Host, Ids, IterationValue, Mask, Program
 from automata.runs.iteration import Series, Tracks, View
@@ -91,7 +92,8 @@ class Absences:
         """Remembers the next stretch's solutions of the negated steps."""
         for symbol in self.symbols & tables.keys():
             if len(tables[symbol]):
-                self._parts.setdefault(symbol, []).append(tables[symbol])
+                own = replace(tables[symbol], memo=Memo())  # what others worked out from the stretch goes with it
+                self._parts.setdefault(symbol, []).append(own)
 
     def kept(self) -> Iterable[StepTable]:
         """All that is remembered, one table a negated step."""
@@ -215,13 +217,15 @@ class Absences:
 
     def _meets(self, runs: Runs, rows: Ids, symbol: int, table: StepTable, steps: Ids) -> Mask:
         """Compatible with the whole match, and every condition of the negated step holds."""
-        registers, values = runs.registers(rows), table.values[steps]
-        keep: Mask = ((values == registers) | (values == UNBOUND) | (registers == UNBOUND)).all(axis=1)
+        registers, merged, keep = runs.registers(rows), runs.registers(rows), np.ones(len(rows), dtype=np.bool_)
+        for variable, column in table.values.items():
+            value, register = column[steps], registers[:, variable]
+            keep &= (value == register) | (value == UNBOUND) | (register == UNBOUND)
+            merged[:, variable] = np.where(value != UNBOUND, value, register)
         for number, condition in enumerate(self._program.conditions):
             which = np.flatnonzero(keep)
             if condition.symbol == symbol and len(which):
-                merged = np.where(values[which] != UNBOUND, values[which], registers[which])
-                view = replace(self._tracks.standing(runs, self._layout, rows[which]), registers=merged)
+                view = replace(self._tracks.standing(runs, self._layout, rows[which]), registers=merged[which])
                 columns = self._tracks.columns(condition.references, view, runs, self._layout, self._host)
                 if condition.needs_event:
                     columns[EVENT] = table.low[steps[which]]

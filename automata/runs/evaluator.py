@@ -113,7 +113,7 @@ class RunEvaluator:
         """See `automata.face.Evaluator`."""
         runs = self._core.runs
         ids = [np.unique(runs.table[: runs.size, self._core.layout.registers])]
-        ids += [np.unique(table.values) for table in self._absences.kept()]
+        ids += [np.unique(column) for table in self._absences.kept() for column in table.values.values()]
         ids.append(self._intake.partition_ids())
         return [*ids, *self._reporter.live_ids()]
 

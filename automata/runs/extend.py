@@ -136,15 +136,14 @@ class Extender:
         if variable not in facts.scope:
             return self._before(runs, number, pairs.rows, variable)
         if variable not in facts.shared:
-            new: Ids = table.values[pairs.steps, variable]
-            return new
+            return table.value(variable)[pairs.steps]
         return self._merged(table, pairs, variable, self._before(runs, number, pairs.rows, variable))
 
     def compatible(self, runs: Standing, number: int, table: StepTable, pairs: Pairs) -> Mask:
         """Where the step binds nothing to another value than the run has."""
         compatible = np.ones(len(pairs), dtype=np.bool_)
         for variable in self._facts[number].shared:
-            new, old = table.values[pairs.steps, variable], self._before(runs, number, pairs.rows, variable)
+            new, old = table.value(variable)[pairs.steps], self._before(runs, number, pairs.rows, variable)
             same = new == old
             compatible &= same if same.all() else same | (new == UNBOUND) | (old == UNBOUND)
         return compatible
@@ -158,7 +157,7 @@ class Extender:
 
     @staticmethod
     def _merged(table: StepTable, pairs: Pairs, variable: int, old: Ids) -> Ids:
-        new = table.values[pairs.steps, variable]
+        new = table.value(variable)[pairs.steps]
         return np.where(new == UNBOUND, old, new)
 
     def key_columns(self, number: int) -> tuple[int, ...]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from automata.expression import Take
+from automata.memo import Memo
 from automata.program import UNBOUND, Events, Ids, Mask, Program, SymbolSolutions
 from automata.runs.steps import Part, StepTable
 from automata.runs.substreams import Substreams
@@ -117,30 +119,44 @@ class Intake:
         count = len(table.events)
         serials = np.arange(self._serial, self._serial + count, dtype=np.int64)
         self._serial += count
-        values = np.zeros((count, self._program.variables), dtype=np.int64)
-        for variable, column in table.values.items():
-            values[:, variable] = column
-        inside = which != NONE if self._program.partition else None
-        rank, slot, seq, partition = (
-            _at(column, which, inside) for column in (places.ranks, places.slots, places.seqs, places.partitions)
-        )
-        tails = _at(places.tails.astype(np.int64), which, inside) == 1
-        times, low = events.times[table.events], positions[table.events]
-        windows = window_numbers(self._program.window, times, rank)
-        if inside is not None:
-            windows = np.where(inside, windows, NONE)
+        memo = Memo() if self._program.partition else events.memo
+        placed = memo.of(_placed, events, positions, table.events, places, which)
+        windows = window_numbers(self._program.window, placed.times, placed.ranks)
+        if self._program.partition:
+            windows = np.where(which != NONE, windows, NONE)
+        low, ranks, seqs = placed.low, placed.ranks, placed.seqs
         return StepTable(
-            low, low, times, events.streams[table.events], slot, seq, seq, tails, rank, rank, windows, partition,
-            values, (Part(symbol, low, serials),),
+            low, low, placed.times, placed.streams, placed.slots, seqs, seqs, placed.tails, ranks, ranks, windows,
+            placed.partitions, table.values, (Part(symbol, low, serials),), memo,
         )  # fmt: skip
 
 
-def _at(column: Ids, which: Ids, inside: Mask | None) -> Ids:
-    """The column at these places; NONE for what has none, where some may not be inside any."""
-    if inside is None:
-        result: Ids = column[which]
-        return result
-    return np.where(inside, column[which] if len(column) else NONE, NONE)
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Solutions' positions, times and streams, and their places; see automata.timeline. NONE: they have no place."""
+
+    low: Ids
+    times: Ids
+    streams: Ids
+    slots: Ids
+    seqs: Ids
+    tails: Mask
+    ranks: Ids
+    partitions: Ids
+
+
+def _placed(events: Events, positions: Ids, taken: Ids, places: Places, which: Ids) -> _Placed:
+    """The solutions of these events of the stretch, at these places."""
+    tails = _at(places.tails.astype(np.int64), which) == 1
+    slots, seqs, ranks, partitions = (
+        _at(column, which) for column in (places.slots, places.seqs, places.ranks, places.partitions)
+    )
+    return _Placed(positions[taken], events.times[taken], events.streams[taken], slots, seqs, tails, ranks, partitions)
+
+
+def _at(column: Ids, which: Ids) -> Ids:
+    """The column at these places; NONE for what has none."""
+    return np.where(which != NONE, column[which] if len(column) else NONE, NONE)
 
 
 def needs_whole_slots(program: Program) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from automata.memo import Memo
 from automata.nfa import Automaton, build_automaton
 from automata.program import Host, Program, Selector, Skip, Window
 from automata.runs.absence import Inside
@@ -61,7 +62,7 @@ def _in_one_partition(table: StepTable, partition: int) -> StepTable:
     inside = (table.partitions == partition) | (table.partitions == NONE)
     table = table.take(inside)
     zeros = np.zeros(len(table), dtype=np.int64)
-    return replace(table, partitions=zeros, windows=zeros, cache={})
+    return replace(table, partitions=zeros, windows=zeros, memo=Memo())
 
 
 def _in_one_order(tables: dict[int, StepTable], total: bool) -> dict[int, StepTable]:
@@ -77,5 +78,5 @@ def _in_one_order(tables: dict[int, StepTable], total: bool) -> dict[int, StepTa
     placed = {}
     for symbol, table in tables.items():
         at = np.searchsorted(lows, table.low)
-        placed[symbol] = replace(table, slots=slots[at], seq_low=seqs[at], seq_high=seqs[at], cache={})
+        placed[symbol] = replace(table, slots=slots[at], seq_low=seqs[at], seq_high=seqs[at], memo=Memo())
     return placed

@@ -7,7 +7,6 @@ state is as large as what is alive.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -18,13 +17,11 @@ from automata.runs.core import Core
 from automata.runs.intake import Intake
 from automata.runs.pending import PendingMatches
 from automata.runs.reporting import Reporter
-from automata.runs.steps import Part, StepTable
+from automata.runs.steps import PLAIN_COLUMNS, Part, StepTable
 from automata.runs.substreams import Substream
 from automata.selection import Candidate
 from automata.state import Values, after_state, columns_of, restore_after, rows_of
 from automata.timeline import Carry, Timeline
-
-_TABLE_COLUMNS = tuple(f.name for f in fields(StepTable) if f.name not in ("values", "parts", "cache"))
 
 
 def runs_state(core: Core, absences: Absences, intake: Intake, reporter: Reporter) -> dict[str, Any]:
@@ -92,14 +89,16 @@ def restore_absences(absences: Absences, state: Mapping[str, Any]) -> None:
 def table_state(table: StepTable) -> dict[str, Any]:
     """A step table."""
     parts = [[part.symbol, part.positions, part.serials] for part in table.parts]
-    columns = {name: getattr(table, name) for name in _TABLE_COLUMNS}
-    return {**columns, "values": Values(table.values), "parts": parts}
+    columns = {name: getattr(table, name) for name in PLAIN_COLUMNS}
+    variables = sorted(table.values)
+    return {**columns, "variables": variables, "values": Values(table.matrix(variables)), "parts": parts}
 
 
 def restored_table(state: Mapping[str, Any]) -> StepTable:
     """The step table of a state."""
-    columns = {name: state[name] for name in _TABLE_COLUMNS}
-    return StepTable(**columns, values=state["values"].ids, parts=tuple(Part(*part) for part in state["parts"]))
+    columns = {name: state[name] for name in PLAIN_COLUMNS}
+    values = dict(zip(state["variables"], state["values"].ids.T, strict=True))
+    return StepTable(**columns, values=values, parts=tuple(Part(*part) for part in state["parts"]))
 
 
 def intake_state(intake: Intake) -> dict[str, Any]:

@@ -6,6 +6,7 @@ hashed to 64 bits; whoever uses the range compares the values themselves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,17 +63,11 @@ class StepIndex:
 
 def step_index(table: StepTable, variables: tuple[int, ...], in_context: bool) -> StepIndex:
     """The index of a non-empty table by these variables and, `in_context`, by partition and window; made once."""
-    name = (int(in_context), *variables)
-    index = table.cache.get(name)
-    if not isinstance(index, StepIndex):
-        columns = [table.values[:, variable] for variable in variables]
-        context = [table.partitions, table.windows] if in_context else []
-        index = _build(table, hash_columns([*context, *columns], len(table)))
-        table.cache[name] = index
-    return index
+    context = [table.partitions, table.windows] if in_context else []
+    return table.memo.of(_build, table.low, table.slots, *context, *map(table.value, variables))
 
 
-def hash_columns(columns: list[Ids], rows: int) -> Ids:
+def hash_columns(columns: Sequence[Ids], rows: int) -> Ids:
     """One 64-bit hash a row."""
     hashed = np.zeros(rows, dtype=np.uint64)
     for column in columns:
@@ -81,20 +76,21 @@ def hash_columns(columns: list[Ids], rows: int) -> Ids:
     return hashed.view(np.int64)
 
 
-def _build(table: StepTable, hashes: Ids) -> StepIndex:
+def _build(lows: Ids, slots: Ids, *columns: Ids) -> StepIndex:
+    hashes = hash_columns(columns, len(lows))
     order = np.argsort(hashes, kind="stable")
     keys, starts = np.unique(hashes[order], return_index=True)
     groups = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(np.append(starts, len(order))))
-    low_first, slot_first = int(table.low.min()), int(table.slots.min())
-    low_span = int(table.low.max()) - low_first + 2
-    slot_span = int(table.slots.max()) - slot_first + 2
-    by_slot = groups * slot_span + (table.slots[order] - slot_first)
+    low_first, slot_first = int(lows.min()), int(slots.min())
+    low_span = int(lows.max()) - low_first + 2
+    slot_span = int(slots.max()) - slot_first + 2
+    by_slot = groups * slot_span + (slots[order] - slot_first)
     ends = np.append(np.flatnonzero(by_slot[1:] != by_slot[:-1]) + 1, len(order))
     return StepIndex(
         order,
         keys,
         np.append(starts, len(order)).astype(np.int64),
-        groups * low_span + (table.low[order] - low_first),
+        groups * low_span + (lows[order] - low_first),
         by_slot,
         np.repeat(ends, np.diff(ends, prepend=0)),
         low_first,

@@ -6,13 +6,14 @@ values of their solutions. Rows are sorted by `low`, the first position of the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from automata.memo import Memo
 from automata.program import UNBOUND, Ids, Mask
 
 _PAIRS_MAX = 1 << 20
@@ -37,7 +38,8 @@ class StepTable:
     low, high               first and last position of the set
     times, streams          of the set; SEVERAL where it spans streams
     slots, seq_low, seq_high, tails, rank_low, rank_high, windows, partitions   see automata.timeline
-    values                  int64[n, variables], UNBOUND where the solutions leave it so
+    values                  variable → int64[n], UNBOUND where the solutions leave it so; not of those never bound
+    memo                    what was worked out from these columns: other tables of the same events share it
     """
 
     low: Ids
@@ -52,28 +54,39 @@ class StepTable:
     rank_high: Ids
     windows: Ids
     partitions: Ids
-    values: Ids
+    values: Mapping[int, Ids]
     parts: tuple[Part, ...]
-    cache: dict[tuple[int, ...], object] = field(default_factory=dict, compare=False)
+    memo: Memo = field(default_factory=Memo, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.low)
 
+    def value(self, variable: int) -> Ids:
+        """What the rows bind a variable to."""
+        return self.values[variable] if variable in self.values else np.zeros(len(self), dtype=np.int64)
+
+    def matrix(self, variables: Iterable[int]) -> Ids:
+        """int64[n, variables]: the same for some variables."""
+        columns = [self.value(variable) for variable in variables]
+        return np.column_stack(columns) if columns else np.zeros((len(self), 0), dtype=np.int64)
+
     def take(self, rows: Ids | Mask) -> StepTable:
         """These rows, in this order."""
-        columns: dict[str, Any] = {
-            f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name not in ("parts", "cache")
-        }
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in PLAIN_COLUMNS}
+        values = {variable: column[rows] for variable, column in self.values.items()}
         parts = tuple(Part(p.symbol, p.positions[rows], p.serials[rows]) for p in self.parts)
-        return StepTable(parts=parts, **columns)
+        return StepTable(parts=parts, values=values, **columns)
 
     @staticmethod
     def concatenate(tables: Sequence[StepTable]) -> StepTable:
         """The rows of tables of the same step, one table after the other; at least one table."""
         if len(tables) == 1:
             return tables[0]
-        names = [f.name for f in fields(StepTable) if f.name not in ("parts", "cache")]
-        columns: dict[str, Any] = {name: np.concatenate([getattr(table, name) for table in tables]) for name in names}
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(table, name) for table in tables]) for name in PLAIN_COLUMNS
+        }
+        variables = dict.fromkeys(variable for table in tables for variable in table.values)
+        values = {v: np.concatenate([table.value(v) for table in tables]) for v in variables}
         parts = tuple(
             Part(
                 part.symbol,
@@ -82,7 +95,11 @@ class StepTable:
             )
             for number, part in enumerate(tables[0].parts)
         )
-        return StepTable(parts=parts, **columns)
+        return StepTable(parts=parts, values=values, **columns)
+
+
+PLAIN_COLUMNS = tuple(f.name for f in fields(StepTable) if f.name not in ("values", "parts", "memo"))
+"""The columns that every step table has."""
 
 
 def conjunction(tables: Sequence[StepTable]) -> StepTable:
@@ -110,8 +127,10 @@ def _pair(left: StepTable, right: StepTable) -> StepTable:
     lows, highs = np.searchsorted(times, left.times, "left"), np.searchsorted(times, left.times, "right")
     which_left, within = expand(highs - lows)
     which_right = order[lows[which_left] + within]
-    a, b = left.values[which_left], right.values[which_right]
-    keep = ((a == b) | (a == UNBOUND) | (b == UNBOUND)).all(axis=1)
+    keep: Mask = np.ones(len(which_left), dtype=np.bool_)
+    for variable in left.values.keys() & right.values.keys():
+        a, b = left.values[variable][which_left], right.values[variable][which_right]
+        keep &= (a == b) | (a == UNBOUND) | (b == UNBOUND)
     keep &= left.partitions[which_left] == right.partitions[which_right]
     keep &= left.windows[which_left] == right.windows[which_right]
     return side_by_side(left.take(which_left[keep]), right.take(which_right[keep]))
@@ -133,9 +152,14 @@ def side_by_side(x: StepTable, y: StepTable) -> StepTable:
         np.maximum(x.rank_high, y.rank_high),
         x.windows,
         x.partitions,
-        np.where(x.values != UNBOUND, x.values, y.values),
+        {**x.values, **y.values, **{v: _either(x.values[v], y.values[v]) for v in x.values.keys() & y.values.keys()}},
         x.parts + y.parts,
     )
+
+
+def _either(a: Ids, b: Ids) -> Ids:
+    """The values of a variable on which both agree where both bind it."""
+    return np.where(a != UNBOUND, a, b)
 
 
 def expand(counts: Ids) -> tuple[Ids, Ids]:

@@ -27,6 +27,7 @@ from automata.program import (
     Window,
 )
 from automata.runs.evaluator import RunEvaluator
+from automata.runs.intake import needs_whole_slots
 from automata.runs.single.evaluator import runs_of, runs_singly
 from tests.automata.test_lazy import Stretches
 from tests.strategies_lazy import AtMost, lazy_programs, lazy_streams
@@ -106,7 +107,7 @@ def long_streams(data: st.DataObject, program: Program) -> Stretches:
         for events, solutions in data.draw(lazy_streams(program)):
             found.append((Events(events.times + time, events.streams), solutions))
         time = int(found[-1][0].times[-1]) + data.draw(st.sampled_from([0, 1, 1, 3]))
-        if program.streams > 1:
+        if needs_whole_slots(program):
             time += 1
     return found
 

@@ -29,7 +29,7 @@ UNRELATED = (NOTHING,) * 3
 def step_table(lows: Ids, keys: Ids) -> StepTable:
     zeros = np.zeros_like(lows)
     return StepTable(
-        lows, lows, lows, zeros, lows, zeros, zeros, zeros == 0, lows, lows, zeros, zeros, keys[:, np.newaxis],
+        lows, lows, lows, zeros, lows, zeros, zeros, zeros == 0, lows, lows, zeros, zeros, {0: keys},
         (Part(0, lows, lows),),
     )  # fmt: skip
 

@@ -151,7 +151,7 @@ class Forbidden:
         tables = {}
         for number, symbol in self._symbols.items():
             if symbol.new:
-                tables[number] = _as_columns(number, symbol, self._program.variables)
+                tables[number] = _as_columns(number, symbol)
                 symbol.new = []
         self._absences.add(tables)
 
@@ -233,22 +233,22 @@ def _from_columns(table: StepTable, scope: Sequence[int]) -> list[_Kept]:
         table.partitions.tolist(), table.rank_low.tolist(), table.slots.tolist(), table.windows.tolist(), strict=True
     )
     columns = table.low.tolist(), table.times.tolist(), table.streams.tolist()
-    serials, values = table.parts[0].serials.tolist(), table.values[:, list(scope)].tolist()
+    serials, values = table.parts[0].serials.tolist(), table.matrix(scope).tolist()
     return [
         _Kept(position, time, stream, Moment(*moment), serial, tuple(solution))
         for position, time, stream, moment, serial, solution in zip(*columns, moments, serials, values, strict=True)
     ]
 
 
-def _as_columns(number: int, symbol: _Symbol, variables: int) -> StepTable:
+def _as_columns(number: int, symbol: _Symbol) -> StepTable:
     """What is new as a table, as `Intake` makes it of events that are alone in their slots."""
     low, times, streams, serials = (
         np.array([kept[field] for kept in symbol.new], dtype=np.int64) for field in (0, 1, 2, 4)
     )
     moments = np.array([kept.moment for kept in symbol.new], dtype=np.int64)
     partitions, ranks, slots, windows = (np.ascontiguousarray(column) for column in moments.T)
-    values = np.zeros((len(low), variables), dtype=np.int64)
-    values[:, list(symbol.scope)] = np.array([kept.values for kept in symbol.new], dtype=np.int64).reshape(len(low), -1)
+    columns = np.array([kept.values for kept in symbol.new], dtype=np.int64).reshape(len(low), len(symbol.scope)).T
+    values = dict(zip(symbol.scope, columns, strict=True))
     inside = partitions != NONE
     seqs = np.where(inside, 0, NONE)
     return StepTable(

@@ -16,12 +16,16 @@ class Memo:
     """Lives as long as the stretch. What it gives is shared: nobody changes it."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], tuple[object, object]] = {}
+        self._known: dict[tuple[int, ...], tuple[object, object]] = {}
 
     def of(self, make: Callable[..., Made], *given: Any) -> Made:
-        """`make(*given)`: numbers, and tuples of them, are told apart by value, everything else by identity."""
-        key = (make, *(one if isinstance(one, int | tuple) else id(one) for one in given))
+        """`make(*given)`, made once."""
+        return self.once((make, *given), lambda: make(*given))
+
+    def once(self, about: tuple[Any, ...], make: Callable[[], Made]) -> Made:
+        """What `make` gives, asked the first time; `about` says of what: numbers by value, all else by identity."""
+        key = tuple([one if isinstance(one, int) else id(one) for one in about])
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = make(*given), given  # what is kept keeps its identity
+            known = self._known[key] = make(), about  # whatever is kept keeps its identity
         return known[0]  # type: ignore[return-value]

@@ -47,7 +47,7 @@ class Replay:
         self._units = units
         self._layout = layout
         self._buffers = buffers
-        self._growth = Growth(core.automaton, core.analysis, core.layout, core.tracks, core.extender)
+        self._growth = Growth(core.automaton, core.analysis, core.layout, core.tracks, core.bindings)
         self._step_of_edge = {step.edge: number for number, step in enumerate(units.steps)}
         self._distinct = not any(unit.repeated for unit in units.units)
         self._complete: Rows = layout.root()[:0]
@@ -85,9 +85,9 @@ class Replay:
 
     def _take(self, edge: int, rows: Ids, which: Ids, table: StepTable) -> _Walked:
         """Each row takes the edge with the table's row beside it, where values and conditions allow."""
-        extender, runs = self._core.extender, self._core.runs
+        bindings, runs = self._core.bindings, self._core.runs
         pairs = Pairs(rows, np.arange(len(rows), dtype=np.int64))
-        pairs = pairs.take(extender.compatible(runs, edge, table, pairs))
+        pairs = pairs.take(bindings.compatible(runs, edge, table, pairs))
         pairs = pairs.take(self._admitted(edge, table, pairs))
         if not len(pairs):
             return rows[:0], which[:0]
@@ -104,7 +104,7 @@ class Replay:
             return part.positions[pairs.steps]
 
         runs = self._core.runs
-        registers = self._core.extender.registers(runs, number, table, pairs)
+        registers = self._core.bindings.registers(runs, number, table, pairs)
         return self._core.checks.arriving(runs, number, edge, pairs.rows, registers, event_of)
 
     # --- repetition -------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from automata.expression import Contiguity
 from automata.nfa import Automaton
 from automata.program import Ids, Mask
 from automata.runs.extend import Extender
-from automata.runs.step_index import step_index
 from automata.runs.steps import StepTable
 from automata.runs.table import FIRST, NONE, Runs
 
@@ -79,7 +78,7 @@ class ActiveRuns:
         if number not in self._indexes:
             return self.rows
         hashes, rows = self._indexes[number]
-        keys = step_index(table, extender.key_columns(number), True).keys
+        keys = extender.index(number, table, True).keys
         begin, end = np.searchsorted(hashes, keys, "left"), np.searchsorted(hashes, keys, "right")
         return np.concatenate([rows[a:b] for a, b in zip(begin.tolist(), end.tolist(), strict=True)])
 

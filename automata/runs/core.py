@@ -17,6 +17,7 @@ from automata.analysis import analyse
 from automata.nfa import START, Accept, Automaton, Crossing
 from automata.program import UNBOUND, Host, Ids, Mask, Program
 from automata.runs.active import ActiveRuns
+from automata.runs.bindings import Bindings
 from automata.runs.checks import Checks
 from automata.runs.expiry import Expiry
 from automata.runs.extend import Extender
@@ -75,9 +76,10 @@ class Core:
         self.runs = Runs(self.layout, registers)
         self.lookback = Lookback(automaton, self.analysis, self.layout)
         given = frozenset(np.flatnonzero(registers != UNBOUND).tolist())
-        self.extender = Extender(program, automaton, self.analysis, self.layout, substream, given)
+        self.bindings = Bindings(program, automaton, self.analysis, self.layout, given)
+        self.extender = Extender(program, automaton, self.layout, self.bindings, substream)
         self.checks = Checks(program, automaton, self.analysis, self.layout, self.tracks, host)
-        self.growth = Growth(automaton, self.analysis, self.layout, self.tracks, self.extender)
+        self.growth = Growth(automaton, self.analysis, self.layout, self.tracks, self.bindings)
         self.gathers = [
             Gather(automaton, unordered, self.layout, self.tracks, program.window) for unordered in automaton.unordered
         ]
@@ -219,7 +221,7 @@ class Core:
                 self._arrive(edge.target, self.growth.take(self.runs, number, pairs, tables[edge.target]))
 
     def _unwritten(self, number: int, pairs: Pairs, table: StepTable) -> Unwritten:
-        return Unwritten(self.runs, number, self.automaton.edges[number], pairs, table, self.extender)
+        return Unwritten(self.runs, number, self.automaton.edges[number], pairs, table, self.bindings)
 
     def _go_on(self, position: int, came: Unwritten, tables: Mapping[int, StepTable]) -> None:
         """Runs have come to a position where they can only go on: rows are made of those that do, now or later."""
@@ -250,7 +252,7 @@ class Core:
             part = next(part for part in table.parts if part.symbol == symbol)
             return part.positions[pairs.steps]
 
-        registers = self.extender.registers(self.runs, number, table, pairs)
+        registers = self.bindings.registers(self.runs, number, table, pairs)
         return self.checks.arriving(self.runs, number, edge, pairs.rows, registers, event_of)
 
     def _arrive(self, position: int, rows: Ids) -> None:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from automata.analysis import Analysis
 from automata.expression import Contiguity
 from automata.nfa import Automaton, Crossing, Edge
-from automata.program import UNBOUND, Ids, Mask, Program
-from automata.runs.pairs import Pairs, first_slots, joined, unpreceded
+from automata.program import Ids, Mask, Program
+from automata.runs.bindings import Bindings
+from automata.runs.nearest import Nearest, nearest
+from automata.runs.pairs import Pairs, first_slots, follows, joined, unpreceded
 from automata.runs.step_index import StepIndex, hash_columns, step_index
 from automata.runs.steps import SEVERAL, StepTable, blocks, expand
 from automata.runs.substreams import Substream
@@ -51,18 +51,11 @@ Admit = Callable[[int, StepTable, Pairs], Mask]
 class _EdgeFacts:
     """What is known of an edge before any run takes it.
 
-    key         variables that both the runs and the step's solutions always bind
-    scope       those that the step may bind
-    shared      those of them that the runs may have bound
-    loops       repetitions of which it begins another iteration
-    begins      the runs at its source may not have had an event yet
+    bit, blockers   see CLOSED: that of its own, and those of whatever closes it
+    begins          the runs at its source may not have had an event yet
     """
 
     edge: Edge
-    key: tuple[int, ...]
-    scope: tuple[int, ...]
-    shared: tuple[int, ...]
-    loops: tuple[int, ...]
     bit: int
     blockers: int
     begins: bool
@@ -72,24 +65,21 @@ class Extender:
     """Takes the edges of one automaton.
 
     substream   see `automata.runs.core.Core`
-    given       variables that are bound before the first step
     """
 
     def __init__(
         self,
         program: Program,
         automaton: Automaton,
-        analysis: Analysis,
         layout: Layout,
+        bindings: Bindings,
         substream: Substream | None = None,
-        given: frozenset[int] = frozenset(),
     ) -> None:
         self._program = program
         self.substream = substream
         self._automaton = automaton
-        self._analysis = analysis
         self._layout = layout
-        self._given = given
+        self.bindings = bindings
         self._facts = [self._edge_facts(number) for number in range(len(automaton.edges))]
 
     def extend(
@@ -114,85 +104,22 @@ class Extender:
                 rows = rows[counts < repetition.at_most]
         return rows
 
-    def base(self, runs: Standing, number: int, rows: Ids) -> NDArray[np.int64]:
-        """The registers with which rows come to an edge's step: a new iteration forgets what the last one bound."""
-        registers = runs.registers(rows)
-        for repetition in self._facts[number].loops:
-            variables = sorted(self._analysis.locals[repetition])
-            entered = runs.written.registers(runs.column(rows, self._layout.entry(repetition)))
-            registers[:, variables] = entered[:, variables]
-        return registers
-
-    def registers(self, runs: Standing, number: int, table: StepTable, pairs: Pairs) -> NDArray[np.int64]:
-        """The registers with the step's values in."""
-        registers = self.base(runs, number, pairs.rows)
-        for variable in self._facts[number].scope:
-            registers[:, variable] = self._merged(table, pairs, variable, registers[:, variable])
-        return registers
-
-    def register(self, runs: Standing, number: int, table: StepTable, pairs: Pairs, variable: int) -> Ids:
-        """One column of `registers`."""
-        facts = self._facts[number]
-        if variable not in facts.scope:
-            return self._before(runs, number, pairs.rows, variable)
-        if variable not in facts.shared:
-            return table.value(variable)[pairs.steps]
-        return self._merged(table, pairs, variable, self._before(runs, number, pairs.rows, variable))
-
-    def compatible(self, runs: Standing, number: int, table: StepTable, pairs: Pairs) -> Mask:
-        """Where the step binds nothing to another value than the run has."""
-        compatible = np.ones(len(pairs), dtype=np.bool_)
-        for variable in self._facts[number].shared:
-            new, old = table.value(variable)[pairs.steps], self._before(runs, number, pairs.rows, variable)
-            same = new == old
-            compatible &= same if same.all() else same | (new == UNBOUND) | (old == UNBOUND)
-        return compatible
-
-    def _before(self, runs: Standing, number: int, rows: Ids, variable: int) -> Ids:
-        """One column of `base`."""
-        for repetition in reversed(self._facts[number].loops):
-            if variable in self._analysis.locals[repetition]:
-                return runs.written.register(runs.column(rows, self._layout.entry(repetition)), variable)
-        return runs.register(rows, variable)
-
-    @staticmethod
-    def _merged(table: StepTable, pairs: Pairs, variable: int, old: Ids) -> Ids:
-        new = table.value(variable)[pairs.steps]
-        return np.where(new == UNBOUND, old, new)
-
-    def key_columns(self, number: int) -> tuple[int, ...]:
-        """The variables by which the edge's runs and events are joined."""
-        return self._facts[number].key
+    def index(self, number: int, table: StepTable, in_context: bool) -> StepIndex:
+        """A table's rows by the edge's key; `in_context` by partition too, where there are any, and then by window."""
+        return step_index(table, self.bindings.key(number), in_context and bool(self._program.partition))
 
     def hashes(self, runs: Standing, number: int, rows: Ids, in_context: bool) -> Ids:
-        """The join key of each row, as `step_index` hashes it."""
-        context = [runs.column(rows, PARTITION), runs.column(rows, WINDOW)] if in_context else []
-        return hash_columns(
-            [*context, *(self._before(runs, number, rows, v) for v in self._facts[number].key)], len(rows)
-        )
+        """The key of each row, as `index` hashes it."""
+        partitioned = in_context and self._program.partition
+        context = [runs.column(rows, PARTITION), runs.column(rows, WINDOW)] if partitioned else []
+        values = [self.bindings.before(runs, number, rows, variable) for variable in self.bindings.key(number)]
+        return hash_columns([*context, *values], len(rows))
 
     def _edge_facts(self, number: int) -> _EdgeFacts:
         edge = self._automaton.edges[number]
-        loops = tuple(a.repetition for a in edge.actions if a.crossing is Crossing.LOOP)
-        bound = self._analysis.certain[edge.source]
-        for repetition in loops:
-            bound -= self._analysis.locals[repetition] - self._analysis.entered[repetition]
-        symbols = self._automaton.positions[edge.target].symbols
-        certain = frozenset().union(*(self._program.symbols[symbol].certain for symbol in symbols))
         bits = {other: 1 << place for place, other in enumerate(self._automaton.outgoing[edge.source])}
         blockers = bits[number] | sum(bits[rival] for rival in edge.rivals)
-        scope = self._analysis.scope[edge.target]
-        shared = scope & (self._analysis.possible[edge.source] | self._given)
-        return _EdgeFacts(
-            edge,
-            tuple(sorted(bound & certain)),
-            tuple(sorted(scope)),
-            tuple(sorted(shared)),
-            loops,
-            bits[number],
-            blockers,
-            not self._automaton.positions[edge.source].symbols,
-        )
+        return _EdgeFacts(edge, bits[number], blockers, not self._automaton.positions[edge.source].symbols)
 
     def _take(self, runs: Standing, number: int, rows: Ids, table: StepTable, admit: Admit) -> Pairs:
         facts = self._facts[number]
@@ -234,37 +161,51 @@ class Extender:
     def valid(self, runs: Standing, number: int, table: StepTable, candidates: Pairs, in_context: bool) -> Mask:
         """Order, window and contiguity of candidate pairs."""
         rows, steps = candidates.rows, candidates.steps
-        window = self._program.window
         if not in_context:
             inside: Mask = table.windows[steps] != NONE
             return inside
-        time, high_time = table.times[steps], runs.column(rows, HIGH_TIME)
-        stream = runs.column(rows, HIGH_STREAM)
-        same_stream = (stream == table.streams[steps]) & (stream >= 0)
-        valid: Mask = (time > high_time) | (
-            (time == high_time) & same_stream & (table.low[steps] > runs.column(rows, HIGH))
-        )
-        valid &= table.partitions[steps] == runs.column(rows, PARTITION)
-        valid &= table.windows[steps] == runs.column(rows, WINDOW)
-        if window.sliding and window.in_events:
-            valid &= table.rank_high[steps] - runs.column(rows, FIRST_RANK) < window.size
-        elif window.sliding:
-            valid &= time - runs.column(rows, FIRST_TIME) <= window.size
+        last = (runs.column(rows, column) for column in (HIGH_TIME, HIGH_STREAM, HIGH))
+        valid = follows(table, steps, *last) & self.in_window(runs, table, candidates)
         if self._facts[number].edge.operator is Contiguity.STRICT:
-            valid &= self._adjacent(runs, rows, table, steps, same_stream)
+            valid &= self._adjacent(runs, rows, table, steps)
         return valid
 
+    def in_window(self, runs: Standing, table: StepTable, candidates: Pairs) -> Mask:
+        """Which candidates are in the window, and the partition, of their run."""
+        rows, steps, window = candidates.rows, candidates.steps, self._program.window
+        if window.sliding and window.in_events:
+            inside: Mask = table.rank_high[steps] - runs.column(rows, FIRST_RANK) < window.size
+        elif window.sliding:
+            inside = table.times[steps] - runs.column(rows, FIRST_TIME) <= window.size
+        else:
+            inside = table.windows[steps] == runs.column(rows, WINDOW)
+        if self._program.partition:
+            inside &= table.partitions[steps] == runs.column(rows, PARTITION)
+        return inside
+
     def reach(self, runs: Standing, rows: Ids, table: StepTable) -> Ids | None:
-        """For each run a position that its window ends before; None where the key tells windows apart."""
+        """For each run a position that its window ends before; None where `index` tells windows apart."""
         window = self._program.window
-        if not window.sliding or (window.in_events and self._program.partition):
+        if self._program.partition and (window.in_events or not window.sliding):
             return None
-        if window.in_events:
+        if window.sliding and window.in_events:
             return runs.column(rows, FIRST) + window.size
-        beyond = np.searchsorted(table.times, runs.column(rows, FIRST_TIME) + window.size, "right")
+        if window.sliding:
+            beyond = np.searchsorted(table.times, runs.column(rows, FIRST_TIME) + window.size, "right")
+        else:
+            beyond = np.searchsorted(table.windows, runs.column(rows, WINDOW), "right")
         return np.append(table.low, np.iinfo(np.int64).max)[beyond]
 
-    def _adjacent(self, runs: Standing, rows: Ids, table: StepTable, steps: Ids, same_stream: Mask) -> Mask:
+    def nearest(self, runs: Standing, number: int, rows: Ids, table: StepTable, index: StepIndex) -> Nearest | None:
+        """What follows each of the runs; None where other queries would not ask the same."""
+        begun, bindings = runs.begun, self.bindings
+        if begun is None or len(begun) != len(rows) or bindings.loops(number) or bindings.given:
+            return None
+        if self._program.partition:
+            return None
+        return nearest(begun, table, index, bindings.key(number), bindings.shared(number))
+
+    def _adjacent(self, runs: Standing, rows: Ids, table: StepTable, steps: Ids) -> Mask:
         if self.substream is not None:
             left = np.stack([runs.column(rows, column) for column in (HIGH, HIGH_TIME, HIGH_STREAM)])
             right = np.stack((table.low[steps], table.times[steps], table.streams[steps]))
@@ -273,7 +214,8 @@ class Extender:
         several = runs.column(rows, HIGH_STREAM) == SEVERAL
         opens = (table.seq_low[steps] == 0) | (table.streams[steps] == SEVERAL)
         over = (next_slot == slot + 1) & opens & (several | (runs.column(rows, TAIL) != 0))
-        within = (next_slot == slot) & same_stream & (table.seq_low[steps] == runs.column(rows, SEQ) + 1)
+        same_stream = runs.column(rows, HIGH_STREAM) == table.streams[steps]
+        within = (next_slot == slot) & same_stream & ~several & (table.seq_low[steps] == runs.column(rows, SEQ) + 1)
         result: Mask = over | within
         return result
 
@@ -301,19 +243,27 @@ class _Search:
 
     def pairs(self, operator: Contiguity) -> list[Pairs]:
         """The admitted pairs; under skip-till-next only those in each run's first slot that has any."""
-        index = step_index(self._table, self._extender.key_columns(self._number), self._in_context)
-        hashes = self._extender.hashes(self._runs, self._number, self._rows, self._in_context)
-        groups, begin, end = index.ranges(hashes, self._runs.column(self._rows, HIGH))
-        reach = self._extender.reach(self._runs, self._rows, self._table) if self._in_context else None
-        if reach is not None:
-            end = np.clip(index.from_low(groups, reach), begin, end)
+        index = self._extender.index(self._number, self._table, self._in_context)
+        if operator is Contiguity.NEXT:
+            return self._gallop(index)
+        groups, begin, end = self._ranges(index)
         if operator is Contiguity.STRICT and self._in_context and self._extender.substream is None:
             slot = self._runs.column(self._rows, SLOT)
             begin = np.minimum(np.maximum(begin, index.from_slot(groups, slot)), end)
             end = np.clip(index.from_slot(groups, slot + 2), begin, end)
-        if operator is Contiguity.NEXT:
-            return self._gallop(index, begin, end)
+        else:
+            end = self._reached(index, self._rows, groups, begin, end)
         return self._all(index, begin, end, np.arange(len(self._rows), dtype=np.int64))
+
+    def _ranges(self, index: StepIndex) -> tuple[Ids, Ids, Ids]:
+        """Of each run the group of its key in the index, and the range of what comes after it."""
+        hashes = self._extender.hashes(self._runs, self._number, self._rows, self._in_context)
+        return index.ranges(hashes, self._runs.column(self._rows, HIGH))
+
+    def _reached(self, index: StepIndex, rows: Ids, groups: Ids, begin: Ids, end: Ids) -> Ids:
+        """Where the ranges of some runs end in their windows."""
+        reach = self._extender.reach(self._runs, rows, self._table) if self._in_context else None
+        return end if reach is None else np.clip(index.from_low(groups, reach), begin, end)
 
     def _all(self, index: StepIndex, begin: Ids, end: Ids, which: Ids) -> list[Pairs]:
         parts = []
@@ -326,25 +276,38 @@ class _Search:
                 parts.append(self._admitted(Pairs(self._rows[which[local]], steps)))
         return parts
 
-    def _gallop(self, index: StepIndex, begin: Ids, end: Ids) -> list[Pairs]:
-        parts: list[Pairs] = []
-        open_runs = np.flatnonzero(begin < end)
-        stretch = 1
+    def _gallop(self, index: StepIndex) -> list[Pairs]:
+        known = self._extender.nearest(self._runs, self._number, self._rows, self._table, index)
+        if known is None:
+            parts: list[Pairs] = []
+            groups, at, limit = self._ranges(index)
+            open_runs, stretch = np.flatnonzero(at < limit), 1
+        else:
+            pairs = Pairs(known.rows, known.steps)
+            pairs = self._decided(pairs.take(self._extender.in_window(self._runs, self._table, pairs)))
+            groups, at, limit = known.groups, known.begin, known.end
+            left = at < limit
+            left[pairs.rows] = False
+            parts, open_runs, stretch = [pairs], np.flatnonzero(left), _GALLOP_FACTOR
+        at, limit = at[open_runs], limit[open_runs]
         while len(open_runs):
-            at, limit = begin[open_runs], end[open_runs]
+            if stretch == _GALLOP_FACTOR:  # windows are looked up for those that have not found anything at once
+                limit = self._reached(index, self._rows[open_runs], groups[open_runs], at, limit)
             until = np.minimum(limit, index.slot_ends[np.minimum(at + stretch, limit) - 1])
             pairs = joined(self._all(index, at, until, open_runs))
             parts.append(pairs if stretch == 1 else first_slots(pairs, self._table))
-            begin[open_runs] = until
             rest = until < limit
             if rest.any():
                 rest &= ~np.isin(self._rows[open_runs], pairs.rows)
-            open_runs = open_runs[rest]
+            open_runs, at, limit = open_runs[rest], until[rest], limit[rest]
             stretch *= _GALLOP_FACTOR
         return parts
 
     def _admitted(self, pairs: Pairs) -> Pairs:
-        keep = self._extender.compatible(self._runs, self._number, self._table, pairs)
+        keep = self._extender.bindings.compatible(self._runs, self._number, self._table, pairs)
         keep &= self._extender.valid(self._runs, self._number, self._table, pairs, self._in_context)
-        pairs = pairs.take(keep)
+        return self._decided(pairs.take(keep))
+
+    def _decided(self, pairs: Pairs) -> Pairs:
+        """Those for which the conditions hold."""
         return pairs.take(self._admit(self._number, self._table, pairs)) if len(pairs) else pairs

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from automata.analysis import Analysis
 from automata.nfa import Automaton, Edge
 from automata.program import Ids
-from automata.runs.extend import Extender
+from automata.runs.bindings import Bindings
 from automata.runs.iteration import Tracks
 from automata.runs.pairs import Pairs
 from automata.runs.steps import StepTable
@@ -37,12 +37,12 @@ class Growth:
     """Makes rows for one program."""
 
     def __init__(
-        self, automaton: Automaton, analysis: Analysis, layout: Layout, tracks: Tracks, extender: Extender
+        self, automaton: Automaton, analysis: Analysis, layout: Layout, tracks: Tracks, bindings: Bindings
     ) -> None:
         self._automaton = automaton
         self._layout = layout
         self._tracks = tracks
-        self._extender = extender
+        self._bindings = bindings
         self._markers: dict[int, list[int]] = {}
         for marker, (_, home) in enumerate(analysis.markers):
             self._markers.setdefault(home, []).append(layout.marker(marker))
@@ -51,7 +51,7 @@ class Growth:
     def take(self, runs: Runs, number: int, pairs: Pairs, table: StepTable) -> Ids:
         """The rows of runs that take an edge; a conjunction adds a row for each member, the last of which counts."""
         edge = self._automaton.edges[number]
-        registers = self._extender.registers(runs, number, table, pairs)
+        registers = self._bindings.registers(runs, number, table, pairs)
         rows = self._copied(runs, pairs.rows, number, edge, registers)
         self._stamp(rows, table, pairs.steps)
         rows[:, STATE] = edge.target
@@ -71,7 +71,7 @@ class Growth:
         """The runs of each member of the ALL that an edge leads to: position of the member's start → rows."""
         edge = self._automaton.edges[number]
         unordered = self._automaton.unordered[self._automaton.positions[edge.target].any_order]
-        opened = self._copied(runs, sources, number, edge, self._extender.base(runs, number, sources))
+        opened = self._copied(runs, sources, number, edge, self._bindings.base(runs, number, sources))
         opened[:, PARENT] = sources
         opened[:, [STATE, SYMBOL, SOLUTION, POSITION]] = NONE
         for track in range(len(self._tracks)):

@@ -47,6 +47,14 @@ def first_slots(pairs: Pairs, table: StepTable) -> Pairs:
     return pairs.take(slots == first[inverse])
 
 
+def follows(table: StepTable, steps: Ids, times: Ids, streams: Ids, highs: Ids) -> Mask:
+    """Which rows of a table come after sets of events at these times, on these streams, that end at these positions."""
+    time = table.times[steps]
+    same_stream = (streams == table.streams[steps]) & (streams >= 0)
+    result: Mask = (time > times) | ((time == times) & same_stream & (table.low[steps] > highs))
+    return result
+
+
 def unpreceded(pairs: Pairs, table: StepTable, rivals: list[tuple[StepTable, Pairs]]) -> Mask:
     """Which pairs no pair of the same run among the rivals precedes (LANGUAGE 3.2, `;`); `rivals` include them."""
     keep = np.ones(len(pairs), dtype=np.bool_)

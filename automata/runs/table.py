@@ -134,6 +134,9 @@ class Runs:
         """One column of `registers`."""
         return self.column(rows, FIXED + variable)
 
+    begun = None
+    """See `automata.runs.unwritten.Standing`."""
+
     @property
     def written(self) -> Runs:
         """See `automata.runs.unwritten.Standing`."""

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.nfa import Crossing, Edge
+from automata.nfa import START, Crossing, Edge
 from automata.program import Ids
 from automata.runs.pairs import Pairs
 from automata.runs.steps import StepTable
@@ -54,6 +54,10 @@ class Standing(Protocol):
     def written(self) -> Runs:
         """The rows that theirs point at."""
 
+    @property
+    def begun(self) -> StepTable | None:
+        """The table whose rows have begun one of them each, in this order; None: that is not so."""
+
     def column(self, rows: Ids, column: int) -> Ids:
         """One column of these."""
 
@@ -68,7 +72,7 @@ class Standing(Protocol):
 
 
 class Merging(Protocol):
-    """What becomes of the values of variables as runs take edges; see `automata.runs.extend.Extender`."""
+    """What becomes of the values of variables as runs take edges; see `automata.runs.bindings.Bindings`."""
 
     def registers(self, runs: Standing, number: int, table: StepTable, pairs: Pairs) -> NDArray[np.int64]:
         """int64[pairs, variables]: the values once the edge has been taken."""
@@ -89,6 +93,8 @@ class Unwritten:
         self._merging = merging
         self._crossed = crossed(edge, runs, pairs.rows)
         self._fresh = runs.column(pairs.rows, FIRST) == NONE
+        # START has one run, which takes no row of a table twice
+        self.begun = table if edge.source == START and len(pairs) == len(table) else None
 
     def __len__(self) -> int:
         return len(self.pairs)

@@ -127,7 +127,7 @@ def _place(core: Core, conditions: Conditions, number: int) -> Place:
         if accept.position == number
     ]
     return Place(
-        tuple(dict.fromkeys(core.extender.key_columns(edge) for edge in onward)),
+        tuple(dict.fromkeys(core.bindings.key(edge) for edge in onward)),
         number != START and all(edge.operator is Contiguity.STRICT for edge in edges),
         (1 << len(edges)) - 1 if closing else -1,
         tuple(End(n, _reached(core, accept), decided, decided == Decided()) for n, accept in ends),
@@ -142,7 +142,7 @@ def step_of(core: Core, conditions: Conditions, places: Sequence[Place], number:
     automaton, layout, analysis = core.automaton, core.layout, core.analysis
     edge = automaton.edges[number]
     scope = sorted(analysis.scope[edge.target])
-    key = core.extender.key_columns(number)
+    key = core.bindings.key(number)
     bits = {other: 1 << place for place, other in enumerate(automaton.outgoing[edge.source])}
     loops = [a.repetition for a in edge.actions if a.crossing is Crossing.LOOP]
     bounds = [(layout.count(r), automaton.repetitions[r].at_most) for r in loops]

@@ -1,0 +1,119 @@
+"""The values of variables as runs take edges: which are joined, which must agree, and what becomes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.analysis import Analysis
+from automata.nfa import Automaton, Crossing
+from automata.program import UNBOUND, Ids, Mask, Program
+from automata.runs.pairs import Pairs
+from automata.runs.steps import StepTable
+from automata.runs.table import Layout
+from automata.runs.unwritten import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class _Variables:
+    """Of one edge.
+
+    key         those that both its runs and the step's solutions always bind
+    scope       those that the step may bind
+    shared      those of them that the runs may have bound
+    loops       repetitions of which it begins another iteration
+    """
+
+    key: tuple[int, ...]
+    scope: tuple[int, ...]
+    shared: tuple[int, ...]
+    loops: tuple[int, ...]
+
+
+class Bindings:
+    """The variables of one program along the edges of its automaton.
+
+    given   those that are bound before the first step
+    """
+
+    def __init__(
+        self, program: Program, automaton: Automaton, analysis: Analysis, layout: Layout, given: frozenset[int]
+    ) -> None:
+        self.given = given
+        self._program = program
+        self._automaton = automaton
+        self._analysis = analysis
+        self._layout = layout
+        self._of = [self._variables(number) for number in range(len(automaton.edges))]
+
+    def key(self, number: int) -> tuple[int, ...]:
+        """The variables by which the edge's runs and events are joined."""
+        return self._of[number].key
+
+    def shared(self, number: int) -> tuple[int, ...]:
+        """The variables that both a run and the step may have bound."""
+        return self._of[number].shared
+
+    def loops(self, number: int) -> tuple[int, ...]:
+        """The repetitions of which the edge begins another iteration."""
+        return self._of[number].loops
+
+    def base(self, runs: Standing, number: int, rows: Ids) -> NDArray[np.int64]:
+        """The registers with which rows come to an edge's step: a new iteration forgets what the last one bound."""
+        registers = runs.registers(rows)
+        for repetition in self._of[number].loops:
+            variables = sorted(self._analysis.locals[repetition])
+            entered = runs.written.registers(runs.column(rows, self._layout.entry(repetition)))
+            registers[:, variables] = entered[:, variables]
+        return registers
+
+    def before(self, runs: Standing, number: int, rows: Ids, variable: int) -> Ids:
+        """One column of `base`."""
+        for repetition in reversed(self._of[number].loops):
+            if variable in self._analysis.locals[repetition]:
+                return runs.written.register(runs.column(rows, self._layout.entry(repetition)), variable)
+        return runs.register(rows, variable)
+
+    def registers(self, runs: Standing, number: int, table: StepTable, pairs: Pairs) -> NDArray[np.int64]:
+        """int64[pairs, variables]: the registers with the step's values in."""
+        registers = self.base(runs, number, pairs.rows)
+        for variable in self._of[number].scope:
+            registers[:, variable] = _merged(table, pairs, variable, registers[:, variable])
+        return registers
+
+    def register(self, runs: Standing, number: int, table: StepTable, pairs: Pairs, variable: int) -> Ids:
+        """One column of `registers`."""
+        of = self._of[number]
+        if variable not in of.scope:
+            return self.before(runs, number, pairs.rows, variable)
+        if variable not in of.shared:
+            return table.value(variable)[pairs.steps]
+        return _merged(table, pairs, variable, self.before(runs, number, pairs.rows, variable))
+
+    def compatible(self, runs: Standing, number: int, table: StepTable, pairs: Pairs) -> Mask:
+        """Where the step binds nothing to another value than the run has."""
+        compatible = np.ones(len(pairs), dtype=np.bool_)
+        for variable in self._of[number].shared:
+            new, old = table.value(variable)[pairs.steps], self.before(runs, number, pairs.rows, variable)
+            same = new == old
+            compatible &= same if same.all() else same | (new == UNBOUND) | (old == UNBOUND)
+        return compatible
+
+    def _variables(self, number: int) -> _Variables:
+        edge = self._automaton.edges[number]
+        loops = tuple(a.repetition for a in edge.actions if a.crossing is Crossing.LOOP)
+        bound = self._analysis.certain[edge.source]
+        for repetition in loops:
+            bound -= self._analysis.locals[repetition] - self._analysis.entered[repetition]
+        symbols = self._automaton.positions[edge.target].symbols
+        certain = frozenset().union(*(self._program.symbols[symbol].certain for symbol in symbols))
+        scope = self._analysis.scope[edge.target]
+        shared = scope & (self._analysis.possible[edge.source] | self.given)
+        return _Variables(tuple(sorted(bound & certain)), tuple(sorted(scope)), tuple(sorted(shared)), loops)
+
+
+def _merged(table: StepTable, pairs: Pairs, variable: int, old: Ids) -> Ids:
+    new = table.value(variable)[pairs.steps]
+    return np.where(new == UNBOUND, old, new)

@@ -7,7 +7,7 @@ for every run, and is told once for a stretch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -33,34 +33,41 @@ class Prospects:
 
     def able(self, tables: Mapping[int, StepTable]) -> dict[int, Mask]:
         """position → which rows of its table an event of the stretch, or one after it, may extend; the others: all."""
-        able = {
-            p: np.ones(len(tables[p]), dtype=np.bool_) for p in self._only_adjacent if p in tables and len(tables[p])
-        }
-        if not able:
+        able: dict[int, Mask] = {}
+        positions = [p for p in self._only_adjacent if p in tables and len(tables[p])]
+        if not positions:
             return able
-        ends = max(int(tables[position].slots.max()) for position in able)
+        ends = max(int(tables[position].slots.max()) for position in positions)
+        left = dict.fromkeys(positions, -1)
         for _ in range(_ROUNDS_MAX):
-            before = sum(int(np.count_nonzero(mask)) for mask in able.values())
-            for position in able:
+            before = left.copy()
+            for position in positions:
                 able[position] = self._led_on(position, tables, able, ends)
-            if sum(int(np.count_nonzero(mask)) for mask in able.values()) == before:
+                left[position] = int(np.count_nonzero(able[position]))
+            if left == before:
                 break
         return able
 
     def _led_on(self, position: int, tables: Mapping[int, StepTable], able: Mapping[int, Mask], ends: int) -> Mask:
-        """The rows of a position's table that one of its edges may be taken after."""
+        """The rows of a position's table that one of its edges may be taken after; told once for all queries."""
         table = tables[position]
-        led = table.slots >= ends
-        for number in self._automaton.outgoing[position]:
-            target = self._automaton.edges[number].target
-            if target in tables:
-                led |= _adjacent(table, tables[target], able.get(target))
-        return led
+        targets = [self._automaton.edges[number].target for number in self._automaton.outgoing[position]]
+        following = [(tables[target], able.get(target)) for target in targets if target in tables]
+        about = [part for other, mask in following for part in (other.low, mask)]
+        return table.memo.once((_led_on, table.low, ends, *about), lambda: _led_on(table, following, ends))
 
     def _is_only_adjacent(self, position: int) -> bool:
         edges = [self._automaton.edges[number] for number in self._automaton.outgoing[position]]
         ends = any(accept.position == position for accept in self._automaton.accepts)
         return position != START and not ends and all(edge.operator is Contiguity.STRICT for edge in edges)
+
+
+def _led_on(table: StepTable, following: Sequence[tuple[StepTable, Mask | None]], ends: int) -> Mask:
+    """The rows that one of the (able) rows that follow stands right after, or that may be followed by later events."""
+    led = table.slots >= ends
+    for other, able in following:
+        led |= _adjacent(table, other, able)
+    return led
 
 
 def _adjacent(table: StepTable, following: StepTable, able: Mask | None) -> Mask:

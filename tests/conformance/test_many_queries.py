@@ -16,12 +16,42 @@ from spaseq.lang.parse import parse
 from spaseq.runtime.embedded import Network
 from spaseq.runtime.rows import Row
 from tests.driving import as_batch, comparable, run_engine
+from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, late, queries, streams
 from tests.strategies_stream import Arrived
 
 SECOND = 1_000_000_000
 # In the `ci` profile 100 sets of queries; else fewer.
 SETS = 100 if settings().derandomize else 40
+
+
+_KEYED = """PREFIX : <http://ex.org/>
+SELECT * WITHIN {window} FROM STREAM S1 <http://ex.org/s1> FROM STREAM S2 <http://ex.org/s2>
+WHERE {{ SEQ({sequence})
+  DEFINE GPM A ON S1 {{ ?a :k ?k ; :v ?v OPTIONAL {{ ?a :n ?n }} }}
+  DEFINE GPM B ON S1, S2 {{ ?b :k ?k OPTIONAL {{ ?b :n ?n }} }}
+  DEFINE GPM C ON S2 {{ ?c :v ?w FILTER (?w >= ?v) }}
+}}"""
+_WINDOWS = (
+    "2 SECONDS",
+    "3 SECONDS",
+    "9 SECONDS",
+    "2 SECONDS SLIDING",
+    "5 SECONDS SLIDING",
+    "4 EVENTS",
+    "3 EVENTS SLIDING",
+)
+_SEQUENCES = (
+    "A ; B",
+    "A ; B, C",
+    "A ; B+ ; C",
+    "A ; B ; A",
+    "(A | B) ; B",
+    "A : C ; B",
+    "A ; B! ; C",
+    "A ; (B | C)",
+    "A+ ; B",
+)
 
 
 def run_together(
@@ -93,3 +123,20 @@ def test_a_query_sees_what_comes_after_it_was_registered_whoever_was_there_befor
     for begin, query, rows in zip(begins, parsed, together, strict=True):
         alone = run_engine(query, pieces[begin:], delay)
         assert [comparable(row) for row in rows] == [comparable(row) for row in alone], query.name
+
+
+@given(st.data())
+@settings(max_examples=2 * SETS)
+def test_queries_that_differ_in_windows_and_sequences_alone_give_the_rows_of_the_language(data: st.DataObject) -> None:
+    """They share whatever is known of the solutions that follow one another, whenever they were registered."""
+    arrivals = data.draw(streams(6, 16))
+    pieces = batches(interleaved(arrivals), data.draw(cuts(sum(map(len, arrivals.values())))))
+    texts = [
+        _KEYED.format(window=data.draw(st.sampled_from(_WINDOWS)), sequence=data.draw(st.sampled_from(_SEQUENCES)))
+        for _ in range(data.draw(st.integers(2, 5)))
+    ]
+    for text in texts:
+        note(text)
+    parsed = [parse(text, f"q{number}") for number, text in enumerate(texts)]
+    for query, rows in zip(parsed, run_together([(0, query) for query in parsed], pieces), strict=True):
+        assert sorted(map(repr, map(comparable, rows))) == sorted(map(repr, map(comparable, evaluate(query, arrivals))))

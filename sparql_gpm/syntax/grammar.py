@@ -21,6 +21,8 @@ Tree = Any
 _NESTING_MAX = 60
 _FRAMES_PER_TOKEN = 60
 _FRAMES_MAX = 400_000
+_TREES_MAX = 128
+"""Trees remembered: many queries are much alike."""
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
 _parsing = threading.Lock()
 
@@ -67,15 +69,24 @@ def closing(tokens: Sequence[Token], start: int) -> int:
 
 
 def parse_tree(rule: str, masked: Masked) -> Tree:
-    """What rdflib's rule of that name makes of the whole masked text; to be called within `deep_stack`."""
+    """What rdflib's rule of that name makes of the whole masked text; to be called within `deep_stack`.
+
+    Nobody changes it: texts of the same shape, whatever their terms, have one tree.
+    """
     from pyparsing import ParseBaseException
-    from rdflib.plugins.sparql import parser
 
     try:
-        return getattr(parser, rule).parse_string(masked.text, parse_all=True)
+        return _parsed(rule, masked.text)
     except ParseBaseException:
         offset, options = _farthest(rule, masked.text)
     raise _complaint(masked, offset, options)
+
+
+@functools.lru_cache(maxsize=_TREES_MAX)
+def _parsed(rule: str, text: str) -> Tree:
+    from rdflib.plugins.sparql import parser
+
+    return getattr(parser, rule).parse_string(text, parse_all=True)
 
 
 @contextmanager

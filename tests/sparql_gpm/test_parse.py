@@ -41,6 +41,7 @@ from sparql_gpm.pattern import (
     Values,
     Variable,
 )
+from sparql_gpm.syntax.grammar import _parsed
 from sparql_gpm.terms import IRI, RDF, RDF_LANG_STRING, XSD, Literal
 
 PREFIXES = {"": "http://e/", "xsd": XSD}
@@ -342,3 +343,24 @@ def test_parsing_leaves_the_settings_of_rdflib_alone() -> None:
         pattern("?s :p")
     assert before == rdflib.NORMALIZE_LITERALS
     assert str(rdflib.Literal("01", datatype=rdflib.XSD.integer)) == "1"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "?s :p [ :q ?o ; :p ( ?a 1 [] ) ] . _:x :p/^:q+ ?b FILTER(?b > 2 && COUNT(?a) > 1) FILTER EXISTS { ?s :q _:y }",
+        "SELECT ?s (SUM(?o) * 2 AS ?n) { ?s ?p ?o } GROUP BY ?s HAVING (MIN(?o) > 1) ORDER BY ?n VALUES ?s { :q }",
+        "GRAPH :p { ?s !(:p|^:q) ?o } BIND(?a + 2 AS ?c) FILTER(PREV(?a) > ?c) OPTIONAL { { ?a ?p 'x'@en } UNION { } }",
+    ],
+)
+def test_what_differs_in_terms_alone_has_one_tree_and_its_own_meaning(body: str) -> None:
+    renamed = body.replace("?a", "?other").replace(":q", ":elsewhere").replace("_:x", "_:another").replace("2", "77")
+    alone = []
+    for text in (body, renamed):
+        _parsed.cache_clear()
+        alone.append(parse_group(text, PREFIXES, None))
+    assert alone[0] != alone[1]
+    read = _parsed.cache_info().misses
+    for text, expected in ((body, alone[0]), (renamed, alone[1]), (body, alone[0])):
+        assert (parse_group(text, PREFIXES, None)) == expected
+    assert _parsed.cache_info().misses == read

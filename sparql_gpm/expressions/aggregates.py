@@ -14,6 +14,7 @@ from sparql_gpm.expressions.values import (
     numeric_literal,
     order_key,
     require_number,
+    total,
 )
 from sparql_gpm.pattern import Aggregate
 from sparql_gpm.terms import IRI, XSD, Literal, Term, to_ntriples
@@ -66,10 +67,7 @@ def _place(term: Term) -> tuple[object, ...]:
 
 
 def _sum(terms: Sequence[Term]) -> Number:
-    total = _ZERO
-    for term in terms:
-        total = calculate("+", total, require_number(term))
-    return total
+    return total([require_number(term) for term in terms])
 
 
 def _text(term: Term) -> str:

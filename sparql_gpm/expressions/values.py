@@ -5,10 +5,11 @@ from __future__ import annotations
 import operator
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from enum import IntEnum
+from functools import lru_cache, partial, reduce
 from typing import Any
 
 from sparql_gpm.dictionary import INTEGER_TYPES
@@ -50,6 +51,9 @@ _WHITE_SPACE = " \t\r\n"
 _MOMENTS = ("dateTime", "date")
 _ZONE_SECONDS_MAX = 14 * 3600
 _DIVISION_DIGITS = 28
+_LAST_PLACE = Decimal(1).scaleb(-_DIVISION_DIGITS)
+_NUMBERS_MAX = 1 << 14
+"""Lexical forms whose values are remembered."""
 _INTEGER_BITS_MAX = 13_000
 _INTEGER_DIGITS_MAX = 4_000
 """Python prints integers of up to 4300 digits."""
@@ -65,10 +69,13 @@ def boolean(value: bool) -> Literal:
 
 def number(term: Term) -> Number | None:
     """The value of a well-formed numeric literal, else None."""
-    if not isinstance(term, Literal):
-        return None
-    kind = Kind.INTEGER if term.datatype in INTEGER_TYPES else _KINDS.get(term.datatype)
-    return None if kind is None else parse_number(term.lexical.strip(_WHITE_SPACE), kind)
+    return _number_of(term.lexical, term.datatype) if isinstance(term, Literal) else None
+
+
+@lru_cache(maxsize=_NUMBERS_MAX)
+def _number_of(lexical: str, datatype: str) -> Number | None:
+    kind = Kind.INTEGER if datatype in INTEGER_TYPES else _KINDS.get(datatype)
+    return None if kind is None else parse_number(lexical.strip(_WHITE_SPACE), kind)
 
 
 def parse_number(lexical: str, kind: Kind) -> Number | None:
@@ -142,9 +149,8 @@ def _exact(name: str, kind: Kind, a: Any, b: Any) -> Number:
             raise ExpressionError("division by zero")
         top, bottom = Decimal(a), Decimal(b)
         digits = _DIVISION_DIGITS + len(top.as_tuple().digits) + len(bottom.as_tuple().digits)
-        exact = Context(prec=min(digits, _EXACT.prec)).divide(top, bottom)
-        places = Decimal(1).scaleb(-_DIVISION_DIGITS)
-        short = exact if _places(exact) <= _DIVISION_DIGITS else exact.quantize(places, context=_EXACT)
+        exact = _context(min(digits, _EXACT.prec)).divide(top, bottom)
+        short = exact if _places(exact) <= _DIVISION_DIGITS else exact.quantize(_LAST_PLACE, context=_EXACT)
         return Number(Kind.DECIMAL, short)
     if kind == Kind.INTEGER:
         result: int = {"+": operator.add, "-": operator.sub, "*": operator.mul}[name](a, b)
@@ -152,6 +158,11 @@ def _exact(name: str, kind: Kind, a: Any, b: Any) -> Number:
             raise ExpressionError("an integer too large")
         return Number(kind, result)
     return Number(kind, {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply}[name](a, b))
+
+
+@lru_cache(maxsize=_EXACT.prec)
+def _context(digits: int) -> Context:
+    return Context(prec=digits)
 
 
 def _places(value: Decimal) -> int:
@@ -165,6 +176,13 @@ def _over_zero(a: float, b: float) -> float:
         return float("nan")
     negative = (a < 0) != str(b).startswith("-")
     return float("-inf") if negative else float("inf")
+
+
+def total(numbers: Sequence[Number]) -> Number:
+    """Their sum, added one after the other; 0 if there is none."""
+    if numbers and all(each.kind == Kind.DECIMAL for each in numbers):
+        return Number(Kind.DECIMAL, reduce(_EXACT.add, [Decimal(each.value) for each in numbers], Decimal(0)))
+    return reduce(partial(calculate, "+"), numbers, Number(Kind.INTEGER, 0))
 
 
 def numeric_literal(value: Number) -> Literal:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import pairwise, takewhile
 
 import numpy as np
 
@@ -25,6 +26,11 @@ class Names(Mapping[int, str]):
         self._firsts: list[int] = []
         self._stretches: list[Taken] = []
         self._gone = 0
+        self._alone: dict[int, str] = {}
+
+    def add_one(self, position: int, name: str) -> None:
+        """Remembers an event that came alone."""
+        self._alone[position] = name
 
     def add(self, first: int, taken: Taken) -> None:
         """Remembers the events taken from the next stretch, whose first event has this position."""
@@ -34,6 +40,8 @@ class Names(Mapping[int, str]):
 
     def forget(self, before: int) -> None:
         """Drops stretches whose events all lie before a position."""
+        for position in list(takewhile(lambda position: position < before, self._alone)):
+            del self._alone[position]
         gone = self._gone
         while gone < len(self._firsts) and self._firsts[gone] + self._stretches[gone].events[-1] < before:
             gone += 1
@@ -48,14 +56,21 @@ class Names(Mapping[int, str]):
         for first, taken in zip(self._firsts[self._gone :], self._stretches[self._gone :], strict=True):
             begin = bisect_left(taken.events, position - first)
             found += zip((first + event for event in taken.events[begin:]), taken.names[begin:], strict=True)
-        return found
+        return list(merge(found, [(at, name) for at, name in self._alone.items() if at >= position]))
 
     def restore(self, names: Iterable[tuple[int, str]]) -> None:
         """Goes on from the items of another, in order of position."""
         found = dict(names)
         self.add(0, Taken(list(found), list(found.values())))
 
+    def of(self, positions: Sequence[int]) -> list[str]:
+        """The names at a few positions."""
+        alone = self._alone
+        return [alone[position] if position in alone else self[position] for position in positions]
+
     def __getitem__(self, position: int) -> str:
+        if position in self._alone:
+            return self._alone[position]
         number = bisect_right(self._firsts, position, self._gone) - 1
         if number < self._gone:
             raise KeyError(position)
@@ -67,6 +82,8 @@ class Names(Mapping[int, str]):
 
     def at(self, positions: Ids) -> list[str]:
         """The names at ascending positions, as `[]` gives them one by one."""
+        if self._alone:
+            return self.of(positions.tolist())
         firsts = self._firsts[self._gone :]
         cuts = np.searchsorted(positions, np.array(firsts, dtype=np.int64)).tolist()
         found: list[str] = [self[position] for position in positions[: cuts[0] if cuts else None].tolist()]
@@ -83,8 +100,8 @@ class Names(Mapping[int, str]):
         return found
 
     def __len__(self) -> int:
-        return sum(len(taken.events) for taken in self._stretches[self._gone :])
+        return len(self._alone) + sum(len(taken.events) for taken in self._stretches[self._gone :])
 
     def __iter__(self) -> Iterator[int]:
-        for first, taken in zip(self._firsts[self._gone :], self._stretches[self._gone :], strict=True):
-            yield from (first + event for event in taken.events)
+        stretches = zip(self._firsts[self._gone :], self._stretches[self._gone :], strict=True)
+        yield from merge(self._alone, (first + event for first, taken in stretches for event in taken.events))

@@ -21,7 +21,7 @@ from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
-from sparql_gpm.shared import Entailed, PatternPool, Stretch, Taken
+from sparql_gpm.shared import Entailed, PatternPool, Stretch
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import RunError
 from spaseq.physical.conjunctions import conjunctions
@@ -207,7 +207,7 @@ class QueryOperator:
         shares = len(self._pool) > len(self.patterns)
         solutions = {} if shares and not self.solver.touched(stretch) else single.solutions(stretch.event)
         if solutions:
-            self._names.add(self._position, Taken((0,), (stretch.event.name,)))
+            self._names.add_one(self._position, stretch.event.name)
         if self._keeps_graphs:
             self._host.graphs.add(self._position, stretch.batch)
         self._position += 1

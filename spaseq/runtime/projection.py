@@ -207,13 +207,14 @@ class Projector:
         triples = self._triples(self._query.template, dict(zip(columns, ids, strict=True)), graph)
         return Row(self._query.name, match.time, match.start, (), events, graph, triples)
 
-    def _events(self, match: Match, names: Mapping[int, str]) -> StepEvents:
+    def _events(self, match: Match, names: Names) -> StepEvents:
         by_step: dict[int, list[str]] = {}
-        for symbol, position, _ in match.entries:
+        found = names.of([position for _, position, _ in match.entries])
+        for (symbol, _, _), name in zip(match.entries, found, strict=True):
             if symbol in by_step:
-                by_step[symbol].append(names[position])
+                by_step[symbol].append(name)
             else:
-                by_step[symbol] = [names[position]]
+                by_step[symbol] = [name]
         return tuple([(self._steps[symbol], tuple(by_step[symbol])) for symbol in sorted(by_step)])
 
     def _triples(

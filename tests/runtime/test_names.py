@@ -13,6 +13,25 @@ from spaseq.runtime.names import Names
 STRETCHES = st.lists(st.sets(st.integers(0, 40), max_size=40).map(sorted), max_size=4)
 
 
+@given(STRETCHES, st.sets(st.integers(200, 240)), st.integers(0, 240), st.data())
+def test_names_of_single_events_stand_among_those_of_stretches(
+    stretches: list[list[int]], alone: set[int], before: int, data: st.DataObject
+) -> None:
+    names = Names()
+    for number, events in enumerate(stretches):
+        names.add(41 * number, Taken(events, [f"urn:{41 * number + event}" for event in events]))
+    for position in sorted(alone):
+        names.add_one(position, f"urn:{position}")
+    names.forget(before)
+    assert list(names) == sorted(names)
+    assert len(names) == len(list(names))
+    assert {p for p in alone if p >= before} <= set(names)
+    assert not any(p in names for p in alone if p < before)
+    assert names.since(before) == [(p, f"urn:{p}") for p in names if p >= before]
+    wanted = sorted(data.draw(st.sets(st.sampled_from(list(names))))) if len(names) else []
+    assert names.of(wanted) == names.at(np.array(wanted, dtype=np.int64)) == [f"urn:{p}" for p in wanted]
+
+
 @given(STRETCHES, st.data())
 def test_names_of_many_positions_are_those_of_each(stretches: list[list[int]], data: st.DataObject) -> None:
     names = Names()

@@ -7,8 +7,8 @@ positions in the partition's substream.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from automata.program import Match, Selector, Skip
 
@@ -18,8 +18,7 @@ BEFORE, AT, AFTER = 0, 1, 2
 """Where a moment stands among the events of its time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A match that no negation has removed.
 
     match       the match
@@ -37,12 +36,14 @@ class Candidate:
 
 def select(selector: Selector, group: Sequence[Candidate]) -> list[Candidate]:
     """Those of the matches with one last position and partition that the selector keeps."""
+    if selector is Selector.ALL:
+        return list(group)
+    if selector is Selector.STRICT:
+        return [candidate for candidate in group if candidate.gapless]
     events = {candidate.positions for candidate in group}
+    if len(events) == 1:
+        return list(group)
     match selector:
-        case Selector.ALL:
-            return list(group)
-        case Selector.STRICT:
-            return [candidate for candidate in group if candidate.gapless]
         case Selector.NEXT:
             kept = {_best(events, min)}
         case Selector.LAST:
@@ -73,14 +74,17 @@ def report_order(candidate: Candidate) -> tuple[object, ...]:
 
 def in_report_order(candidates: Iterable[Candidate], texts: Texts) -> list[Candidate]:
     """The candidates in report order to the last: matches of the same events by what they project (LANGUAGE 3.5)."""
-    ordered = sorted(candidates, key=report_order)
-    for _, ties in groupby(range(len(ordered)), key=lambda number: report_order(ordered[number])):
-        numbers = list(ties)
-        if len(numbers) > 1:
-            tied = [ordered[number] for number in numbers]
+    found = list(candidates)
+    if len(found) < 2:
+        return found
+    places = [report_order(candidate) for candidate in found]
+    ordered: list[Candidate] = []
+    for _, ties in groupby(sorted(range(len(found)), key=places.__getitem__), key=places.__getitem__):
+        tied = [found[number] for number in ties]
+        if len(tied) > 1:
             projected = texts([candidate.match for candidate in tied])
-            chosen = sorted(range(len(tied)), key=projected.__getitem__)
-            ordered[numbers[0] : numbers[-1] + 1] = [tied[number] for number in chosen]
+            tied = [tied[number] for number in sorted(range(len(tied)), key=projected.__getitem__)]
+        ordered += tied
     return ordered
 
 

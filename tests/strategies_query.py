@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from tests.strategies_sequence import Dice, SequenceText, Use
+from tests.strategies_sequence import Dice, OftenDice, SequenceText, Use
 
 TYPES = (("A", 3), ("B", 2), ("C", 1))
 WINDOWS = (
@@ -200,6 +200,12 @@ class QueryText:
         skips = ("SKIP TO NEXT EVENT", "SKIP PAST LAST EVENT", "CONSUME ALL", "NO SKIP")
         text = f"AFTER MATCH {self.dice.pick(*skips)}\n" if self.dice.chance(20) else ""
         return text + (f"LIMIT {self.dice.number(1, 2)}\n" if self.dice.chance(8) else "")
+
+
+@st.composite
+def any_order_queries(draw: DrawFn) -> str:
+    """The text of a random query, which mostly has an ALL( )."""
+    return QueryText(OftenDice(draw, "all")).whole()
 
 
 @st.composite

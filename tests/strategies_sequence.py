@@ -36,6 +36,17 @@ class Dice:
         return self.pick(*(option for option, weight in options for _ in range(weight)))
 
 
+@dataclass(slots=True)
+class OftenDice(Dice):
+    """The same choices, but one option is much likelier than its weight says."""
+
+    option: str
+
+    def weighted(self, options: Sequence[tuple[str, int]]) -> str:
+        """See `Dice`."""
+        return Dice.weighted(self, [(one, 15 * weight if one == self.option else weight) for one, weight in options])
+
+
 class SeededDice(Dice):
     """The same choices from a seed, without Hypothesis: thousands are cheap, and nothing shrinks."""
 

@@ -192,11 +192,13 @@ class Reporter:
         groups: dict[tuple[int, int], list[Candidate]] = {}
         for candidate in self.held:
             groups.setdefault((candidate.match.partition, candidate.match.last), []).append(candidate)
+        if final or not len(self.pending):
+            self.held = []
+            return groups.values()
         open_lasts: dict[int, int] = {}
-        if not final:
-            pending = self._core.runs.table[self.pending.rows]
-            for partition, last in pending[:, (PARTITION, HIGH)].tolist():
-                open_lasts[partition] = min(last, open_lasts.get(partition, last))
+        pending = self._core.runs.table[self.pending.rows]
+        for partition, last in pending[:, (PARTITION, HIGH)].tolist():
+            open_lasts[partition] = min(last, open_lasts.get(partition, last))
         resolved = [
             group
             for (partition, last), group in groups.items()

@@ -23,6 +23,7 @@ from tests.driving import Comparable, comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, queries, streams, to_trig
 from tests.strategies_keyed import keyed_queries
+from tests.strategies_query import any_order_queries
 from tests.strategies_register import register_queries
 from tests.strategies_stream import Arrived
 
@@ -39,6 +40,19 @@ WHERE {
   SEQ(ALL(A, B))
   DEFINE GPM A ON S1 { ?a a :A ; :k ?k }
   DEFINE GPM B ON S1 { ?b a :B ; :k ?k }
+}
+"""
+TOGETHER = """
+PREFIX : <http://ex.org/>
+SELECT *
+WITHIN 100 SECONDS
+FROM STREAM S1 <http://ex.org/s1>
+WHERE {
+  SEQ((A & B | (A : D)) : C)
+  DEFINE GPM A ON S1 { ?x a :A }
+  DEFINE GPM B ON S1 { ?x a :B }
+  DEFINE GPM C ON S1 { ?c a :C }
+  DEFINE GPM D ON S1 { ?d a :D }
 }
 """
 FOLLOWED = """
@@ -111,6 +125,12 @@ def test_queries_of_every_kind_run_one_by_one(data: st.DataObject) -> None:
 
 @given(st.data())
 @settings(max_examples=PAIRS)
+def test_members_in_any_order_are_joined_one_by_one(data: st.DataObject) -> None:
+    _compare(data, data.draw(any_order_queries()))
+
+
+@given(st.data())
+@settings(max_examples=PAIRS)
 def test_partitions_and_selectors_run_one_by_one(data: st.DataObject) -> None:
     _compare(data, data.draw(keyed_queries()))
 
@@ -119,7 +139,18 @@ def test_partitions_and_selectors_run_one_by_one(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=PAIRS)
 def test_compaction_between_single_events_changes_no_row(data: st.DataObject) -> None:
-    _compare(data, data.draw(queries()))
+    _compare(data, data.draw(st.one_of(queries(), any_order_queries())))
+
+
+def test_matches_that_take_two_steps_with_one_event_are_in_report_order() -> None:
+    arrived: list[Arrived] = []
+    for number, kinds in enumerate(("AB", "D", "C", "E")):
+        types = {(IRI(f"{EX}e{number}"), IRI(RDF + "type"), IRI(EX + kind)) for kind in kinds}
+        arrived.append(("S1", number * SECOND, f"urn:e{number}", frozenset(types)))
+    query = parse(TOGETHER, "q")
+    one_by_one = _rows(query, [[event] for event in arrived])
+    assert [len(events) for *_, events in one_by_one] == [3, 3]
+    assert one_by_one == _rows(query, [arrived])
 
 
 @pytest.mark.usefixtures("smallest")

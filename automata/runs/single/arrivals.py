@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from automata.analysis import Check
 from automata.runs.core import Core
-from automata.runs.single.conditions import Row
+from automata.runs.single.conditions import Decided, Row
+from automata.runs.single.gathering import Gathering
 from automata.runs.single.steps import Actions, Place, register_columns
 from automata.runs.single.store import Store
 from automata.runs.single.waiting import Reached
@@ -16,10 +18,11 @@ from automata.runs.single.waiting import Reached
 class Arrivals:
     """Brings rows that have been written to where they stand."""
 
-    def __init__(self, core: Core, places: Sequence[Place], store: Store) -> None:
+    def __init__(self, core: Core, places: Sequence[Place], store: Store, gathering: Gathering) -> None:
         self._core = core
         self._places = places
         self._store = store
+        self._gathering = gathering
         self._rows = store.rows
         self._registers = register_columns(core)
         self._reached: list[Reached] = []
@@ -40,34 +43,35 @@ class Arrivals:
         if place.opens or place.finishes:
             self._open_and_join(position, number)
 
+    def _open_and_join(self, position: int, number: int) -> None:
+        """ALL( ) is opened, and joined."""
+        place = self._places[position]
+        for edge in place.opens:
+            for start, started in self._gathering.open(edge, number):
+                self.arrive(start, started)
+        for which, member, reached in place.finishes:
+            if _has_reached(self._rows[number], reached):
+                target = self._core.automaton.unordered[which].position
+                for joined in self._gathering.join(which, member, number):
+                    if self._may_join(target, joined):
+                        self.arrive(target, joined)
+
+    def _may_join(self, position: int, number: int) -> bool:
+        """Whether every condition holds that is decided once an ALL is complete."""
+        return self._stands(self._places[position].joined, self._core.analysis.checks[position], number, patient=True)
+
     def _may_end(self, position: int, number: int) -> bool:
         """Whether every condition that is still to be decided holds."""
         decided = self._places[position].ends[0].decided
+        return self._stands(decided, self._core.analysis.final[position], number, patient=False)
+
+    def _stands(self, decided: Decided, checks: Sequence[Check], number: int, patient: bool) -> bool:
         if decided.in_columns:
             self._store.sync()
-            core, rows = self._core, np.array([number], dtype=np.int64)
-            return bool(core.checks.standing(core.runs, rows, core.analysis.final[position], patient=False)[0])
+            rows = np.array([number], dtype=np.int64)
+            return bool(self._core.checks.standing(self._core.runs, rows, checks, patient)[0])
         row = self._rows[number]
         return not decided.owed or all(fulfilled(row, row[self._registers]) for fulfilled in decided.owed)
-
-    def _open_and_join(self, position: int, number: int) -> None:
-        """ALL( ) is opened, and joined, in columns."""
-        place, core, rows = self._places[position], self._core, np.array([number], dtype=np.int64)
-        for edge in place.opens:
-            self._store.sync()
-            able = core.extender.able(core.runs, edge, rows)
-            if len(able):
-                opened = core.growth.open(core.runs, edge, able)
-                self._store.pull()
-                for start, started in opened.items():
-                    self.arrive(start, int(started[0]))
-        for which, member, reached in place.finishes:
-            if _has_reached(self._rows[number], reached):
-                self._store.sync()
-                joined = core.join_members(which, member, rows)
-                self._store.pull()
-                for each in joined.tolist():
-                    self.arrive(core.automaton.unordered[which].position, each)
 
 
 def _has_reached(row: Row, counts: Actions) -> bool:

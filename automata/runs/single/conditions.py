@@ -61,14 +61,24 @@ class Conditions:
         self._core = core
         self._host = host
         self._rows = rows
+        self._known: list[dict[int, int]] = []
+
+    def forget(self) -> None:
+        """The rows have other numbers now, or values no longer their ids."""
+        for known in self._known:
+            known.clear()
 
     def arriving(self, edge: Edge) -> Decided:
         """What decides about an edge."""
-        return self._decided(self._core.analysis.checks[edge.target], edge)
+        return self._decided(self._core.analysis.checks[edge.target], edge, patient=True)
+
+    def joining(self, position: int) -> Decided:
+        """What decides about the combinations of members that complete an ALL."""
+        return self._decided(self._core.analysis.checks[position], None, patient=True)
 
     def ending(self, position: int) -> Decided:
         """What is decided at the latest when a match ends at a position."""
-        return self._decided(self._core.analysis.final[position], None)
+        return self._decided(self._core.analysis.final[position], None, patient=False)
 
     def standing(self, references: Sequence[Reference]) -> list[Reader]:
         """The values of references for runs that have come to a row."""
@@ -79,12 +89,12 @@ class Conditions:
         numbers = (n for n, condition in enumerate(self._program.conditions) if condition.symbol == symbol)
         return [self._asked(number, None) for number in numbers]
 
-    def _decided(self, checks: Sequence[Check], edge: Edge | None) -> Decided:
+    def _decided(self, checks: Sequence[Check], edge: Edge | None, patient: bool) -> Decided:
         if any(self._needs_columns(check) for check in checks):
             return Decided(in_columns=True)
         plain = [check for check in checks if edge is not None and self._is_plain(check)]
         tests = tuple(self._host.test(check.condition) for check in plain)
-        return Decided(tests, tuple(self._owed(check, edge) for check in checks if check not in plain))
+        return Decided(tests, tuple(self._owed(check, edge, patient) for check in checks if check not in plain))
 
     def _needs_columns(self, check: Check) -> bool:
         looks_back = check.iterated and not check.at_home
@@ -94,11 +104,13 @@ class Conditions:
         references = self._program.conditions[check.condition].references
         return check.at_home and not check.waiting and all(isinstance(reference, int) for reference in references)
 
-    def _owed(self, check: Check, edge: Edge | None) -> Owed:
+    def _owed(self, check: Check, edge: Edge | None, patient: bool) -> Owed:
         """Passed where the step was not taken, or where it waits and there is time to."""
         asked = self._asked(check.condition, edge)
-        waiting = tuple(check.waiting) if edge is not None else ()
+        waiting = tuple(check.waiting) if patient else ()
         marker = NONE if check.at_home else self._core.layout.marker(check.marker)
+        if marker == NONE and not waiting:
+            return asked
 
         def fulfilled(row: Row, registers: Sequence[int]) -> bool:
             if marker != NONE and row[marker] != 1:
@@ -116,6 +128,9 @@ class Conditions:
         readers = [self._reader(reference, edge) for reference in references if not isinstance(reference, int)]
         if not readers:
             return lambda row, registers: test(registers)
+        if len(readers) == 1:
+            (only,) = readers
+            return lambda row, registers: test([*registers, only(row, registers)])
         return lambda row, registers: test([*registers, *[reader(row, registers) for reader in readers]])
 
     def _reader(self, reference: Reference, edge: Edge | None) -> Reader:
@@ -127,9 +142,8 @@ class Conditions:
             case IterationValue(kind, variable):
                 values, which = self._values(variable, edge), -1 if kind == "LAST" else 0
                 return lambda row, registers: found[which] if (found := values(row, registers)) else UNBOUND
-            case FoldValue(_, variable):
-                values, fold = self._values(variable, edge), self._host.fold_one
-                return lambda row, registers: fold(reference, tuple(values(row, registers)))
+            case FoldValue():
+                return self._folded(reference, edge)
 
     def _track(self, variable: int, edge: Edge | None) -> tuple[int, int, bool]:
         """Columns of the newest row inside that is not the step itself, of the row before, and whether it is inside."""
@@ -151,6 +165,22 @@ class Conditions:
             return UNBOUND if before == NONE else rows[before][FIXED + variable]
 
         return value
+
+    def _folded(self, value: FoldValue, edge: Edge | None) -> Reader:
+        newest, _, current = self._track(value.variable, edge)
+        values, fold = self._values(value.variable, edge), self._host.fold_one
+        if current:
+            return lambda row, registers: fold(value, tuple(values(row, registers)))
+        known: dict[int, int] = {}
+        self._known.append(known)
+
+        def folded(row: Row, registers: Sequence[int]) -> int:
+            last = row[newest]
+            if last not in known:
+                known[last] = fold(value, tuple(values(row, registers)))
+            return known[last]
+
+        return folded
 
     def _values(self, variable: int, edge: Edge | None) -> Callable[[Row, Sequence[int]], list[int]]:
         """The bound values of all iterations, oldest first."""

@@ -14,8 +14,9 @@ from automata.nfa import START, Automaton
 from automata.program import Match, Program, Selector, Skip
 from automata.runs.core import Core, Ended
 from automata.runs.reporting import Reporter
-from automata.runs.single.conditions import Conditions, Row
+from automata.runs.single.conditions import Conditions
 from automata.runs.single.forbidden import Forbidden
+from automata.runs.single.gathering import steps_of_run
 from automata.runs.single.steps import register_columns
 from automata.runs.single.store import Store
 from automata.runs.single.waiting import Reached, Waiting
@@ -25,13 +26,8 @@ from automata.runs.table import (
     FIRST_TIME,
     HIGH,
     HIGH_TIME,
-    NONE,
-    PARENT,
     PARTITION,
-    POSITION,
     RANK,
-    SOLUTION,
-    SYMBOL,
 )
 from automata.selection import AT, Candidate, report_order
 from automata.timeline import Timeline
@@ -58,10 +54,12 @@ class Ending:
         self._registers = register_columns(core)
         self._outputs = conditions.standing(program.outputs)
         self._negates = bool(automaton.absences)
-        self._in_columns = bool(automaton.unordered) or not forbidden.simple
+        self._in_columns = self._negates and (bool(automaton.unordered) or not forbidden.simple)
+        self._members = [core.layout.member(member) for member in range(core.layout.members)]
         self._trails = any(accept.passed for accept in automaton.accepts)
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
-        self._plain = _is_unambiguous(automaton) and not (self._negates or self._in_turn)
+        unambiguous = _is_unambiguous(automaton) and not automaton.unordered
+        self._plain = unambiguous and not (self._negates or self._in_turn)
         self._waiting = Waiting(program, automaton, reporter, forbidden, store, self._candidate)
         self._in_events = program.window.in_events
         self._together = any(len(position.symbols) > 1 for position in automaton.positions)
@@ -75,29 +73,24 @@ class Ending:
             self._forbidden.sync()
             return self._reporter.report(_by_accept(reached), time, timeline)
         if self._plain:
-            matches = [self._match(self._rows[row]) for row, _ in reached]
-            return _in_order(matches) if len(matches) > 1 else matches
+            return _in_order([self._match(row) for row, _ in reached])
         if self._negates:
             reached = [(row, accept) for row, accept in reached if not self._forbidden.violated(row)]
         if self._trails:
             return self._waiting.matches(reached, time, timeline)
-        found = {candidate.match.entries: candidate for candidate in [self._candidate(row, None) for row, _ in reached]}
         if self._in_turn:
-            return self._reporter.release(list(found.values()))
-        matches = [candidate.match for candidate in found.values()]
-        return _in_order(matches) if len(matches) > 1 else matches
+            candidates = [self._candidate(row, None) for row, _ in reached]
+            return self._reporter.release(list({each.match.entries: each for each in candidates}.values()))
+        matches = [self._match(row) for row, _ in reached]
+        return _in_order(list({match.entries: match for match in matches}.values()))
 
-    def _match(self, row: Row) -> Match:
-        entries = [(row[SYMBOL], row[POSITION], row[SOLUTION])]
-        parent = row[PARENT]
-        while parent != NONE:
-            step = self._rows[parent]
-            if step[SYMBOL] != NONE:
-                entries.append((step[SYMBOL], step[POSITION], step[SOLUTION]))
-            parent = step[PARENT]
-        entries.reverse()
-        if self._together:
+    def _match(self, number: int) -> Match:
+        row = self._rows[number]
+        entries = steps_of_run(self._rows, self._members, number)
+        if self._together or self._members:
             entries.sort(key=lambda entry: (entry[1], entry[0], entry[2]))
+        else:
+            entries.reverse()
         registers = tuple(row[self._registers])
         outputs = tuple([read(row, registers) for read in self._outputs])
         facts = row[FIRST], row[HIGH], row[FIRST_TIME], row[HIGH_TIME], row[PARTITION]
@@ -106,7 +99,7 @@ class Ending:
     def _candidate(self, number: int, moment: tuple[int, ...] | None) -> Candidate:
         """The match that ends at a row; its moment, if it is not given, is that of its last event."""
         row = self._rows[number]
-        match = self._match(row)
+        match = self._match(number)
         positions = frozenset([position for _, position, _ in match.entries])
         gapless = row[RANK] - row[FIRST_RANK] + 1 == len(positions)
         clock = (row[RANK] if self._trails else match.last) if self._in_events else match.time
@@ -120,10 +113,9 @@ def _by_accept(reached: Sequence[Reached]) -> list[Ended]:
 
 def _in_order(matches: list[Match]) -> list[Match]:
     """The matches in report order; all of them end with the same event."""
-    first = matches[0]
-    if all(_same_events(first, other) for other in matches):
+    if len(matches) < 2 or all(_same_events(matches[0], other) for other in matches[1:]):
         return matches
-    places = [[position for _, position, _ in match.entries] for match in matches]
+    places = [list(dict.fromkeys([position for _, position, _ in match.entries])) for match in matches]
     order = sorted(range(len(matches)), key=places.__getitem__)
     for number, other in pairwise(order):
         if places[number] == places[other] and not _same_events(matches[number], matches[other]):

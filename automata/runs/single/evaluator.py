@@ -88,6 +88,7 @@ class LiveRunEvaluator(RunEvaluator):
         """See `automata.face.Evaluator`."""
         if self._in_lists:
             self._single.sync()
+            self._single.forget_values()
         return super().live_ids()
 
     def oldest_position(self) -> int:

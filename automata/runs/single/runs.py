@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automata.program import Ids, Match, Program
+from automata.program import UNBOUND, Ids, Match, Program
 from automata.runs.absence import Absences
 from automata.runs.core import Core
 from automata.runs.intake import Intake
@@ -22,7 +22,8 @@ from automata.runs.single.arrivals import Arrivals
 from automata.runs.single.conditions import Conditions, Row, TestHost
 from automata.runs.single.ending import Ending
 from automata.runs.single.forbidden import Forbidden
-from automata.runs.single.steps import Step, places_of, register_columns, step_of, steps_of
+from automata.runs.single.gathering import Gathering
+from automata.runs.single.steps import Step, able, places_of, register_columns, step_of, steps_of
 from automata.runs.single.store import Store, key_of
 from automata.runs.single.ways import Solution, Way, Ways
 from automata.runs.table import (
@@ -73,9 +74,10 @@ class SingleRuns:
         self._size = program.window.size if sliding and in_events else _ENDLESS
         self._registers = register_columns(core)
         rows: list[Row] = []
-        conditions = Conditions(program, core, host, rows)
+        conditions = self._conditions = Conditions(program, core, host, rows)
         self._places = places_of(core, conditions)
-        self._store = Store(core, self._places, self._partitioned, rows)
+        gathering = Gathering(program, core, rows)
+        self._store = Store(core, self._places, self._partitioned, rows, gathering)
         self._rows = rows
         self._steps = [step_of(core, conditions, self._places, number) for number in steps_of(core)]
         self._found = [key_of(step.key, 0) for step in self._steps]
@@ -83,7 +85,7 @@ class SingleRuns:
         self._forbidden = Forbidden(program, core, absences, conditions, rows)
         self._ending = Ending(program, core, reporter, self._forbidden, conditions, self._store)
         self._counted = 0
-        self._arrivals = Arrivals(core, self._places, self._store)
+        self._arrivals = Arrivals(core, self._places, self._store, gathering)
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -101,6 +103,7 @@ class SingleRuns:
 
     def enter(self) -> None:
         """Take the runs over from their columns."""
+        self._conditions.forget()
         self._store.enter()
         self._forbidden.enter()
 
@@ -113,6 +116,10 @@ class SingleRuns:
         """Bring what there is in columns up to date."""
         self._store.sync()
         self._forbidden.sync()
+
+    def forget_values(self) -> None:
+        """Some ids may mean something else from now on, but for those that the rows hold."""
+        self._conditions.forget()
 
     def absences_changed(self) -> None:
         """Some of what is remembered of negated steps has been forgotten in the columns."""
@@ -176,43 +183,38 @@ class SingleRuns:
 
     def _meet(self, step: Step, bucket: Sequence[int], way: Way, time: int, stream: int, taken: list[_Taken]) -> None:
         """Add the runs of a bucket that take the edge in this way."""
-        decided, (partition, rank, slot, window) = step.decided, way.moment
+        rows, columns, (partition, rank, slot, window) = self._rows, self._registers, way.moment
+        size_ns, size, tests, owed = self._size_ns, self._size, step.decided.tests, step.decided.owed
+        values = [(variable, value) for place, variable in step.brings if (value := way.values[place])]
         for number in bucket:
-            row = self._rows[number]
+            row = rows[number]
             if row[FIRST] != NONE:
                 high = row[HIGH_TIME]
                 if time <= high and (time < high or row[HIGH_STREAM] != stream):
                     continue
                 if row[WINDOW] != window or row[PARTITION] != partition:
                     continue
-                if time - row[FIRST_TIME] > self._size_ns or rank - row[FIRST_RANK] >= self._size:
+                if time - row[FIRST_TIME] > size_ns or rank - row[FIRST_RANK] >= size:
                     continue
                 if step.strict and not (slot == row[SLOT] + 1 and row[TAIL]):
                     continue
-            if (step.closes and row[CLOSED] & step.blockers) or (step.bounded and not _able(step, row)):
+            if (step.closes and row[CLOSED] & step.blockers) or (step.bounded and not able(step, row)):
                 continue
-            registers = self._merged(step, row, way.values)
-            if registers is None:
-                continue
-            for test in decided.tests:
-                if not test(registers):
-                    break
+            registers = row[columns]
+            for variable, entry in step.forgets:
+                registers[variable] = rows[row[entry]][FIXED + variable]
+            for variable, value in values:
+                if (bound := registers[variable]) != value:
+                    if bound != UNBOUND:
+                        break
+                    registers[variable] = value
             else:
-                if not decided.owed or all(fulfilled(row, registers) for fulfilled in decided.owed):
-                    taken.append(_Taken(step, number, registers, way))
-
-    def _merged(self, step: Step, row: Row, values: Solution) -> Row | None:
-        """The registers with a step's values in; None if they are not compatible."""
-        registers = row[self._registers]
-        for variable, entry in step.forgets:
-            registers[variable] = self._rows[row[entry]][FIXED + variable]
-        for place, variable in step.scope:
-            value = values[place]
-            if value:
-                if registers[variable] not in (0, value):
-                    return None
-                registers[variable] = value
-        return registers
+                for test in tests:
+                    if not test(registers):
+                        break
+                else:
+                    if not owed or all(fulfilled(row, registers) for fulfilled in owed):
+                        taken.append(_Taken(step, number, registers, way))
 
     def _admitted(self, step: Step, taken: Sequence[_Taken], position: int) -> list[_Taken]:
         """Those for which the conditions hold, as the columns tell."""
@@ -272,11 +274,3 @@ class SingleRuns:
             row[inside] = own
         for column in step.members:
             row[column] = NONE
-
-
-def _able(step: Step, row: Row) -> bool:
-    """Whether the run's repetitions allow the edge."""
-    for column, bound in step.at_least:
-        if row[column] < bound:
-            return False
-    return all(row[column] < bound for column, bound in step.below)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from automata.expression import Contiguity
-from automata.nfa import START, Accept, Action, Crossing
+from automata.nfa import START, Accept, Action, Crossing, Edge
 from automata.runs.core import Core
 from automata.runs.single.conditions import Conditions, Decided
 from automata.runs.table import FIXED, NONE
@@ -21,7 +21,7 @@ class Step:
     symbols     taken together
     index       which of its source's indexes finds the runs that an event may extend
     key         where the values of the join key stand in a way of taking the step
-    scope       (place in a way, variable)
+    brings      (place in a way, variable) of what the join key has not compared
     bit, blockers   of CLOSED, under skip-till-next: what it sets, and what keeps runs from taking the edge
     at_least, below (column, bound): counts that the run must have reached, or not yet
     forgets     (variable, column of the row whose value it gets back): what a new iteration binds afresh
@@ -40,7 +40,7 @@ class Step:
     symbols: tuple[int, ...]
     index: int
     key: tuple[int, ...]
-    scope: tuple[tuple[int, int], ...]
+    brings: tuple[tuple[int, int], ...]
     strict: bool
     closes: bool
     bit: int
@@ -62,6 +62,23 @@ class Step:
         object.__setattr__(self, "bounded", bool(self.at_least or self.below))
         noted = self.enters or self.loops or self.marks or self.tracks or self.members
         object.__setattr__(self, "notes", bool(noted))
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """An edge to an ALL; fields as those of `Step`.
+
+    tracks      (column of the last row inside, column of the row before) of the iterations that the edge begins
+    starts      positions at which the members begin
+    """
+
+    at_least: Actions
+    below: Actions
+    forgets: Actions
+    enters: tuple[tuple[int, int, int], ...]
+    loops: tuple[int, ...]
+    tracks: Actions
+    starts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +107,7 @@ class Place:
     goes_on     some edge to a step leaves it
     opens       the edges to an ALL
     finishes    (ALL, member, counts that it must have reached) of the members that end here
+    joined      what decides whether an ALL may be complete here
     """
 
     indexes: tuple[tuple[int, ...], ...]
@@ -99,6 +117,7 @@ class Place:
     goes_on: bool
     opens: tuple[int, ...]
     finishes: tuple[tuple[int, int, Actions], ...]
+    joined: Decided
 
 
 def steps_of(core: Core) -> list[int]:
@@ -134,6 +153,7 @@ def _place(core: Core, conditions: Conditions, number: int) -> Place:
         bool(onward),
         tuple(edge for edge in automaton.outgoing[number] if edge not in onward),
         tuple(finishes),
+        conditions.joining(number) if automaton.positions[number].any_order >= 0 else Decided(),
     )
 
 
@@ -144,8 +164,6 @@ def step_of(core: Core, conditions: Conditions, places: Sequence[Place], number:
     scope = sorted(analysis.scope[edge.target])
     key = core.bindings.key(number)
     bits = {other: 1 << place for place, other in enumerate(automaton.outgoing[edge.source])}
-    loops = [a.repetition for a in edge.actions if a.crossing is Crossing.LOOP]
-    bounds = [(layout.count(r), automaton.repetitions[r].at_most) for r in loops]
     return Step(
         number,
         edge.source,
@@ -153,23 +171,69 @@ def step_of(core: Core, conditions: Conditions, places: Sequence[Place], number:
         automaton.positions[edge.target].symbols,
         places[edge.source].indexes.index(key),
         tuple(scope.index(variable) for variable in key),
-        tuple(enumerate(scope)),
+        tuple((place, variable) for place, variable in enumerate(scope) if variable not in key),
         edge.operator is Contiguity.STRICT,
         edge.operator is Contiguity.NEXT,
         bits[number],
         bits[number] | sum(bits[rival] for rival in edge.rivals),
         _leaving(core, edge.actions),
-        tuple((column, most) for column, most in bounds if most is not None),
-        tuple((v, layout.entry(r)) for r in loops for v in sorted(analysis.locals[r])),
-        tuple(
-            (layout.count(r), layout.entry(r), NONE if begun is None else layout.entry(begun))
-            for r, begun in edge.entries()
-        ),
-        tuple(layout.count(r) for r in loops),
+        _below(core, edge),
+        _forgotten(core, edge),
+        _entered(core, edge),
+        _looped(core, edge),
         tuple(layout.marker(m) for m, (_, home) in enumerate(analysis.markers) if home == edge.target),
         _tracks(core, number),
         tuple(layout.member(member) for member in range(layout.members)),
         conditions.arriving(edge),
+    )
+
+
+def opening_of(core: Core, number: int) -> Opening:
+    """An edge that leads to an ALL."""
+    automaton, layout, tracks = core.automaton, core.layout, core.tracks
+    edge = automaton.edges[number]
+    begun = [t for t in range(len(tracks)) if tracks.inside(t, edge.target) and tracks.begins(t, edge)]
+    return Opening(
+        _leaving(core, edge.actions),
+        _below(core, edge),
+        _forgotten(core, edge),
+        _entered(core, edge),
+        _looped(core, edge),
+        tuple((layout.inside(track), layout.previous(track)) for track in begun),
+        tuple(member.start for member in automaton.unordered[automaton.positions[edge.target].any_order].members),
+    )
+
+
+def able(edge: Step | Opening, row: Sequence[int]) -> bool:
+    """Whether the repetitions of a run allow an edge."""
+    for column, bound in edge.at_least:
+        if row[column] < bound:
+            return False
+    return all(row[column] < bound for column, bound in edge.below)
+
+
+def _loops(edge: Edge) -> list[int]:
+    return [action.repetition for action in edge.actions if action.crossing is Crossing.LOOP]
+
+
+def _looped(core: Core, edge: Edge) -> tuple[int, ...]:
+    return tuple(core.layout.count(repetition) for repetition in _loops(edge))
+
+
+def _below(core: Core, edge: Edge) -> Actions:
+    bounds = [(core.layout.count(r), core.automaton.repetitions[r].at_most) for r in _loops(edge)]
+    return tuple((column, most) for column, most in bounds if most is not None)
+
+
+def _forgotten(core: Core, edge: Edge) -> Actions:
+    return tuple((v, core.layout.entry(r)) for r in _loops(edge) for v in sorted(core.analysis.locals[r]))
+
+
+def _entered(core: Core, edge: Edge) -> tuple[tuple[int, int, int], ...]:
+    layout = core.layout
+    return tuple(
+        (layout.count(r), layout.entry(r), NONE if begun is None else layout.entry(begun))
+        for r, begun in edge.entries()
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from automata.program import Window
 from automata.runs.core import Core
+from automata.runs.single.gathering import Gathering
 from automata.runs.single.steps import Place
 from automata.runs.table import CLOSED, FIRST, FIRST_RANK, FIRST_TIME, FIXED, NONE, PARTITION, WINDOW
 from automata.timeline import Timeline
@@ -21,8 +22,6 @@ Row = list[int]
 Key = int | tuple[int, ...]
 _Index = dict[Key, list[int]]
 
-_EARLIEST = -(2**63)
-
 
 class Store:
     """The rows, and those of the runs that an event may still extend, by position and join key.
@@ -30,13 +29,16 @@ class Store:
     rows    the same list for ever
     """
 
-    def __init__(self, core: Core, places: Sequence[Place], partitioned: bool, rows: list[Row]) -> None:
+    def __init__(
+        self, core: Core, places: Sequence[Place], partitioned: bool, rows: list[Row], gathering: Gathering
+    ) -> None:
         self._core = core
         self._places = places
         self._partitioned = partitioned
         self._keys = [[key_of(index, FIXED) for index in place.indexes] for place in places]
         self._adjacent = [position for position, place in enumerate(places) if place.adjacent]
         self.rows = rows
+        self._gathering = gathering
         self.active: list[list[_Index]] = []
         self._waiting: dict[int, list[tuple[int, int]]] = {}
         self._synced = 0
@@ -52,12 +54,14 @@ class Store:
         for position, active in enumerate(self._core.active):
             for number in active.rows.tolist():
                 self.add(position, number)
+        self._gathering.enter()
 
     def leave(self) -> None:
         """Give the runs back as columns."""
         self.sync()
         for position, active in enumerate(self._core.active):
             active.replace(np.array(sorted(self.standing(position)), dtype=np.int64))
+        self._gathering.leave()
 
     def sync(self) -> None:
         """Bring the table up to date."""
@@ -127,7 +131,6 @@ class Store:
     def expire(self, oldest_time: int, window: int) -> None:
         """Drop runs that began before `oldest_time` or in an earlier tumbling window."""
         self._drop(lambda row: row[FIRST_TIME] < oldest_time or row[WINDOW] < window)
-        self._core.expire_finished(oldest_time, window, None)
 
     def expire_ranks(self, timeline: Timeline, window: Window) -> None:
         """Drop runs whose window of so many events has passed."""
@@ -138,12 +141,11 @@ class Store:
             return timeline.rank(row[PARTITION]) - begin >= window.size
 
         self._drop(over)
-        self._core.expire_finished(_EARLIEST, _EARLIEST, timeline)
 
     def oldest(self, column: int, default: int) -> int:
         """The least FIRST or FIRST_TIME of the runs that are alive."""
         alive = [self.rows[number] for p in range(len(self._places)) for number in self.standing(p)]
-        alive += [self.rows[n] for gather in self._core.gathers for rows in gather.finished for n in rows.tolist()]
+        alive += [self.rows[number] for number in self._gathering.waiting()]
         return min((row[column] for row in alive if row[FIRST] != NONE), default=default)
 
     def _drop(self, over: Callable[[Row], bool]) -> None:
@@ -151,6 +153,7 @@ class Store:
             old = [n for n in self.standing(position) if (row := self.rows[n])[FIRST] != NONE and over(row)]
             for number in old:
                 self.remove(position, number)
+        self._gathering.drop(lambda row: row[FIRST] != NONE and over(row))
 
 
 def key_of(places: tuple[int, ...], first: int) -> Callable[[Sequence[int]], Key]:

@@ -83,18 +83,15 @@ def embedded(query: Query, path: Path, events: int, compiled: bool) -> Figure:
 
 def on_spark(spark: Any, query: Query, path: Path, events: int, shards: int, packed: int, streaming: bool) -> Figure:
     """The same on Spark; only matches are counted, as a sink would take them."""
-    options: dict[str, Any] = {"rows": "documents", "shards": shards, "batch_events": packed, "compiled": True}
+    options: dict[str, Any] = {"shards": shards, "batch_events": packed}
     spark.conf.set("spark.sql.shuffle.partitions", str(shards))
     started = time.perf_counter()
     if not streaming:
-        frame = (
-            spark.read.format("spaseq").option("text", "false").option("maxPartitionBytes", 64 << 20).load(str(path))
-        )
+        frame = spark.read.format("spaseq").load(str(path))
         matches = spaseq.spark.run(spark, query, {"S1": frame}, **options).count()
         return Figure("Spark, static", shards, packed, events, matches, time.perf_counter() - started)
     found: list[int] = []
-    source = {"path": str(path), "maxBytesPerTrigger": str(64 << 20)}
-    frame = streams_of(spark, {"S1": source}, end=True)["S1"]
+    frame = streams_of(spark, {"S1": {"path": str(path)}}, end=True)["S1"]
     with tempfile.TemporaryDirectory() as checkpoint:
         job = (
             spaseq.spark.run(spark, query, {"S1": frame}, **options)
@@ -115,7 +112,7 @@ def read_only(spark: Any, path: Path, events: int) -> Figure:
         for batch in batches:
             yield batch.slice(0, 0)
 
-    frame = spark.read.format("spaseq").option("maxPartitionBytes", 8 << 20).load(str(path))
+    frame = spark.read.format("spaseq").option("text", "true").load(str(path))
     started = time.perf_counter()
     frame.mapInArrow(swallowed, frame.schema).count()
     return Figure("Spark, text only", 0, 0, events, 0, time.perf_counter() - started)

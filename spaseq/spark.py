@@ -83,7 +83,7 @@ def outcomes(
     batch_events: int = BATCH_EVENTS,
     allow_hosts: tuple[str, ...] | None = None,
     evaluator: str = "auto",
-    compiled: bool = False,
+    compiled: bool = True,
 ) -> DataFrame:
     """Matches and dead letters of one or several queries; spaseq/runtime/spark/README.md has the columns.
 
@@ -97,8 +97,8 @@ def outcomes(
     types           variable → Spark type of its column, for instance "double"; else terms are N-Triples strings
     strict          the first dead letter fails the job
     evaluator       of sequences, by name, or "auto"; a checkpoint belongs to one
-    compiled        N-Quads are read by compiled kernels, and "auto" may choose compiled evaluators: a worker compiles
-                    them once for each installation
+    compiled        N-Quads are read by compiled kernels, and "auto" may choose compiled evaluators: the first job of
+                    an installation compiles them, for half a minute; a checkpoint belongs to one choice
 
     Raises InputError for what cannot be run, before anything runs.
     """
@@ -131,7 +131,7 @@ def outcomes(
             (streams[key], MatchStage(label, partial(staged.matching, staged.reading(job, iri)), source, chosen))
         )
     if streaming:
-        spark.conf.set(_STATE_STORE, _ROCKSDB)
+        _keep_state(spark)
     table = OutcomeTable(column_names(staged.variables(job)))
     found = two_stages(inputs, partial(staged.shard, job), table, number, streaming)
     return _typed(found, {table.columns[name]: kind for name, kind in (types or {}).items() if name in table.columns})
@@ -152,13 +152,22 @@ def register(spark: SparkSession) -> None:
     register_source(spark)
 
 
-def explain(query: Query | Sequence[Query], evaluator: str = "auto", compiled: bool = False) -> str:
+def explain(query: Query | Sequence[Query], evaluator: str = "auto", compiled: bool = True) -> str:
     """How each query is divided among shards and why, and what evaluates its sequences, one line a query."""
     queries = (query,) if isinstance(query, Query) else tuple(query)
     return "\n".join(
         f"{plan.meaning.name}: {sharding_in_words(plan.distribution)}; in each shard {EVALUATORS[plan.evaluator]}"
         for plan in staged.planned(queries, 1, evaluator, compiled)
     )
+
+
+def _keep_state(spark: SparkSession) -> None:
+    """The state store that stage 2 needs; a micro-batch writes what has changed, unless the session says otherwise."""
+    from spaseq.runtime.spark.session import CHANGELOG
+
+    spark.conf.set(_STATE_STORE, _ROCKSDB)
+    if spark.conf.get(CHANGELOG, None) is None:
+        spark.conf.set(CHANGELOG, "true")
 
 
 def _check(rdf_format: str, rows: str, shards: int | None) -> None:

@@ -70,7 +70,7 @@ def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> st
         queries=_literal({query.name: query.text for query in run.queries}),
         streams=_literal({iri: _placed(options) for iri, options in run.sources.items()}),
         knowledge=_knowledge(run.knowledge),
-        options=_literal(run.options),
+        options=_literal({**run.options, "compiled": run.options["compiled"] or job.follow}),
         shards=job.shards or os.cpu_count() or 1,
         output=os.path.abspath(output),
         format=arguments.format,

@@ -204,7 +204,8 @@ def source(spark: Any) -> Any:
 def test_a_batch_of_files_is_a_static_dataframe(source: Any, tmp_path: Path) -> None:
     (tmp_path / "a.nq").write_bytes(nquads(range(400)))
     (tmp_path / "b.nq.gz").write_bytes(gzip.compress(nquads(range(400, 500))))
-    rows = source.read.format("spaseq").option("maxPartitionBytes", 10_000).load(str(tmp_path)).collect()
+    frame = source.read.format("spaseq").option("maxPartitionBytes", 10_000).option("text", "true")
+    rows = frame.load(str(tmp_path)).collect()
     assert len(rows) == 9
     assert names_of([bytes(row.value) for row in rows]) == named(range(500))
     assert {row.format for row in rows} == {"nquads"}
@@ -234,7 +235,7 @@ def test_a_folder_is_read_within_limits_and_goes_on_after_a_restart(source: Any,
     folder = tmp_path / "events"
     folder.mkdir()
     (folder / "a.nq").write_bytes(nquads(range(200)))
-    options = {"path": str(folder), "maxBytesPerTrigger": "20000"}
+    options = {"path": str(folder), "maxBytesPerTrigger": "20000", "text": "true"}
     first = collected(source, tmp_path / "checkpoint", options)
     assert len({number for number, _ in first}) >= 2
     (folder / "b.trig").write_bytes(trig(range(200, 205)))

@@ -38,7 +38,7 @@ class RunningJob:
 def streams_of(spark: SparkSession, sources: Mapping[str, Mapping[str, str]], *, end: bool) -> dict[str, DataFrame]:
     """A streaming DataFrame for each stream, from the options of its source; `end`: it tells its end."""
     register(spark)
-    more = {"text": "false"} | ({"end": "true"} if end else {})
+    more = {"end": "true"} if end else {}
     return {
         iri: spark.readStream.format("spaseq").options(**options, **more).load() for iri, options in sources.items()
     }

@@ -65,7 +65,9 @@ class MatchTable(Sequence[Match]):
     @cached_property
     def sizes(self) -> Ids:
         """How many entries each match has."""
-        return np.diff(self.ends, prepend=0)
+        sizes = self.ends.copy()
+        sizes[1:] -= self.ends[:-1]
+        return sizes
 
     @property
     def starts(self) -> Ids:

@@ -18,7 +18,7 @@ from automata.program import Ids, Mask, Program
 from automata.runs.bindings import Bindings
 from automata.runs.nearest import Nearest, nearest
 from automata.runs.pairs import Pairs, first_slots, follows, joined, unpreceded
-from automata.runs.step_index import StepIndex, hash_columns, step_index
+from automata.runs.step_index import StepIndex, clipped, hash_columns, step_index
 from automata.runs.steps import SEVERAL, StepTable, blocks, expand
 from automata.runs.substreams import Substream
 from automata.runs.table import (
@@ -246,24 +246,27 @@ class _Search:
         index = self._extender.index(self._number, self._table, self._in_context)
         if operator is Contiguity.NEXT:
             return self._gallop(index)
-        groups, begin, end = self._ranges(index)
         if operator is Contiguity.STRICT and self._in_context and self._extender.substream is None:
+            groups, found = index.groups(self._hashes())
             slot = self._runs.column(self._rows, SLOT)
-            begin = np.minimum(np.maximum(begin, index.from_slot(groups, slot)), end)
-            end = np.clip(index.from_slot(groups, slot + 2), begin, end)
+            begin = index.from_slot(groups, slot)
+            end = np.where(found, index.from_slot(groups, slot + 2), begin)
         else:
+            groups, begin, end = self._ranges(index)
             end = self._reached(index, self._rows, groups, begin, end)
         return self._all(index, begin, end, np.arange(len(self._rows), dtype=np.int64))
 
     def _ranges(self, index: StepIndex) -> tuple[Ids, Ids, Ids]:
         """Of each run the group of its key in the index, and the range of what comes after it."""
-        hashes = self._extender.hashes(self._runs, self._number, self._rows, self._in_context)
-        return index.ranges(hashes, self._runs.column(self._rows, HIGH))
+        return index.ranges(self._hashes(), self._runs.column(self._rows, HIGH))
+
+    def _hashes(self) -> Ids:
+        return self._extender.hashes(self._runs, self._number, self._rows, self._in_context)
 
     def _reached(self, index: StepIndex, rows: Ids, groups: Ids, begin: Ids, end: Ids) -> Ids:
         """Where the ranges of some runs end in their windows."""
         reach = self._extender.reach(self._runs, rows, self._table) if self._in_context else None
-        return end if reach is None else np.clip(index.from_low(groups, reach), begin, end)
+        return end if reach is None else clipped(index.from_low(groups, reach), begin, end)
 
     def _all(self, index: StepIndex, begin: Ids, end: Ids, which: Ids) -> list[Pairs]:
         parts = []

@@ -47,24 +47,29 @@ class StepIndex:
 
     def groups(self, hashes: Ids) -> tuple[Ids, NDArray[np.bool_]]:
         """For each hash: its group, and whether there is one (else the group is some other)."""
-        groups = np.minimum(np.searchsorted(self.keys, hashes), len(self.keys) - 1)
+        groups = np.minimum(self.keys.searchsorted(hashes), len(self.keys) - 1)
         return groups, self.keys[groups] == hashes
 
     def from_low(self, groups: Ids, lows: Ids) -> Ids:
         """The first place in `order` of each group with a low of at least this."""
-        low = np.clip(lows - self.low_first, 0, self.low_span - 1)
-        return np.searchsorted(self.by_low, groups * self.low_span + low, "left")
+        low = clipped(lows - self.low_first, 0, self.low_span - 1)
+        return self.by_low.searchsorted(groups * self.low_span + low)
 
     def from_slot(self, groups: Ids, slots: Ids) -> Ids:
         """The first place in `order` of each group with a slot of at least this."""
-        slot = np.clip(slots - self.slot_first, 0, self.slot_span - 1)
-        return np.searchsorted(self.by_slot, groups * self.slot_span + slot, "left")
+        slot = clipped(slots - self.slot_first, 0, self.slot_span - 1)
+        return self.by_slot.searchsorted(groups * self.slot_span + slot)
 
 
 def step_index(table: StepTable, variables: tuple[int, ...], in_context: bool) -> StepIndex:
     """The index of a non-empty table by these variables and, `in_context`, by partition and window; made once."""
     context = [table.partitions, table.windows] if in_context else []
     return table.memo.of(_build, table.low, table.slots, *context, *map(table.value, variables))
+
+
+def clipped(values: Ids, least: Ids | int, most: Ids | int) -> Ids:
+    """The values within bounds; for few of them in a fraction of the time that np.clip takes."""
+    return np.minimum(np.maximum(values, least), most)
 
 
 def hash_columns(columns: Sequence[Ids], rows: int) -> Ids:

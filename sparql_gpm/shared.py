@@ -7,8 +7,9 @@ solutions = stretch.solutions(Asked(mine.shared, (0,))) # matched now, or found 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 import numpy as np
@@ -27,6 +28,8 @@ from sparql_gpm.matching.summary import Summary
 from sparql_gpm.pattern import Graph, Pattern, Service
 
 Made = TypeVar("Made")
+_LOOKUPS_MIN = 16
+"""Where one in so many events of a stretch is looked up, all are looked up at once."""
 Streams = tuple[int, ...]
 """Positions of streams, as `EventBatch.streams` numbers them."""
 Entailed = Callable[[EventBatch], EventBatch]
@@ -71,6 +74,28 @@ class Taken:
 
     events: Sequence[int]
     names: Sequence[str]
+    _told: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def at(self, events: Ids) -> list[str]:
+        """The names of some of the events, each made once whoever asks; KeyError for others."""
+        told, wanted = self._told, events.tolist()
+        missing = [event for event in wanted if event not in told]
+        if _LOOKUPS_MIN * len(missing) < len(self.events):
+            told.update((event, self.name(event)) for event in missing)
+        elif missing:
+            every = np.array(self.events, dtype=np.int64)
+            places = np.minimum(np.searchsorted(every, missing), len(every) - 1)
+            if (others := every[places] != missing).any():
+                raise KeyError(int(np.array(missing)[others][0]))
+            told.update(zip(missing, graph_names.taken(self.names, places), strict=True))
+        return [told[event] for event in wanted]
+
+    def name(self, event: int) -> str:
+        """The name of one of the events; KeyError for another."""
+        place = bisect_left(self.events, event)
+        if place == len(self.events) or self.events[place] != event:
+            raise KeyError(event)
+        return self.names[place]
 
 
 @dataclass(frozen=True, slots=True)

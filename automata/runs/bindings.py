@@ -23,12 +23,16 @@ class _Variables:
     key         those that both its runs and the step's solutions always bind
     scope       those that the step may bind
     shared      those of them that the runs may have bound
+    bound       those that the step alone may bind
+    merged      those that either may leave to the other
     loops       repetitions of which it begins another iteration
     """
 
     key: tuple[int, ...]
-    scope: tuple[int, ...]
+    scope: frozenset[int]
     shared: tuple[int, ...]
+    bound: tuple[int, ...]
+    merged: tuple[int, ...]
     loops: tuple[int, ...]
 
 
@@ -63,11 +67,14 @@ class Bindings:
     def base(self, runs: Standing, number: int, rows: Ids) -> NDArray[np.int64]:
         """The registers with which rows come to an edge's step: a new iteration forgets what the last one bound."""
         registers = runs.registers(rows)
+        self._forget(runs, number, rows, registers)
+        return registers
+
+    def _forget(self, runs: Standing, number: int, rows: Ids, registers: NDArray[np.int64]) -> None:
         for repetition in self._of[number].loops:
             variables = sorted(self._analysis.locals[repetition])
             entered = runs.written.registers(runs.column(rows, self._layout.entry(repetition)))
             registers[:, variables] = entered[:, variables]
-        return registers
 
     def before(self, runs: Standing, number: int, rows: Ids, variable: int) -> Ids:
         """One column of `base`."""
@@ -78,10 +85,18 @@ class Bindings:
 
     def registers(self, runs: Standing, number: int, table: StepTable, pairs: Pairs) -> NDArray[np.int64]:
         """int64[pairs, variables]: the registers with the step's values in."""
-        registers = self.base(runs, number, pairs.rows)
-        for variable in self._of[number].scope:
-            registers[:, variable] = _merged(table, pairs, variable, registers[:, variable])
+        registers = runs.registers(pairs.rows)
+        self.bind(runs, number, table, pairs, registers)
         return registers
+
+    def bind(self, runs: Standing, number: int, table: StepTable, pairs: Pairs, registers: NDArray[np.int64]) -> None:
+        """Makes those that the pairs' rows have into those once the edge has been taken."""
+        of = self._of[number]
+        self._forget(runs, number, pairs.rows, registers)
+        for variable in of.bound:
+            registers[:, variable] = table.value(variable)[pairs.steps]
+        for variable in of.merged:
+            registers[:, variable] = _merged(table, pairs, variable, registers[:, variable])
 
     def register(self, runs: Standing, number: int, table: StepTable, pairs: Pairs, variable: int) -> Ids:
         """One column of `registers`."""
@@ -111,7 +126,15 @@ class Bindings:
         certain = frozenset().union(*(self._program.symbols[symbol].certain for symbol in symbols))
         scope = self._analysis.scope[edge.target]
         shared = scope & (self._analysis.possible[edge.source] | self.given)
-        return _Variables(tuple(sorted(bound & certain)), tuple(sorted(scope)), tuple(sorted(shared)), loops)
+        key = bound & certain
+        return _Variables(
+            tuple(sorted(key)),
+            scope,
+            tuple(sorted(shared)),
+            tuple(sorted(scope - shared)),
+            tuple(sorted(shared - key)),
+            loops,
+        )
 
 
 def _merged(table: StepTable, pairs: Pairs, variable: int, old: Ids) -> Ids:

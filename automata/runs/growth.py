@@ -51,9 +51,9 @@ class Growth:
     def take(self, runs: Runs, number: int, pairs: Pairs, table: StepTable) -> Ids:
         """The rows of runs that take an edge; a conjunction adds a row for each member, the last of which counts."""
         edge = self._automaton.edges[number]
-        registers = self._bindings.registers(runs, number, table, pairs)
-        rows = self._copied(runs, pairs.rows, number, edge, registers)
-        self._stamp(rows, table, pairs.steps)
+        rows = self._copied(runs, pairs.rows, number, edge)
+        self._bindings.bind(runs, number, table, pairs, rows[:, self._layout.registers])
+        self._stamp(rows, table, pairs.steps, not self._automaton.positions[edge.source].symbols)
         rows[:, STATE] = edge.target
         rows[:, [*self._markers.get(edge.target, ())]] = 1
         self._track(runs, rows, pairs.rows, edge, len(pairs) * (len(table.parts) - 1))
@@ -71,7 +71,8 @@ class Growth:
         """The runs of each member of the ALL that an edge leads to: position of the member's start → rows."""
         edge = self._automaton.edges[number]
         unordered = self._automaton.unordered[self._automaton.positions[edge.target].any_order]
-        opened = self._copied(runs, sources, number, edge, self._bindings.base(runs, number, sources))
+        opened = self._copied(runs, sources, number, edge)
+        opened[:, self._layout.registers] = self._bindings.base(runs, number, sources)
         opened[:, PARENT] = sources
         opened[:, [STATE, SYMBOL, SOLUTION, POSITION]] = NONE
         for track in range(len(self._tracks)):
@@ -87,13 +88,12 @@ class Growth:
             started[member.start] = runs.append(rows)
         return started
 
-    def _copied(self, runs: Runs, sources: Ids, number: int, edge: Edge, registers: NDArray[np.int64]) -> Rows:
+    def _copied(self, runs: Runs, sources: Ids, number: int, edge: Edge) -> Rows:
         rows: Rows = runs.table[sources]
         rows[:, SOURCE] = sources
         rows[:, EDGE] = number
         rows[:, CLOSED] = 0
         rows[:, self._members] = NONE
-        rows[:, self._layout.registers] = registers
         for column, values in crossed(edge, runs, sources).items():
             rows[:, column] = values
         return rows
@@ -106,12 +106,14 @@ class Growth:
         rows[:, SOLUTION] = serials
 
     @staticmethod
-    def _stamp(rows: Rows, table: StepTable, steps: Ids) -> None:
+    def _stamp(rows: Rows, table: StepTable, steps: Ids, begins: bool) -> None:
+        """When and where the step was taken; it may be the first one of a run where its edge `begins`."""
         for column, name in STEP_COLUMNS.items():
             rows[:, column] = getattr(table, name)[steps]
-        fresh = rows[:, FIRST] == NONE
-        for column, name in FIRST_COLUMNS.items():
-            rows[fresh, column] = getattr(table, name)[steps[fresh]]
+        if begins:
+            fresh = np.flatnonzero(rows[:, FIRST] == NONE)
+            for column, name in FIRST_COLUMNS.items():
+                rows[fresh, column] = getattr(table, name)[steps[fresh]]
 
     def _track(self, runs: Runs, rows: Rows, sources: Ids, edge: Edge, before: int) -> None:
         """Iteration pointers; the rows will be appended after `before` others."""

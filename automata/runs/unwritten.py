@@ -26,7 +26,6 @@ from automata.runs.table import (
     LOW,
     LOW_STREAM,
     LOW_TIME,
-    NONE,
     PARTITION,
     RANK,
     SEQ,
@@ -82,7 +81,7 @@ class Merging(Protocol):
 
 
 class Unwritten:
-    """The runs of `pairs`, which took the same edge; those that they extend are rows."""
+    """The runs of `pairs`, which took the same edge; those that they extend are rows, and begun but at START."""
 
     def __init__(self, runs: Runs, number: int, edge: Edge, pairs: Pairs, table: StepTable, merging: Merging) -> None:
         self.number = number
@@ -92,7 +91,7 @@ class Unwritten:
         self.written = runs
         self._merging = merging
         self._crossed = crossed(edge, runs, pairs.rows)
-        self._fresh = runs.column(pairs.rows, FIRST) == NONE
+        self._begins = edge.source == START
         # START has one run, which takes no row of a table twice
         self.begun = table if edge.source == START and len(pairs) == len(table) else None
 
@@ -107,8 +106,9 @@ class Unwritten:
         if column in STEP_COLUMNS:
             own: Ids = getattr(self.table, STEP_COLUMNS[column])[steps]
             return own
-        if column in FIRST_COLUMNS:
-            return self._begun(rows, column, getattr(self.table, FIRST_COLUMNS[column])[steps])
+        if self._begins and column in FIRST_COLUMNS:
+            first: Ids = getattr(self.table, FIRST_COLUMNS[column])[steps]
+            return first
         if column in self._crossed:
             return self._crossed[column][rows]
         return self.written.column(self.pairs.rows[rows], column)
@@ -124,11 +124,6 @@ class Unwritten:
     def close(self, rows: Ids, bit: int) -> None:
         """See `Standing`."""
         self.closed[rows] |= bit
-
-    def _begun(self, rows: Ids, column: int, now: Ids) -> Ids:
-        """What was so already for runs that had begun."""
-        fresh = self._fresh[rows]
-        return now if fresh.all() else np.where(fresh, now, self.written.column(self.pairs.rows[rows], column))
 
 
 def crossed(edge: Edge, runs: Runs, sources: Ids) -> dict[int, Ids]:

@@ -9,14 +9,11 @@ from itertools import pairwise, takewhile
 
 import numpy as np
 
-from sparql_gpm import graph_names
 from sparql_gpm.columns import Ids
 from sparql_gpm.shared import Taken
 
 _GONE_MIN = 64
 """Forgotten stretches below which the lists are not cut."""
-_LOOKUPS_MIN = 16
-"""Where one in so many events of a stretch is looked up, all are looked up at once."""
 
 
 class Names(Mapping[int, str]):
@@ -74,11 +71,7 @@ class Names(Mapping[int, str]):
         number = bisect_right(self._firsts, position, self._gone) - 1
         if number < self._gone:
             raise KeyError(position)
-        taken, event = self._stretches[number], position - self._firsts[number]
-        place = bisect_left(taken.events, event)
-        if place == len(taken.events) or taken.events[place] != event:
-            raise KeyError(position)
-        return taken.names[place]
+        return self._stretches[number].name(position - self._firsts[number])
 
     def at(self, positions: Ids) -> list[str]:
         """The names at ascending positions, as `[]` gives them one by one."""
@@ -88,15 +81,8 @@ class Names(Mapping[int, str]):
         cuts = np.searchsorted(positions, np.array(firsts, dtype=np.int64)).tolist()
         found: list[str] = [self[position] for position in positions[: cuts[0] if cuts else None].tolist()]
         for number, (begin, end) in enumerate(pairwise([*cuts, len(positions)])):
-            wanted, taken = positions[begin:end] - firsts[number], self._stretches[self._gone + number]
-            if _LOOKUPS_MIN * len(wanted) < len(taken.events):
-                found += [self[position] for position in positions[begin:end].tolist()]
-            elif len(wanted):
-                events = np.array(taken.events, dtype=np.int64)
-                places = np.minimum(np.searchsorted(events, wanted), len(events) - 1)
-                if (missing := events[places] != wanted).any():
-                    raise KeyError(int(positions[begin:end][missing][0]))
-                found += graph_names.taken(taken.names, places)
+            if end > begin:
+                found += self._stretches[self._gone + number].at(positions[begin:end] - firsts[number])
         return found
 
     def __len__(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,13 +37,13 @@ class Intake:
         positions = self.timeline.advance(events)
         return self._symbol_tables(events, positions, solutions)
 
-    def serials(self, counts: Mapping[int, int]) -> dict[int, int]:
-        """Of each used symbol the serial number of its first solution, when so many of each come."""
+    def serials(self, solutions: Mapping[int, Sized]) -> dict[int, int]:
+        """Of each used symbol the serial number of its first solution, when these come."""
         first = {}
-        for symbol, count in counts.items():
+        for symbol, found in solutions.items():
             if symbol in self._used:
                 first[symbol] = self._serial
-                self._serial += count
+                self._serial += len(found)
         return first
 
     def partition_ids(self) -> Ids:

@@ -10,7 +10,7 @@ from typing import Any
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
 from spaseq.engine.options import RunOptions, Statistics
-from spaseq.engine.setup import Knowledge, PathLike, Setup, batch_over, named_knowledge, resolve_streams, skipped_rows
+from spaseq.engine.setup import BatchOver, Knowledge, PathLike, Setup, named_knowledge, resolve_streams, skipped_rows
 from spaseq.lang.ast import Query
 from spaseq.runtime.dead_letter import DeadLetters
 from spaseq.runtime.embedded import Network
@@ -61,7 +61,7 @@ class Job:
         while self._sources:
             iri = min(self._sources, key=self._network.watermark)
             batch = next(self._sources[iri], None)
-            with batch_over(self._bases):
+            with BatchOver(self._bases):
                 if batch is None:
                     del self._sources[iri]
                     self._network.close(iri)
@@ -69,7 +69,7 @@ class Job:
                     self._take(iri, batch)
             yield self._handed()
             self._network.release_terms()
-        with batch_over(self._bases):
+        with BatchOver(self._bases):
             self._network.finish()
         yield self._handed()
 

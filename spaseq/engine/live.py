@@ -27,7 +27,7 @@ from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import format_time, parse_time
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.pushed import Graph, PushedGraphs
-from spaseq.engine.setup import Knowledge, Setup, batch_over, skipped_rows
+from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
 from spaseq.errors import InputError
 from spaseq.lang.ast import Query
 from spaseq.runtime.dead_letter import DeadLetters, event_as_nquads
@@ -92,7 +92,7 @@ class Engine:
         iri = self._iri(stream)
         triples = self._graphs.triples(graph)
         event = SingleEvent(nanoseconds(time), 0, name or self._fresh_name(stream, iri), triples)
-        with batch_over(self._setup.bases):
+        with BatchOver(self._setup.bases):
             late = self._network.push_event(iri, event)
         self._taken(iri, event, (0,) if late else ())
 
@@ -113,19 +113,19 @@ class Engine:
             self._options.time_predicates, None, self._options.batch_events_for(1), self._name_of(stream)
         )
         for batch in read_events(io.BytesIO(raw), kind, self._dictionary, options, self._malformed(iri)):
-            with batch_over(self._setup.bases):
+            with BatchOver(self._setup.bases):
                 late = self._network.push(iri, batch)
             self._taken(iri, batch, late.tolist())
 
     def advance(self, stream: str, time: Time) -> None:
         """Say that nothing before `time` will come on the stream any more: a heartbeat for streams that are idle."""
-        with batch_over(self._setup.bases):
+        with BatchOver(self._setup.bases):
             self._network.advance(self._iri(stream), nanoseconds(time))
 
     def close(self) -> None:
         """The input has ended: report what is left, and close what is open."""
         try:
-            with batch_over(self._setup.bases):
+            with BatchOver(self._setup.bases):
                 self._network.finish()
         finally:
             self._release()

@@ -33,23 +33,23 @@ class PushedGraphs:
         if self._generation != self._dictionary.generation or len(self._known) > _KNOWN_MAX:
             self._known.clear()
             self._generation = self._dictionary.generation
-        if isinstance(graph, str | bytes):
-            graph = _parse_turtle(graph)
+        triples: Iterable[Any] = _parse_turtle(graph) if isinstance(graph, str | bytes) else graph
+        known = self._known.get
+        found: dict[Triple, None] = {}
         try:
-            return list(dict.fromkeys([self._triple(triple) for triple in graph]))
+            for triple in triples:
+                if hasattr(triple, "subject"):
+                    subject, predicate, target = triple.subject, triple.predicate, triple.object
+                else:
+                    subject, predicate, target = triple
+                ids = known(subject) or self._id(subject), known(predicate) or self._id(predicate)
+                found[*ids, known(target) or self._id(target)] = None
+            return list(found)
         except (TypeError, ValueError) as error:
             raise InputError(f"cannot read the event's graph: {error}") from error
 
-    def _triple(self, triple: Any) -> Triple:
-        if hasattr(triple, "subject"):
-            return self._id(triple.subject), self._id(triple.predicate), self._id(triple.object)
-        subject, predicate, target = triple
-        return self._id(subject), self._id(predicate), self._id(target)
-
     def _id(self, term: Any) -> int:
-        known = self._known.get(term)
-        if known is not None:
-            return known
+        """The id of a term that is not known as it was pushed."""
         own = own_term(term)
         if isinstance(own, BlankNode):
             return self._dictionary.intern(BlankNode(f"p{self._graphs}.{own.label}"))

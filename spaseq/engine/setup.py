@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import TracebackType
 
 from kb.access import Access
 from kb.base import KnowledgeBases
@@ -110,16 +111,20 @@ def _told_to_the_user() -> Iterator[None]:
         raise InputError(str(error)) from error
 
 
-@contextmanager
-def batch_over(bases: KnowledgeBases) -> Iterator[None]:
+class BatchOver:
     """A stretch of work over one state of the knowledge bases; raises RunError when one of them fails in it."""
-    bases.refresh()
-    try:
-        yield
-    except KnowledgeBaseError as error:
-        raise RunError(error.told, hint=error.hint) from error
-    except BackgroundError as error:
-        raise RunError(str(error)) from error
+
+    def __init__(self, bases: KnowledgeBases) -> None:
+        self._bases = bases
+
+    def __enter__(self) -> None:
+        self._bases.refresh()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if isinstance(error, KnowledgeBaseError):
+            raise RunError(error.told, hint=error.hint) from error
+        if isinstance(error, BackgroundError):
+            raise RunError(str(error)) from error
 
 
 def skipped_rows(bases: KnowledgeBases) -> dict[str, int]:

@@ -82,9 +82,11 @@ class Network:
 
     def push_event(self, iri: str, event: SingleEvent) -> bool:
         """One event as it arrived; tells whether it is late for some query."""
-        late = [feed.push_event(iri, event) for feed in self._reading(iri)]
+        late = False
+        for feed in self._reading(iri):
+            late |= feed.push_event(iri, event)
         self._drain()
-        return any(late)
+        return late
 
     def advance(self, iri: str, time: int) -> None:
         """Nothing before `time` will come on the stream any more."""

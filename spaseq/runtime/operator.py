@@ -78,7 +78,7 @@ class QueryOperator:
         self._host.project = self._projector.texts
         self._names = Names()
         self._keeps_graphs = any(condition.needs_event for condition in self.compiled.program.conditions)
-        self._open_slot = Stretch(EventBatch.empty())
+        self._open_slot: Stretch | None = None
         self._position = 0
         self._single: SingleEvents | None = None
         if isinstance(self._sequence, SingleEvaluator):
@@ -97,7 +97,7 @@ class QueryOperator:
     def on_watermark(self, time: int) -> list[Row]:
         """No event before or at `time` will come any more."""
         rows: list[Row] = []
-        if len(self._open_slot) and self._open_slot.last_time <= time:
+        if self._open_slot is not None and self._open_slot.last_time <= time:
             rows = self._flush()
         matches = self._sequence.on_watermark(time)
         return rows + self._rows(matches) if matches else rows
@@ -108,13 +108,13 @@ class QueryOperator:
 
     def oldest_output_time(self, watermark: int) -> int:
         """No row to come has a time before this, given that no event before `watermark` will come."""
-        if len(self._open_slot):
+        if self._open_slot is not None:
             watermark = min(watermark, self._open_slot.last_time)
         return self._sequence.oldest_output_time(watermark)
 
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""
-        held = self._open_slot.batch
+        held = self._held()
         return [
             *self._sequence.live_ids(),
             *self._host.graphs.live_ids(),
@@ -136,7 +136,7 @@ class QueryOperator:
         return {
             "kind": self._sequence.state_kind,
             "sequence": self._sequence.snapshot(),
-            "open_slot": batch_state(self._open_slot.batch),
+            "open_slot": batch_state(self._held()),
             "position": self._position,
             "names": self._names.since(oldest),
             "graphs": [[position, batch_state(batch)] for position, batch in self._host.graphs.since(oldest)],
@@ -153,7 +153,8 @@ class QueryOperator:
                 hint="ask for the evaluator that it was begun with, or begin anew with a new checkpoint folder",
             )
         self._sequence.restore(state["sequence"])
-        self._open_slot = Stretch(restored_batch(state["open_slot"]))
+        held = restored_batch(state["open_slot"])
+        self._open_slot = Stretch(held) if len(held) else None
         self._position = state["position"]
         self._names.restore(state["names"])
         self._host.graphs.batches = [(position, restored_batch(batch)) for position, batch in state["graphs"]]
@@ -166,18 +167,23 @@ class QueryOperator:
         """
         if not self._sequence.needs_whole_slots or self.compiled.program.streams > 1:
             return stretch
-        if len(stretch) == 1 and len(self._open_slot) and stretch.last_time > self._open_slot.last_time:
-            complete, self._open_slot = self._open_slot, stretch
-            return complete
-        batch = EventBatch.concatenate([self._open_slot.batch, stretch.batch])
+        held = self._open_slot
+        if held is not None and len(stretch) == 1 and stretch.last_time > held.last_time:
+            self._open_slot = stretch
+            return held
+        batch = EventBatch.concatenate([self._held(), stretch.batch])
         cut = int(np.searchsorted(batch.times, batch.times[-1], "left"))
         events = np.arange(len(batch), dtype=np.int64)
         self._open_slot = Stretch(batch.take(events[cut:]))
         return Stretch(batch.take(events[:cut]))
 
     def _flush(self) -> list[Row]:
-        held, self._open_slot = self._open_slot, Stretch(EventBatch.empty())
-        return self._step(held)
+        held, self._open_slot = self._open_slot, None
+        return [] if held is None else self._step(held)
+
+    def _held(self) -> EventBatch:
+        """The events of a time slot that may go on."""
+        return EventBatch.empty() if self._open_slot is None else self._open_slot.batch
 
     def _step(self, stretch: Stretch) -> list[Row]:
         if not len(stretch):

@@ -22,7 +22,7 @@ from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import BGP, Graph, Join, Triple, Variable
 from sparql_gpm.terms import IRI
 from spaseq.engine.options import RunOptions
-from spaseq.engine.setup import Setup, batch_over
+from spaseq.engine.setup import BatchOver, Setup
 from spaseq.runtime.embedded import Network
 from tests.kb.servers import Proxy, oxigraph
 from tests.kb.test_endpoint import DB, query
@@ -192,11 +192,11 @@ def test_terms_of_a_state_that_is_gone_are_released_when_no_match_needs_them(cha
     sizes = []
     for number in range(1, 30):
         changing.write(state(number) if number != 5 else "")
-        with batch_over(setup.bases):
+        with BatchOver(setup.bases):
             network.push("http://x/stream", event(dictionary, "reads" if number in (1, 5) else "waits", number))
         network.release_terms(always=True)
         sizes.append(len(dictionary))
-    with batch_over(setup.bases):
+    with BatchOver(setup.bases):
         network.push("http://x/stream", event(dictionary, "ends", 30))
     network.finish()
     assert [room(row) for row in rows] == ["room1"]

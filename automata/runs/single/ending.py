@@ -34,7 +34,10 @@ from automata.timeline import Timeline
 
 
 class Ending:
-    """Reports the matches of one program while its runs are lists."""
+    """Reports the matches of one program while its runs are lists.
+
+    trails      matches may wait for the end of their window
+    """
 
     def __init__(
         self,
@@ -56,7 +59,7 @@ class Ending:
         self._negates = bool(automaton.absences)
         self._in_columns = self._negates and (bool(automaton.unordered) or not forbidden.simple)
         self._members = [core.layout.member(member) for member in range(core.layout.members)]
-        self._trails = any(accept.passed for accept in automaton.accepts)
+        self.trails = any(accept.passed for accept in automaton.accepts)
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
         unambiguous = _is_unambiguous(automaton) and not automaton.unordered
         self._plain = unambiguous and not (self._negates or self._in_turn)
@@ -66,7 +69,7 @@ class Ending:
 
     def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> Sequence[Match]:
         """What can be reported once the event has been taken in."""
-        if not reached and not (self._trails and self._waiting.is_due(time, timeline)):
+        if not reached and not (self.trails and self._waiting.is_due(time, timeline)):
             return []
         if self._in_columns:
             self._store.sync()
@@ -76,7 +79,7 @@ class Ending:
             return _in_order([self._match(row) for row, _ in reached])
         if self._negates:
             reached = [(row, accept) for row, accept in reached if not self._forbidden.violated(row)]
-        if self._trails:
+        if self.trails:
             return self._waiting.matches(reached, time, timeline)
         if self._in_turn:
             candidates = [self._candidate(row, None) for row, _ in reached]
@@ -102,7 +105,7 @@ class Ending:
         match = self._match(number)
         positions = frozenset([position for _, position, _ in match.entries])
         gapless = row[RANK] - row[FIRST_RANK] + 1 == len(positions)
-        clock = (row[RANK] if self._trails else match.last) if self._in_events else match.time
+        clock = (row[RANK] if self.trails else match.last) if self._in_events else match.time
         return Candidate(match, positions, gapless, moment or (clock, AT))
 
 

@@ -53,8 +53,10 @@ class LiveRunEvaluator(RunEvaluator):
         self._time = time
         if self._single.new >= max(_NEW_MIN, _NEW_SHARE * self._left):
             self._look(time)
-        serials = self._intake.serials({symbol: len(found) for symbol, found in solutions.items()})
-        matches = self._single.take(time, stream, {s: solutions[s] for s in serials}, serials)
+        serials = self._intake.serials(solutions)
+        if len(serials) < len(solutions):
+            solutions = {symbol: solutions[symbol] for symbol in serials}
+        matches = self._single.take(time, stream, solutions, serials)
         if self._core.is_large(len(self._single)):
             self._to_columns()
             self._compact()
@@ -77,7 +79,7 @@ class LiveRunEvaluator(RunEvaluator):
         if not self._in_lists:
             return super().on_watermark(time)
         self._time = max(self._time, time)
-        return self._single.pass_time(time + 1)
+        return self._single.pass_time(time + 1) if self._single.waits else []
 
     def finish(self) -> list[Match]:
         """See `automata.face.Evaluator`."""

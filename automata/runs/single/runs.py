@@ -96,6 +96,11 @@ class SingleRuns:
         """Rows and solutions of negated steps that have come since they were counted last."""
         return len(self._rows) + self._forbidden.added - self._counted
 
+    @property
+    def waits(self) -> bool:
+        """Whether time alone may bring matches."""
+        return self._ending.trails
+
     def count(self) -> int:
         """The runs that are alive, and the solutions of negated steps."""
         self._counted = len(self._rows) + self._forbidden.added

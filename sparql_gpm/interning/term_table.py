@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sparql_gpm.columns import Ids, Mask
 from sparql_gpm.interning.exact_numbers import exact_number
+from sparql_gpm.interning.pages import zeros
 from sparql_gpm.interning.term_table_kernels import (
     CHECKED,
     LENGTH,
@@ -45,9 +46,9 @@ class ByteStrings:
     """A set of byte strings with ids from 1 on, in arrays for kernels; see term_table_kernels."""
 
     def __init__(self) -> None:
-        self.arena: Bytes = np.zeros(1 << 12, dtype=np.uint8)
-        self.entries: Ids = np.zeros((256, 4), dtype=np.int64)
-        self.slots: Slots = np.zeros(512, dtype=np.int32)
+        self.arena: Bytes = zeros((1 << 12,), np.uint8)
+        self.entries: Ids = zeros((256, 4), np.int64)
+        self.slots: Slots = zeros((512,), np.int32)
         self.entries[0, NEXT] = 1
 
     def __len__(self) -> int:
@@ -63,7 +64,7 @@ class ByteStrings:
         self.arena = _with_room(self.arena, int(self.entries[0, USED]) + size + WORD)
         self.entries = _with_room(self.entries, self.bound + ids)
         if 2 * len(self.entries) > len(self.slots):
-            self.slots = np.zeros(1 << (2 * len(self.entries) - 1).bit_length(), dtype=np.int32)
+            self.slots = zeros((1 << (2 * len(self.entries) - 1).bit_length(),), np.int32)
             fill_slots(self.entries, self.slots)
 
     def __getitem__(self, identifier: int) -> bytes:
@@ -107,7 +108,7 @@ class ByteStrings:
     def retain(self, kept: Mask) -> int:
         """Free every id that is not kept; returns how many went. O(ids + bytes kept)."""
         lengths = self.entries[1 : len(kept), LENGTH]
-        arena = np.zeros(max(1 << 12, 2 * int(lengths[kept[1:]].sum())), dtype=np.uint8)
+        arena = zeros((max(1 << 12, 2 * int(lengths[kept[1:]].sum())),), np.uint8)
         released = keep(self.arena, self.entries, kept, arena)
         self.arena = arena
         self.slots[:] = 0
@@ -119,7 +120,7 @@ def _with_room(column: NDArray[Any], needed: int) -> NDArray[Any]:
     """The column, or a copy at least twice as long."""
     if needed <= len(column):
         return column
-    longer = np.zeros((max(needed, 2 * len(column)), *column.shape[1:]), dtype=column.dtype)
+    longer = zeros((max(needed, 2 * len(column)), *column.shape[1:]), column.dtype.type)
     longer[: len(column)] = column
     return longer
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparql_gpm.columns import Ids
 from sparql_gpm.graph_names import GraphNames
+from sparql_gpm.interning.pages import zeros
 from sparql_gpm.interning.term_table import as_bytes
 from sparql_gpm.interning.term_table_kernels import Slots, hash_of, same_bytes
 from sparql_gpm.kernels import WORD, Bytes, kernel, part
@@ -74,9 +75,9 @@ class ClosedGraphTable:
         return keys < len(self._ends) and size + WORD <= len(self._arena)
 
     def _make_arrays(self, keys: int, size: int) -> None:
-        self._arena: Bytes = np.zeros(max(size, _BYTES_MIN) + WORD, dtype=np.uint8)
-        self._ends: Ids = np.zeros(max(keys, _KEYS_MIN) + 1, dtype=np.int64)
-        self._slots: Slots = np.zeros(1 << (2 * len(self._ends) - 1).bit_length(), dtype=np.int32)
+        self._arena: Bytes = zeros((max(size, _BYTES_MIN) + WORD,), np.uint8)
+        self._ends: Ids = zeros((max(keys, _KEYS_MIN) + 1,), np.int64)
+        self._slots: Slots = zeros((1 << (2 * len(self._ends) - 1).bit_length(),), np.int32)
 
 
 def _alone(key: bytes) -> tuple[Bytes, Ids, Ids]:

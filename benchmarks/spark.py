@@ -1,10 +1,12 @@
 """Spark on this machine's cores: events per second, packed against unpacked, by shards, and beside the embedded engine.
 
-All run the same query, partitioned by company, over the same file of trades. "Packed" hands thousands of events from
-stage 1 to stage 2 in one row; with `--packed 1` a row is one event. Wall-clock seconds are those of a warm session;
-processor seconds of each part are measured in one process without Spark, and say where the rest goes.
+All run the same query, partitioned by company, over the same file of trades, with what a user gets by default. "Packed"
+hands thousands of events from stage 1 to stage 2 in one row; with 1 event a blob a row is one event. Wall-clock seconds
+are those of a warm session. A job over a quarter of the events tells its fixed cost from what each further event takes;
+what a session's first job takes comes on top, once. Processor seconds of each part are measured in one process without
+Spark, and say where the rest goes.
 
-    python benchmarks/spark.py --events 200000 --shards 1 2 4
+    python benchmarks/spark.py --events 2000000 --shards 1 2 4
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,8 @@ PACKED = 10_000
 """Events in a blob, as `spaseq.spark` has them by default."""
 _ONE_BY_ONE_MAX = 10_000
 """Unpacked runs get so many events: they are that slow."""
+_QUARTER = 4
+"""What is slow, and what tells the fixed cost, gets one in so many events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,15 @@ class Figure:
     def rate(self) -> float:
         """Events per second."""
         return self.events / self.seconds
+
+    def parted(self, few: Figure) -> list[Figure]:
+        """What a job over fewer events says of this one: its fixed cost, and what it takes beyond that."""
+        further = replace(
+            self, what=f"{self.what}: beyond that", events=self.events - few.events,
+            matches=self.matches - few.matches, seconds=self.seconds - few.seconds,
+        )  # fmt: skip
+        fixed = self.seconds - self.events / further.rate
+        return [replace(self, what=f"{self.what}: fixed cost", events=0, matches=0, seconds=fixed), further]
 
 
 def partitioned_query(name: str = "v_shape") -> Query:
@@ -170,27 +183,43 @@ def _processor(work: Callable[[], object]) -> float:
 
 def measure(options: argparse.Namespace, folder: Path) -> list[Figure]:
     """Every figure; of Spark's, the median of the runs."""
-    query, path, few = partitioned_query(options.query), folder / "all" / "trades.nq", folder / "few" / "trades.nq"
-    write_example(EXAMPLE, options.events, options.seed, path.parent)
-    write_example(EXAMPLE, min(options.events, _ONE_BY_ONE_MAX), options.seed, few.parent)
+    query = partitioned_query(options.query)
+    least, quarter = min(options.events, _ONE_BY_ONE_MAX), options.events // _QUARTER
+    few, some, path = (_trades(folder, events, options.seed) for events in (least, quarter, options.events))
     figures = []
-    for compiled in (False, True):
-        embedded(query, few, _ONE_BY_ONE_MAX, compiled)  # compiles
-        figures.append(_median([embedded(query, path, options.events, compiled) for _ in range(options.runs)]))
+    for compiled, events, trades in ((False, quarter, some), (True, options.events, path)):
+        embedded(query, few, least, compiled)  # compiles
+        figures.append(_median([embedded(query, trades, events, compiled) for _ in range(options.runs)]))
     with local_session("benchmark") as spark:
         spaseq.spark.register(spark)
-        on_spark(spark, query, few, _ONE_BY_ONE_MAX, 2, PACKED, False)  # starts the workers
-        figures.append(_median([read_only(spark, path, options.events) for _ in range(options.runs)]))
-        for shards in options.shards:
-            for streaming in (False, True):
-                runs = [
-                    on_spark(spark, query, path, options.events, shards, PACKED, streaming) for _ in range(options.runs)
-                ]
-                figures.append(_median(runs))
-        events = min(options.events, _ONE_BY_ONE_MAX)
+        for streaming in (False, True):  # starts the workers
+            first = on_spark(spark, query, few, least, 2, PACKED, streaming)
+            figures.append(replace(first, what=f"{first.what}: first job of a session"))
+        figures.append(_median([read_only(spark, some, quarter) for _ in range(options.runs)]))
+        figures += _by_shards(spark, query, path, some, options)
         for packed in (1, PACKED):
-            figures.append(on_spark(spark, query, few, events, max(options.shards), packed, False))
-    return figures + parts(query, path, options.events, 2, PACKED) + parts(query, few, events, 2, 1)
+            figures.append(on_spark(spark, query, few, least, max(options.shards), packed, False))
+    return figures + parts(query, some, quarter, 2, PACKED) + parts(query, few, least, 2, 1)
+
+
+def _by_shards(spark: Any, query: Query, path: Path, some: Path, options: argparse.Namespace) -> list[Figure]:
+    """Static and streaming jobs for each number of shards; with two, also what of them is fixed cost."""
+    figures = []
+    whole, quarter = (path, options.events), (some, options.events // _QUARTER)
+    for shards in options.shards:
+        for streaming in (False, True):
+            found, *few = (
+                _median([on_spark(spark, query, *trades, shards, PACKED, streaming) for _ in range(options.runs)])
+                for trades in ((whole, quarter) if shards == 2 else (whole,))
+            )
+            figures += [found, *(part for one in few for part in found.parted(one))]
+    return figures
+
+
+def _trades(folder: Path, events: int, seed: int) -> Path:
+    """A file of so many trades."""
+    write_example(EXAMPLE, events, seed, folder / str(events))
+    return folder / str(events) / "trades.nq"
 
 
 def _median(runs: Sequence[Figure]) -> Figure:
@@ -205,14 +234,15 @@ def table(figures: Sequence[Figure]) -> Table:
         shown.add_column(heading, justify="left" if heading == "what" else "right")
     for figure in figures:
         counts = (str(figure.shards or ""), f"{figure.packed or '':,}" if figure.packed else "", f"{figure.events:,}")
-        shown.add_row(figure.what, *counts, f"{figure.matches:,}", f"{figure.seconds:.2f}", f"{figure.rate:,.0f}")
+        rate = f"{figure.rate:,.0f}" if figure.events else ""
+        shown.add_row(figure.what, *counts, f"{figure.matches:,}", f"{figure.seconds:.2f}", rate)
     return shown
 
 
 def main() -> None:
     """Generate, run, report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--events", type=int, default=200_000, metavar="N")
+    parser.add_argument("--events", type=int, default=2_000_000, metavar="N")
     parser.add_argument("--runs", type=int, default=3, metavar="K", help="of each kind; their median counts [3]")
     parser.add_argument("--shards", type=int, nargs="+", default=[1, 2, 4], metavar="N")
     parser.add_argument("--query", choices=["v_shape", "head_and_shoulders"], default="v_shape")

@@ -38,6 +38,10 @@ class Evaluator(Protocol):
         """Whether a stretch must not end between two events of one time."""
 
 
+FEW_EVENTS_MAX = 24
+"""So many events may come one by one where they come together: columns cost one or two milliseconds a stretch."""
+
+
 @runtime_checkable
 class SingleEvaluator(Evaluator, Protocol):
     """An evaluator that takes events that come alone without columns."""

@@ -121,11 +121,17 @@ class SingleEvent:
     @staticmethod
     def of(batch: EventBatch) -> SingleEvent:
         """The event of a batch that has no other."""
-        columns = batch.subjects.tolist(), batch.predicates.tolist(), batch.objects.tolist()
-        (name,) = batch.names
-        event = SingleEvent(batch.times.item(0), batch.streams.item(0), name, list(zip(*columns, strict=True)))
+        (event,) = SingleEvent.each_of(batch)
         event._batch = batch
         return event
+
+    @staticmethod
+    def each_of(batch: EventBatch) -> list[SingleEvent]:
+        """The events of a batch, each by itself."""
+        triples = list(zip(batch.subjects.tolist(), batch.predicates.tolist(), batch.objects.tolist(), strict=True))
+        ends = batch.offsets.tolist()
+        facts = zip(batch.times.tolist(), batch.streams.tolist(), batch.names, ends[:-1], ends[1:], strict=True)
+        return [SingleEvent(time, stream, name, triples[begin:end]) for time, stream, name, begin, end in facts]
 
 
 @dataclass(frozen=True, slots=True)

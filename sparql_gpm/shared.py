@@ -123,6 +123,7 @@ class Stretch:
         self._masks: dict[Streams, Mask] = {}
         self._solutions: dict[Asked, Solutions] = {}
         self._taken: dict[tuple[Asked, ...], Taken] = {}
+        self._each: list[SingleEvent] | None = None
         self._entailed: dict[Entailed, Stretch] = {}
         self._made: dict[Callable[[EventBatch], object], object] = {}
 
@@ -137,12 +138,11 @@ class Stretch:
             self._batch = self._event.batch
         return self._batch
 
-    @property
-    def event(self) -> SingleEvent:
-        """The only event of a stretch that has no other."""
-        if self._event is None:
-            self._event = SingleEvent.of(self.batch)
-        return self._event
+    def each(self) -> Sequence[SingleEvent]:
+        """The events one by one; cut up once."""
+        if self._each is None:
+            self._each = SingleEvent.each_of(self.batch) if self._event is None else [self._event]
+        return self._each
 
     @property
     def last_time(self) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from unittest.mock import patch
 
 import numpy as np
 
+from automata import face
 from sparql_gpm.columns import EventBatch, SingleEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import BlankNode, Term
@@ -29,12 +31,15 @@ def run_engine(
     optimise: bool = True,
     release: bool = True,
     compiled: bool | None = None,
+    few: int | None = None,
 ) -> list[Row]:
     """The rows of one query over events that arrive in pieces; a term no longer needed is released after each.
 
     A piece of one event goes the way of events that are pushed by themselves.
 
     compiled    runs may be kept by compiled kernels; None: where they or complex event automata are asked for
+    few         so many events that come together may go one by one; None: as in the product where the number of
+                pieces is even, else none, so that random cuts go both ways
     """
     dictionary = Dictionary()
     network = Network(dictionary, delay_ns)
@@ -44,16 +49,19 @@ def run_engine(
     setup = Setup(kb or {}, options, dictionary)
     network.add(setup.operator(query), rows.extend)
     iris = {stream.name: stream.iri for stream in query.streams}
-    for piece in pieces:
-        for name in dict.fromkeys(event[0] for event in piece):
-            if name in iris:
-                batch = as_batch([e for e in piece if e[0] == name], dictionary)
-                if len(batch) == 1:
-                    network.push_event(iris[name], SingleEvent.of(batch))
-                else:
-                    network.push(iris[name], batch)
-        network.release_terms(always=release)
-    network.finish()
+    if few is None:
+        few = 1 if len(pieces) % 2 else face.FEW_EVENTS_MAX
+    with patch.object(face, "FEW_EVENTS_MAX", few):
+        for piece in pieces:
+            for name in dict.fromkeys(event[0] for event in piece):
+                if name in iris:
+                    batch = as_batch([e for e in piece if e[0] == name], dictionary)
+                    if len(batch) == 1:
+                        network.push_event(iris[name], SingleEvent.of(batch))
+                    else:
+                        network.push(iris[name], batch)
+            network.release_terms(always=release)
+        network.finish()
     setup.bases.close()
     return rows
 

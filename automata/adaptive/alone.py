@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from automata import face
 from automata.program import Events, Program, SymbolSolutions
 
 _UNTOLD_MAX = 64
 """Events that came alone, of which the policy is told together."""
 _MEMORY = 1 / 32
-"""By how much one more stretch changes the share of those that are one event alone."""
+"""By how much one more stretch changes the share of those that are few events."""
 _Event = tuple[int, int, Mapping[int, Sequence[tuple[int, ...]]]]
 
 
@@ -25,7 +26,7 @@ class Alone:
 
     @property
     def usual(self) -> bool:
-        """Whether most of the latest stretches were one event."""
+        """Whether most of the latest stretches were one event, or few."""
         return self._share > 0.5
 
     @property
@@ -39,7 +40,7 @@ class Alone:
 
     def stretch(self, events: int) -> None:
         """A stretch of so many events has come."""
-        self._share += _MEMORY * ((events == 1) - self._share)
+        self._share += _MEMORY * ((events <= face.FEW_EVENTS_MAX) - self._share)
 
     def add(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> None:
         """An event has come alone; its solutions as `automata.face.SingleEvaluator.on_event` has them."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from automata import face
 from automata.adaptive.evaluator import AdaptiveEvaluator
 from automata.face import SingleEvaluator
 from automata.program import Events, Ids, Match
@@ -189,7 +190,11 @@ class QueryOperator:
         if not len(stretch):
             return []
         stretch = stretch.entailed(self._entailed)
-        if len(stretch) == 1 and self._single is not None and self._single.wanted():
+        if (
+            len(stretch) <= face.FEW_EVENTS_MAX
+            and self._single is not None
+            and self._may_come_alone(self._single, stretch)
+        ):
             return self._step_alone(self._single, stretch)
         if not self.solver.touched(stretch):
             return self._pass_by(stretch)
@@ -208,18 +213,29 @@ class QueryOperator:
         matches = self._sequence.on_batch(stretch.made(_as_events), self.solver.nothing)
         return self._rows(matches) if matches else []
 
+    def _may_come_alone(self, single: SingleEvents, stretch: Stretch) -> bool:
+        """Whether the events of a short stretch go one by one; those of one time stay together where they must."""
+        if len(stretch) > 1 and self._sequence.needs_whole_slots:
+            times = stretch.batch.times
+            if (times[1:] == times[:-1]).any():
+                return False
+        return single.wanted()
+
     def _step_alone(self, single: SingleEvents, stretch: Stretch) -> list[Row]:
-        """`_step` for one event."""
+        """`_step` for few events, one by one."""
         shares = len(self._pool) > len(self.patterns)
-        solutions = {} if shares and not self.solver.touched(stretch) else single.solutions(stretch.event)
-        if solutions:
-            self._names.add_one(self._position, stretch.event.name)
-        if self._keeps_graphs:
-            self._host.graphs.add(self._position, stretch.batch)
-        self._position += 1
-        rows = self._projector.rows(single.matches(stretch.event, solutions), self._names)
-        if self._position % _FORGET_EVENTS == 0:
-            self._forget()
+        touched = not shares or self.solver.touched(stretch)
+        rows: list[Row] = []
+        for event in stretch.each():
+            solutions = single.solutions(event) if touched else {}
+            if solutions:
+                self._names.add_one(self._position, event.name)
+            if self._keeps_graphs:
+                self._host.graphs.add(self._position, event.batch)
+            self._position += 1
+            rows += self._projector.rows(single.matches(event, solutions), self._names)
+            if self._position % _FORGET_EVENTS == 0:
+                self._forget()
         return rows
 
     def _condition_matchers(

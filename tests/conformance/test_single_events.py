@@ -66,6 +66,18 @@ WHERE {
   DEFINE GPM B ON S1 { ?b a :B }
 }
 """
+BOTH = """
+PREFIX : <http://ex.org/>
+SELECT ?a ?b
+WITHIN 20 SECONDS SLIDING
+FROM STREAM S1 <http://ex.org/s1>
+FROM STREAM S2 <http://ex.org/s2>
+WHERE {
+  SEQ(A & B)
+  DEFINE GPM A ON S1 { ?a a :A }
+  DEFINE GPM B ON S2 { ?b a :B }
+}
+"""
 
 
 def _typed(kinds: str) -> list[Arrived]:
@@ -88,8 +100,8 @@ def smallest() -> Iterator[None]:
         yield
 
 
-def _rows(query: Query, pieces: list[list[Arrived]], release: bool = True) -> list[Comparable]:
-    found = run_engine(query, pieces, evaluator="nfa", release=release, compiled=False)
+def _rows(query: Query, pieces: list[list[Arrived]], release: bool = True, few: int = 1) -> list[Comparable]:
+    found = run_engine(query, pieces, evaluator="nfa", release=release, compiled=False, few=few)
     return [comparable(row) for row in found]
 
 
@@ -109,6 +121,7 @@ def _compare(data: st.DataObject, text: str) -> None:
     pieces = batches(arrived, data.draw(cuts(len(arrived))))
     mixed = [part for piece in pieces for part in (piece[:1], piece[1:]) if part]
     assert Counter(_rows(query, mixed)) == Counter(expected)
+    assert Counter(_rows(query, mixed, few=3)) == Counter(expected)
 
 
 @given(st.data())
@@ -175,3 +188,25 @@ def test_runs_that_are_compacted_stay_lists(monkeypatch: pytest.MonkeyPatch) -> 
     arrived = _typed("AAAAAAAAAAAB" * 20)
     assert len(_rows(parse(FOLLOWED, "q"), [[event] for event in arrived], False)) == 20 * 11
     assert stretches == []
+
+
+def test_few_events_that_come_together_stay_without_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    stretches = []
+    on_batch = RunEvaluator.on_batch
+
+    def counting(self: RunEvaluator, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
+        stretches.append(len(events))
+        return on_batch(self, events, solutions)
+
+    monkeypatch.setattr(RunEvaluator, "on_batch", counting)
+    arrived = _typed("AAAB" * 6)
+    pieces = [arrived[:3], arrived[3:5], arrived[5:12], arrived[12:]]
+    assert len(_rows(parse(FOLLOWED, "q"), pieces, few=7)) == 18
+    assert stretches == [12]
+
+
+def test_few_events_of_one_time_stay_together_where_a_conjunction_joins_them() -> None:
+    query = parse(BOTH, "q")
+    assert runs_singly(compile_program(build(query)).program)
+    first, second = _typed("AAAA"), [("S2", time, f"{name}.b", graph) for _, time, name, graph in _typed("BBBB")]
+    assert len(_rows(query, [first + second], few=16)) == 4

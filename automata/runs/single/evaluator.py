@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from automata import face
 from automata.nfa import build_automaton
 from automata.program import Events, Host, Ids, Match, Program, SymbolSolutions
 from automata.pushing import Restriction
@@ -70,7 +71,7 @@ class LiveRunEvaluator(RunEvaluator):
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         """See `automata.face.Evaluator`."""
         self._to_columns()
-        if len(events) > 1:
+        if len(events) > face.FEW_EVENTS_MAX:
             self._alone = 0
         return super().on_batch(events, solutions)
 

@@ -56,6 +56,8 @@ class Pushed:
     time: float
 
 
+_Took = tuple[float, int]
+"""Microseconds of one event, and how many matches it completed."""
 _RARER = 4
 """Of the grid so many times more events are pushed than of trades, of which nearly each completes a match."""
 _TRADES_MIN = 2000
@@ -63,11 +65,15 @@ _TRADES_MIN = 2000
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Microseconds over some events: all, or those that complete a match."""
+    """Microseconds over some events: all, or those that complete a match.
+
+    matches     that the median event completes
+    """
 
     query: str
     over: str
     events: int
+    matches: int
     p10_us: float
     median_us: float
     p99_us: float
@@ -94,8 +100,7 @@ def measure(name: str, query: str, kb: dict[str, str], events: Sequence[Pushed],
     rows: list[spaseq.Row] = []
     engine = spaseq.Engine(kb=kb)
     engine.register(spaseq.parse(query), on_match=rows.append)
-    every: list[float] = []
-    completing: list[float] = []
+    every: list[_Took] = []
     stream = spaseq.parse(query).streams[0].iri
     gc.collect()
     gc.disable()
@@ -110,23 +115,22 @@ def measure(name: str, query: str, kb: dict[str, str], events: Sequence[Pushed],
         if several:
             engine.advance(target, event.time + 0.001)
         took = (time.perf_counter_ns() - started) / 1000
-        every.append(took)
-        if len(rows) > before:
-            completing.append(took)
+        every.append((took, len(rows) - before))
     gc.enable()
     engine.close()
+    completing = [(took, matches) for took, matches in every if matches]
     return [
         _summary(name, "events that complete a match", completing[len(completing) // 10 :]),
         _summary(name, "all events", every[len(every) // 10 :]),
     ]
 
 
-def _summary(query: str, over: str, took: Sequence[float]) -> Latency:
-    ordered = sorted(took)
-    if not ordered:
-        return Latency(query, over, 0, 0.0, 0.0, 0.0)
+def _summary(query: str, over: str, events: Sequence[_Took]) -> Latency:
+    if not events:
+        return Latency(query, over, 0, 0, 0.0, 0.0, 0.0)
+    ordered, matches = sorted(took for took, _ in events), sorted(matches for _, matches in events)
     tenth, median, highest = (ordered[len(ordered) * percent // 100] for percent in (10, 50, 99))
-    return Latency(query, over, len(ordered), tenth, median, highest)
+    return Latency(query, over, len(ordered), matches[len(matches) // 2], tenth, median, highest)
 
 
 def run(events: int, seed: int) -> list[Latency]:
@@ -148,10 +152,11 @@ def run(events: int, seed: int) -> list[Latency]:
 def table(latencies: Sequence[Latency]) -> Table:
     """The figures as they are shown on a terminal."""
     shown = Table(title="one event at a time, microseconds from push to match")
-    for heading in ("query", "over", "events", "10 %", "median", "99 %"):
+    for heading in ("query", "over", "events", "matches", "10 %", "median", "99 %"):
         shown.add_column(heading, justify="left" if heading in ("query", "over") else "right")
     for latency in latencies:
-        figures = f"{latency.events:,}", f"{latency.p10_us:.0f}", f"{latency.median_us:.0f}", f"{latency.p99_us:.0f}"
+        counts = f"{latency.events:,}", str(latency.matches)
+        figures = *counts, f"{latency.p10_us:.0f}", f"{latency.median_us:.0f}", f"{latency.p99_us:.0f}"
         shown.add_row(latency.query, latency.over, *figures)
     return shown
 

@@ -22,4 +22,4 @@ def test_the_benchmark_reports_matches_and_all_events_of_every_query(tmp_path: P
     assert [each["query"] for each in latencies] == [name for name in names for _ in range(2)]
     assert [each["events"] for each in latencies[1::2]] == [1080] * len(names)
     assert all(0 < each["median_us"] <= each["p99_us"] for each in latencies if each["events"])
-    assert all(each["events"] > 10 for each in latencies[4::2])
+    assert all(each["events"] > 10 and each["matches"] > 0 for each in latencies[4::2])

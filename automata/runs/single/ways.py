@@ -50,6 +50,7 @@ class Ways:
         self._timeline = intake.timeline
         self._scopes = [sorted(symbol.scope) for symbol in program.symbols]
         self._keys = [self._key_places(scope) for scope in self._scopes]
+        self._joint: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
         self._number = (0, 0, 0)
 
     def single(
@@ -75,24 +76,23 @@ class Ways:
             for symbol, found in solutions.items()
         }
 
-    def together(self, symbols: Sequence[int], single: Mapping[int, Sequence[Way]]) -> list[Way]:
+    def together(self, symbols: tuple[int, ...], single: Mapping[int, Sequence[Way]]) -> list[Way]:
         """The ways of taking symbols together, in a partition and a window (G Definition 8)."""
-        found: list[tuple[dict[int, int], tuple[int, ...], Moment]] = [({}, (), OUTSIDE)]
-        for symbol in symbols:
+        if symbols not in self._joint:
+            scope = sorted({variable for symbol in symbols for variable in self._scopes[symbol]})
+            self._joint[symbols] = [tuple(scope.index(v) for v in self._scopes[symbol]) for symbol in symbols]
+        places = self._joint[symbols]
+        width = 1 + max((place for own in places for place in own), default=-1)
+        found = [Way((UNBOUND,) * width, (), OUTSIDE)]
+        for symbol, own in zip(symbols, places, strict=True):
             found = [
-                ({**values, **more}, (*serials, *way.serials), way.moment)
-                for values, serials, moment in found
-                for way in single.get(symbol, ())
-                if (not serials or moment == way.moment)
-                and (more := self._compatible(symbol, values, way.values)) is not None
+                Way(values, way.serials + more.serials, more.moment)
+                for way in found
+                for more in single.get(symbol, ())
+                if (not way.serials or way.moment == more.moment)
+                and (values := _joined(way.values, own, more.values)) is not None
             ]
-        scope = sorted({variable for symbol in symbols for variable in self._scopes[symbol]})
-        return [Way(tuple(values.get(v, UNBOUND) for v in scope), s, moment) for values, s, moment in found]
-
-    def _compatible(self, symbol: int, values: Mapping[int, int], solution: Solution) -> dict[int, int] | None:
-        """What a solution binds; None if that contradicts the values."""
-        bound = {v: value for v, value in zip(self._scopes[symbol], solution, strict=True) if value != UNBOUND}
-        return bound if all(values.get(v, value) == value for v, value in bound.items()) else None
+        return found
 
     def _moment(self, symbol: int, values: Solution, time: int, moments: dict[int, Moment]) -> Moment:
         places = self._keys[symbol]
@@ -133,3 +133,14 @@ class Ways:
         """Where the variables of PARTITION BY stand in a solution; None if it does not bind them all."""
         wanted = self._program.partition
         return tuple(scope.index(variable) for variable in wanted) if set(wanted) <= set(scope) else None
+
+
+def _joined(values: Solution, places: Sequence[int], solution: Solution) -> Solution | None:
+    """The values with those of a solution at their places; None if they contradict each other."""
+    joined = list(values)
+    for place, value in zip(places, solution, strict=True):
+        if value != UNBOUND:
+            if joined[place] not in (UNBOUND, value):
+                return None
+            joined[place] = value
+    return tuple(joined)

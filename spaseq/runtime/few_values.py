@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 
 from automata.program import Match
@@ -21,21 +21,24 @@ class FewValues:
         nodes: list[Expression] = [*map(Variable, enricher.variables), *compiled.outputs]
         known = {node: place for place, node in enumerate(nodes)}
         self._enricher = enricher
-        self._places = [known.get(expression, -1) for expression in expressions]
-        self._plain = min(self._places, default=0) >= 0
+        self._bare = not (enricher.variables[compiled.program.variables :] or compiled.outputs)
+        places = [known.get(expression, -1) for expression in expressions]
         named = {name: place for place, name in enumerate([*enricher.variables, *map(column_name, compiled.outputs)])}
-        self._readers = [
+        readers = [
             evaluator.value(expression, named) if place < 0 else itemgetter(place)
-            for expression, place in zip(expressions, self._places, strict=True)
+            for expression, place in zip(expressions, places, strict=True)
         ]
+        self._read: Callable[[Sequence[int]], Sequence[int]] = lambda values: [read(values) for read in readers]
+        if len(places) > 1 and min(places) >= 0:
+            self._read = itemgetter(*places)
 
-    def of(self, matches: Sequence[Match]) -> list[list[int]] | None:
+    def of(self, matches: Sequence[Match]) -> list[Sequence[int]] | None:
         """One row for each match, UNBOUND where an expression has no value; None: columns must be asked."""
+        if self._bare:
+            return [self._read(match.registers) for match in matches]
         rows = [list(match.registers) for match in matches]
         if not self._enricher.enrich_few(rows, matches):
             return None
         for values, match in zip(rows, matches, strict=True):
             values += match.outputs
-        if self._plain:
-            return [[values[place] for place in self._places] for values in rows]
-        return [[read(values) for read in self._readers] for values in rows]
+        return [self._read(values) for values in rows]

@@ -46,6 +46,7 @@ class Projector:
         self._evaluator = evaluator
         self._enricher = enricher
         self._expressions = self._asked()
+        self._columns = tuple(self._expressions)
         self._few = FewValues([*self._expressions.values()], compiled, evaluator, enricher)
         self._known_texts: dict[int, str] = {}
         self._generation = dictionary.generation
@@ -63,13 +64,12 @@ class Projector:
                 return found.rows()
             matches = list(matches)
         columns, table = self._table(matches)
-        choosing = self._query.distinct or self._query.limit is not None
-        texts = _Texts(self, table)
+        texts = _Texts(self, table) if self._query.distinct or self._query.limit is not None else None
         rows = []
         for alike in _by_events(matches):
             events = self._events(matches[alike[0]], names)
             for number in self._by_text(alike, table) if len(alike) > 1 else alike:
-                if not choosing or self._admit(matches[number], number, texts):
+                if texts is None or self._admit(matches[number], number, texts):
                     rows.append(self._row(matches[number], columns, table[number], events))
         return rows
 
@@ -127,7 +127,7 @@ class Projector:
         if len(matches) <= _FEW_MATCHES:
             few = self._few.of(matches)
             if few is not None:
-                return list(self._expressions), few
+                return self._columns, few
         values = self._values(matches)
         return list(values), _rows_of(values, len(matches))
 

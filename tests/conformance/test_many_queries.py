@@ -28,9 +28,9 @@ SETS = 100 if settings().derandomize else 40
 _KEYED = """PREFIX : <http://ex.org/>
 SELECT * WITHIN {window} FROM STREAM S1 <http://ex.org/s1> FROM STREAM S2 <http://ex.org/s2>
 WHERE {{ SEQ({sequence})
-  DEFINE GPM A ON S1 {{ ?a :k ?k ; :v ?v OPTIONAL {{ ?a :n ?n }} }}
-  DEFINE GPM B ON S1, S2 {{ ?b :k ?{key} OPTIONAL {{ ?b :n ?n }} }}
-  DEFINE GPM C ON S2 {{ ?c :v ?w FILTER (?w >= ?v) }}
+  DEFINE GPM A ON S1 {{ [] :k ?k ; :v ?v OPTIONAL {{ [] :n ?n }} }}
+  DEFINE GPM B ON S1, S2 {{ [] :k ?{key} OPTIONAL {{ [] :n ?n }} }}
+  DEFINE GPM C ON S2 {{ [] :v ?w FILTER (?w >= ?v) }}
 }}"""
 _WINDOWS = (
     "2 SECONDS",

@@ -42,9 +42,9 @@ _WINDOWS = (
     "3 EVENTS SLIDING",
 )
 _SEQUENCES = (
-    "A ; B", "A ; B, C", "A ; B, A", "A ; B, B", "A ; B+, C", "A ; B+ ; C", "A ; B ; A", "(A | B) ; B", "A : C ; B",
-    "A ; B! ; C", "A ; (B | C)", "A+ ; B",
-)  # fmt: skip
+    ("A ; B", "A ; B+ ; C", "A ; B ; A", "(A | B) ; B", "A : C ; B", "A ; B! ; C", "A ; (B | C)", "A+ ; B"),
+    ("A ; B, C", "A ; B, A", "A ; B, B", "A ; B+, C"),
+)
 
 
 def run_together(
@@ -131,8 +131,9 @@ def test_queries_that_differ_in_windows_sequences_and_keys_alone_give_the_rows_o
     arrivals = data.draw(streams(6, 16))
     count = sum(map(len, arrivals.values()))
     pieces = batches(interleaved(arrivals), data.draw(st.just([count]) | cuts(count)))
+    sequences = data.draw(st.sampled_from(_SEQUENCES))
     texts = [
-        _KEYED.format(window=draw(_WINDOWS), sequence=draw(_SEQUENCES), key=draw(("k", "k", "j")))
+        _KEYED.format(window=draw(_WINDOWS), sequence=draw(sequences), key=draw(("k", "k", "j")))
         for _ in range(data.draw(st.integers(2, 5)))
     ]
     for text in texts:

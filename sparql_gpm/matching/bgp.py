@@ -81,9 +81,9 @@ class Scan:
 
     def _rows(self, view: BatchView, predicate: int, among: Ids | None) -> Ids:
         subject, target = self.fixed(self.subject), self.fixed(self.object)
-        if among is None or subject is not None or target is not None:
+        if among is None:
             return view.rows(predicate, subject, target)
-        return view.rows_in(predicate, among)
+        return view.rows_in(among, predicate, subject, target)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ import numpy as np
 from sparql_gpm.columns import EventBatch, Ids, Mask
 from sparql_gpm.relations.keys import first_rows
 
+_Key = tuple[int, int | None, int | None]
+"""Predicate, subject and object; None: any."""
+
 
 class Nodes(NamedTuple):
     """The distinct terms that are subject or object of a triple, graph by graph."""
@@ -39,8 +42,8 @@ class BatchView:
         self.batch = batch
         self._grouped = grouped
         self._events: Ids | None = None
-        self._rows: dict[tuple[int, int | None, int | None], Ids] = {}
-        self._events_of: dict[int, Ids] = {}
+        self._rows: dict[_Key, Ids] = {}
+        self._events_of: dict[_Key, Ids] = {}
         self._nodes: Nodes | None = None
         self._distinct: BatchView | None = None
 
@@ -62,12 +65,12 @@ class BatchView:
             self._rows[key] = self._found(predicate, subject, object) if known is None else known
         return self._rows[key]
 
-    def rows_in(self, predicate: int, events: Ids) -> Ids:
-        """The triples with this predicate in some events, which are distinct and ascending; in order."""
-        rows = self.rows(predicate)
-        if predicate not in self._events_of:
-            self._events_of[predicate] = self.events[rows]
-        of_row = self._events_of[predicate]
+    def rows_in(self, events: Ids, predicate: int, subject: int | None = None, object: int | None = None) -> Ids:
+        """Those of `rows` that are in some events, which are distinct and ascending; in order."""
+        rows, key = self.rows(predicate, subject, object), (predicate, subject, object)
+        if key not in self._events_of:
+            self._events_of[key] = self.events[rows]
+        of_row = self._events_of[key]
         begins, ends = np.searchsorted(of_row, events, "left"), np.searchsorted(of_row, events, "right")
         counts = ends - begins
         which = np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()), dtype=np.int64)

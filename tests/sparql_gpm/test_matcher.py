@@ -18,6 +18,7 @@ from sparql_gpm.columns import EventBatch, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
+from sparql_gpm.matching import bgp
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.pattern import (
     BGP,
@@ -94,6 +95,26 @@ def test_matches_are_those_of_nested_loops(pattern: Pattern, world: tuple[list[T
     found = engine.rows(matcher.match(batch))
     assert Counter(found) == Counter(set(wanted))
     assert [event for event, _ in found] == sorted(event for event, _ in found)
+
+
+named = st.builds(
+    Triple,
+    st.sampled_from((Variable("x"), NODES[0])),
+    st.sampled_from(PREDICATES),
+    st.sampled_from((Variable("x"), Variable("y"), *NODES[:2])),
+)
+
+
+@settings(max_examples=200)
+@given(st.lists(named, min_size=2, max_size=4), st.lists(graphs, min_size=2, max_size=6))
+def test_a_scan_narrows_the_next_one_whatever_constants_that_names(
+    triples: list[Triple], events: list[Triples]
+) -> None:
+    engine, pattern = Engine({}), BGP(tuple(triples))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bgp, "_FEW_FACTOR", 0)
+        found = engine.rows(engine.compile(pattern).match(batch_of(events, engine.dictionary)))
+    assert Counter(found) == Counter(set(expected(pattern, events, {})))
 
 
 @settings(max_examples=300)

@@ -82,6 +82,13 @@ class AtMost:
         """See `fold`."""
         return len(ids) + 1
 
+    def estimate(self, condition: int, value: FoldValue) -> None:
+        """Nothing can be told from an estimate."""
+
+    def fold_number(self, value: FoldValue, ids: Sequence[int]) -> float:
+        """Nothing is estimated."""
+        return float("nan")
+
     def texts(self, matches: Sequence[Match]) -> Sequence[tuple[str, ...]]:
         """What tells matches of the same events apart."""
         return [tuple(map(str, match.registers)) for match in matches]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
@@ -20,6 +21,8 @@ from sparql_gpm.pattern import Aggregate
 from sparql_gpm.terms import IRI, XSD, Literal, Term, to_ntriples
 
 _ZERO = Number(Kind.INTEGER, 0)
+_FEW_MAX = 8
+"""Values whose aggregate may be estimated."""
 
 
 def fold(aggregate: Aggregate, values: Sequence[int], dictionary: Dictionary) -> int:
@@ -42,6 +45,19 @@ def fold(aggregate: Aggregate, values: Sequence[int], dictionary: Dictionary) ->
     except ExpressionError:
         return UNBOUND
     return UNBOUND if result is None else dictionary.intern(result)
+
+
+def estimate(aggregate: Aggregate, values: Sequence[int], dictionary: Dictionary) -> float:
+    """`fold` of a few numbers of one sign, within a millionth whatever their types; NaN where only `fold` tells.
+
+    Eight sums and a quotient in single precision are off by 6e-8 each at most.
+    """
+    if aggregate.distinct or aggregate.name not in ("SUM", "AVG") or not 0 < len(values) <= _FEW_MAX:
+        return nan
+    numbers = [dictionary.numbers.item(value) for value in values]
+    if not (min(numbers) >= 0 or max(numbers) <= 0):
+        return nan
+    return sum(numbers) / len(numbers) if aggregate.name == "AVG" else sum(numbers)
 
 
 def _fold_terms(aggregate: Aggregate, terms: Sequence[Term]) -> Term | None:

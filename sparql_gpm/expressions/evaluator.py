@@ -16,7 +16,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.aggregates import fold
 from sparql_gpm.expressions.compiled import Compiled, column_name, compile_expression
 from sparql_gpm.expressions.scalar import Solution, current_time, evaluate_or_none
-from sparql_gpm.expressions.single import Truth, picking, truth_of
+from sparql_gpm.expressions.single import Decided, Truth, estimate_of, picking, truth_of
 from sparql_gpm.expressions.values import ExpressionError, order_key, truth
 from sparql_gpm.expressions.vector import (
     ARITHMETIC,
@@ -126,6 +126,11 @@ class Evaluator:
             return self._remember(compiled, pick(values), compiled.values, self._value)
 
         return valued
+
+    def estimate(self, expression: Expression, name: str, places: Mapping[str, int]) -> Decided | None:
+        """`test` where one variable is an aggregate that has only been estimated; see `estimate_of`."""
+        compiled, _ = self._prepare(expression, {}, 0, None)
+        return estimate_of(compiled, name, places, self._dictionary)
 
     def _known_truth(self, compiled: Compiled, arguments: tuple[int, ...]) -> int:
         if compiled.volatile:

@@ -20,6 +20,8 @@ from sparql_gpm.pattern import Call, Constant, Expression, Variable
 Values = Sequence[int]
 """The ids of a solution, by the place of each variable."""
 Truth = Callable[[Values], int]
+Decided = Callable[[Values, float], bool | None]
+"""Whether a condition holds, given about the number of one of its variables; None where that does not tell."""
 Remembered = Callable[[Compiled, tuple[int, ...]], int]
 """The truth of an expression, given the values of its `names`, by the scalar path; looked up if known."""
 
@@ -55,6 +57,30 @@ def truth_of(compiled: Compiled, places: Mapping[str, int], dictionary: Dictiona
         return lambda values: remembered(part, pick(values))
 
     return truth(compiled)
+
+
+def estimate_of(compiled: Compiled, name: str, places: Mapping[str, int], dictionary: Dictionary) -> Decided | None:
+    """A comparison with the variable `name`, of whose number only about a millionth is known; None: it is no such."""
+    match compiled.expression:
+        case Call(operator, (left, right)) if operator in _COMPARISONS and (left == Variable(name)) != (
+            right == Variable(name)
+        ):
+            first, holds = left == Variable(name), _COMPARISONS[operator]
+            other = _number(right if first else left, places, dictionary)
+            if other is not None:
+                return _deciding(holds, first, other, dictionary)
+    return None
+
+
+def _deciding(holds: Callable[[float, float], bool], first: bool, other: _Number, dictionary: Dictionary) -> Decided:
+    def decided(values: Values, number: float) -> bool | None:
+        known = other(values, dictionary.numbers)
+        size = abs(known) + abs(number)
+        if _MAGNITUDE_MIN < size < _MAGNITUDE_MAX and abs(known - number) > _DISTANCE_MIN * size:
+            return holds(number, known) if first else holds(known, number)
+        return None
+
+    return decided
 
 
 def picking(names: Sequence[str], places: Mapping[str, int]) -> Callable[[Values], tuple[int, ...]]:

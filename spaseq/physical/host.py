@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from automata.program import EVENT, FoldValue, Ids, Mask, Match, Reference
 from automata.registers.guard import Guard
 from automata.registers.iterated import register_of
-from automata.runs.single.conditions import Test
+from automata.runs.single.conditions import Estimated, Test
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.aggregates import fold
+from sparql_gpm.expressions.aggregates import estimate, fold
 from sparql_gpm.expressions.evaluator import Evaluator, column_name
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.pattern import Exists, Variable
@@ -125,6 +125,16 @@ class ConditionHost:
         if key not in self._folded:
             self._folded[key] = fold(self._compiled.folds[value.fold], ids, self._dictionary)
         return self._folded[key]
+
+    def estimate(self, condition: int, value: FoldValue) -> Estimated | None:
+        """See `automata.runs.single.conditions.TestHost`."""
+        references = self._compiled.program.conditions[condition].references
+        places = {self._name(r): r for r in references if isinstance(r, int)}
+        return self._evaluator.estimate(self._compiled.conditions[condition], self._name(value), places)
+
+    def fold_number(self, value: FoldValue, ids: Sequence[int]) -> float:
+        """See `automata.runs.single.conditions.TestHost`."""
+        return estimate(self._compiled.folds[value.fold], ids, self._dictionary)
 
     def guard(self, condition: int) -> Guard | None:
         """See `automata.registers.guard.GuardHost`."""

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from sparql_gpm.columns import SingleEvent, as_ids
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.aggregates import estimate, fold
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.matching.single import by_predicate
 from sparql_gpm.parse import parse_expression, parse_group
+from sparql_gpm.pattern import Aggregate
 from sparql_gpm.terms import XSD, Literal
 from tests.sparql_gpm.matcher_oracle import Triples
 from tests.sparql_gpm.matcher_strategies import batch_of, graphs
@@ -108,3 +110,39 @@ def test_an_expression_has_the_value_in_one_solution_that_it_has_in_columns(
     rows = list(product(others, others))
     columns = {"a": as_ids([one for one, _ in rows]), "b": as_ids([other for _, other in rows])}
     assert [value(row) for row in rows] == evaluator.evaluate(expression, columns, len(rows)).tolist()
+
+
+@settings(max_examples=400)
+@given(
+    st.sampled_from(("?a < {}", "{} < ?a", "?a = {}", "{} >= ?a", "?a != {}", "COALESCE(?a, 1) > {}")),
+    st.sampled_from(("SUM(?b)", "AVG(?b)")),
+    st.one_of(numbers, st.none()),
+    st.lists(numbers, min_size=1, max_size=10),
+)
+def test_a_condition_that_an_estimate_decides_is_decided_so_by_the_aggregate(
+    text: str, aggregate: str, other: Literal | None, values: list[Literal]
+) -> None:
+    dictionary = Dictionary()
+    evaluator = Evaluator(dictionary)
+    node = parse_expression(aggregate, {}, None)
+    assert isinstance(node, Aggregate)
+    expression, given_ids = parse_expression(text.format(aggregate), {}, None), [dictionary.intern(v) for v in values]
+    estimated = evaluator.estimate(expression, aggregate, {"a": 0})
+    assert estimated is not None
+    result = fold(node, given_ids, dictionary)
+    known = result if other is None else dictionary.intern(other)
+    decided = estimated([known], estimate(node, given_ids, dictionary))
+    exact = evaluator.test(expression, {"a": 0, aggregate: 1})([known, result])
+    assert decided in (None, exact)
+
+
+def test_an_estimate_decides_where_numbers_differ() -> None:
+    dictionary = Dictionary()
+    node = parse_expression("AVG(?b)", {}, None)
+    assert isinstance(node, Aggregate)
+    ids = [dictionary.intern(Literal(text, XSD + "decimal")) for text in ("1.5", "2.5", "2.1")]
+    estimated = Evaluator(dictionary).estimate(parse_expression("?a < AVG(?b)", {}, None), "AVG(?b)", {"a": 0})
+    assert estimated is not None
+    number = estimate(node, ids[:2], dictionary)
+    assert [estimated([each], number) for each in ids] == [True, False, False]
+    assert estimated([dictionary.intern(Literal("2.0", XSD + "float"))], number) is None

@@ -24,6 +24,8 @@ Owed = Callable[[Row, Sequence[int]], bool]
 
 The row is that from which the run takes a step, with the registers afterwards; at the end of a match its last row.
 """
+Estimated = Callable[[Sequence[int], float], bool | None]
+"""Whether a condition holds, given the values of variables and about the number of an aggregate; None: not known."""
 Reader = Callable[[Row, Sequence[int]], int]
 """The value of a reference, given the same."""
 
@@ -37,6 +39,12 @@ class TestHost(Host, Protocol):
 
     def fold_one(self, value: FoldValue, ids: tuple[int, ...]) -> int:
         """The aggregate of these ids, all of them bound."""
+
+    def estimate(self, condition: int, value: FoldValue) -> Estimated | None:
+        """A condition in which one aggregate is only known as `fold_number` tells; None where that is of no use."""
+
+    def fold_number(self, value: FoldValue, ids: Sequence[int]) -> float:
+        """About the number of an aggregate of these ids, near enough for `estimate`; NaN where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class Conditions:
         self._core = core
         self._host = host
         self._rows = rows
-        self._known: list[dict[int, int]] = []
+        self._known: list[dict[int, int] | dict[int, float]] = []
 
     def forget(self) -> None:
         """The rows have other numbers now, or values no longer their ids."""
@@ -130,8 +138,28 @@ class Conditions:
             return lambda row, registers: test(registers)
         if len(readers) == 1:
             (only,) = readers
-            return lambda row, registers: test([*registers, only(row, registers)])
+            (iterated,) = (reference for reference in references if not isinstance(reference, int))
+            return self._estimated(condition, iterated, edge, lambda row, held: test([*held, only(row, held)]))
         return lambda row, registers: test([*registers, *[reader(row, registers) for reader in readers]])
+
+    def _estimated(self, condition: int, value: IterationValue | FoldValue, edge: Edge | None, exactly: Owed) -> Owed:
+        """A condition that is looked at exactly only where an estimate of the aggregate does not decide it."""
+        decide = self._host.estimate(condition, value) if isinstance(value, FoldValue) else None
+        newest, _, current = self._track(value.variable, edge)
+        if decide is None or current or not isinstance(value, FoldValue):
+            return exactly
+        about, values, number = decide, self._values(value.variable, edge), self._host.fold_number
+        known: dict[int, float] = {}
+        self._known.append(known)
+
+        def asked(row: Row, registers: Sequence[int]) -> bool:
+            last = row[newest]
+            if last not in known:
+                known[last] = number(value, values(row, registers))
+            decided = about(registers, known[last])
+            return exactly(row, registers) if decided is None else decided
+
+        return asked
 
     def _reader(self, reference: Reference, edge: Edge | None) -> Reader:
         match reference:

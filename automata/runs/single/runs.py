@@ -218,7 +218,10 @@ class SingleRuns:
                     if not test(registers):
                         break
                 else:
-                    if not owed or all(fulfilled(row, registers) for fulfilled in owed):
+                    for fulfilled in owed:
+                        if not fulfilled(row, registers):
+                            break
+                    else:
                         taken.append(_Taken(step, number, registers, way))
 
     def _admitted(self, step: Step, taken: Sequence[_Taken], position: int) -> list[_Taken]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -148,12 +149,15 @@ def row_of(fields: Mapping[str, Any]) -> Row:
     return Row(fields["query"], fields["time_ns"], fields["start_ns"], bound, events, fields["graph"], triples)
 
 
+@cache
 def _variable(column: str) -> str:
     stripped = column.rstrip("_")
     return stripped if stripped.lower() in FIXED else column
 
 
+@lru_cache(maxsize=1 << 16)
 def _term(text: str) -> Term:
+    """Rows have many terms in common."""
     return term_of(text.encode())
 
 

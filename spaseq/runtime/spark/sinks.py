@@ -21,10 +21,11 @@ from spaseq.runtime.spark.output import row_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql import Row as SparkRow
 
 LETTER_FIELDS = ("stream", "source", "line", "column", "reason", "raw")
 FILE_FORMATS = ("ndjson", "csv")
+_SAID_TWICE = ("time", "start")
+"""Columns that are not fetched: the same is exact in others."""
 _OWNER = "_query"
 _QUERY_ID = "sql.streaming.queryId"
 
@@ -42,16 +43,16 @@ class Outcomes:
     @staticmethod
     def of(frame: DataFrame) -> Outcomes:
         """The rows of one micro-batch, each id once."""
-        found: dict[str, SparkRow] = {}
+        found: dict[str, dict[str, Any]] = {}
         letters = []
-        for row in frame.collect():
+        for row in frame.drop(*_SAID_TWICE).toArrow().to_pylist():
             if row["kind"] == "match":
                 found[row["id"]] = row
             else:
                 letters.append((row["kind"], {name: row["letter"][name] for name in LETTER_FIELDS}))
         ordered = sorted(found.values(), key=lambda row: (row["time_ns"], row["start_ns"], _place(row["id"])))
         letters.sort(key=lambda letter: (letter[1]["stream"], letter[1]["source"], letter[1]["line"]))
-        return Outcomes([row_of(row.asDict()) for row in ordered], letters)
+        return Outcomes([row_of(row) for row in ordered], letters)
 
 
 class BatchFiles:

@@ -67,14 +67,25 @@ class Ending:
         self._in_events = program.window.in_events
         self._together = any(len(position.symbols) > 1 for position in automaton.positions)
 
+    def enter(self) -> None:
+        """Take over the matches that wait, unless columns report."""
+        if not self._in_columns:
+            self._waiting.enter()
+
+    def sync(self) -> None:
+        """Let the reporter have them, too."""
+        self._waiting.sync()
+
     def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> Sequence[Match]:
         """What can be reported once the event has been taken in."""
-        if not reached and not (self.trails and self._waiting.is_due(time, timeline)):
-            return []
         if self._in_columns:
+            if not reached and self._reporter.idle:
+                return []
             self._store.sync()
             self._forbidden.sync()
             return self._reporter.report(_by_accept(reached), time, timeline)
+        if not reached and not (self.trails and self._waiting.is_due(time, timeline)):
+            return []
         if self._plain:
             return _in_order([self._match(row) for row, _ in reached])
         if self._negates:

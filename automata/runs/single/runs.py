@@ -111,16 +111,19 @@ class SingleRuns:
         self._conditions.forget()
         self._store.enter()
         self._forbidden.enter()
+        self._ending.enter()
 
     def leave(self) -> None:
         """Give the runs back as columns."""
         self._store.leave()
         self._forbidden.sync()
+        self._ending.sync()
 
     def sync(self) -> None:
         """Bring what there is in columns up to date."""
         self._store.sync()
         self._forbidden.sync()
+        self._ending.sync()
 
     def forget_values(self) -> None:
         """Some ids may mean something else from now on, but for those that the rows hold."""

@@ -3,48 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 
 from automata.nfa import Automaton
-from automata.program import Match, Program
+from automata.program import Match, Program, Selector, Skip
+from automata.runs.pending import PendingMatches
 from automata.runs.reporting import Reporter
 from automata.runs.single.forbidden import Forbidden
 from automata.runs.single.store import Store
-from automata.runs.table import FIRST_RANK, FIRST_TIME, WINDOW
+from automata.runs.table import FIRST_RANK, FIRST_TIME, HIGH, PARTITION, WINDOW
 from automata.selection import AFTER, BEFORE, Candidate
 from automata.timeline import Timeline, window_ends
 
 _SEEN_MIN = 256
-"""Matches remembered as reported before they are looked through."""
+"""Matches remembered as reported before they are looked through; and twice as many as were left then."""
 Reached = tuple[int, int]
 """The row of a run, and the number of the accept that it has come to."""
 Read = Callable[[int, tuple[int, ...] | None], Candidate]
 """The match that ends at a row, with its moment; None: that of its last event."""
 
 
+class _Pending(NamedTuple):
+    """A match that may still be removed, as in `automata.runs.pending`."""
+
+    deadline: int
+    row: int
+    accept: int
+
+
 class Waiting:
-    """Puts matches among the reporter's pending ones, and takes them out when their windows have passed."""
+    """The reporter's pending matches while runs are lists."""
 
     def __init__(
         self, program: Program, automaton: Automaton, reporter: Reporter, forbidden: Forbidden, store: Store, read: Read
     ) -> None:
         self._window = program.window
         self._partitioned = bool(program.partition)
+        self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
         self._trailing = [bool(accept.passed) for accept in automaton.accepts]
         self._reporter = reporter
         self._forbidden = forbidden
         self._store = store
         self._read = read
+        self._pending: list[_Pending] = []
+        self._seen_max = _SEEN_MIN
+        self._changed = False
+
+    def enter(self) -> None:
+        """Take over what the reporter has."""
+        pending = self._reporter.pending
+        columns = pending.deadlines.tolist(), pending.rows.tolist(), pending.accepts.tolist()
+        self._pending = [_Pending(*each) for each in zip(*columns, strict=True)]
+        heapify(self._pending)
+        self._changed = False
+
+    def sync(self) -> None:
+        """Let the reporter have it, too."""
+        if self._changed:
+            columns = np.array(self._pending, dtype=np.int64).reshape(-1, 3).T
+            deadlines, rows, accepts = (np.ascontiguousarray(column) for column in columns)
+            self._reporter.pending = PendingMatches(rows, accepts, deadlines)
+            self._changed = False
 
     def is_due(self, time: int, timeline: Timeline) -> bool:
         """Whether the window of a match that waits for its end may have passed."""
-        pending = self._reporter.pending
-        if not len(pending):
-            return not self._reporter.idle
+        if not self._pending:
+            return bool(self._reporter.held)
         if self._window.in_events:
-            return self._partitioned or timeline.rank(0) > pending.earliest + 1
-        return pending.earliest < time
+            return self._partitioned or timeline.rank(0) > self._pending[0].deadline + 1
+        return self._pending[0].deadline < time
 
     def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> list[Match]:
         """What can be reported once the event has been taken in; no other negation removes what was reached."""
@@ -52,33 +82,52 @@ class Waiting:
         ready += [self._read(row, None) for row, accept in reached if not self._trailing[accept]]
         for row, accept in reached:
             if self._trailing[accept]:
-                self._add(row, accept)
+                heappush(self._pending, _Pending(self._deadline(row), row, accept))
+                self._changed = True
         fresh = [candidate for candidate in ready if self._is_new(candidate.match)]
-        self._store.sync()
-        if not len(self._reporter.pending) or len(self._reporter.seen) > _SEEN_MIN:
-            self._reporter.forget_seen()
+        self._forget_seen()
+        if self._in_turn:
+            self._store.sync()
+            self.sync()
         return self._reporter.release(fresh)
 
     def _passed(self, time: int, timeline: Timeline) -> list[Candidate]:
         """Those whose windows have passed and that nothing has removed."""
-        self._store.sync()
-        over = self._reporter.pending.pop(self._reporter.over(time, timeline))
+        over: list[_Pending] = []
+        if self._window.in_events and self._partitioned:
+            rank, rows = timeline.rank, self._store.rows
+            over = [each for each in self._pending if rank(rows[each.row][PARTITION]) > each.deadline + 1]
+            gone = set(over)
+            self._pending = [each for each in self._pending if each not in gone]
+            heapify(self._pending)
+        else:
+            now = timeline.rank(0) - 1 if self._window.in_events else time
+            while self._pending and self._pending[0].deadline < now:
+                over.append(heappop(self._pending))
+        self._changed |= bool(over)
         late, place = (0, AFTER) if self._window.sliding and not self._window.in_events else (1, BEFORE)
-        rows = zip(over.rows.tolist(), over.accepts.tolist(), over.deadlines.tolist(), strict=True)
         return [
             self._read(row, (deadline + late, place))
-            for row, accept, deadline in rows
+            for deadline, row, accept in over
             if not self._forbidden.violated_after(row, accept)
         ]
 
-    def _add(self, number: int, accept: int) -> None:
+    def _deadline(self, number: int) -> int:
+        """The last time (or rank) at which the match that ends at a row may be removed."""
         row, window = self._store.rows[number], self._window
         if window.sliding:
-            deadline = row[FIRST_RANK] + window.size - 1 if window.in_events else row[FIRST_TIME] + window.size
-        else:
-            deadline = int(window_ends(window, np.array([row[WINDOW]]))[0]) - 1
-        one = np.array([number], dtype=np.int64)
-        self._reporter.pending.add(one, accept, np.array([deadline], dtype=np.int64))
+            return row[FIRST_RANK] + window.size - 1 if window.in_events else row[FIRST_TIME] + window.size
+        return int(window_ends(window, np.array([row[WINDOW]]))[0]) - 1
+
+    def _forget_seen(self) -> None:
+        """As the reporter forgets what was found before, but not at every event."""
+        seen = self._reporter.seen
+        if not self._pending:
+            seen.clear()
+        elif len(seen) > self._seen_max:
+            oldest = min([self._store.rows[each.row][HIGH] for each in self._pending])
+            self._reporter.seen = {entries: last for entries, last in seen.items() if last >= oldest}
+            self._seen_max = _SEEN_MIN + 2 * len(self._reporter.seen)
 
     def _is_new(self, match: Match) -> bool:
         """Whether it has not been found before, with another deadline."""

@@ -119,10 +119,11 @@ class Intake:
         count = len(table.events)
         serials = np.arange(self._serial, self._serial + count, dtype=np.int64)
         self._serial += count
-        memo = Memo() if self._program.partition else events.memo
-        placed = memo.of(_placed, events, positions, table.events, places, which)
+        partitioned = bool(self._program.partition)
+        memo = Memo() if partitioned else events.memo
+        placed = memo.of(_placed, events, positions, table.events, places, which, partitioned)
         windows = window_numbers(self._program.window, placed.times, placed.ranks)
-        if self._program.partition:
+        if partitioned:
             windows = np.where(which != NONE, windows, NONE)
         low, ranks, seqs = placed.low, placed.ranks, placed.seqs
         return StepTable(
@@ -145,12 +146,15 @@ class _Placed:
     partitions: Ids
 
 
-def _placed(events: Events, positions: Ids, taken: Ids, places: Places, which: Ids) -> _Placed:
-    """The solutions of these events of the stretch, at these places."""
-    tails = _at(places.tails.astype(np.int64), which) == 1
-    slots, seqs, ranks, partitions = (
-        _at(column, which) for column in (places.slots, places.seqs, places.ranks, places.partitions)
-    )
+def _placed(events: Events, positions: Ids, taken: Ids, places: Places, which: Ids, partitioned: bool) -> _Placed:
+    """The solutions of these events of the stretch, at these places; each has one but where there are partitions."""
+    columns = places.slots, places.seqs, places.ranks, places.partitions
+    if partitioned:
+        tails = _at(places.tails.astype(np.int64), which) == 1
+        slots, seqs, ranks, partitions = (_at(column, which) for column in columns)
+    else:
+        tails = places.tails[which]
+        slots, seqs, ranks, partitions = (column[which] for column in columns)
     return _Placed(positions[taken], events.times[taken], events.streams[taken], slots, seqs, tails, ranks, partitions)
 
 

@@ -84,20 +84,21 @@ def hash_columns(columns: Sequence[Ids], rows: int) -> Ids:
 def _build(lows: Ids, slots: Ids, *columns: Ids) -> StepIndex:
     hashes = hash_columns(columns, len(lows))
     order = np.argsort(hashes, kind="stable")
-    keys, starts = np.unique(hashes[order], return_index=True)
-    groups = np.repeat(np.arange(len(keys), dtype=np.int64), np.diff(np.append(starts, len(order))))
+    keys, first = np.unique(hashes[order], return_index=True)
+    starts = np.append(first, len(order)).astype(np.int64)
+    groups = np.repeat(np.arange(len(keys), dtype=np.int64), starts[1:] - starts[:-1])
     low_first, slot_first = int(lows.min()), int(slots.min())
     low_span = int(lows.max()) - low_first + 2
     slot_span = int(slots.max()) - slot_first + 2
     by_slot = groups * slot_span + (slots[order] - slot_first)
-    ends = np.append(np.flatnonzero(by_slot[1:] != by_slot[:-1]) + 1, len(order))
+    borders = np.flatnonzero(np.concatenate(([True], by_slot[1:] != by_slot[:-1], [True])))
     return StepIndex(
         order,
         keys,
-        np.append(starts, len(order)).astype(np.int64),
+        starts,
         groups * low_span + (lows[order] - low_first),
         by_slot,
-        np.repeat(ends, np.diff(ends, prepend=0)),
+        np.repeat(borders[1:], borders[1:] - borders[:-1]),
         low_first,
         low_span,
         slot_first,

@@ -123,6 +123,41 @@ def test_an_event_that_one_query_fails_at_is_not_lost_for_the_others() -> None:
     assert [row.start for row in found] == [10**9]
 
 
+def test_queries_that_share_a_stream_see_an_event_at_whose_match_one_of_them_fails() -> None:
+    found: list[Row] = []
+
+    def failing(row: Row) -> None:
+        if row.time == 10**9:
+            raise ValueError(row)
+        found.append(row)
+
+    engine = spaseq.Engine()
+    engine.register(spaseq.parse(PAIR, "first"), on_match=failing)
+    engine.register(spaseq.parse(PAIR, "second"), on_match=found.append)
+    engine.push(STREAM, turtle("A", 1), 0)
+    with pytest.raises(ValueError, match="first"):
+        engine.push(STREAM, turtle("B", 2), 1)
+    engine.push(STREAM, turtle("A", 3), 2)
+    engine.push(STREAM, turtle("B", 4), 3)
+    assert [(row.query, row.time // 10**9) for row in found] == [("second", 1), ("first", 3), ("second", 3)]
+
+
+def test_a_match_may_be_answered_with_an_event() -> None:
+    found: list[Row] = []
+
+    def answering(row: Row) -> None:
+        found.append(row)
+        if len(found) < 3:
+            engine.push(STREAM, turtle("A", 1), row.time / 1e9 + 1)
+            engine.push(STREAM, turtle("B", 2), row.time / 1e9 + 2)
+
+    engine = spaseq.Engine()
+    engine.register(spaseq.parse(PAIR), on_match=answering)
+    engine.push(STREAM, turtle("A", 1), 0)
+    engine.push(STREAM, turtle("B", 2), 1)
+    assert [row.time // 10**9 for row in found] == [1, 3, 5]
+
+
 def test_closing_reports_what_is_left() -> None:
     engine, found = collecting(TWO_STREAMS)
     with engine:

@@ -12,6 +12,7 @@ say so with `advance`, or `close` the engine.
 from __future__ import annotations
 
 import io
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -58,21 +59,23 @@ class Engine:
         self._graphs = PushedGraphs(self._dictionary)
         self._iris: dict[str, str] = {}
         self._prefixes: dict[str, str] = {}
+        self._found: deque[tuple[Callable[[Row], object], Row]] = deque()
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
 
     def register(self, query: Query, on_match: Callable[[Row], object] | None = None) -> None:
         """Run a query over what is pushed from now on; each of its rows is handed to `on_match`.
 
+        Rows are handed out when every query has seen the events. So `on_match` may push itself; and if it raises, which
+        ends the push, the rows that are left come with the next one.
         Raises InputError if it names a knowledge base that the engine was not given.
         """
         operator = self._setup.operator(query)
 
         def on_rows(rows: list[Row]) -> None:
             self.statistics.matches += len(rows)
-            for row in rows:
-                if on_match is not None:
-                    on_match(row)
+            if on_match is not None:
+                self._found.extend([(on_match, row) for row in rows])
 
         self._network.add(operator, on_rows)
         self._iris.clear()
@@ -92,9 +95,12 @@ class Engine:
         iri = self._iri(stream)
         triples = self._graphs.triples(graph)
         event = SingleEvent(nanoseconds(time), 0, name or self._fresh_name(stream, iri), triples)
-        with BatchOver(self._setup.bases):
-            late = self._network.push_event(iri, event)
-        self._taken(iri, event, (0,) if late else ())
+        try:
+            with BatchOver(self._setup.bases):
+                late = self._network.push_event(iri, event)
+            self._taken(iri, event, (0,) if late else ())
+        finally:
+            self._hand_out()
 
     def push_batch(self, stream: str, data: Any, format: str = "nquads") -> None:
         """Many events.
@@ -113,20 +119,27 @@ class Engine:
             self._options.time_predicates, None, self._options.batch_events_for(1), self._name_of(stream)
         )
         for batch in read_events(io.BytesIO(raw), kind, self._dictionary, options, self._malformed(iri)):
-            with BatchOver(self._setup.bases):
-                late = self._network.push(iri, batch)
-            self._taken(iri, batch, late.tolist())
+            try:
+                with BatchOver(self._setup.bases):
+                    late = self._network.push(iri, batch)
+                self._taken(iri, batch, late.tolist())
+            finally:
+                self._hand_out()
 
     def advance(self, stream: str, time: Time) -> None:
         """Say that nothing before `time` will come on the stream any more: a heartbeat for streams that are idle."""
-        with BatchOver(self._setup.bases):
-            self._network.advance(self._iri(stream), nanoseconds(time))
+        try:
+            with BatchOver(self._setup.bases):
+                self._network.advance(self._iri(stream), nanoseconds(time))
+        finally:
+            self._hand_out()
 
     def close(self) -> None:
         """The input has ended: report what is left, and close what is open."""
         try:
             with BatchOver(self._setup.bases):
                 self._network.finish()
+            self._hand_out()
         finally:
             self._release()
 
@@ -144,6 +157,11 @@ class Engine:
     def _release(self) -> None:
         self._dead_letters.close()
         self._setup.bases.close()
+
+    def _hand_out(self) -> None:
+        while self._found:
+            on_match, row = self._found.popleft()
+            on_match(row)
 
     def _taken(self, iri: str, events: EventBatch | SingleEvent, late: Sequence[int]) -> None:
         """Events have been pushed into the network."""

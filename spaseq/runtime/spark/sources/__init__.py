@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from spaseq.errors import InputError
+from spaseq.runtime.spark.shared_functions import shared_functions
 from spaseq.runtime.spark.sources.files import FilesReader, FilesStreamReader
 from spaseq.runtime.spark.sources.kafka import KafkaReader, KafkaStreamReader
 from spaseq.runtime.spark.sources.options import read_options
@@ -26,7 +27,8 @@ __all__ = ["SpaseqSource", "register"]
 
 def register(spark: SparkSession) -> None:
     """Make `format("spaseq")` known to a session; a second time does nothing new."""
-    spark.dataSource.register(SpaseqSource)
+    with shared_functions(spark):
+        spark.dataSource.register(SpaseqSource)
 
 
 class SpaseqSource(DataSource):

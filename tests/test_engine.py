@@ -158,6 +158,21 @@ def test_a_match_may_be_answered_with_an_event() -> None:
     assert [row.time // 10**9 for row in found] == [1, 3, 5]
 
 
+def test_a_match_without_what_must_not_follow_is_reported_by_the_first_event_after_its_window() -> None:
+    absence = (
+        PAIR.replace("SEQ(A ; B)", "SEQ(A ; B!)").replace("?x ?y", "?x").replace("100 SECONDS", "5 SECONDS SLIDING")
+    )
+    engine, found = collecting(absence)
+    engine.push(STREAM, turtle("A", 1), 0)
+    engine.push(STREAM, turtle("C", 1), 5)
+    assert not found, "a B of this time would still be in the window"
+    engine.push(STREAM, turtle("A", 7), 6)
+    assert [row.start for row in found] == [0]
+    engine.push(STREAM, turtle("B", 8), 11)
+    engine.push(STREAM, turtle("C", 1), 12)
+    assert len(found) == 1, "the B was the last event that could be in the window"
+
+
 def test_closing_reports_what_is_left() -> None:
     engine, found = collecting(TWO_STREAMS)
     with engine:

@@ -117,8 +117,11 @@ class BindJoin:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._fetch(names, part, client)) for part in self._parts(keys)]
-        except* KnowledgeBaseError as failures:
-            raise failures.exceptions[0] from failures
+        except ExceptionGroup as failures:  # what `except*` raises, Python 3.11.2 puts into a group again
+            for failure in failures.exceptions:
+                if isinstance(failure, KnowledgeBaseError):
+                    raise failure from failures
+            raise
         return [row for task in tasks for row in task.result()]
 
     def _parts(self, keys: Keys) -> Iterator[Keys]:

@@ -104,7 +104,6 @@ def outcomes(
     """
     require()
     from spaseq.runtime.spark.output import OutcomeTable, column_names
-    from spaseq.runtime.spark.shared_functions import shared_functions
     from spaseq.runtime.spark.stages import MatchStage, two_stages
 
     queries = (query,) if isinstance(query, Query) else tuple(query)
@@ -134,8 +133,7 @@ def outcomes(
     if streaming:
         _keep_state(spark)
     table = OutcomeTable(column_names(staged.variables(job)))
-    with shared_functions(spark):
-        found = two_stages(inputs, partial(staged.shard, job), table, number, streaming)
+    found = two_stages(inputs, partial(staged.shard, job), table, number, streaming)
     return _typed(found, {table.columns[name]: kind for name, kind in (types or {}).items() if name in table.columns})
 
 

@@ -20,6 +20,7 @@ from spaseq.runtime.spark.output import OutcomeTable, packed_batch, unpacked_bat
 from spaseq.runtime.spark.pieces import PIECE_SCHEMA, Piece
 from spaseq.runtime.spark.placement import key_of
 from spaseq.runtime.spark.shard import Shard
+from spaseq.runtime.spark.shared_functions import shared_functions
 from spaseq.runtime.spark.sources.plan import Stretch
 from spaseq.runtime.spark.tasks import StreamInput, Task
 
@@ -158,16 +159,22 @@ def two_stages(
     streaming: bool,
 ) -> DataFrame:
     """The plan of a job: a DataFrame for each stream in, the outcomes out; of static input, each shard is a task."""
+    with shared_functions(inputs[0][0].sparkSession):
+        pieces = _pieces(inputs)
+        if not streaming:
+            return pieces.repartition(shards, "key").mapInArrow(ShardStage(build, table), table.ddl())
+        packed = pieces.groupBy("key").transformWithState(ShardProcessor(build, table), "blob binary", "Append", "None")
+        return packed.mapInArrow(unpack, table.ddl())
+
+
+def _pieces(inputs: Sequence[tuple[DataFrame, MatchStage]]) -> DataFrame:
     pieces = None
     for frame, stage in inputs:
         chosen = frame.select(*(F.col(f"`{name}`") for name in stage.columns))
         matched = chosen.mapInArrow(stage, PIECE_SCHEMA)
         pieces = matched if pieces is None else pieces.unionByName(matched)
     assert pieces is not None
-    if not streaming:
-        return pieces.repartition(shards, "key").mapInArrow(ShardStage(build, table), table.ddl())
-    packed = pieces.groupBy("key").transformWithState(ShardProcessor(build, table), "blob binary", "Append", "None")
-    return packed.mapInArrow(unpack, table.ddl())
+    return pieces
 
 
 def _piece(row: Mapping[str, Any]) -> Piece:

@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("spaseq", "sparql_gpm", "automata", "kb")
 OTHER_FOLDERS = ("tests", "examples", "benchmarks", ".ci", "docs")
+BINARY = (".gz", ".png", ".pyc")
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 400
 MACHINE_PATH = re.compile(r"(?<![\w.$~{<:/-])/(?:work|home|root|Users|farm|tmp|mnt)/\w")
@@ -35,7 +36,7 @@ def text_files() -> Iterator[Path]:
     """What the project consists of: its folders without caches, and the files at its top."""
     candidates = [path for folder in (*PACKAGES, *OTHER_FOLDERS) for path in (ROOT / folder).rglob("*")]
     for path in [*candidates, *ROOT.glob("*")]:
-        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".gz", ".png", ".pyc"):
+        if path.is_file() and path.name != ".git" and "__pycache__" not in path.parts and path.suffix not in BINARY:
             yield path
 
 

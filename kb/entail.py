@@ -14,6 +14,7 @@ import numpy as np
 
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.ranges import in_ranges
 from sparql_gpm.relations.keys import first_rows
 from sparql_gpm.terms import IRI, RDF, Literal
 
@@ -42,9 +43,7 @@ class Table:
         starts = np.searchsorted(self.keys, column)
         counts = np.searchsorted(self.keys, column, side="right") - starts
         rows = np.repeat(np.arange(len(column), dtype=np.int64), counts)
-        before = np.cumsum(counts) - counts
-        places = np.arange(len(rows), dtype=np.int64) - before[rows] + starts[rows]
-        return rows, self.values[places]
+        return rows, self.values[in_ranges(starts, counts)]
 
 
 @dataclass(frozen=True, slots=True)

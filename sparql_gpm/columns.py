@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparql_gpm.graph_names import joined, taken
+from sparql_gpm.ranges import in_ranges
 
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -53,8 +54,7 @@ class EventBatch:
         """The batch of these events, in this order; O(triples taken)."""
         counts = np.diff(self.offsets)[events]
         offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-        starts = self.offsets[:-1][events]
-        rows = np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1], dtype=np.int64)
+        rows = in_ranges(self.offsets[:-1][events], counts)
         return EventBatch(
             self.times[events],
             self.streams[events],
@@ -117,13 +117,6 @@ class SingleEvent:
                 *(np.ascontiguousarray(column) for column in columns),
             )
         return self._batch
-
-    @staticmethod
-    def of(batch: EventBatch) -> SingleEvent:
-        """The event of a batch that has no other."""
-        (event,) = SingleEvent.each_of(batch)
-        event._batch = batch
-        return event
 
     @staticmethod
     def each_of(batch: EventBatch) -> list[SingleEvent]:

@@ -9,6 +9,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from sparql_gpm.ranges import in_ranges
+
 Ids = NDArray[np.int64]
 _UNUSED_FACTOR = 2
 """Text that is so many times as long as its names is copied without the rest before it is put together with other."""
@@ -51,9 +53,8 @@ class GraphNames(Sequence[str]):
         if len(self._text) <= _UNUSED_FACTOR * used:
             return self
         stops = np.cumsum(lengths)
-        starts = stops - lengths
-        of_byte = np.repeat(self._starts - starts, lengths) + np.arange(used, dtype=np.int64)
-        return GraphNames(np.frombuffer(self._text, dtype=np.uint8)[of_byte].tobytes(), starts, stops)
+        of_byte = in_ranges(self._starts, lengths)
+        return GraphNames(np.frombuffer(self._text, dtype=np.uint8)[of_byte].tobytes(), stops - lengths, stops)
 
     @staticmethod
     def of(names: Sequence[str]) -> GraphNames | None:

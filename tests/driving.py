@@ -57,7 +57,7 @@ def run_engine(
                 if name in iris:
                     batch = as_batch([e for e in piece if e[0] == name], dictionary)
                     if len(batch) == 1:
-                        network.push_event(iris[name], SingleEvent.of(batch))
+                        network.push_event(iris[name], *SingleEvent.each_of(batch))
                     else:
                         network.push(iris[name], batch)
             network.release_terms(always=release)

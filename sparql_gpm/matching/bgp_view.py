@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from sparql_gpm.columns import EventBatch, Ids, Mask
+from sparql_gpm.ranges import in_ranges
 from sparql_gpm.relations.keys import first_rows
 
 _Key = tuple[int, int | None, int | None]
@@ -72,9 +73,7 @@ class BatchView:
             self._events_of[key] = self.events[rows]
         of_row = self._events_of[key]
         begins, ends = np.searchsorted(of_row, events, "left"), np.searchsorted(of_row, events, "right")
-        counts = ends - begins
-        which = np.repeat(begins - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()), dtype=np.int64)
-        return rows[which]
+        return rows[in_ranges(begins, ends - begins)]
 
     def _found(self, predicate: int, subject: int | None, object: int | None) -> Ids:
         if subject is None and object is None:

@@ -15,6 +15,7 @@ import numpy as np
 from sparql_gpm.columns import Ids, Mask
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.pattern import Inverse, Link, NegatedSet, Path, PathAlternative, PathSequence, Repeat
+from sparql_gpm.ranges import in_ranges
 from sparql_gpm.relations.join import join
 from sparql_gpm.relations.keys import first_rows, groups
 from sparql_gpm.relations.relation import Relation
@@ -188,8 +189,7 @@ def _reach(seed: Ids, begins: Ids, targets: Ids, size: int) -> Ids:
         nodes = fresh % size
         counts = begins[nodes + 1] - begins[nodes]
         rows = np.repeat(np.arange(len(fresh), dtype=np.int64), counts)
-        places = np.arange(len(rows), dtype=np.int64) + (begins[nodes] - np.cumsum(counts) + counts)[rows]
-        found = np.unique((fresh[rows] - nodes[rows]) + targets[places])
+        found = np.unique((fresh[rows] - nodes[rows]) + targets[in_ranges(begins[nodes], counts)])
         position = np.minimum(np.searchsorted(known, found), len(known) - 1)
         fresh = found[known[position] != found]
         known = np.union1d(known, fresh)

@@ -94,13 +94,7 @@ class Engine:
         """
         iri = self._iri(stream)
         triples = self._graphs.triples(graph)
-        event = SingleEvent(nanoseconds(time), 0, name or self._fresh_name(stream, iri), triples)
-        try:
-            with BatchOver(self._setup.bases):
-                late = self._network.push_event(iri, event)
-            self._taken(iri, event, (0,) if late else ())
-        finally:
-            self._hand_out()
+        self._take(iri, SingleEvent(nanoseconds(time), 0, name or self._fresh_name(stream, iri), triples))
 
     def push_batch(self, stream: str, data: Any, format: str = "nquads") -> None:
         """Many events.
@@ -119,12 +113,7 @@ class Engine:
             self._options.time_predicates, None, self._options.batch_events_for(1), self._name_of(stream)
         )
         for batch in read_events(io.BytesIO(raw), kind, self._dictionary, options, self._malformed(iri)):
-            try:
-                with BatchOver(self._setup.bases):
-                    late = self._network.push(iri, batch)
-                self._taken(iri, batch, late.tolist())
-            finally:
-                self._hand_out()
+            self._take(iri, batch)
 
     def advance(self, stream: str, time: Time) -> None:
         """Say that nothing before `time` will come on the stream any more: a heartbeat for streams that are idle."""
@@ -163,8 +152,18 @@ class Engine:
             on_match, row = self._found.popleft()
             on_match(row)
 
-    def _taken(self, iri: str, events: EventBatch | SingleEvent, late: Sequence[int]) -> None:
-        """Events have been pushed into the network."""
+    def _take(self, iri: str, events: EventBatch | SingleEvent) -> None:
+        try:
+            with BatchOver(self._setup.bases):
+                if isinstance(events, SingleEvent):
+                    late: Sequence[int] = (0,) if self._network.push_event(iri, events) else ()
+                else:
+                    late = self._network.push(iri, events).tolist()
+            self._count(iri, events, late)
+        finally:
+            self._hand_out()
+
+    def _count(self, iri: str, events: EventBatch | SingleEvent, late: Sequence[int]) -> None:
         self.statistics.events += 1 if isinstance(events, SingleEvent) else len(events)
         self.statistics.skipped_rows = skipped_rows(self._setup.bases)
         for index in late:

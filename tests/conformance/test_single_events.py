@@ -100,6 +100,20 @@ def smallest() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def stretches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many events each stretch has that goes to columns of runs."""
+    found: list[int] = []
+    on_batch = RunEvaluator.on_batch
+
+    def counting(self: RunEvaluator, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
+        found.append(len(events))
+        return on_batch(self, events, solutions)
+
+    monkeypatch.setattr(RunEvaluator, "on_batch", counting)
+    return found
+
+
 def _rows(query: Query, pieces: list[list[Arrived]], release: bool = True, few: int = 1) -> list[Comparable]:
     found = run_engine(query, pieces, evaluator="nfa", release=release, compiled=False, few=few)
     return [comparable(row) for row in found]
@@ -175,30 +189,14 @@ def test_a_partition_is_known_as_long_as_a_member_of_an_all_waits_in_it() -> Non
 
 
 @pytest.mark.usefixtures("smallest")
-def test_runs_that_are_compacted_stay_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    stretches = []
-    on_batch = RunEvaluator.on_batch
-
-    def counting(self: RunEvaluator, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
-        stretches.append(len(events))
-        return on_batch(self, events, solutions)
-
-    monkeypatch.setattr(RunEvaluator, "on_batch", counting)
+def test_runs_that_are_compacted_stay_lists(stretches: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluator, "_ROWS_PER_EVENT_MAX", 2)
     arrived = _typed("AAAAAAAAAAAB" * 20)
     assert len(_rows(parse(FOLLOWED, "q"), [[event] for event in arrived], False)) == 20 * 11
     assert stretches == []
 
 
-def test_few_events_that_come_together_stay_without_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    stretches = []
-    on_batch = RunEvaluator.on_batch
-
-    def counting(self: RunEvaluator, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
-        stretches.append(len(events))
-        return on_batch(self, events, solutions)
-
-    monkeypatch.setattr(RunEvaluator, "on_batch", counting)
+def test_few_events_that_come_together_stay_without_columns(stretches: list[int]) -> None:
     arrived = _typed("AAAB" * 6)
     pieces = [arrived[:3], arrived[3:5], arrived[5:12], arrived[12:]]
     assert len(_rows(parse(FOLLOWED, "q"), pieces, few=7)) == 18

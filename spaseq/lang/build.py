@@ -38,11 +38,11 @@ class Build(Transformer[Token, Any]):
 
     def base(self, children: Children) -> drafts.Clause:
         """BASE."""
-        return drafts.BaseClause(_word(children[0]))
+        return drafts.Declaration(None, _word(children[0]))
 
     def prefix(self, children: Children) -> drafts.Clause:
         """PREFIX."""
-        return drafts.PrefixClause(_word(children[0]), _word(children[1]))
+        return drafts.Declaration(_word(children[0]), _word(children[1]))
 
     def register(self, children: Children) -> drafts.Clause:
         """REGISTER STREAM."""
@@ -50,9 +50,9 @@ class Build(Transformer[Token, Any]):
 
     def select(self, children: Children) -> drafts.Clause:
         """SELECT."""
-        keyword, selector, distinct, *columns = children
+        selector, distinct, *columns = children
         shown = None if isinstance(columns[0], Token) else tuple(columns)
-        return drafts.SelectClause(_span(keyword), selector or Selector.ALL, distinct is not None, shown)
+        return drafts.FormClause(selector or Selector.ALL, distinct is not None, shown)
 
     def column(self, children: Children) -> drafts.ColumnDraft:
         """A projected variable or expression."""
@@ -61,8 +61,8 @@ class Build(Transformer[Token, Any]):
 
     def construct(self, children: Children) -> drafts.Clause:
         """CONSTRUCT."""
-        keyword, selector, _, template = children
-        return drafts.ConstructClause(_span(keyword), selector or Selector.ALL, _word(template))
+        selector, _, template = children
+        return drafts.FormClause(selector or Selector.ALL, False, (), _word(template))
 
     def selector(self, children: Children) -> Selector:
         """One of CEL's strategies."""
@@ -79,12 +79,8 @@ class Build(Transformer[Token, Any]):
 
     def starting(self, children: Children) -> drafts.StartingDraft:
         """STARTING AT."""
-        return drafts.StartingDraft(_span(children[0]), children[1])
-
-    def literal(self, children: Children) -> drafts.LiteralDraft:
-        """A number, a string, or a string with its datatype."""
-        datatype = children[-1] if len(children) == 3 else None
-        return drafts.LiteralDraft(_word(children[0]), datatype and _word(datatype))
+        keyword, value, *datatype = children
+        return drafts.StartingDraft(_span(keyword), _word(value), _word(datatype[1]) if any(datatype) else None)
 
     def partition(self, children: Children) -> drafts.Clause:
         """PARTITION BY."""
@@ -99,8 +95,8 @@ class Build(Transformer[Token, Any]):
         return drafts.KnowledgeClause(_word(children[0]))
 
     def where(self, _: Children) -> drafts.Clause:
-        """WHERE."""
-        return drafts.PlainClause()
+        """WHERE or a brace."""
+        return drafts.UnreadClause()
 
     lbrace = rbrace = where
 

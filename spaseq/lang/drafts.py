@@ -1,4 +1,4 @@
-"""The clauses of a query as they were read: words with their places, nothing resolved or checked yet."""
+"""The clauses of a query as written: words with their spans, before names are resolved or values checked."""
 
 from __future__ import annotations
 
@@ -16,17 +16,10 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class BaseClause:
-    """`BASE <iri>`."""
+class Declaration:
+    """`PREFIX prefix: <iri>`, the prefix with its colon; `BASE <iri>` where `prefix` is None."""
 
-    iri: Word
-
-
-@dataclass(frozen=True, slots=True)
-class PrefixClause:
-    """`PREFIX prefix: <iri>`; the prefix as written, with its colon."""
-
-    prefix: Word
+    prefix: Word | None
     iri: Word
 
 
@@ -47,38 +40,26 @@ class ColumnDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectClause:
-    """SELECT; columns None is `*`."""
+class FormClause:
+    """SELECT or CONSTRUCT.
 
-    keyword: Span
+    columns     of SELECT; None: `*`
+    template    the text between the braces of CONSTRUCT; None for SELECT
+    """
+
     selector: Selector
     distinct: bool
     columns: tuple[ColumnDraft, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class ConstructClause:
-    """CONSTRUCT; the template is what stands between its braces."""
-
-    keyword: Span
-    selector: Selector
-    template: Word
-
-
-@dataclass(frozen=True, slots=True)
-class LiteralDraft:
-    """The literal of STARTING AT; `datatype` None where not written."""
-
-    value: Word
-    datatype: Word | None
+    template: Word | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StartingDraft:
-    """`STARTING AT literal`."""
+    """`STARTING AT value^^datatype`."""
 
     keyword: Span
-    literal: LiteralDraft
+    value: Word
+    datatype: Word | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +126,13 @@ class LimitClause:
 
 
 @dataclass(frozen=True, slots=True)
-class PlainClause:
-    """WHERE or a brace."""
-
-
-@dataclass(frozen=True, slots=True)
 class UnreadClause:
-    """A clause with a syntax error, and the Names in it: whatever they stand for is not to be missed elsewhere."""
+    """WHERE, a brace, or a clause with a syntax error; the Names in it are not reported as missing elsewhere."""
 
-    names: frozenset[str]
+    names: frozenset[str] = frozenset()
 
 
 Clause = (
-    BaseClause | PrefixClause | RegisterClause | SelectClause | ConstructClause | WithinClause | PartitionClause
-    | StreamClause | KnowledgeClause | SequenceClause | DefineClause | AfterClause | LimitClause | PlainClause
-    | UnreadClause
+    Declaration | RegisterClause | FormClause | WithinClause | PartitionClause | StreamClause | KnowledgeClause
+    | SequenceClause | DefineClause | AfterClause | LimitClause | UnreadClause
 )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sparql_gpm.iris import resolve_iri
 from sparql_gpm.syntax.tokens import unescape
-from spaseq.lang.drafts import BaseClause, Clause, PrefixClause, Word
+from spaseq.lang.drafts import Clause, Declaration, Word
 from spaseq.lang.report import Report, choices_hint
 
 
@@ -23,11 +23,11 @@ class Namespace:
         """Takes BASE and PREFIX in the order written; a later declaration replaces an earlier one."""
         for clause in clauses:
             match clause:
-                case BaseClause(iri):
+                case Declaration(None, iri):
                     self.base = self.expand(iri)
-                case PrefixClause(prefix, iri) if prefix.text.endswith(":"):
-                    self.prefixes[prefix.text[:-1]] = self.expand(iri)
-                case PrefixClause(prefix, _):
+                case Declaration(Word(prefix), iri) if prefix.endswith(":"):
+                    self.prefixes[prefix[:-1]] = self.expand(iri)
+                case Declaration(Word() as prefix, _):
                     message = f"'{prefix.text}' is not a prefix"
                     self._report.error(prefix.span, message, "a prefix ends with a colon: PREFIX ex: <…>")
 

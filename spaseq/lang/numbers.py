@@ -6,7 +6,7 @@ from sparql_gpm.syntax.tokens import string_value
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time
 from spaseq.lang.ast import Unit, Window
-from spaseq.lang.drafts import LiteralDraft, WithinClause, Word
+from spaseq.lang.drafts import StartingDraft, WithinClause, Word
 from spaseq.lang.iris import Namespace
 from spaseq.lang.report import Report
 
@@ -28,7 +28,7 @@ def read_window(clause: WithinClause, namespace: Namespace, report: Report) -> W
         if sliding:
             hint = "a sliding window begins with each match: leave out STARTING AT, or SLIDING"
             report.error(clause.starting.keyword, "STARTING AT cannot stand with SLIDING", hint)
-        start = _start(clause.starting.literal, in_events, namespace, report)
+        start = _start(clause.starting, in_events, namespace, report)
     if count is None:
         return None
     return Window(count * max(unit.value, 1), in_events, sliding, start, _written(clause), clause.size.span)
@@ -55,21 +55,20 @@ def _written(clause: WithinClause) -> str:
     """The window as it was written, with single blanks."""
     words = [clause.size.text, clause.unit.text.upper(), clause.mode.text.upper() if clause.mode else ""]
     if clause.starting is not None:
-        literal = clause.starting.literal
-        words += ["STARTING AT", literal.value.text + (f"^^{literal.datatype.text}" if literal.datatype else "")]
+        value, datatype = clause.starting.value, clause.starting.datatype
+        words += ["STARTING AT", value.text + (f"^^{datatype.text}" if datatype else "")]
     return " ".join(filter(None, words))
 
 
-def _start(literal: LiteralDraft, in_events: bool, namespace: Namespace, report: Report) -> int | None:
+def _start(starting: StartingDraft, in_events: bool, namespace: Namespace, report: Report) -> int | None:
     """STARTING AT: a position for a window of events, else a time in nanoseconds."""
-    value = literal.value
     if in_events:
-        return _position(value, report)
+        return _position(starting.value, report)
     try:
-        return parse_time(_literal(literal, namespace))
+        return parse_time(_literal(starting, namespace))
     except ValueError as error:
         hint = 'write a dateTime such as "2026-01-01T00:00:00Z", or a number of seconds since 1970'
-        report.error(value.span, f"STARTING AT: {error}", hint)
+        report.error(starting.value.span, f"STARTING AT: {error}", hint)
         return None
 
 
@@ -82,11 +81,11 @@ def _position(value: Word, report: Report) -> int | None:
     return int(digits)
 
 
-def _literal(literal: LiteralDraft, namespace: Namespace) -> Literal:
-    """The RDF literal that is written; a string alone is a dateTime, a number is what it looks like in SPARQL."""
-    value = literal.value
+def _literal(starting: StartingDraft, namespace: Namespace) -> Literal:
+    """The RDF literal of STARTING AT; a string alone is a dateTime, a number has its SPARQL datatype."""
+    value, written = starting.value, starting.datatype
     if value.text[0] not in "\"'":
         kind = "double" if "e" in value.text.lower() else "decimal" if "." in value.text else "integer"
         return Literal(value.text, XSD + kind)
-    datatype = namespace.expand(literal.datatype) if literal.datatype else XSD + "dateTime"
+    datatype = namespace.expand(written) if written else XSD + "dateTime"
     return Literal(string_value(value.text), datatype or XSD + "dateTime")

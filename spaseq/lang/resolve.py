@@ -5,23 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TypeVar
 
-from spaseq.lang import ast
-from spaseq.lang.drafts import (
-    AfterClause,
-    Clause,
-    ConstructClause,
-    DefineClause,
-    KnowledgeClause,
-    LimitClause,
-    PartitionClause,
-    RegisterClause,
-    SelectClause,
-    SequenceClause,
-    StreamClause,
-    UnreadClause,
-    WithinClause,
-    Word,
-)
+from spaseq.lang import ast, drafts
 from spaseq.lang.embedded import Embedded, Gpm, Uses
 from spaseq.lang.iris import Namespace
 from spaseq.lang.numbers import read_count, read_window
@@ -30,8 +14,6 @@ from spaseq.lang.scopes import Scopes, occurrences
 from spaseq.lang.structure import check_structure
 
 Kind = TypeVar("Kind")
-
-
 Columns = Sequence[tuple[ast.Projection, Uses]]
 Template = tuple[tuple[ast.TemplateTriple, ...], Uses]
 
@@ -39,7 +21,7 @@ Template = tuple[tuple[ast.TemplateTriple, ...], Uses]
 class Resolver:
     """Reads the clauses of one query; what cannot be read is reported and left out."""
 
-    def __init__(self, clauses: Sequence[Clause], text: str, report: Report) -> None:
+    def __init__(self, clauses: Sequence[drafts.Clause], text: str, report: Report) -> None:
         self._clauses = clauses
         self._text = text
         self._report = report
@@ -49,16 +31,16 @@ class Resolver:
 
     def query(self, name: str) -> ast.Query | None:
         """The query, or None when there is any error."""
-        register = self._register()
-        form = self._first(SelectClause) or self._first(ConstructClause)
-        columns = self._columns()
-        template = self._template()
+        form = self._first(drafts.FormClause)
+        register = self._register(form)
+        columns = self._columns(form)
+        template = self._embedded.template(form.template) if form and form.template else None
         window = self._window()
         streams = tuple(self._streams())
-        knowledge = dict.fromkeys(self._namespace.expand(clause.iri) for clause in self._all(KnowledgeClause))
+        knowledge = dict.fromkeys(self._namespace.expand(clause.iri) for clause in self._all(drafts.KnowledgeClause))
         gpms = self._gpms()
         sequence = self._sequence(gpms, columns or (), template)
-        after, limit = self._first(AfterClause), self._limit()
+        after, limit = self._first(drafts.AfterClause), self._limit()
         if self._report.failed:
             return None
         assert form and window and sequence, (form, window, sequence)
@@ -66,7 +48,7 @@ class Resolver:
             name=name,
             text=self._text,
             selector=form.selector,
-            distinct=isinstance(form, SelectClause) and form.distinct,
+            distinct=form.distinct,
             columns=None if columns is None else tuple(projection for projection, _ in columns),
             template=None if template is None else template[0],
             register=register,
@@ -83,53 +65,49 @@ class Resolver:
             warnings=self._report.problems(),
         )
 
-    def _register(self) -> str | None:
-        clause = self._first(RegisterClause)
+    def _register(self, form: drafts.FormClause | None) -> str | None:
+        clause = self._first(drafts.RegisterClause)
         if clause is None:
             return None
-        if self._first(SelectClause):
+        if form and not form.template:
             hint = "only CONSTRUCT makes graphs that can be events of a stream"
             self._report.error(clause.keyword, "REGISTER STREAM needs CONSTRUCT", hint)
         return self._namespace.expand(clause.iri)
 
-    def _columns(self) -> Columns | None:
+    def _columns(self, form: drafts.FormClause | None) -> Columns | None:
         """SELECT's columns, None for `*`; CONSTRUCT has none."""
-        form = self._first(SelectClause)
         if form is None:
             return ()
         if form.columns is None:
             return None
         return [column for column in map(self._embedded.column, form.columns) if column]
 
-    def _template(self) -> Template | None:
-        form = self._first(ConstructClause)
-        return self._embedded.template(form.template) if form else None
-
     def _window(self) -> ast.Window | None:
-        clause = self._first(WithinClause)
+        clause = self._first(drafts.WithinClause)
         return read_window(clause, self._namespace, self._report) if clause else None
 
     def _streams(self) -> Iterator[ast.Stream]:
         names: set[str] = set()
         iris: set[str] = set()
-        for clause in self._all(StreamClause):
-            name, iri = clause.name.text, self._namespace.expand(clause.iri)
-            if name in names:
-                message = f"stream '{name}' is declared twice"
-                self._report.error(clause.name.span, message, "give each stream its own Name")
+        for clause in self._all(drafts.StreamClause):
+            name, word = clause.name, clause.iri
+            iri = self._namespace.expand(word)
+            if name.text in names:
+                message = f"stream '{name.text}' is declared twice"
+                self._report.error(name.span, message, "give each stream its own Name")
             if iri in iris:
                 hint = "let both GPMs read the one stream: DEFINE GPM B ON the same Name"
-                self._report.error(clause.iri.span, f"stream {clause.iri.text} is declared twice", hint)
-            names.add(name)
+                self._report.error(word.span, f"stream {word.text} is declared twice", hint)
+            names.add(name.text)
             iris.add(iri)
-            yield ast.Stream(name, iri, ast.Span(clause.name.span.start, clause.iri.span.end))
+            yield ast.Stream(name.text, iri, ast.Span(name.span.start, word.span.end))
 
     def _gpms(self) -> dict[str, Gpm | None]:
         """The definitions by Name; None for one whose body could not be read."""
-        streams = {clause.name.text for clause in self._all(StreamClause)}
+        streams = {clause.name.text for clause in self._all(drafts.StreamClause)}
         unread = self._unread()
         gpms: dict[str, Gpm | None] = {}
-        for clause in self._all(DefineClause):
+        for clause in self._all(drafts.DefineClause):
             for stream in clause.streams:
                 if streams and stream.text not in streams | unread:
                     hint = choices_hint(stream.text, streams, "declared here: {}")
@@ -143,7 +121,7 @@ class Resolver:
 
     def _sequence(self, gpms: dict[str, Gpm | None], columns: Columns, template: Template | None) -> ast.Expr | None:
         """SEQ( ), with everything checked that depends on it."""
-        clause = self._first(SequenceClause)
+        clause = self._first(drafts.SequenceClause)
         if clause is None:
             return None
         sequence = clause.sequence
@@ -166,19 +144,19 @@ class Resolver:
                 hint = choices_hint(step.name, gpms, "defined here: {}")
                 self._report.error(step.span, f"no DEFINE for pattern '{step.name}'", hint)
         used = {step.name for step in steps}
-        for clause in self._all(DefineClause):
+        for clause in self._all(drafts.DefineClause):
             if clause.name.text not in used:
                 self._report.warning(clause.name.span, f"GPM '{clause.name.text}' is never used in SEQ( )")
 
     def _unread(self) -> frozenset[str]:
         """The Names in clauses that could not be read."""
-        return frozenset().union(*(clause.names for clause in self._all(UnreadClause)))
+        return frozenset().union(*(clause.names for clause in self._all(drafts.UnreadClause)))
 
-    def _partition(self) -> list[Word]:
-        return [word for clause in self._all(PartitionClause) for word in clause.variables]
+    def _partition(self) -> list[drafts.Word]:
+        return [word for clause in self._all(drafts.PartitionClause) for word in clause.variables]
 
     def _limit(self) -> int | None:
-        clause = self._first(LimitClause)
+        clause = self._first(drafts.LimitClause)
         return read_count(clause.count, "LIMIT", self._report) if clause else None
 
     def _all(self, kind: type[Kind]) -> list[Kind]:

@@ -163,9 +163,9 @@ class KnowledgeBases:
         """How a knowledge base is asked, in words, for `explain`."""
         return self._base(name).how
 
-    def unsettled(self, name: str) -> str | None:
+    def unprovable(self, name: str) -> str | None:
         """Why nothing can be proven about a knowledge base, in words; None if it is known whole and never changes."""
-        return self._base(name).unsettled
+        return self._base(name).unprovable
 
     def one_each(self, name: str, pattern: Pattern, keys: Sequence[str]) -> bool:
         """Whether each solution of the pattern binds the keys, and no two different ones agree in them."""

@@ -27,7 +27,7 @@ class Endpoint:
     """
 
     asked = True
-    unsettled = "nothing can be proven about an endpoint, which may know more by the time of the match"
+    unprovable = "nothing can be proven about an endpoint, which may know more by the time of the match"
 
     def __init__(
         self,

@@ -80,7 +80,7 @@ class Loaded:
         return Loaded(read, dictionary, evaluator, fingerprint, source.refresh_s, clock)
 
     @property
-    def unsettled(self) -> str | None:
+    def unprovable(self) -> str | None:
         """Why nothing that is true of it now need be true later; None if it never changes."""
         return (
             None

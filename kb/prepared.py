@@ -71,7 +71,7 @@ class Prepared:
         return prepared
 
     @property
-    def unsettled(self) -> str | None:
+    def unprovable(self) -> str | None:
         """Why nothing that is true of it now need be true later; None if it never changes."""
         return None if self._refresh_s is None else "it may be replaced while it runs, and events meet it as it is then"
 

@@ -1,4 +1,4 @@
-"""From a parsed query to its meaning: which filters are conditions, what is projected, what joins."""
+"""From a parsed query to its meaning: conditions of steps, projected columns, knowledge bases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KNOWN_MAX = 256
 
 @lru_cache(maxsize=_KNOWN_MAX)
 def build(query: Query) -> TemporalQuery:
-    """The meaning of a query that the language has accepted."""
+    """The meaning of a parsed query."""
     names = step_names(query.sequence)
     defines = {define.name: define for define in query.defines}
     bound = frozenset().union(*(in_scope(defines[name].pattern) for name in names))
@@ -62,7 +62,7 @@ def _graph_pattern(query: Query, define: Define, positions: dict[str, int], boun
 
 
 def is_condition(expression: Expression, scope: frozenset[str], bound: frozenset[str]) -> bool:
-    """Whether a top-level FILTER is a condition of its step rather than part of the pattern (LANGUAGE 3.1).
+    """True if a top-level FILTER is a condition of its step, False if it is part of the pattern (LANGUAGE 3.1).
 
     scope   the variables in scope in its GPM
     bound   the variables that any step binds: inside EXISTS only these count
@@ -103,7 +103,7 @@ def _columns(query: Query, patterns: tuple[GraphPattern, ...]) -> tuple[Column, 
 def _knowledge(query: Query, patterns: tuple[GraphPattern, ...]) -> tuple[str, ...]:
     named: list[str] = list(query.knowledge)
     for pattern in patterns:
-        asked: list[Pattern] = [pattern.pattern]
-        asked += [node.pattern for e in pattern.conditions for node in plain_nodes(e) if isinstance(node, Exists)]
-        named += [name.value for part in asked for name in background_names(part) if isinstance(name, IRI)]
+        found: list[Pattern] = [pattern.pattern]
+        found += [node.pattern for e in pattern.conditions for node in plain_nodes(e) if isinstance(node, Exists)]
+        named += [name.value for each in found for name in background_names(each) if isinstance(name, IRI)]
     return tuple(dict.fromkeys(named))

@@ -37,8 +37,8 @@ class Enrichment:
     knowledge   the IRI of the knowledge base
     pattern     has at most one solution for each value of its keys
     keys        variables that every match with the step binds, or an enrichment before this one
-    variables   what it brings; unbound where it has no solution
-    skippable   a match may be without the step: then it brings nothing
+    variables   that it binds; unbound where it has no solution
+    skippable   a match may be without the step: then they are unbound
     """
 
     step: int
@@ -65,10 +65,10 @@ class TemporalQuery:
     patterns    the GPMs in the order of their first appearance in SEQ; symbols of `sequence` are indices here
     variables   all variables of GPMs in SEQ, in order of appearance; those of enrichments are not among them
     partition   of PARTITION BY
-    columns     SELECT's, `*` spelt out in the order of names; empty for CONSTRUCT
+    columns     SELECT's, those of `*` in the order of names; empty for CONSTRUCT
     template    CONSTRUCT's, else None
     knowledge   IRIs of the KBs that `GRAPH ?g` ranges over and that GPMs name
-    enrichments what `spaseq.optimise` has taken out of GPMs, in the order in which they are to be joined
+    enrichments what `spaseq.optimise` has removed from GPMs, in join order
     """
 
     name: str

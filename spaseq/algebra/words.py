@@ -1,4 +1,4 @@
-"""What a query means, in English sentences (the head of `spaseq explain`)."""
+"""The meaning of a query in English sentences, the head of `spaseq explain`."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ _UNITS = (
 def sentences(query: TemporalQuery) -> tuple[str, ...]:
     """The query in words, one sentence each."""
     names = tuple(pattern.name for pattern in query.patterns)
-    said = [f"Find {_phrase(query.sequence, names)}, {window_in_words(query.window)}."]
+    found = [f"Find {_phrase(query.sequence, names)}, {window_in_words(query.window)}."]
     if query.partition:
         variables = ", ".join(f"?{name}" for name in query.partition)
-        said.append(f"This is done apart for each value of {variables}.")
-    said += [text for text in (_SELECTORS.get(query.selector), _SKIPS.get(query.skip)) if text]
+        found.append(f"Each value of {variables} is a partition of its own.")
+    found += [text for text in (_SELECTORS.get(query.selector), _SKIPS.get(query.skip)) if text]
     if query.template is not None:
         target = f" on stream <{query.register}>" if query.register else ""
-        said.append(f"Each match gives one graph{target}.")
+        found.append(f"Each match gives one graph{target}.")
     else:
         columns = ", ".join(f"?{column.name}" for column in query.columns) or "no variable"
-        said.append(f"Each match gives one row of {columns}{', without repeats' if query.distinct else ''}.")
+        found.append(f"Each match gives one row of {columns}{', without repeats' if query.distinct else ''}.")
     if query.limit is not None:
-        said.append(f"At most {query.limit} rows are reported for each last event.")
-    return tuple(said)
+        found.append(f"At most {query.limit} rows are reported for each last event.")
+    return tuple(found)
 
 
 def window_in_words(window: Window) -> str:
@@ -66,7 +66,7 @@ def window_in_words(window: Window) -> str:
 
 
 def duration_in_words(nanoseconds: int) -> str:
-    """Such as "30 minutes": the largest unit that divides it."""
+    """Such as "30 minutes": in the largest unit that divides it."""
     for size, name in _UNITS:
         if nanoseconds % size == 0:
             return _counted(nanoseconds // size, name)

@@ -198,7 +198,7 @@ def explain_command(query: Path, format: Any, evaluator: str, knowledge: tuple[s
     """Say what a query means: its streams, the plans of its patterns, its automaton, the evaluator and why."""
     from spaseq.cli.explain import explained
     from spaseq.cli.queries import read_queries
-    from spaseq.explain import render
+    from spaseq.explain.render import render
 
     (parsed,) = read_queries([query])
     click.echo(render(explained(parsed, evaluator, knowledge, **options), format), nl=False)

@@ -6,7 +6,7 @@ from spaseq.cli.bindings import bind_knowledge
 from spaseq.cli.knowledge import KnowledgeArguments, loading, sources_of
 from spaseq.engine.described import describe
 from spaseq.engine.options import RunOptions
-from spaseq.explain import Description
+from spaseq.explain.description import Description
 from spaseq.lang.ast import Query
 
 

@@ -10,8 +10,7 @@ from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.knowledge import endpoints_of
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
-from spaseq.explain import Description
-from spaseq.explain.description import KnowledgeBase, KnowledgeUse
+from spaseq.explain.description import Description, KnowledgeBase, KnowledgeUse
 from spaseq.lang.ast import Query
 from spaseq.optimise.driver import Placement, optimise
 from spaseq.physical.describe import describe as describe_meaning

@@ -1,8 +1,4 @@
-"""What `spaseq explain` says about a query, as plain immutable values.
-
-The engine fills them in from the compiled query; nothing here knows how a query is compiled, and
-the renderers know nothing else.
-"""
+"""The description of a query that `spaseq explain` prints, as immutable values; renderers read nothing else."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ Format = Literal["text", "json", "dot", "mermaid"]
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A declared stream; `origin` says where its events come from when that is not a file, else ""."""
+    """A declared stream; `origin` is the source of its events when that is not a file, else ""."""
 
     name: str
     iri: str
@@ -24,7 +20,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition of a step: its text, and in words when it is decided."""
+    """A condition of a step: its text, and in words the moment when it is decided."""
 
     text: str
     decided: str
@@ -32,7 +28,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class PatternPlan:
-    """A GPM as it is matched.
+    """A GPM and its plan.
 
     variables   in scope, in order
     plan        the lines of its plan; indentation is part of them
@@ -47,11 +43,11 @@ class PatternPlan:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeUse:
-    """A part of a GPM that asks a knowledge base.
+    """A part of a GPM over a knowledge base.
 
     variables   that it binds
-    when        it is joined: "each event", "each match" or "never"
-    why         then and not at another time, in words
+    when        what it is joined with: "each event", "each match" or "never"
+    why         the reason for that, in words
     """
 
     step: str
@@ -62,7 +58,7 @@ class KnowledgeUse:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeBase:
-    """A knowledge base or endpoint that the query names; `how` says in words how it is asked."""
+    """A knowledge base or endpoint that the query names; `how` it is queried, in words."""
 
     iri: str
     how: str
@@ -71,7 +67,7 @@ class KnowledgeBase:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state of the automaton; `id` is unique, `label` says what has been matched there."""
+    """A state of the automaton; `id` is unique, `label` is what has been matched there."""
 
     id: int
     label: str
@@ -80,10 +76,10 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A move of the automaton.
+    """An edge of the automaton.
 
-    label       the step taken, or the members of a conjunction; "" when no event is taken
-    operator    the contiguity that holds: `,` `;` `:`, or "" where nothing can stand before
+    label       the step matched, or the members of a conjunction; "" for an edge without an event
+    operator    its contiguity: `,` `;` `:`, or "" where nothing precedes
     notes       in words: next iteration, negation checked, optional step left out, reported when …
     """
 
@@ -96,7 +92,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """The contiguity in force between the iterations, in words; `written` is False when it is the default."""
+    """The contiguity between the iterations, in words; `written` is False when it is the default."""
 
     text: str
     contiguity: str
@@ -105,7 +101,7 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """An evaluator that was not chosen, and why."""
+    """An evaluator that was not chosen, and the reason."""
 
     evaluator: str
     why_not: str
@@ -115,8 +111,8 @@ class Alternative:
 class Evaluator:
     """The evaluator chosen, with its reason.
 
-    estimates   what those that could run the query are expected to cost
-    replanning  what is measured while it runs, and when another one takes over; "": nothing is
+    estimates   the expected costs of those that could run the query
+    replanning  what is measured at run time, and when another evaluator replaces it; "": nothing is
     """
 
     name: str
@@ -128,12 +124,12 @@ class Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Everything `explain` says.
+    """All that `explain` prints.
 
     sentences   the query in words, one sentence each
     window      in words
     partition   its variables; empty without PARTITION BY
-    sharding    how its events are divided on Spark, and why
+    sharding    the distribution of its events on Spark, and the reason
     knowledge   the knowledge bases, and the endpoints of SERVICE
     patterns    in the order of SEQ
     """
@@ -153,5 +149,5 @@ class Description:
 
 
 def move_text(edge: Edge) -> str:
-    """`; B`: how an edge is moved along; `ε` when no event is taken."""
+    """The operator and step of an edge, such as `; B`; `ε` for an edge without an event."""
     return f"{edge.operator} {edge.label}".strip() or "ε"

@@ -1,7 +1,6 @@
 """The automaton of a description as a picture, in Graphviz's DOT and in Mermaid.
 
-Both languages give meaning to characters that occur in queries; every label goes through one
-escaping function per language.
+Characters of queries can be special in both languages; every label goes through one escaping function per language.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import assert_never
 from spaseq.explain.description import Description, Edge, State, move_text
 
 _MERMAID_SPECIAL = re.compile(r"[^\w \-+.,:=?!*/()…→]")
-"""Characters that a Mermaid label holds as numbers; letters of any script stand as they are."""
+"""Characters escaped as numbers in a Mermaid label; letters of any script are not."""
 
 
 def to_dot(description: Description) -> str:

@@ -23,7 +23,7 @@ _KINDS = {"start": "start", "step": "", "any-order": "any order", "accept": "mat
 
 
 def to_text(description: Description) -> str:
-    """Every section that has something to say, in the order in which a query is read."""
+    """Every section that is not empty, in the order in which a query is read."""
     sections = [
         (f"query {description.query}", list(_wrapped(description.sentences))),
         ("streams", list(_streams(description.streams))),
@@ -64,8 +64,8 @@ def _knowledge(known: KnowledgeBase) -> Iterator[str]:
     yield from _wrapped([f"<{known.iri}> {known.how}"], hanging=_INDENT * 2)
     for use in known.uses:
         variables = " ".join(f"?{name}" for name in use.variables) or "no variable"
-        text = f"{use.step} → {variables}, joined with {use.when}: {use.why}"
-        yield from _wrapped([text.replace("joined with never", "not asked")], _INDENT * 2, _INDENT)
+        joined = "not queried" if use.when == "never" else f"joined with {use.when}"
+        yield from _wrapped([f"{use.step} → {variables}, {joined}: {use.why}"], _INDENT * 2, _INDENT)
 
 
 def _partition(variables: Sequence[str]) -> str:
@@ -88,7 +88,7 @@ def _condition(condition: Condition) -> Iterator[str]:
 
 
 def _automaton(states: Sequence[State], edges: Sequence[Edge]) -> Iterator[str]:
-    """Each state with the moves that leave it below."""
+    """Each state with its outgoing edges below."""
     digits = max((len(str(state.id)) for state in states), default=1)
     width = max((len(move_text(edge)) for edge in edges), default=0)
     for state in states:
@@ -102,7 +102,7 @@ def _automaton(states: Sequence[State], edges: Sequence[Edge]) -> Iterator[str]:
 
 
 def _with_notes(head: str, notes: str, digits: int) -> Iterator[str]:
-    """The notes behind the head, or below it where the line would be too long."""
+    """The notes after the head, or below it if the line would be too long."""
     line = f"{head}   {notes}".rstrip()
     if len(line) <= _WIDTH:
         yield line

@@ -1,4 +1,4 @@
-"""Finds where a piece of SPARQL ends: the closing bracket, strings, IRIs and comments aside."""
+"""The end of an embedded piece of SPARQL: its closing bracket outside of strings, IRIs and comments."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _AFTER_FORM = frozenset({"WITHIN", "FROM", "PARTITION"})
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
-    """Something that is no SPARQL token at all."""
+class BadToken:
+    """Text that is no SPARQL token."""
 
     span: Span
     message: str
@@ -25,15 +25,15 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where a piece ends.
+    """The end of a piece.
 
-    offset  of the closing bracket (of AS, for a projected expression), or of where its absence shows
-    closed  whether it was there
+    offset  of the closing bracket (of AS, for a projected expression), or of the token that shows it is missing
+    closed  the bracket is there
     """
 
     offset: int
     closed: bool
-    problems: tuple[Flaw, ...]
+    problems: tuple[BadToken, ...]
 
 
 def group_end(text: str, start: int) -> Cut:
@@ -48,26 +48,26 @@ def template_end(text: str, start: int) -> Cut:
 
 def expression_end(text: str, start: int) -> Cut:
     """The end of a projected expression that begins at `start`, after its parenthesis."""
-    flaws: list[Flaw] = []
+    bad: list[BadToken] = []
     parentheses, braces = 1, 0
-    for token in sparql_tokens(text, start, flaws):
+    for token in sparql_tokens(text, start, bad):
         parentheses += (token.text == "(") - (token.text == ")")
         braces += (token.text == "{") - (token.text == "}")
         word = token.text.upper()
         if parentheses == 0 or (word == "AS" and (parentheses, braces) == (1, 0)):
-            return Cut(token.start, True, tuple(flaws))
+            return Cut(token.start, True, tuple(bad))
         if braces < 0 or (braces == 0 and word in _AFTER_FORM):
-            return Cut(token.start, False, tuple(flaws))
-    return Cut(len(text), False, tuple(flaws))
+            return Cut(token.start, False, tuple(bad))
+    return Cut(len(text), False, tuple(bad))
 
 
-def sparql_tokens(text: str, start: int, flaws: list[Flaw]) -> Iterator[Token]:
-    """SPARQL's tokens from `start`, at their offsets in `text`; what is none goes to `flaws`."""
+def sparql_tokens(text: str, start: int, bad: list[BadToken]) -> Iterator[Token]:
+    """The SPARQL tokens from `start`, at their offsets in `text`; text that is no token goes to `bad`."""
     while start < len(text):
         for token in tokens(text[start:]):
             placed = Token(token.kind, token.text, token.start + start, token.end + start)
             if token.kind == "error":
-                flaws.append(_flaw(placed))
+                bad.append(_bad_token(placed))
                 start = _resumption(text, placed)
                 break
             yield placed
@@ -76,25 +76,25 @@ def sparql_tokens(text: str, start: int, flaws: list[Flaw]) -> Iterator[Token]:
 
 
 def _closing_brace(text: str, start: int, stops: Callable[[Token], bool]) -> Cut:
-    flaws: list[Flaw] = []
+    bad: list[BadToken] = []
     depth = 1
-    for token in sparql_tokens(text, start, flaws):
+    for token in sparql_tokens(text, start, bad):
         depth += (token.text == "{") - (token.text == "}")
         if depth == 0:
-            return Cut(token.start, True, tuple(flaws))
+            return Cut(token.start, True, tuple(bad))
         if stops(token):
-            return Cut(token.start, False, tuple(flaws))
-    return Cut(len(text), False, tuple(flaws))
+            return Cut(token.start, False, tuple(bad))
+    return Cut(len(text), False, tuple(bad))
 
 
-def _flaw(token: Token) -> Flaw:
+def _bad_token(token: Token) -> BadToken:
     if token.text[:1] in {'"', "'"}:
-        return Flaw(Span(token.start, token.start + 1), "this string is never closed")
-    return Flaw(Span(token.start, token.start + 1), f"unexpected character {token.text[:1]!r}")
+        return BadToken(Span(token.start, token.start + 1), "this string is never closed")
+    return BadToken(Span(token.start, token.start + 1), f"unexpected character {token.text[:1]!r}")
 
 
 def _resumption(text: str, token: Token) -> int:
-    """Where to read on: a string never closed has spoilt its line, another character only itself."""
+    """The offset after text that is no token: the line's end for a string never closed, else the next character."""
     if token.text[:1] not in {'"', "'"}:
         return token.start + 1
     found = _LINE_END.search(text, token.start)

@@ -21,7 +21,7 @@ FOLDS = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"
 ITERATIONS = frozenset({"PREV", "FIRST", "LAST"})
 
 _END = "the end"
-"""How a parser of a piece calls what the piece is followed by in the query."""
+"""The name that a parser of a piece gives to the text after the piece."""
 
 _WORD_OR_SIGN = re.compile(r"\w+|.", re.DOTALL)
 
@@ -39,9 +39,9 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """What an expression, a template or the filters of a GPM need from the match.
+    """The variables and functions of an expression, a template or the filters of a GPM.
 
-    variables   each variable where it stands first, those inside `folds` included
+    variables   each at its first place, those inside `folds` included
     folds       every aggregate and iteration value outside of subqueries
     exists      every EXISTS
     """
@@ -53,7 +53,7 @@ class Uses:
 
 @dataclass(frozen=True, slots=True)
 class Gpm:
-    """A GPM that could be read, the variables in scope in it, and what its top-level FILTERs use besides."""
+    """A parsed GPM, the variables in scope in it, and what its top-level FILTERs use from outside."""
 
     define: Define
     binds: frozenset[str]
@@ -61,7 +61,7 @@ class Gpm:
 
 
 class Embedded:
-    """Reads the pieces of SPARQL in one query and reports their errors at their place in it."""
+    """Parses the pieces of SPARQL in one query and reports their errors at their place in it."""
 
     def __init__(self, text: str, namespace: Namespace, report: Report) -> None:
         self._text = text
@@ -69,7 +69,7 @@ class Embedded:
         self._report = report
 
     def gpm(self, clause: DefineClause) -> Gpm | None:
-        """A DEFINE, or None after reporting what is wrong with its body."""
+        """A DEFINE, or None after reporting the errors of its body."""
         parsed = self._parse(clause.body, parse_group)
         if parsed is None:
             return None
@@ -94,7 +94,7 @@ class Embedded:
         return Projection(name, expression, span), uses(self._tokens(draft.expression.span))
 
     def template(self, template: Word) -> tuple[tuple[TemplateTriple, ...], Uses] | None:
-        """The triples of CONSTRUCT and what they use, or None after reporting; no triples where EXISTS spoils them."""
+        """The triples of CONSTRUCT and what they use, or None after reporting; no triples if it has EXISTS."""
         found = uses(self._tokens(template.span))
         if found.exists:
             return (), found
@@ -104,7 +104,7 @@ class Embedded:
         return tuple(TemplateTriple(triple, value) for triple, value in triples), found
 
     def _parse(self, piece: Word, parser: Parser[Parsed]) -> Parsed | None:
-        """What the parser makes of a piece, unless it holds things that are no tokens, or the parser refuses it."""
+        """The parsed piece; None if it has text that is no token, or after reporting its syntax error."""
         if self._report.error_within(piece.span):
             return None
         read = self._tokens(piece.span)
@@ -128,7 +128,7 @@ class Embedded:
         return found.group() if found else ""
 
     def _filter_uses(self, define: Define, binds: frozenset[str]) -> Uses:
-        """What the filters of a GPM use that its pattern does not bind."""
+        """The uses of the filters of a GPM, without variables that its pattern binds."""
         read = self._tokens(define.body)
         inside = [
             token
@@ -145,7 +145,7 @@ class Embedded:
 
 
 def uses(read: Sequence[Token]) -> Uses:
-    """What a stretch of SPARQL uses."""
+    """The uses in a piece of SPARQL."""
     variables: dict[str, Word] = {}
     for token in read:
         if token.kind == "variable":

@@ -20,7 +20,7 @@ class Namespace:
         self.prefixes: dict[str, str] = {}
 
     def declare(self, clauses: Iterable[Clause]) -> None:
-        """Takes BASE and PREFIX in the order written; a later declaration replaces an earlier one."""
+        """Reads BASE and PREFIX in the order written; a later declaration replaces an earlier one."""
         for clause in clauses:
             match clause:
                 case Declaration(None, iri):
@@ -54,7 +54,7 @@ class Namespace:
         self._report.error(word.span, f"undeclared prefix '{prefix}:'", hint or write)
 
     def with_undeclared(self) -> dict[str, str]:
-        """The prefixes, those that are missing included, so that one missing prefix hides no other mistake."""
+        """The prefixes, undeclared ones included, so that one missing prefix hides no other error."""
         return {**self.prefixes, **{prefix: f"urn:undeclared:{prefix}:" for prefix in self._undeclared}}
 
     def _resolved(self, reference: str) -> str:

@@ -1,4 +1,4 @@
-"""Which clauses a query has, in which order, and how often: the rule `Query` of LANGUAGE Section 2."""
+"""The order and number of the clauses of a query: the rule `Query` of LANGUAGE Section 2."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from spaseq.lang.report import Report
 from spaseq.lang.syntax import parse_clause
 
 
-class Part(IntEnum):
-    """The parts of a query, in order."""
+class Section(IntEnum):
+    """The sections of a query, in order."""
 
     FRONT = 0
     HEADER = 1
@@ -24,22 +24,22 @@ class Part(IntEnum):
 
 _FORMS = frozenset({"SELECT", "CONSTRUCT"})
 _PLACES = {
-    **dict.fromkeys(("BASE", "PREFIX"), (Part.FRONT, "at the beginning, before SELECT or CONSTRUCT")),
-    **dict.fromkeys(("REGISTER", *_FORMS), (Part.FRONT, "after the prefixes and before WITHIN and FROM")),
-    **dict.fromkeys(("WITHIN", "PARTITION", "FROM"), (Part.HEADER, "after SELECT or CONSTRUCT and before WHERE {")),
-    **dict.fromkeys(("WHERE", "LBRACE"), (Part.HEADER, "after WITHIN and FROM")),
-    **dict.fromkeys(("DEFINE", "RBRACE"), (Part.BODY, "after '{' and SEQ( )")),
-    **dict.fromkeys(("AFTER", "LIMIT"), (Part.MODIFIERS, "after the closing '}'")),
-    "SEQ": (Part.BODY, "right after '{'"),
+    **dict.fromkeys(("BASE", "PREFIX"), (Section.FRONT, "at the beginning, before SELECT or CONSTRUCT")),
+    **dict.fromkeys(("REGISTER", *_FORMS), (Section.FRONT, "after the prefixes and before WITHIN and FROM")),
+    **dict.fromkeys(("WITHIN", "PARTITION", "FROM"), (Section.HEADER, "after SELECT or CONSTRUCT and before WHERE {")),
+    **dict.fromkeys(("WHERE", "LBRACE"), (Section.HEADER, "after WITHIN and FROM")),
+    **dict.fromkeys(("DEFINE", "RBRACE"), (Section.BODY, "after '{' and SEQ( )")),
+    **dict.fromkeys(("AFTER", "LIMIT"), (Section.MODIFIERS, "after the closing '}'")),
+    "SEQ": (Section.BODY, "right after '{'"),
 }
-"""The part that each clause belongs to, and the same in words."""
+"""The section that each clause belongs to, and its place in words."""
 
-_ENTERED_AFTER = {**dict.fromkeys(_FORMS, Part.HEADER), "LBRACE": Part.BODY, "RBRACE": Part.MODIFIERS}
+_ENTERED_AFTER = {**dict.fromkeys(_FORMS, Section.HEADER), "LBRACE": Section.BODY, "RBRACE": Section.MODIFIERS}
 _NOT_AFTER = {
     "BASE": "REGISTER", "PREFIX": "REGISTER", "WITHIN": "WHERE", "PARTITION": "WHERE", "FROM": "WHERE", "SEQ": "DEFINE",
     "AFTER": "LIMIT",
 }  # fmt: skip
-"""Within a part: what must not stand before a clause."""
+"""For each kind of clause the kind in its section that it must precede."""
 
 _BRACES_HINT = "SEQ( ) and the DEFINEs stand in one pair of braces"
 _REPEATABLE = frozenset({"BASE", "PREFIX", "FROM", "DEFINE"})
@@ -55,7 +55,7 @@ _TITLES = {
 
 
 def read_clauses(lexemes: Sequence[Lexeme], end: int, report: Report) -> Iterator[Clause]:
-    """Every clause, in order; mistakes in a clause or in their order are reported."""
+    """Every clause, in order; errors in a clause or in their order are reported."""
     starts = [index for index, lexeme in enumerate(lexemes) if lexeme.kind in CLAUSES]
     stray = lexemes[: starts[0] if starts else len(lexemes)]
     if stray and not report.error_within(stray[0].span):
@@ -71,16 +71,16 @@ def read_clauses(lexemes: Sequence[Lexeme], end: int, report: Report) -> Iterato
 
 
 class _Layout:
-    """Follows the order of the clauses and reports what is twice, out of place or missing."""
+    """Follows the order of the clauses; reports those given twice, out of place or missing."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._part = Part.FRONT
+        self._section = Section.FRONT
         self._seen: dict[str, Lexeme] = {}
-        self._missed: set[str] = set()
+        self._missing: set[str] = set()
 
     def enter(self, lexeme: Lexeme, second: Lexeme | None) -> None:
-        """The next clause begins with these lexemes."""
+        """Checks the place of the clause that begins with these lexemes."""
         kind = lexeme.kind
         if kind in self._seen and kind not in _REPEATABLE:
             self._report.error(lexeme.span, f"{_title(kind)} is given twice", _twice_hint(kind))
@@ -94,41 +94,41 @@ class _Layout:
             self._seen.setdefault("STREAM", lexeme)
         if kind == "LBRACE":
             self._require(lexeme.span, "SELECT", "WITHIN", "STREAM")
-        elif kind == "RBRACE" and self._part == Part.BODY:
+        elif kind == "RBRACE" and self._section == Section.BODY:
             self._require(lexeme.span, "SEQ", "DEFINE")
-        self._part = max(self._part, _ENTERED_AFTER.get(kind, self._part))
+        self._section = max(self._section, _ENTERED_AFTER.get(kind, self._section))
 
     def finish(self, end: Span) -> None:
-        """The query ends."""
+        """Checks what is missing at the end of the query."""
         if not self._seen:
             return
-        if "RBRACE" not in self._seen and self._part <= Part.BODY:
+        if "RBRACE" not in self._seen and self._section <= Section.BODY:
             self._require(end, "SELECT", "WITHIN", "STREAM", "SEQ", "DEFINE")
-        if self._part < Part.BODY:
+        if self._section < Section.BODY:
             self._report.error(end, "expected '{', found the end of the query", _BRACES_HINT)
         elif "LBRACE" in self._seen and "RBRACE" not in self._seen:
             self._report.error(self._seen["LBRACE"].span, "this '{' is never closed")
 
     def _check_place(self, lexeme: Lexeme) -> None:
         kind = lexeme.kind
-        part, words = _PLACES[kind]
-        if self._part == Part.FRONT and part == Part.HEADER:
+        section, words = _PLACES[kind]
+        if self._section == Section.FRONT and section == Section.HEADER:
             self._require(lexeme.span, "SELECT")
-            self._part = Part.HEADER
-        elif self._part == Part.HEADER and kind == "DEFINE":
+            self._section = Section.HEADER
+        elif self._section == Section.HEADER and kind == "DEFINE":
             self._report.error(lexeme.span, "expected '{' before the first DEFINE", _BRACES_HINT)
-            self._part = Part.BODY
-        elif self._part != part and not (kind == "SEQ" and self._part == Part.HEADER):
+            self._section = Section.BODY
+        elif self._section != section and not (kind == "SEQ" and self._section == Section.HEADER):
             self._report.error(lexeme.span, f"{_title(kind)} is not expected here", f"it stands {words}")
         elif (after := _NOT_AFTER.get(kind)) in self._seen:
             self._report.error(lexeme.span, f"{_title(kind)} is not expected here", f"it stands before {after}")
 
     def _require(self, at: Span, *kinds: str) -> None:
         for kind in kinds:
-            wanted = _FORMS if kind == "SELECT" else {kind}
-            if kind not in self._missed and not wanted & self._seen.keys():
+            accepted = _FORMS if kind == "SELECT" else {kind}
+            if kind not in self._missing and not accepted & self._seen.keys():
                 self._report.error(at, *_MISSING[kind])
-                self._missed.add(kind)
+                self._missing.add(kind)
 
 
 _MISSING = {

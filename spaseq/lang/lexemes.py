@@ -1,8 +1,7 @@
-"""The words of the outer language: what kinds there are, and the expressions that recognise them.
+"""The tokens of the outer language: their kinds, and the regular expressions that recognise them.
 
-Three lexicons are in play. Outside of all brackets SPARQL's tokens apply; inside `SEQ( )` there are no
-prefixed names but quantifiers; what stands in a GPM, template or projected expression is SPARQL again
-and is cut out as one lexeme, kind BODY, TEMPLATE or EXPRESSION.
+There are three lexicons. Outside of all brackets SPARQL's tokens apply; inside `SEQ( )` there are quantifiers but
+no prefixed names; a GPM body, template or projected expression is SPARQL and one lexeme (BODY, TEMPLATE, EXPRESSION).
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ PUNCTUATION = {
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 DEFINITION = re.compile(r"DEFINE\s+GPM\b", re.IGNORECASE)
-"""How the definition of a GPM begins; nothing in SPARQL looks like it."""
+"""The beginning of a GPM definition, which occurs nowhere in SPARQL."""
 
 _LOCAL = r"(?:[\w:%\-]|\\[_~.\-!$&'()*+,;=/?\#@%]|\.(?=[\w:%.\-\\]))*"
 _STRING = r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"""' + r"|'''(?:[^'\\]|\\.|'{1,2}(?!'))*'''"

@@ -15,7 +15,7 @@ _DIGITS_MAX = 19
 
 
 def read_window(clause: WithinClause, namespace: Namespace, report: Report) -> Window | None:
-    """WITHIN, its size in nanoseconds or events; None after reporting."""
+    """The window of WITHIN; None after reporting an error."""
     unit = Unit[clause.unit.text.upper().removesuffix("S")]
     in_events = unit is Unit.EVENT
     sliding = clause.mode is not None and clause.mode.text.upper() == "SLIDING"
@@ -35,7 +35,7 @@ def read_window(clause: WithinClause, namespace: Namespace, report: Report) -> W
 
 
 def read_count(word: Word, what: str, report: Report) -> int | None:
-    """A whole number from 1 on; None after reporting."""
+    """A whole number from 1 on; None after reporting an error."""
     digits = word.text.removeprefix("+")
     if not (digits.isascii() and digits.isdecimal()):
         hint = "write it without sign, fraction and exponent; for fractions take a smaller unit"

@@ -1,8 +1,8 @@
-"""Query text → `Query`, or every problem that the text has.
+"""Query text → `Query`, or every problem of the text.
 
-The way through: scan.py cuts the text into lexemes, layout.py into clauses, syntax.py parses each with
-grammar.lark, resolve.py puts them together with the help of embedded.py (SPARQL), structure.py (the shape of
-SEQ) and scopes.py (variables). Each of them reports what it finds and goes on.
+scan.py splits the text into lexemes, layout.py into clauses, syntax.py parses each with grammar.lark, resolve.py
+combines them with the help of embedded.py (SPARQL), structure.py (the sequence) and scopes.py (variables). Each reports
+the problems that it finds and continues.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spaseq.lang.scan import scan
 
 
 def parse(text: str, name: str = "query") -> Query:
-    """The query that the text states; QueryError with all its errors otherwise. Warnings are in the query."""
+    """The query of the text; raises QueryError with all errors. Warnings are in the query."""
     query, problems = check(text, name)
     return _query_or_error(query, problems, text, name)
 

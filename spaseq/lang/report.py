@@ -1,4 +1,4 @@
-"""Collects the problems of one query text and gives each its line and column."""
+"""The problems of one query text, each with its line and column."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ class Report:
         self._error_offsets: list[int] = []
 
     def error(self, span: Span, message: str, hint: str = "") -> None:
-        """Something that makes the query unusable."""
+        """Adds a problem that makes the query unusable."""
         self._error_offsets.append(span.start)
         self._problems.add(self._problem(span, message, hint, "error"))
 
     def warning(self, span: Span, message: str, hint: str = "") -> None:
-        """Something that is allowed but hardly meant."""
+        """Adds a problem that is allowed but hardly intended."""
         self._problems.add(self._problem(span, message, hint, "warning"))
 
     @property
     def failed(self) -> bool:
-        """Whether there is any error."""
+        """True if there is an error."""
         return bool(self._error_offsets)
 
     def error_within(self, span: Span) -> bool:
-        """Whether an error has been reported that starts inside the span or at its end."""
+        """True if an error starts inside the span or at its end."""
         return any(span.start <= offset <= span.end for offset in self._error_offsets)
 
     def problems(self) -> tuple[Problem, ...]:
@@ -64,14 +64,14 @@ def listed(names: Iterable[str]) -> str:
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that `word` was probably meant to be, letter case aside."""
+    """The candidate most similar to `word`, ignoring case; None if none is similar."""
     by_folded = {candidate.casefold(): candidate for candidate in sorted(candidates)}
     close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.7)
     return by_folded[close[0]] if close else None
 
 
 def choices_hint(word: str, candidates: Iterable[str], otherwise: str) -> str:
-    """A hint: what `word` was probably meant to be, else what there is, else `otherwise`."""
+    """A hint: the candidate most similar to `word`, else `otherwise` with the list of candidates, else nothing."""
     known = list(candidates)
     guess = nearest(word, known)
     if guess is not None:

@@ -1,4 +1,4 @@
-"""Clauses → query: names resolved, every rule of LANGUAGE Section 2 that concerns more than one clause checked."""
+"""Clauses → query: resolves names and checks every rule of LANGUAGE Section 2 about more than one clause."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Template = tuple[tuple[ast.TemplateTriple, ...], Uses]
 
 
 class Resolver:
-    """Reads the clauses of one query; what cannot be read is reported and left out."""
+    """The clauses of one query; clauses with errors are reported and left out."""
 
     def __init__(self, clauses: Sequence[drafts.Clause], text: str, report: Report) -> None:
         self._clauses = clauses
@@ -120,7 +120,7 @@ class Resolver:
         return gpms
 
     def _sequence(self, gpms: dict[str, Gpm | None], columns: Columns, template: Template | None) -> ast.Expr | None:
-        """SEQ( ), with everything checked that depends on it."""
+        """SEQ( ), after all checks that depend on it."""
         clause = self._first(drafts.SequenceClause)
         if clause is None:
             return None
@@ -137,7 +137,7 @@ class Resolver:
         return sequence
 
     def _check_names(self, steps: Sequence[ast.Step], gpms: Collection[str]) -> None:
-        """Every step has its DEFINE, and every DEFINE its step."""
+        """Reports steps without a DEFINE, and DEFINEs without a step."""
         unread = self._unread()
         for step in steps:
             if step.name not in gpms and step.name not in unread:
@@ -149,7 +149,7 @@ class Resolver:
                 self._report.warning(clause.name.span, f"GPM '{clause.name.text}' is never used in SEQ( )")
 
     def _unread(self) -> frozenset[str]:
-        """The Names in clauses that could not be read."""
+        """The Names in clauses with a syntax error."""
         return frozenset().union(*(clause.names for clause in self._all(drafts.UnreadClause)))
 
     def _partition(self) -> list[drafts.Word]:

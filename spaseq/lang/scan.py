@@ -1,4 +1,4 @@
-"""Text → lexemes. What is SPARQL's own (GPM bodies, templates, projected expressions) is cut out whole."""
+"""Text → lexemes. Embedded SPARQL (GPM bodies, templates, projected expressions) is one lexeme a piece."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _NO_KEYWORDS = frozenset({"FILTER"})
 """Words that resemble a keyword by accident."""
 
 _BEFORE_NAME = {"FROM": frozenset({"STREAM"}), "DEFINE": frozenset({"DEFINE", "GPM", "ON", "COMMA"})}
-"""In each clause: after which lexemes a Name stands."""
+"""For each clause the lexemes that a Name follows."""
 
 
 def scan(text: str, report: Report) -> tuple[Lexeme, ...]:
-    """All lexemes of a query text; unknown characters and brackets never closed are reported."""
+    """All lexemes of a query text; unknown words and brackets never closed are reported."""
     return tuple(_Scanner(text, report).lexemes())
 
 
 class _Scanner:
-    """Knows where in the query it is: the clause it reads decides what a bracket opens and whether a word is a Name."""
+    """A lexer with one state, the current clause: it decides what a bracket opens and when a word is a Name."""
 
     def __init__(self, text: str, report: Report) -> None:
         self._text = text
@@ -48,7 +48,7 @@ class _Scanner:
             yield from self._enclosed(lexeme)
 
     def _enclosed(self, lexeme: Lexeme) -> Iterator[Lexeme]:
-        """What follows a lexeme that opens another lexicon."""
+        """The lexemes of the other lexicon that a lexeme opens; none for most."""
         match lexeme.kind, self._clause:
             case "SEQ", _:
                 yield from self._sequence()
@@ -75,7 +75,7 @@ class _Scanner:
         return Lexeme(kind, text, span)
 
     def _word(self, text: str, span: Span) -> str:
-        """The kind of a word: where a Name must stand it is one, unless it is reserved."""
+        """The kind of a word: a Name where one must stand, unless it is reserved."""
         upper = text.upper()
         named = self._previous in _BEFORE_NAME.get(self._clause, frozenset())
         if upper in RESERVED:
@@ -132,7 +132,7 @@ class _Scanner:
 
 
 def _ends_sequence(lexeme: Lexeme, text: str) -> bool:
-    """Whether the parenthesis must have been forgotten: a sequence holds neither a brace nor a definition."""
+    """True for a lexeme that no sequence has, a brace or DEFINE GPM: the closing parenthesis is missing."""
     return lexeme.kind == "BRACE" or bool(DEFINITION.match(text, lexeme.span.start))
 
 

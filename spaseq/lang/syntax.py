@@ -1,4 +1,4 @@
-"""Parses one clause with the grammar, and says in the language's own words what is wrong with it."""
+"""Parses one clause with the grammar; syntax errors are reported in the terms of the language."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _UNKNOWN_KINDS = frozenset({"UNKNOWN", "WORD", "BAD_STRING", "BAD_IRI", "BAD_REP
 
 
 def parse_clause(lexemes: Sequence[Lexeme], following: Lexeme | None, end: int, report: Report) -> Clause | None:
-    """The clause that the lexemes spell, or None after reporting where they stop making sense.
+    """The clause of these lexemes, or None after reporting its syntax error.
 
     following   the lexeme after the clause, None at the end of the query, which is at offset `end`
     """
@@ -71,7 +71,7 @@ def _grammar() -> Lark:
 def _report(
     clause: str, kinds: set[str], found: Lexeme | None, before: Sequence[Lexeme], end: int, report: Report
 ) -> None:
-    """One syntax error, unless what was found has already been reported as no token at all."""
+    """Reports one syntax error, unless `found` is no token and has been reported as such."""
     span = found.span if found else Span(end, end + 1)
     if found and found.kind in _UNKNOWN_KINDS and report.error_within(span):
         return
@@ -84,13 +84,13 @@ def _report(
 
 
 def _cut_short(found: Lexeme | None, before: Sequence[Lexeme], report: Report) -> bool:
-    """Whether the clause only lacks its end because of a parenthesis that has been reported as never closed."""
+    """True if the clause ends early because of a parenthesis that has been reported as never closed."""
     ended = found is None or found.kind in CLAUSES
     return ended and report.error_within(Span(before[0].span.start, before[-1].span.end))
 
 
 def _phrases(clause: str, kinds: set[str]) -> list[str]:
-    """What may stand here, each thing once, keywords last."""
+    """The names of the kinds, each once, keywords last."""
     words = _PHRASES
     if clause == "SEQ":
         words = words | (_STEPS if "NAME" in kinds else {}) | (_OPERATORS if "SEMICOLON" in kinds else {})
@@ -105,7 +105,7 @@ def _alternatives(phrases: Sequence[str]) -> str:
 
 
 def _hint(clause: str, kinds: set[str], found: Lexeme | None, before: Sequence[Lexeme]) -> str:
-    """The way out, where the mistake is one we know."""
+    """A hint for a common mistake, else ""."""
     if found is None:
         return "name the expression: (… AS ?name)" if kinds == {"AS"} else ""
     reserved = found.text.upper() in RESERVED

@@ -1,8 +1,7 @@
 """Late enrichment: patterns over knowledge bases that decide nothing are joined with matches, not with events.
 
-Per GPM the rules bring a pattern over a knowledge base to the end; `late` takes it out of the GPM when nothing
-before the output needs what it brings. A knowledge base is then asked once for each match that is reported
-and not once for each event that could be part of one.
+In each GPM the rules lift a pattern over a knowledge base to the end; `late` removes it from the GPM if nothing before
+the output reads its variables. The knowledge base is then queried once for each reported match, not for each event.
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ from spaseq.algebra.nodes import Enrichment, TemporalQuery
 from spaseq.optimise.facts import Facts
 from spaseq.optimise.forms import Form, forms
 from spaseq.optimise.needs import needed_before_output, read_by_output
-from spaseq.optimise.rules import brought_by, is_keyed, keys_of
+from spaseq.optimise.rules import is_keyed, keys_of, new_variables
 from spaseq.optimise.standing import Standing, standings
 
-UNKNOWN = "what the knowledge base has is not known here; with at most one solution for each key it waits for the match"
-PARTLY_UNKNOWN = "; what the knowledge base has is not known here, and parts of it may wait for the match"
-"""Said of what would be taken out if the right things were proven, while nothing is known of the data."""
+UNKNOWN = "the knowledge base is not loaded here; with at most one solution for each key it is joined with the match"
+PARTLY_UNKNOWN = "; the knowledge base is not loaded here, and parts of it may be joined with the match"
+"""The reasons for patterns that could be removed if the required facts were proven, while there are no facts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """When a pattern over a knowledge base is joined.
+    """The place where a pattern over a knowledge base is joined.
 
     step        the name of the GPM
     knowledge   the IRI of the knowledge base or endpoint, or the variable that stands for it
-    variables   what it brings
+    variables   that it binds
     late        with matches, or never; else with every event
     reason      in words
-    dropped     never: it changes nothing that anybody sees
+    dropped     never: the output does not depend on it
     """
 
     step: str
@@ -48,21 +47,21 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Optimised:
-    """A query that gives the same rows, and why it is as it is."""
+    """An equivalent query, and the reasons for its form."""
 
     query: TemporalQuery
     placements: tuple[Placement, ...]
 
 
 def optimise(query: TemporalQuery, facts: Facts | None) -> Optimised:
-    """The query with every pattern taken out that may be; facts None: nothing is known of the data."""
+    """The query without the patterns that can be joined late; facts None: nothing is known of the data."""
     placements: list[Placement] = []
     for step in range(len(query.patterns)):
         refusals: dict[Graph, str] = {}
         while (found := _next(query, step, facts, refusals)) is not None:
             query, placement = found
             placements.append(placement)
-        placements += _left(query, step, refusals)
+        placements += _remaining(query, step, refusals)
     kept = _without_unread(query)
     read = {(query.patterns[each.step].name, each.variables) for each in kept.enrichments}
     return Optimised(kept, tuple(_marked(each, read) for each in placements))
@@ -71,11 +70,11 @@ def optimise(query: TemporalQuery, facts: Facts | None) -> Optimised:
 def _next(
     query: TemporalQuery, step: int, facts: Facts | None, refusals: dict[Graph, str]
 ) -> tuple[TemporalQuery, Placement] | None:
-    """The query with one more pattern taken out of the step; notes why others are not."""
+    """The query with one more pattern of the step joined late; notes the reasons why others are not."""
     for form in forms(query.patterns[step].pattern):
         refusal = why_not(query, step, form, facts)
         if refusal is None:
-            return _taken_out(query, step, form)
+            return _moved(query, step, form)
         known = refusals.setdefault(form.of, refusal)
         if refusal == UNKNOWN and known not in (UNKNOWN, known.removesuffix(PARTLY_UNKNOWN) + PARTLY_UNKNOWN):
             refusals[form.of] = known + PARTLY_UNKNOWN
@@ -83,7 +82,7 @@ def _next(
 
 
 def why_not(query: TemporalQuery, step: int, form: Form, facts: Facts | None) -> str | None:
-    """What keeps the end of a form from being joined at the output, in words; None if nothing does."""
+    """The reason why the end of a form cannot be joined at the output; None if it can."""
     if any(isinstance(node, Graph | Service) for node in walk(form.last.inner)):
         return "it has another knowledge base inside"
     if form.condition or not is_keyed(form.rest, form.last):
@@ -91,7 +90,7 @@ def why_not(query: TemporalQuery, step: int, form: Form, facts: Facts | None) ->
     if form.beside is not None and not _evidence(form):
         return "an event without a solution in it is no match"
     needed = needed_before_output(query, step)
-    for name in sorted(brought_by(form.rest, form.last)):
+    for name in sorted(new_variables(form.rest, form.last)):
         if name in needed:
             return f"?{name} is needed {needed[name]}"
     places = standings(query.sequence, step)
@@ -106,7 +105,7 @@ def late(query: TemporalQuery, step: int, form: Form) -> TemporalQuery:
     With at most one solution of k for each value of key(k), which p binds, ν in [[p]] and ν ∪ k(ν) in
     [[LeftJoin(p, k)]] correspond one to one; nothing between reads new(k), so the same events match, in the same
     order, under the same selector, and k is computed from key(k), whose value in the match is its value at the
-    step, or at the last iteration of it. A step that stands in `!` alone brings nothing: k falls away.
+    step, or at the last iteration of it. For a step that only stands in `!` k is dropped.
     """
     pattern = query.patterns[step]
     scope, bound = in_scope(form.rest), certain(form.rest)
@@ -123,28 +122,28 @@ def late(query: TemporalQuery, step: int, form: Form) -> TemporalQuery:
         form.last.name.value,
         form.last.inner,
         keys_of(form.rest, form.last),
-        tuple(sorted(brought_by(form.rest, form.last))),
+        tuple(sorted(new_variables(form.rest, form.last))),
         any(place.skippable for place in places),
     )
     return replace(query, patterns=patterns, variables=variables, enrichments=(enrichment, *query.enrichments))
 
 
-def _taken_out(query: TemporalQuery, step: int, form: Form) -> tuple[TemporalQuery, Placement]:
+def _moved(query: TemporalQuery, step: int, form: Form) -> tuple[TemporalQuery, Placement]:
     assert isinstance(form.last.name, IRI), form
-    brought = tuple(sorted(brought_by(form.rest, form.last)))
+    variables = tuple(sorted(new_variables(form.rest, form.last)))
     dropped = all(place.negated for place in standings(query.sequence, step))
     if dropped:
-        reason = "a negated step only asks whether there is such an event"
+        reason = "a negated step only needs the existence of an event"
     else:
         keys = ", ".join(f"?{name}" for name in keys_of(form.rest, form.last)) or "every event"
         missing = "it is optional" if form.beside is None else "it has one for each that the rest finds"
         reason = f"{missing}, and has at most one solution for {keys}"
-    placement = Placement(query.patterns[step].name, form.last.name.value, brought, True, reason, dropped)
+    placement = Placement(query.patterns[step].name, form.last.name.value, variables, True, reason, dropped)
     return late(query, step, form), placement
 
 
 def _evidence(form: Form) -> list[Pattern]:
-    """Patterns over the same knowledge base that bind the keys, so that it can be proven that none is missed."""
+    """Patterns over the same knowledge base that bind the keys, for the proof that each key has a solution."""
     keys = frozenset(keys_of(form.rest, form.last))
     if not keys:
         return [EMPTY]
@@ -168,9 +167,9 @@ def _unproven(form: Form, facts: Facts | None) -> str | None:
         return UNKNOWN
     name, inner, keys = form.last.name.value, form.last.inner, keys_of(form.rest, form.last)
     shown = ", ".join(f"?{key}" for key in keys) or "an event"
-    unsettled = facts.unsettled(name)
-    if unsettled is not None:
-        return unsettled
+    unprovable = facts.unprovable(name)
+    if unprovable is not None:
+        return unprovable
     if form.beside is not None and not any(facts.covers(name, inner, given, keys) for given in _evidence(form)):
         return f"some {shown} has no solution in it"
     if not facts.one_each(name, inner, keys):
@@ -178,20 +177,20 @@ def _unproven(form: Form, facts: Facts | None) -> str | None:
     return None
 
 
-def _left(query: TemporalQuery, step: int, refusals: dict[Graph, str]) -> Iterator[Placement]:
-    """Why what is still in the GPM is there."""
+def _remaining(query: TemporalQuery, step: int, refusals: dict[Graph, str]) -> Iterator[Placement]:
+    """The patterns over knowledge bases that stay in the GPM, with the reasons."""
     pattern = query.patterns[step]
     nodes = dict.fromkeys(node for node in walk(pattern.pattern) if isinstance(node, Graph | Service))
     for node in nodes:
         named = node.name if isinstance(node, Graph) else node.endpoint
         name = f"?{named.name}" if isinstance(named, Variable) else named.value
         reason = refusals.get(node) if isinstance(node, Graph) else None
-        brought = tuple(sorted(in_scope(node.inner)))
-        yield Placement(pattern.name, name, brought, False, reason or "it decides whether and how an event matches")
+        variables = tuple(sorted(in_scope(node.inner)))
+        yield Placement(pattern.name, name, variables, False, reason or "it decides whether and how an event matches")
 
 
 def _without_unread(query: TemporalQuery) -> TemporalQuery:
-    """Enrich(m, k) -> m, where neither the output nor a later enrichment reads what k brings."""
+    """Enrich(m, k) -> m, where neither the output nor a later enrichment reads new(k)."""
     read = set(read_by_output(query))
     kept: list[Enrichment] = []
     for enrichment in reversed(query.enrichments):
@@ -202,7 +201,7 @@ def _without_unread(query: TemporalQuery) -> TemporalQuery:
 
 
 def _marked(placement: Placement, read: set[tuple[str, tuple[str, ...]]]) -> Placement:
-    """The placement, as dropped if it was taken out and nobody reads it."""
+    """The placement, as dropped if it is late and nothing reads it."""
     if not placement.late or placement.dropped or (placement.step, placement.variables) in read:
         return placement
-    return replace(placement, dropped=True, reason=f"nobody reads it, {placement.reason}")
+    return replace(placement, dropped=True, reason=f"nothing reads it, {placement.reason}")

@@ -1,4 +1,4 @@
-"""The ways in which a graph pattern ends with a pattern over a knowledge base, by the rules of `rules`."""
+"""The forms of a graph pattern that end with a pattern over a knowledge base, by the rules of `rules`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 from sparql_gpm.pattern import Extend, Filter, Graph, Join, LeftJoin, Minus, Pattern
 from sparql_gpm.terms import IRI
-from spaseq.optimise.rules import LIFTS, filter_enters, joined, parts, splits
+from spaseq.optimise.rules import LIFTS, filter_enters, joined, operands, splits
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """The graph pattern as `LeftJoin(rest, last, condition)`.
 
-    of          the node of the pattern that `last` was, or was a part of
-    beside      what it was joined with; it has to be proven that it finds a solution for each of theirs.
+    of          the node of the pattern that `last` is, or is a part of
+    beside      the patterns that it was joined with, each of whose solutions must provably have one in `last`;
                 None: it was optional
     """
 
@@ -35,7 +35,7 @@ def forms(pattern: Pattern) -> Iterator[Form]:
             yield Form(node.left, node.right, last, condition=node.condition is not None)
     match pattern:
         case Join() | Graph():
-            yield from _inner_forms(parts(pattern))
+            yield from _inner_forms(operands(pattern))
         case LeftJoin() | Minus():
             for form in forms(pattern.left):
                 yield from _lifted(replace(pattern, left=_as_optional(form)), form)
@@ -62,7 +62,7 @@ def _as_optional(form: Form) -> LeftJoin:
 
 
 def _lifted(node: Pattern, form: Form) -> Iterator[Form]:
-    """The form of a pattern that has the form as a part; none where no rule says so."""
+    """The form of the pattern around a form; none if no rule applies."""
     if form.condition:
         return
     for rule in LIFTS:

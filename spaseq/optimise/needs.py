@@ -1,4 +1,4 @@
-"""Which variables of a step somebody reads, and when."""
+"""The variables whose values are read before a match is complete, and those that the output reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spaseq.algebra.nodes import TemporalQuery
 
 
 def needed_before_output(query: TemporalQuery, step: int) -> Mapping[str, str]:
-    """Variable → by whom its value is needed before a match is complete, or more of it than its last value."""
+    """Variable → what reads its value before a match is complete, or more than its last value."""
     needed: dict[str, str] = {}
     for name in query.partition:
         needed[name] = "by PARTITION BY"

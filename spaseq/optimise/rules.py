@@ -1,9 +1,8 @@
 """Equivalences that bring a pattern over a knowledge base to the end of a graph pattern.
 
-In the equations p and q are patterns, c is a condition, and k is `GRAPH <iri> { … }`. `new(k)` are the
-variables that k alone brings, `key(k)` those that it shares with p. Every rule wants key(k) to be bound by
-every solution of p: then what k adds to a solution depends on p alone. A rule is total: where its equation
-does not apply it gives back what it was given.
+In the equations p and q are patterns, c is a condition, and k is `GRAPH <iri> { … }`. `new(k)` are the variables that
+only k binds, `key(k)` those that it shares with p. Every rule requires that every solution of p binds key(k): then k
+extends a solution by values that depend on p alone. A rule is total: it returns its argument where it does not apply.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def filter_enters(node: Pattern) -> Pattern:
 
 
 def over_filter(node: Pattern) -> Pattern:
-    """Filter(c, LeftJoin(p, k)) -> LeftJoin(Filter(c, p), k), where c says nothing of new(k)."""
+    """Filter(c, LeftJoin(p, k)) -> LeftJoin(Filter(c, p), k), where c has no variable of new(k)."""
     match node:
         case Filter(condition, LeftJoin(left, Graph() as last, None)) if _apart(left, last, of=condition):
             return LeftJoin(Filter(condition, left), last, None)
@@ -48,7 +47,7 @@ def over_filter(node: Pattern) -> Pattern:
 
 
 def over_join(node: Pattern) -> Pattern:
-    """Join(LeftJoin(p, k), q) -> LeftJoin(Join(p, q), k), and its mirror image, where q has nothing of new(k)."""
+    """Join(LeftJoin(p, k), q) -> LeftJoin(Join(p, q), k), and its mirror image, where q has no variable of new(k)."""
     match node:
         case Join(LeftJoin(left, Graph() as last, None), right) if _apart(left, last, right):
             return LeftJoin(Join(left, right), last, None)
@@ -58,7 +57,7 @@ def over_join(node: Pattern) -> Pattern:
 
 
 def over_optional(node: Pattern) -> Pattern:
-    """LeftJoin(LeftJoin(p, k), q, c) -> LeftJoin(LeftJoin(p, q, c), k), where q and c have nothing of new(k)."""
+    """LeftJoin(LeftJoin(p, k), q, c) -> LeftJoin(LeftJoin(p, q, c), k), where q and c have none of new(k)."""
     match node:
         case LeftJoin(LeftJoin(left, Graph() as last, None), right, condition) if _apart(left, last, right, condition):
             return LeftJoin(LeftJoin(left, right, condition), last, None)
@@ -66,7 +65,7 @@ def over_optional(node: Pattern) -> Pattern:
 
 
 def over_minus(node: Pattern) -> Pattern:
-    """Minus(LeftJoin(p, k), q) -> LeftJoin(Minus(p, q), k), where q has nothing of new(k)."""
+    """Minus(LeftJoin(p, k), q) -> LeftJoin(Minus(p, q), k), where q has no variable of new(k)."""
     match node:
         case Minus(LeftJoin(left, Graph() as last, None), right) if _apart(left, last, right):
             return LeftJoin(Minus(left, right), last, None)
@@ -74,7 +73,7 @@ def over_minus(node: Pattern) -> Pattern:
 
 
 def over_bind(node: Pattern) -> Pattern:
-    """Extend(LeftJoin(p, k), v, c) -> LeftJoin(Extend(p, v, c), k), where c says nothing of new(k) and is no chance."""
+    """Extend(LeftJoin(p, k), v, c) -> LeftJoin(Extend(p, v, c), k), for a pure c without new(k)."""
     match node:
         case Extend(LeftJoin(left, Graph() as last, None), variable, expression):
             if not is_volatile(expression) and _apart(left, last, of=expression):
@@ -83,14 +82,14 @@ def over_bind(node: Pattern) -> Pattern:
 
 
 LIFTS = (over_filter, over_join, over_optional, over_minus, over_bind)
-"""The rules that bring k one level up."""
+"""The rules that lift k by one level."""
 
 
-def parts(pattern: Pattern) -> tuple[Pattern, ...]:
-    """What nested joins join, in the order written: Join(Join(p, q), Join(r, s)) is p, q, r, s; the unit is nothing."""
+def operands(pattern: Pattern) -> tuple[Pattern, ...]:
+    """The operands of nested joins, in order: p, q, r, s for Join(Join(p, q), Join(r, s)); none for the unit."""
     match pattern:
         case Join(left, right):
-            return (*parts(left), *parts(right))
+            return (*operands(left), *operands(right))
         case _:
             return () if pattern == EMPTY else (pattern,)
 
@@ -118,20 +117,20 @@ def keys_of(left: Pattern, last: Graph) -> tuple[str, ...]:
     return tuple(sorted(in_scope(left) & in_scope(last)))
 
 
-def brought_by(left: Pattern, last: Graph) -> frozenset[str]:
+def new_variables(left: Pattern, last: Graph) -> frozenset[str]:
     """new(k)."""
     return frozenset(in_scope(last) - in_scope(left))
 
 
 def is_keyed(left: Pattern, last: Graph) -> bool:
-    """Whether every solution of p binds key(k)."""
+    """True if every solution of p binds key(k)."""
     return frozenset(keys_of(left, last)) <= certain(left)
 
 
 def _apart(left: Pattern, last: Graph, other: Pattern = EMPTY, of: Expression | None = None) -> bool:
-    """Whether key(k) is bound by p, and neither the other pattern nor the condition has anything of new(k)."""
-    said = in_scope(other) | (frozenset() if of is None else expression_variables(of))
-    return is_keyed(left, last) and not said & brought_by(left, last)
+    """True if p binds key(k), and neither the other pattern nor the condition has a variable of new(k)."""
+    used = in_scope(other) | (frozenset() if of is None else expression_variables(of))
+    return is_keyed(left, last) and not used & new_variables(left, last)
 
 
 def _labels(pattern: BGP) -> set[str]:

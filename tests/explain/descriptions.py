@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaseq.explain import (
+from spaseq.explain.description import (
     Alternative,
     Condition,
     Description,
@@ -38,7 +38,7 @@ SMART_GRID = Description(
             (
                 KnowledgeUse("A", ("house",), "each event", "an event without a solution in it is no match"),
                 KnowledgeUse("A", ("label", "place"), "each match", "it is optional"),
-                KnowledgeUse("N", (), "never", "a negated step only asks whether there is such an event"),
+                KnowledgeUse("N", (), "never", "a negated step only needs the existence of an event"),
             ),
         ),
     ),

@@ -150,7 +150,7 @@ def test_explain_says_what_is_joined_when_and_why(folder: Path) -> None:
     assert [use.when for use in endpoint.uses] == ["each event"]
     unknown = describe(query).knowledge[0]
     assert [(use.variables, use.when) for use in unknown.uses] == [(("l", "r", "s"), "each event")]
-    assert "not known here" in unknown.uses[0].why
+    assert "not loaded here" in unknown.uses[0].why
     prepare([str(folder / "kb.ttl")], folder / "kb.kb")
     prepared = describe(query, kb={DB: folder / "kb.kb"}).knowledge[0]
     assert prepared.how.startswith("is a prepared file")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spaseq.engine.described import describe
-from spaseq.explain import to_text
+from spaseq.explain.text import to_text
 from spaseq.lang.parse import parse
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "explain" / "happened.txt"

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +24,11 @@ from rich.console import Console
 from rich.table import Table
 
 from automata.cea.core import CeaCore
-from automata.expression import Chain, Contiguity, Take
-from automata.lazy.evaluator import LazyEvaluator
-from automata.program import Program, Selector, Skip, Symbol, Window
-from automata.runs.evaluator import RunEvaluator
+from automata.lazy.lazy_evaluator import LazyEvaluator
+from automata.plan.expression import Chain, Contiguity, Take
+from automata.plan.program import ConditionEvaluator, Program, Selector, Skip, Symbol, Window
+from automata.runs.columns.negated_groups import NegatedGroups
+from automata.runs.columns.run_evaluator import RunEvaluator
 from benchmarks.flink_peer import measure_flink, why_no_flink
 from benchmarks.lazy_patterns import Comparisons, Stream
 from benchmarks.sase import PlainRuns
@@ -87,7 +89,9 @@ def with_cea(steps: int, events: Stream) -> Measured:
     return _timed("CEA + tECS", events, feed, lambda: core.nodes)
 
 
-def with_evaluator(name: str, make: type[RunEvaluator] | type[LazyEvaluator], steps: int, events: Stream) -> Measured:
+def with_evaluator(
+    name: str, make: Callable[[Program, ConditionEvaluator], RunEvaluator | LazyEvaluator], steps: int, events: Stream
+) -> Measured:
     """An evaluator whose matches are objects; what it holds is taken to be what it has made."""
     evaluator = make(program(steps, len(events)), Comparisons(()))
 
@@ -133,7 +137,9 @@ def measure(steps: int, sizes: Sequence[int], flink_timeout_s: float | None) -> 
         measured.append(with_cea(steps, events))
         if partial_matches(steps, events) <= PARTIAL_MAX:
             measured.append(with_evaluator("run-based", RunEvaluator, steps, events))
-            measured.append(with_evaluator("lazy chain", LazyEvaluator, steps, events))
+            measured.append(
+                with_evaluator("lazy chain", partial(LazyEvaluator, group_search=NegatedGroups), steps, events)
+            )
             measured.append(with_plain_runs(steps, events))
         if flink_timeout_s is not None and size <= FLINK_EVENTS_MAX:
             found = with_flink(steps, events, flink_timeout_s)

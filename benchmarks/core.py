@@ -23,8 +23,9 @@ from rich.console import Console
 from rich.table import Table
 
 from automata.cea.core import CeaCore
-from automata.program import FoldValue, Ids, Mask, Match, Reference
-from automata.runs.evaluator import RunEvaluator
+from automata.plan.program import FoldValue, Reference
+from automata.runs.columns.run_evaluator import RunEvaluator
+from automata.values import Ids, Mask, Match
 from benchmarks.core_patterns import WINDOW_MS, Pattern, Trades, events_of, iteration, operators, read_trades, sequence
 
 ENVIRONMENT = "SPASEQ_STOCK"

@@ -11,8 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.expression import Chain, Contiguity, Either, Expression, Iterate, Take
-from automata.program import Events, Ids, Mask, Program, Selector, Skip, Symbol, SymbolSolutions, Window
+from automata.plan.expression import Chain, Contiguity, Either, Expression, Iterate, Take
+from automata.plan.program import Program, Selector, Skip, Symbol, Window
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Ids, Mask
 
 MS = 1_000_000
 WINDOW_MS = 9_999

@@ -25,8 +25,10 @@ from rich.console import Console
 from rich.table import Table
 
 from automata.cea.core import CeaCore
-from automata.expression import Chain, Contiguity, Expression, Take
-from automata.program import Events, Ids, Program, Selector, Skip, Symbol, SymbolSolutions, Window
+from automata.plan.expression import Chain, Contiguity, Expression, Take
+from automata.plan.program import Program, Selector, Skip, Symbol, Window
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Ids
 
 STEPS, SPARE = 6, 6
 """Steps of the pattern; as many events again serve none of them."""

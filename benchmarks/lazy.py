@@ -24,10 +24,11 @@ if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ h
 from rich.console import Console
 from rich.table import Table
 
-from automata.adaptive.evaluator import AdaptiveEvaluator
-from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
+from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
 from automata.lazy.join import Bound
-from automata.runs.evaluator import RunEvaluator
+from automata.lazy.lazy_evaluator import LazyEvaluator, TreeEvaluator
+from automata.runs.columns.negated_groups import NegatedGroups
+from automata.runs.columns.run_evaluator import RunEvaluator
 from benchmarks.flink_peer import measure_flink, why_no_flink
 from benchmarks.lazy_patterns import MARGIN, A, B, C, Pattern, Stream, patterns, stream
 from benchmarks.sase import PlainRuns, Run
@@ -76,16 +77,18 @@ class FixedPlan:
 
 
 SYSTEMS: dict[str, EvaluatorOf] = {
-    "run-based": lambda pattern: RunEvaluator(pattern.program, pattern.host),
-    "lazy chain": lambda pattern: LazyEvaluator(pattern.program, pattern.host),
-    "lazy tree": lambda pattern: TreeEvaluator(pattern.program, pattern.host),
-    "adaptive": lambda pattern: adaptive_evaluator(pattern.program, pattern.host),
+    "run-based": lambda pattern: RunEvaluator(pattern.program, pattern.condition_evaluator),
+    "lazy chain": lambda pattern: LazyEvaluator(pattern.program, pattern.condition_evaluator, NegatedGroups),
+    "lazy tree": lambda pattern: TreeEvaluator(pattern.program, pattern.condition_evaluator, NegatedGroups),
+    "adaptive": lambda pattern: adaptive_evaluator(pattern.program, pattern.condition_evaluator),
 }
 
 
 def fixed(order: tuple[int, ...]) -> EvaluatorOf:
     """A lazy chain with this order."""
-    return lambda pattern: LazyEvaluator(pattern.program, pattern.host, lambda related: FixedPlan(order))
+    return lambda pattern: LazyEvaluator(
+        pattern.program, pattern.condition_evaluator, NegatedGroups, lambda related: FixedPlan(order)
+    )
 
 
 def measure(system: str, make: EvaluatorOf, pattern: Pattern, events: Stream, batch: int, parts: int) -> list[Measured]:

@@ -11,22 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Take
-from automata.program import (
-    Condition,
-    Events,
-    FoldValue,
-    Ids,
-    Mask,
-    Match,
-    Program,
-    Reference,
-    Selector,
-    Skip,
-    Symbol,
-    SymbolSolutions,
-    Window,
-)
+from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Take
+from automata.plan.program import Condition, FoldValue, Program, Reference, Selector, Skip, Symbol, Window
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Ids, Mask, Match
 
 VALUES = 1000
 MARGIN = 800
@@ -78,7 +66,7 @@ class Comparisons:
     pairs: tuple[tuple[int, int], ...]
 
     def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
-        """See `automata.program.Host`."""
+        """See `automata.plan.program.Host`."""
         low, high = self.pairs[condition]
         result: Mask = columns[low] + MARGIN < columns[high]
         return result
@@ -98,7 +86,7 @@ class Pattern:
 
     name: str
     program: Program
-    host: Comparisons
+    condition_evaluator: Comparisons
 
 
 def pattern(name: str, expression: Expression, pairs: Sequence[tuple[int, int]], window: int) -> Pattern:

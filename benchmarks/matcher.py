@@ -36,7 +36,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.parse import parse_group
 from sparql_gpm.rdf_io import ReadOptions, read_events
-from sparql_gpm.shared import Asked, PatternPool, Stretch
+from sparql_gpm.shared import Asked, PatternPool, Slice
 
 
 class Samples(NamedTuple):
@@ -161,7 +161,7 @@ def in_columns(streams: Sequence[Stream], runs: int) -> tuple[int, int, int, flo
     for _ in range(runs):
         started, solutions = time.process_time(), 0
         for asked, batches in work:
-            solutions += sum(len(Stretch(batch).solutions(asked)) for batch in batches)
+            solutions += sum(len(Slice(batch).solutions(asked)) for batch in batches)
         seconds.append(time.process_time() - started)
     return events, triples, solutions, statistics.median(seconds)
 

@@ -44,7 +44,7 @@ class Data:
     reading: float
 
     def pieces(self, together: int) -> list[dict[str, EventBatch]]:
-        """Stretches of time with so many events each."""
+        """Slices of time with so many events each."""
         times = np.sort(np.concatenate([batch.times for batch in self.streams.values()]))
         borders = [-1, *np.unique(times[together::together]).tolist(), int(times[-1]) + 1]
         return [{iri: _between(batch, *ends) for iri, batch in self.streams.items()} for ends in pairwise(borders)]

@@ -21,17 +21,18 @@ from numpy.typing import NDArray
 if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the packages
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from automata.face import Evaluator
-from automata.program import Events, SymbolSolutions, Wanted
-from automata.registers.evaluator import RegisterEvaluator
-from automata.runs.evaluator import RunEvaluator
+from automata.plan.program import Demand
+from automata.protocol import Evaluator
+from automata.registers.register_evaluator import RegisterEvaluator
+from automata.runs.columns.run_evaluator import RunEvaluator
+from automata.slices.events import Events, SymbolSolutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator as Expressions
 from sparql_gpm.terms import IRI, XSD, Literal
 from spaseq.algebra.build import build
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.lang.parse import parse
-from spaseq.physical.host import ConditionHost
+from spaseq.physical.condition_evaluator import TermConditionEvaluator
 from spaseq.physical.program import compile_program
 
 QUERIES = Path(__file__).resolve().parents[1] / "examples" / "stock"
@@ -73,7 +74,7 @@ class Trades:
             "vol": np.array(volumes, dtype=np.int64)[random.integers(0, VOLUMES, count)],
         }
 
-    def stretch(self, query: TemporalQuery, begin: int, end: int) -> tuple[Events, Mapping[int, SymbolSolutions]]:
+    def slice_(self, query: TemporalQuery, begin: int, end: int) -> tuple[Events, Mapping[int, SymbolSolutions]]:
         """What an evaluator of the query gets: every trade has one solution for each step."""
         number = {name: n for n, name in enumerate(query.variables)}
         which = np.arange(end - begin, dtype=np.int64)
@@ -89,10 +90,10 @@ class Trades:
 def evaluators(query: TemporalQuery, dictionary: Dictionary) -> dict[str, Evaluator]:
     """Both implementations of runs."""
     compiled = compile_program(query)
-    host = ConditionHost(compiled, dictionary, Expressions(dictionary), {})
+    condition_evaluator = TermConditionEvaluator(compiled, dictionary, Expressions(dictionary), {})
     return {
-        "register automaton": RegisterEvaluator(compiled.program, host),
-        "runs a set at a time": RunEvaluator(compiled.program, host),
+        "register automaton": RegisterEvaluator(compiled.program, condition_evaluator),
+        "runs a set at a time": RunEvaluator(compiled.program, condition_evaluator),
     }
 
 
@@ -100,7 +101,7 @@ def throughput(evaluator: Evaluator, query: TemporalQuery, trades: Trades, count
     """Seconds of processor time and matches; what the evaluator gets is cut outside the time taken."""
     taken, matches = 0.0, 0
     for begin in range(0, count, BATCH):
-        events, solutions = trades.stretch(query, begin, min(begin + BATCH, count))
+        events, solutions = trades.slice_(query, begin, min(begin + BATCH, count))
         start = time.process_time()
         matches += len(evaluator.on_batch(events, solutions))
         taken += time.process_time() - start
@@ -111,23 +112,23 @@ def latency(evaluator: Evaluator, query: TemporalQuery, trades: Trades) -> float
     """Median microseconds of a batch of one event."""
     found = []
     for begin in range(SINGLE):
-        events, solutions = trades.stretch(query, begin, begin + 1)
+        events, solutions = trades.slice_(query, begin, begin + 1)
         start = time.process_time()
         evaluator.on_batch(events, solutions)
         found.append(time.process_time() - start)
     return 1e6 * median(found)
 
 
-def whether(trades: Trades, dictionary: Dictionary, counts: dict[Wanted, int]) -> None:
+def whether(trades: Trades, dictionary: Dictionary, counts: dict[Demand, int]) -> None:
     """The query that asks whether something has happened: the first match only, and every match to take it from."""
     query = build(parse(HAPPENED, "happened"))
     compiled = compile_program(query)
-    host = ConditionHost(compiled, dictionary, Expressions(dictionary), {})
-    assert compiled.program.wanted is Wanted.HAPPENED
+    condition_evaluator = TermConditionEvaluator(compiled, dictionary, Expressions(dictionary), {})
+    assert compiled.program.wanted is Demand.HAPPENED
     for wanted, count in counts.items():
-        evaluator = RegisterEvaluator(replace(compiled.program, wanted=wanted), host)
+        evaluator = RegisterEvaluator(replace(compiled.program, wanted=wanted), condition_evaluator)
         throughput(evaluator, query, trades, 50)  # compiles the kernels
-        evaluator = RegisterEvaluator(replace(compiled.program, wanted=wanted), host)
+        evaluator = RegisterEvaluator(replace(compiled.program, wanted=wanted), condition_evaluator)
         seconds, matches = throughput(evaluator, query, trades, count)
         print(f"{'happened':20} {wanted.value:22} {count:9,} events {count / seconds:12,.0f} events/s", end="")
         print(f" {matches:8,} matches {evaluator.meetings / count:8.1f} runs met an event")
@@ -152,7 +153,7 @@ def main() -> None:
             print(f"{name:20} {title:22} {count:9,} events {count / seconds:12,.0f} events/s", end="")
             print(f" {matches:8,} matches {one:8.0f} µs for one event", end="")
             print(f" {evaluator.meetings / count:8.1f} runs met" if isinstance(evaluator, RegisterEvaluator) else "")
-    whether(trades, dictionary, {Wanted.HAPPENED: options.few, Wanted.EVERY: min(options.few, EVERY)})
+    whether(trades, dictionary, {Demand.HAPPENED: options.few, Demand.EVERY: min(options.few, EVERY)})
 
 
 if __name__ == "__main__":

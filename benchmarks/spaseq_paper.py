@@ -29,7 +29,7 @@ if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ h
 from rich.console import Console
 from rich.table import Table
 
-from automata.runs import active
+from automata.chains import active_runs as active
 from benchmarks.paper_streams import USE_CASES, Data, load, query_text
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
@@ -94,9 +94,9 @@ def measure(
     spent = [0.0]
     solve = operator.solver.solve
 
-    def timed(*stretch: Any) -> Any:
+    def timed(*slice_: Any) -> Any:
         begun = time.process_time()
-        found = solve(*stretch)
+        found = solve(*slice_)
         spent[0] += time.process_time() - begun
         return found
 
@@ -171,7 +171,7 @@ def kleene(loaded: Callable[[str], Data]) -> list[Measured]:
 
 
 def index(loaded: Callable[[str], Data]) -> list[Measured]:
-    """Figure 21: without the index every run at a position is looked at for every stretch."""
+    """Figure 21: without the index every run at a position is looked at for every slice."""
     found, kept = [], active._SCAN_FACTOR
     text = with_operator(query_text("smart_grid"), ";")
     for together in (PIECE, FEW):

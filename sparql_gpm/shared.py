@@ -1,8 +1,8 @@
-"""Patterns of many queries, each matched once a stretch of events however many queries it stands in.
+"""Patterns of many queries, each matched once a slice of events however many queries it stands in.
 
 pool = PatternPool(dictionary, evaluator)
 mine = pool.add(pattern, background)                    # equal to one that is there already: the same matcher
-solutions = stretch.solutions(Asked(mine.shared, (0,))) # matched now, or found already with this stretch of events
+solutions = slice.solutions(Asked(mine.shared, (0,))) # matched now, or found already with this slice of events
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sparql_gpm.pattern import Graph, Pattern, Service
 
 Made = TypeVar("Made")
 _LOOKUPS_MIN = 16
-"""Where one in so many events of a stretch is looked up, all are looked up at once."""
+"""Where one in so many events of a slice is looked up, all are looked up at once."""
 Streams = tuple[int, ...]
 """Positions of streams, as `EventBatch.streams` numbers them."""
 Entailed = Callable[[EventBatch], EventBatch]
@@ -70,7 +70,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Events of a stretch, ascending, with the names of their graphs."""
+    """Events of a slice, ascending, with the names of their graphs."""
 
     events: Sequence[int]
     names: Sequence[str]
@@ -106,7 +106,7 @@ class Survey:
     touched: set[int]
 
 
-class Stretch:
+class Slice:
     """Events in merged order, with what is found in them: shared by all queries that read them, then dropped.
 
     It must not outlive the ids of its batch, nor a change of the background knowledge.
@@ -124,7 +124,7 @@ class Stretch:
         self._solutions: dict[Asked, Solutions] = {}
         self._taken: dict[tuple[Asked, ...], Taken] = {}
         self._each: list[SingleEvent] | None = None
-        self._entailed: dict[Entailed, Stretch] = {}
+        self._entailed: dict[Entailed, Slice] = {}
         self._made: dict[Callable[[EventBatch], object], object] = {}
 
     def __len__(self) -> int:
@@ -149,12 +149,12 @@ class Stretch:
         """The time of the last event; there must be one."""
         return self._event.time if self._event is not None else self.batch.times.item(-1)
 
-    def entailed(self, by: Entailed | None) -> Stretch:
+    def entailed(self, by: Entailed | None) -> Slice:
         """The same events with what follows from them; None: nothing does."""
         if by is None:
             return self
         if by not in self._entailed:
-            self._entailed[by] = Stretch(by(self.batch))
+            self._entailed[by] = Slice(by(self.batch))
         return self._entailed[by]
 
     def made(self, by: Callable[[EventBatch], Made]) -> Made:

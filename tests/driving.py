@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from automata import face
+from automata import protocol
 from sparql_gpm.columns import EventBatch, SingleEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import BlankNode, Term
@@ -50,8 +50,8 @@ def run_engine(
     network.add(setup.operator(query), rows.extend)
     iris = {stream.name: stream.iri for stream in query.streams}
     if few is None:
-        few = 1 if len(pieces) % 2 else face.FEW_EVENTS_MAX
-    with patch.object(face, "FEW_EVENTS_MAX", few):
+        few = 1 if len(pieces) % 2 else protocol.FEW_EVENTS_MAX
+    with patch.object(protocol, "FEW_EVENTS_MAX", few):
         for piece in pieces:
             for name in dict.fromkeys(event[0] for event in piece):
                 if name in iris:

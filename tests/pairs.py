@@ -23,9 +23,9 @@ from itertools import count
 from random import Random
 from unittest.mock import patch
 
-from automata.applicability import why_not_cea
+from automata.cea.applicability import why_not_cea
 from automata.jit import ASSERTING
-from automata.program import Host, Program
+from automata.plan.program import ConditionEvaluator, Program
 from spaseq.algebra.build import build
 from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
@@ -139,7 +139,7 @@ def difference(evaluator: str, pair: Pair, expected: Sequence[Comparable]) -> st
     tried = EVALUATORS[evaluator]
     pieces = batches(pair.arrived, pair.sizes)
 
-    def moody(program: Program, host: Host) -> Moody:
+    def moody(program: Program, condition_evaluator: ConditionEvaluator) -> Moody:
         return Moody(Random(f"{pair.sizes} {pair.query.text}"), STEADINESS)
 
     try:

@@ -13,25 +13,21 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
-from automata.program import (
-    UNBOUND,
+from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+from automata.plan.program import (
     Condition,
-    Events,
     FoldValue,
-    Ids,
     IterationValue,
-    Mask,
-    Match,
     Program,
     Reference,
     Selector,
     Skip,
     Symbol,
-    SymbolSolutions,
     Window,
 )
-from automata.runs.single.conditions import Test
+from automata.runs.rows.conditions import Test
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import UNBOUND, Ids, Mask, Match
 
 KEY = 0
 WINDOWS = (
@@ -52,7 +48,7 @@ class AtMost:
     conditions: tuple[Condition, ...]
 
     def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
-        """See `automata.program.Host`."""
+        """See `automata.plan.program.Host`."""
         values = [columns[reference] for reference in self.conditions[condition].references]
         held = np.ones(rows, dtype=np.bool_)
         for column in values:
@@ -66,7 +62,7 @@ class AtMost:
         return np.diff(offsets) + 1
 
     def test(self, condition: int) -> Test:
-        """See `automata.runs.single.conditions.TestHost`."""
+        """See `automata.runs.rows.conditions.TestHost`."""
         references = self.conditions[condition].references
         iterated = [reference for reference in references if not isinstance(reference, int)]
 
@@ -179,7 +175,7 @@ def _negated(expression: Expression) -> frozenset[int]:
 
 @st.composite
 def lazy_streams(draw: DrawFn, program: Program) -> list[tuple[Events, dict[int, SymbolSolutions]]]:
-    """Up to 9 events in stretches that do not end within a time."""
+    """Up to 9 events in slices that do not end within a time."""
     count = draw(st.integers(3, 9))
     gaps = draw(st.lists(st.sampled_from([1, 1, 1, 0, 2, 5]), min_size=count, max_size=count))
     times = np.cumsum(gaps).astype(np.int64)

@@ -24,8 +24,13 @@ print("\\n".join(sys.modules), file=sys.stderr)
 ELSEWHERE = {
     "an endpoint": {"httpx2", "tenacity", "asyncio", "kb.bind_join", "kb.protocol"},
     "a terminal": {"rich.console", "rich.progress", "spaseq.runtime.progress"},
-    "long input": {"numba", "sparql_gpm.kernels", "automata.cea.evaluator", "automata.registers.evaluator"},
-    "shifted rates": {"automata.lazy.evaluator", "automata.lazy.replay"},
+    "long input": {
+        "numba",
+        "sparql_gpm.kernels",
+        "automata.cea.cea_evaluator",
+        "automata.registers.register_evaluator",
+    },
+    "shifted rates": {"automata.lazy.lazy_evaluator", "automata.lazy.replay"},
     "an explanation": {"spaseq.explain.description", "spaseq.physical.describe", "spaseq.engine.described"},
     "pushed events": {"spaseq.engine.live"},
     "Spark": {"pyspark", "pyarrow", "pandas"},
@@ -50,7 +55,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 @pytest.mark.parametrize("needed_by", ELSEWHERE)
 def test_a_short_run_over_files_does_not_import_what_is_for(needed_by: str, imported: set[str]) -> None:
     assert imported & ELSEWHERE[needed_by] == set()
-    assert {"spaseq.engine.job", "automata.runs.evaluator", "kb.loaded"} <= imported
+    assert {"spaseq.engine.job", "automata.runs.columns.run_evaluator", "kb.loaded"} <= imported
 
 
 @pytest.mark.parametrize("call", ["main()", "main(['--version'])"])

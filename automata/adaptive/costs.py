@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from automata.adaptive.rates import Rates
 from automata.lazy.path import paths
 from automata.lazy.units import Units, units_of
-from automata.nfa import build_automaton
-from automata.program import Program
+from automata.plan.automaton import build_automaton
+from automata.plan.program import Program
 
 _EVENT = 0.25
 """What a lazily buffered event costs, in run operations."""
@@ -36,14 +36,14 @@ class CostModel:
     """Estimates for one program that `automata.lazy` covers."""
 
     def __init__(self, program: Program) -> None:
-        self._ways = [units_of(path) for path in paths(build_automaton(program.expression))]
-        self.symbols = frozenset(unit.symbol for units in self._ways for unit in units.units)
+        self._candidates = [units_of(path) for path in paths(build_automaton(program.expression))]
+        self.symbols = frozenset(unit.symbol for units in self._candidates for unit in units.units)
 
     def estimate(self, rates: Rates) -> Estimate:
         """For these rates."""
         eager = lazy = sum(rates.counts.get(symbol, 0) for symbol in self.symbols) * _EVENT
         orders = []
-        for units in self._ways:
+        for units in self._candidates:
             written = range(len(units))
             order = _rarest_first(units, rates)
             eager += sum(_sizes(units, written, rates, every_iteration=True))

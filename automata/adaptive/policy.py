@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from automata.program import Events, Ids, SymbolSolutions
-from automata.state import Restorable
+from automata.protocol import Restorable
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Ids
 
 
 class Startable(Restorable, Protocol):
@@ -25,7 +26,7 @@ class Policy(Protocol):
     """Says which evaluator should run; whatever it says, the matches are the same."""
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
-        """A stretch that has been taken in."""
+        """A slice that has been taken in."""
 
     def wanted(self, current: str, alone: bool) -> tuple[str, str]:
         """The name of the evaluator that should run from the next boundary on, and why.

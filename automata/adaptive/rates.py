@@ -1,6 +1,6 @@
 """What is measured of a stream while a query runs: how often each symbol has solutions, and how many of them join.
 
-A *period* is the first stretches that together span a window; at its end the counts become rates, and selectivities
+A *period* is the first slices that together span a window; at its end the counts become rates, and selectivities
 are estimated from the latest solutions. The first period may be shorter. Rates that have not moved are not made anew.
 """
 
@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from automata.program import UNBOUND, Condition, Events, Host, Ids, Program, Reference, SymbolSolutions
+from automata.plan.program import Condition, ConditionEvaluator, Program, Reference
+from automata.slices.events import Events, SymbolSolutions
 from automata.state import Values
+from automata.values import UNBOUND, Ids
 
 _SAMPLE_MAX = 64
 """Latest solutions kept of each symbol; selectivities are estimated from all their pairs."""
@@ -47,9 +49,9 @@ class Rates:
 class Meter:
     """Counts and samples."""
 
-    def __init__(self, program: Program, host: Host, symbols: frozenset[int]) -> None:
+    def __init__(self, program: Program, condition_evaluator: ConditionEvaluator, symbols: frozenset[int]) -> None:
         self._program = program
-        self._host = host
+        self._condition_evaluator = condition_evaluator
         self._symbols = sorted(symbols)
         self._related = {pair: related_symbols(program, *pair) for pair in combinations(self._symbols, 2)}
         self._samples: dict[int, deque[Mapping[int, Ids]]] = {symbol: deque() for symbol in self._symbols}
@@ -61,7 +63,7 @@ class Meter:
         self._unmoved = 0
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Rates | None:
-        """Takes a stretch in; the rates, if a period ends with it: the same object where they have not moved."""
+        """Takes a slice in; the rates, if a period ends with it: the same object where they have not moved."""
         if self._since is None:
             self._since = int(events.times[0])
         self._events += len(events)
@@ -155,7 +157,7 @@ class Meter:
             columns: dict[Reference, Ids] = {
                 r: left[r][a[which]] if r in left else right[r][b[which]] for r in references if isinstance(r, int)
             }
-            fits[which] = self._host.holds(number, columns, len(which))
+            fits[which] = self._condition_evaluator.holds(number, columns, len(which))
         return (int(fits.sum()) + 1) / (len(fits) + 2)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from automata.program import Ids
+from automata.values import Ids
 
 START = 0
 """The initial cell: never entered, active always."""
@@ -16,17 +16,17 @@ DONE, QUIET, MOVE_UNKNOWN, ARENA_FULL, TABLE_FULL, ROOTS_FULL = range(6)
 """Why the kernel comes back."""
 USED, TAKEN, FREED = range(3)
 """Places in `Scratch.used`: cells, places taken for them, places given up."""
-NEXT, ROOTS, CELL, LETTER = range(4)
+NEXT, ROOTS, CELL, BIT_VECTOR = range(4)
 """Places in `progress`: the next letter; roots found; the move that is not known."""
 
 
-class Letters(NamedTuple):
+class BitVectors(NamedTuple):
     """slots: table of the key; letters; entries: number of the first (event, key, symbol); starts: the moment of the
     event; lows: the earliest start in its window; places: position in the merged order. Written by the kernel: heads,
     the number of the next tECS node once the letter has been taken in."""
 
     slots: Ids
-    letters: Ids
+    bit_vectors: Ids
     entries: Ids
     starts: Ids
     lows: Ids
@@ -94,7 +94,7 @@ class Scratch(NamedTuple):
 class Roots(NamedTuple):
     """What became complete: which letter did it, and the tECS node that holds it."""
 
-    letters: Ids
+    bit_vectors: Ids
     nodes: Ids
 
 

@@ -1,6 +1,6 @@
 """The non-deterministic CEA of a pattern: which step a run waits for, and how often it has iterated.
 
-Its states, the *configurations*, are read off the position automaton (`automata.nfa`): a run at a position
+Its states, the *configurations*, are read off the position automaton (`automata.plan.automaton`): a run at a position
 is in one configuration for each edge that it may still take. A configuration is left by taking its step
 (marking), or kept while other events pass, as its contiguity allows (not marking). They are numbered as they are met.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from automata.expression import Contiguity
-from automata.nfa import START, Action, Automaton, Crossing
+from automata.plan.automaton import START, Action, Automaton, Crossing
+from automata.plan.expression import Contiguity
 
 FINAL = 0
 """The configuration of a run that has just taken the last step of a match; no event keeps it."""

@@ -7,22 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.applicability import key_of
 from automata.cea import arrays as cea_arrays
 from automata.cea import enumeration as cea_enumeration
-from automata.cea.arrays import CELL, LETTER, NEXT, ROOTS, Letters, Roots, Rules
+from automata.cea.applicability import key_of
+from automata.cea.arrays import BIT_VECTOR, CELL, NEXT, ROOTS, BitVectors, Roots, Rules
+from automata.cea.bit_vectors import COUNT, FIRST, MOMENT, POSITION, SUBSTREAM, SYMBOL, TIME, Log, Solved, solve
 from automata.cea.configurations import Configurations
+from automata.cea.creation_times import CreationTimes
 from automata.cea.determinize import Determinised
 from automata.cea.enumeration import deeper, enumerate_roots, new_found, new_work
 from automata.cea.key_tables import KeyTables
-from automata.cea.letters import COUNT, FIRST, MOMENT, POSITION, SUBSTREAM, SYMBOL, TIME, Log, Solved, solve
-from automata.cea.passing import Passing
 from automata.cea.strategies import strategy_for
 from automata.cea.tecs import HEAD, NEVER, TAIL, grown, new_arena
 from automata.cea.update import advance
-from automata.expression import Contiguity
-from automata.nfa import START, build_automaton
-from automata.program import Events, Ids, Program, Selector, Skip, SymbolSolutions, Window
+from automata.plan.automaton import START, build_automaton
+from automata.plan.expression import Contiguity
+from automata.plan.program import Program, Selector, Skip, Window
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Ids
 
 NO_LIMIT = 1 << 62
 """More complex events than can be enumerated."""
@@ -42,7 +44,7 @@ class ComplexEvents:
 
 
 class CeaCore:
-    """The CEA of one program, to which CEA applies (`automata.applicability`)."""
+    """The CEA of one program, to which CEA applies (`automata.cea.applicability`)."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -59,24 +61,24 @@ class CeaCore:
         alone = program.selector in (Selector.ALL, Selector.STRICT)  # others compare with what is consumed, too
         consume = program.skip is Skip.CONSUME_ALL and alone
         self._rules = Rules(len(program.symbols), gaps, bool(program.partition), consume)
-        self._passing = Passing()
+        self._passing = CreationTimes()
         self.entries, self.solutions = Log(7), Log(program.variables)
         self.position = 0
 
     def feed(
         self, events: Events, solutions: Mapping[int, SymbolSolutions], limit: int = NO_LIMIT
     ) -> Iterator[ComplexEvents]:
-        """Takes in a stretch of the merged order; gives the complex events that it completes.
+        """Takes in a slice of the merged order; gives the complex events that it completes.
 
         limit       of one triggering event, key and cell at most so many, those that began last first
 
-        What is given is valid until the next is asked for; all must be asked for before the next stretch.
+        What is given is valid until the next is asked for; all must be asked for before the next slice.
         """
         if not any(len(table.events) for table in solutions.values()):
             self.position += len(events)
             return
-        letters = self._letters(events, solutions)
-        yield from self._take(letters, limit)
+        bit_vectors = self._letters(events, solutions)
+        yield from self._take(bit_vectors, limit)
 
     def replay(self, bits: Ids, keys: list[tuple[int, ...]], first: Ids) -> None:
         """Takes in letters whose entries are written down, and whose complex events have been given out.
@@ -92,8 +94,8 @@ class CeaCore:
         numbers = {key: number for number, key in enumerate(distinct)}
         slots = self._slots(np.array([numbers[key] for key in keys], dtype=np.int64), distinct, starts, lows)
         places = entries[:, POSITION].copy()
-        letters = Letters(slots, self._letter_numbers(bits), first, starts, lows, places, np.empty_like(slots))
-        for _ in self._take(_inside(letters), 0):
+        bit_vectors = BitVectors(slots, self._letter_numbers(bits), first, starts, lows, places, np.empty_like(slots))
+        for _ in self._take(_inside(bit_vectors), 0):
             raise AssertionError("nothing is to be found again")
 
     def forget(self, moment: int) -> None:
@@ -131,26 +133,26 @@ class CeaCore:
         """Rows of the arena ever used."""
         return int(self._arena.marks[HEAD])
 
-    # --- a stretch --------------------------------------------------------------------------------
+    # --- a slice --------------------------------------------------------------------------------
 
-    def _letters(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Letters:
-        """The letters of a stretch; writes its entries and solutions down."""
+    def _letters(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> BitVectors:
+        """The letters of a slice; writes its entries and solutions down."""
         solved, keys = solve(solutions, self.key, self._program.variables, max(len(self._program.symbols), 1))
-        at = solved.entries[solved.letters]
+        at = solved.entries[solved.bit_vectors]
         happened = solved.events[at]
         places = self.position + happened
         starts = places if self._program.window.in_events else events.times[happened]
         lows = _lows(self._program.window, starts)
         slots = self._slots(solved.keys[at], keys, starts, lows)
-        first = self.entries.next + solved.letters
+        first = self.entries.next + solved.bit_vectors
         self._write(solved, events, slots)
         self.position += len(events)
         heads = np.empty_like(slots)
-        return _inside(Letters(slots, self._letter_numbers(solved.bits), first, starts, lows, places, heads))
+        return _inside(BitVectors(slots, self._letter_numbers(solved.bits), first, starts, lows, places, heads))
 
-    def _take(self, letters: Letters, limit: int) -> Iterator[ComplexEvents]:
-        for begin in range(0, len(letters.slots), _LETTERS_MAX):
-            some = Letters(*(column[begin : begin + _LETTERS_MAX] for column in letters))
+    def _take(self, bit_vectors: BitVectors, limit: int) -> Iterator[ComplexEvents]:
+        for begin in range(0, len(bit_vectors.slots), _LETTERS_MAX):
+            some = BitVectors(*(column[begin : begin + _LETTERS_MAX] for column in bit_vectors))
             self._passing.give_up(self._arena, int(some.lows[0]))
             yield from self._work_off(some, limit)
             self._passing.note(some)
@@ -176,44 +178,44 @@ class CeaCore:
         columns[:, SYMBOL] = solved.symbols[solved.entries]
         columns[:, TIME] = events.times[happened]
         columns[:, MOMENT] = columns[:, POSITION if self._program.window.in_events else TIME]
-        letter = np.repeat(np.arange(len(slots)), np.diff(solved.letters, append=len(solved.entries)))
+        letter = np.repeat(np.arange(len(slots)), np.diff(solved.bit_vectors, append=len(solved.entries)))
         columns[:, SUBSTREAM] = self.keys.substreams_of(slots)[letter] if len(slots) else 0
         columns[:, FIRST] = self.solutions.next + solved.entries
         columns[:, COUNT] = np.diff(solved.entries, append=len(solved.events))
         self.entries.append(columns)
         self.solutions.append(solved.values)
 
-    def _work_off(self, letters: Letters, limit: int) -> Iterator[ComplexEvents]:
+    def _work_off(self, bit_vectors: BitVectors, limit: int) -> Iterator[ComplexEvents]:
         progress = np.zeros(4, dtype=np.int64)
-        letters = Letters(*(np.ascontiguousarray(column) for column in letters))
+        bit_vectors = BitVectors(*(np.ascontiguousarray(column) for column in bit_vectors))
         status = cea_arrays.ROOTS_FULL
         while status != cea_arrays.DONE:
             self.keys.fit(len(self._determinised.moves.alive))
             keys, moves = self.keys, self._determinised.moves
             status = advance(
-                letters, keys.tables, keys.substreams, moves, keys.scratch, self._arena, self._roots, self._rules,
+                bit_vectors, keys.tables, keys.substreams, moves, keys.scratch, self._arena, self._roots, self._rules,
                 progress,
             )  # fmt: skip
             if status in (cea_arrays.ROOTS_FULL, cea_arrays.ARENA_FULL, cea_arrays.DONE):
-                yield from self._enumerate(letters, int(progress[ROOTS]), limit)
+                yield from self._enumerate(bit_vectors, int(progress[ROOTS]), limit)
                 progress[ROOTS] = 0
-            self._provide(status, letters, progress)
+            self._provide(status, bit_vectors, progress)
 
-    def _provide(self, status: int, letters: Letters, progress: Ids) -> None:
+    def _provide(self, status: int, bit_vectors: BitVectors, progress: Ids) -> None:
         """What the kernel asked for."""
         if status == cea_arrays.MOVE_UNKNOWN:
-            self._determinised.determine(int(progress[CELL]), int(progress[LETTER]))
+            self._determinised.determine(int(progress[CELL]), int(progress[BIT_VECTOR]))
         elif status == cea_arrays.ARENA_FULL:
             held = self.nodes
-            if not self._passing.make_room(self._arena, letters, int(progress[NEXT])) or self.nodes == held:
+            if not self._passing.make_room(self._arena, bit_vectors, int(progress[NEXT])) or self.nodes == held:
                 self._arena = grown(self._arena)
         elif status == cea_arrays.TABLE_FULL:
             self.keys.make_room()
         elif status == cea_arrays.ROOTS_FULL and len(self._roots.nodes) < len(self.keys.scratch.cells):
             self._roots = Roots(*(np.zeros(2 * len(column), dtype=np.int64) for column in self._roots))
 
-    def _enumerate(self, letters: Letters, count: int, limit: int) -> Iterator[ComplexEvents]:
-        nodes, lows = self._roots.nodes[:count].copy(), letters.lows[self._roots.letters[:count]]
+    def _enumerate(self, bit_vectors: BitVectors, count: int, limit: int) -> Iterator[ComplexEvents]:
+        nodes, lows = self._roots.nodes[:count].copy(), bit_vectors.lows[self._roots.bit_vectors[:count]]
         progress = np.zeros(3, dtype=np.int64)
         status = cea_enumeration.DONE if not count else cea_enumeration.OUTPUT_FULL
         while status != cea_enumeration.DONE:
@@ -228,10 +230,14 @@ class CeaCore:
             progress[cea_enumeration.FOUND] = progress[cea_enumeration.WRITTEN] = 0
 
 
-def _inside(letters: Letters) -> Letters:
+def _inside(bit_vectors: BitVectors) -> BitVectors:
     """Those that are in a window at all."""
-    inside = np.flatnonzero(letters.lows > NEVER)
-    return letters if len(inside) == len(letters.slots) else Letters(*(column[inside] for column in letters))
+    inside = np.flatnonzero(bit_vectors.lows > NEVER)
+    return (
+        bit_vectors
+        if len(inside) == len(bit_vectors.slots)
+        else BitVectors(*(column[inside] for column in bit_vectors))
+    )
 
 
 def _lows(window: Window, moments: Ids) -> Ids:

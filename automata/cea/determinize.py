@@ -9,10 +9,10 @@ import numpy as np
 from automata.cea.arrays import NOWHERE, START, UNKNOWN, Moves
 from automata.cea.configurations import FINAL
 from automata.cea.strategies import Strategy
-from automata.program import Ids
+from automata.values import Ids
 
 MOVES_MAX = 1 << 18
-"""(cell, letter) pairs remembered from one stretch to the next, but for the cells that runs are in."""
+"""(cell, letter) pairs remembered from one slice to the next, but for the cells that runs are in."""
 _FIRST_CELLS, _FIRST_LETTERS, _FIRST_MOVES = 16, 8, 64
 
 
@@ -98,8 +98,8 @@ class Determinised:
         self._used = last + 1
         return first
 
-    def _widen(self, cells: int, letters: int) -> None:
-        old, new = self.moves, _blank(cells, letters)
+    def _widen(self, cells: int, bit_vectors: int) -> None:
+        old, new = self.moves, _blank(cells, bit_vectors)
         rows, columns = old.first.shape
         for name in ("skip", "first", "effort"):
             getattr(new, name)[:rows, :columns] = getattr(old, name)
@@ -112,8 +112,8 @@ def _rank(bits: int, symbol: int) -> int:
     return (bits & ((1 << symbol) - 1)).bit_count()
 
 
-def _blank(cells: int, letters: int) -> Moves:
+def _blank(cells: int, bit_vectors: int) -> Moves:
     columns = [np.zeros(_FIRST_MOVES, dtype=np.int64) for _ in range(2)]
     flags = [np.zeros(cells, dtype=np.int64) for _ in range(2)]
-    skip, first = (np.full((cells, letters), value, dtype=np.int64) for value in (NOWHERE, UNKNOWN))
-    return Moves(skip, first, np.zeros((cells, letters), dtype=np.int64), *columns, *flags)
+    skip, first = (np.full((cells, bit_vectors), value, dtype=np.int64) for value in (NOWHERE, UNKNOWN))
+    return Moves(skip, first, np.zeros((cells, bit_vectors), dtype=np.int64), *columns, *flags)

@@ -8,7 +8,7 @@ import numpy as np
 
 from automata.cea.tecs import BOTTOM, LABEL, LEFT, RIGHT, Arena, part, top_of
 from automata.jit import lean_kernel, lean_part
-from automata.program import Ids
+from automata.values import Ids
 
 DONE, OUTPUT_FULL, WORK_FULL = range(3)
 """Why the kernel comes back."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from automata.cea.arrays import Scratch, Substreams, Tables
 from automata.cea.tecs import NEVER
-from automata.program import Ids
+from automata.values import Ids
 
 Key = tuple[int, ...]
 """Values of the variables of a key."""

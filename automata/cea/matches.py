@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from automata.analysis import Analysis
+from automata.cea.bit_vectors import COUNT, FIRST, POSITION, SUBSTREAM, SYMBOL, TIME
 from automata.cea.core import CeaCore, ComplexEvents
-from automata.cea.letters import COUNT, FIRST, POSITION, SUBSTREAM, SYMBOL, TIME
-from automata.nfa import Automaton, Crossing
-from automata.program import UNBOUND, Ids, Match
-from automata.runs.steps import expand
+from automata.plan.automaton import Automaton, Crossing
+from automata.plan.facts import Analysis
+from automata.slices.step_table import expand
+from automata.values import UNBOUND, Ids, Match
 
 _PLANS_MAX = 1 << 10
 """Words whose plan is remembered."""

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from automata.cea.bit_vectors import FIRST, POSITION, SUBSTREAM, SYMBOL
 from automata.cea.core import CeaCore
-from automata.cea.letters import FIRST, POSITION, SUBSTREAM, SYMBOL
-from automata.program import Ids
 from automata.state import Values, columns_of, rows_of
+from automata.values import Ids
 
 
 def core_state(core: CeaCore) -> dict[str, Any]:
@@ -51,10 +51,10 @@ def _replay(core: CeaCore, entries: Ids, first: int, consumed: Mapping[int, int]
     keys = core.solutions.take(entries[:, FIRST])[:, list(core.key)]
     begins = np.ones(len(entries), dtype=np.bool_)
     begins[1:] = (entries[1:, POSITION] != entries[:-1, POSITION]) | (keys[1:] != keys[:-1]).any(axis=1)
-    letters = np.flatnonzero(begins)
-    bits = np.bitwise_or.reduceat(np.int64(1) << entries[:, SYMBOL], letters)
-    until = np.array([consumed.get(part, -1) for part in entries[letters, SUBSTREAM].tolist()], dtype=np.int64)
-    left = entries[letters, POSITION] > until
-    letters, bits = letters[left], bits[left]
-    if len(letters):
-        core.replay(bits, [tuple(key) for key in keys[letters].tolist()], first + letters)
+    bit_vectors = np.flatnonzero(begins)
+    bits = np.bitwise_or.reduceat(np.int64(1) << entries[:, SYMBOL], bit_vectors)
+    until = np.array([consumed.get(part, -1) for part in entries[bit_vectors, SUBSTREAM].tolist()], dtype=np.int64)
+    left = entries[bit_vectors, POSITION] > until
+    bit_vectors, bits = bit_vectors[left], bits[left]
+    if len(bit_vectors):
+        core.replay(bits, [tuple(key) for key in keys[bit_vectors].tolist()], first + bit_vectors)

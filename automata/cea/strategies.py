@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple, Protocol
 
 from automata.cea.configurations import FINAL, Configurations, States
-from automata.program import Selector
+from automata.plan.program import Selector
 
 NOTHING: States = frozenset()
 """No state."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from automata.jit import ASSERTING, lean_part
-from automata.program import Ids
+from automata.values import Ids
 
 LEFT, RIGHT, LABEL, TOP = range(4)
 """Columns of a row. An output node's child is its LEFT."""

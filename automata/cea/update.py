@@ -1,4 +1,4 @@
-"""Algorithm 1 of C, one stretch at a time: letters in, roots of what has become complete out.
+"""Algorithm 1 of C, one slice at a time: letters in, roots of what has become complete out.
 
 A *letter* is what one event means to one key: the set of symbols that it has solutions for. A *cell* is a
 state of the determinised automaton. Each key has a table: active cell → union-list, in the order of insertion,
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from automata.cea.arrays import (
     ARENA_FULL,
+    BIT_VECTOR,
     CELL,
     DONE,
     FREED,
     GAP,
-    LETTER,
     MOVE_UNKNOWN,
     NEXT,
     NOWHERE,
@@ -25,7 +25,7 @@ from automata.cea.arrays import (
     TAKEN,
     UNKNOWN,
     USED,
-    Letters,
+    BitVectors,
     Moves,
     Roots,
     Rules,
@@ -35,12 +35,12 @@ from automata.cea.arrays import (
 )
 from automata.cea.tecs import HEAD, TAIL, Arena, extend, insert, merge, new_bottom, top_of
 from automata.jit import lean_kernel, lean_part
-from automata.program import Ids
+from automata.values import Ids
 
 
 @lean_kernel
 def advance(
-    letters: Letters,
+    bit_vectors: BitVectors,
     tables: Tables,
     substreams: Substreams,
     moves: Moves,
@@ -51,19 +51,19 @@ def advance(
     progress: Ids,
 ) -> int:
     """Works off letters from progress[NEXT] on; returns DONE, or what the host must provide before it calls again."""
-    while progress[NEXT] < len(letters.slots):
+    while progress[NEXT] < len(bit_vectors.slots):
         event = progress[NEXT]
-        status = _event(letters, event, tables, substreams, moves, scratch, arena, roots, rules, progress)
+        status = _event(bit_vectors, event, tables, substreams, moves, scratch, arena, roots, rules, progress)
         if status != DONE:
             return status
-        letters.heads[event] = arena.marks[HEAD]
+        bit_vectors.heads[event] = arena.marks[HEAD]
         progress[NEXT] = event + 1
     return DONE
 
 
 @lean_part
 def _event(
-    letters: Letters,
+    bit_vectors: BitVectors,
     event: int,
     tables: Tables,
     substreams: Substreams,
@@ -74,7 +74,7 @@ def _event(
     rules: Rules,
     progress: Ids,
 ) -> int:
-    slot, place, low = letters.slots[event], letters.places[event], letters.lows[event]
+    slot, place, low = bit_vectors.slots[event], bit_vectors.places[event], bit_vectors.lows[event]
     part = tables.substreams[slot]
     rank = place
     if rules.partitioned:
@@ -91,7 +91,7 @@ def _event(
         if status > QUIET:
             return status
         tables.ranks[slot] = rank - 1
-    letter, entry, start = letters.letters[event], letters.entries[event], letters.starts[event]
+    letter, entry, start = bit_vectors.bit_vectors[event], bit_vectors.entries[event], bit_vectors.starts[event]
     status = _step(tables, slot, letter, entry, start, low, moves, scratch, arena, rules, progress)
     if status > QUIET:
         return status
@@ -144,7 +144,7 @@ def _outlook(
     for index in range(-1 if opens else 0, count):
         cell = START if index < 0 else tables.cells[slot, index]
         if moves.first[cell, letter] == UNKNOWN:
-            progress[CELL], progress[LETTER] = cell, letter
+            progress[CELL], progress[BIT_VECTOR] = cell, letter
             return MOVE_UNKNOWN
         effort += moves.effort[cell, letter]
     if effort == 0:
@@ -257,7 +257,7 @@ def _report(
     for index in range(count):
         cell, place = tables.cells[slot, index], tables.places[slot, index]
         if moves.accepting[cell]:
-            roots.letters[progress[ROOTS]] = event
+            roots.bit_vectors[progress[ROOTS]] = event
             roots.nodes[progress[ROOTS]] = merge(arena, tables.lists, first + place, tables.sizes[slot, place])
             progress[ROOTS] += 1
         if moves.alive[cell]:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.lazy.index import BufferIndex, buffer_index
-from automata.program import UNBOUND, Ids
-from automata.runs.step_index import hash_columns
-from automata.runs.steps import Part, StepTable, blocks, expand
+from automata.slices.step_index import hash_columns
+from automata.slices.step_table import Part, StepTable, blocks, expand
+from automata.values import UNBOUND, Ids
 
 LOW, TIME, STREAM, SLOT, SEQ, TAIL, RANK, WINDOW, PARTITION, SERIAL = range(10)
 _FIXED = 10
@@ -36,7 +36,7 @@ class Buffer:
         return self.end - self.first
 
     def add(self, table: StepTable) -> None:
-        """The next stretch."""
+        """The next slice."""
         begin, needed = self.end - self._origin, self.end - self._origin + len(table)
         if needed > self._columns.shape[1]:
             self._compact(max(2 * (len(self) + len(table)), _ROWS_INITIAL))

@@ -18,7 +18,7 @@ from automata.lazy.join import Bound, Joiner
 from automata.lazy.partial import PartialLayout, Rows, Waiting
 from automata.lazy.plan import Plan
 from automata.lazy.units import Units
-from automata.program import Mask
+from automata.values import Mask
 
 _NOTHING: Bound = frozenset()
 
@@ -42,7 +42,7 @@ class LazyChain:
         self.operations = 0
 
     def advance(self, position: int, fresh: Mapping[int, int], at_boundary: bool) -> Rows:
-        """The complete matches that a stretch, already buffered, brings.
+        """The complete matches that a slice, already buffered, brings.
 
         position    of its first event
         fresh       symbol → the number of its first solution
@@ -78,7 +78,7 @@ class LazyChain:
         self.states[_NOTHING] = root
 
     def _meet(self, bound: Bound, waiting: Waiting, position: int, fresh: Mapping[int, int]) -> tuple[int, Rows]:
-        """Partial matches that have been waiting, joined with the stretch, or with all events of another unit."""
+        """Partial matches that have been waiting, joined with the slice, or with all events of another unit."""
         chosen = self.plan.following(bound, waiting.unit)
         if chosen == waiting.unit or not len(waiting.rows):
             waiting.unit = chosen

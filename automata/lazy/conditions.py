@@ -13,7 +13,8 @@ import numpy as np
 
 from automata.lazy.partial import PartialLayout, Rows
 from automata.lazy.units import Units
-from automata.program import Host, Mask, Program, Reference
+from automata.plan.program import ConditionEvaluator, Program, Reference
+from automata.values import Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,13 @@ class _Early:
 class EarlyConditions:
     """The conditions of one way that partial matches can be tested by."""
 
-    def __init__(self, program: Program, units: Units, layout: PartialLayout, host: Host) -> None:
+    def __init__(
+        self, program: Program, units: Units, layout: PartialLayout, condition_evaluator: ConditionEvaluator
+    ) -> None:
         self._program = program
         self._units = units
         self._layout = layout
-        self._host = host
+        self._condition_evaluator = condition_evaluator
         found = [
             self._early(condition, home)
             for condition, spec in enumerate(program.conditions)
@@ -59,7 +62,7 @@ class EarlyConditions:
                     registers = rows[which][:, self._layout.registers]
                     columns: dict[Reference, np.ndarray[tuple[int], np.dtype[np.int64]]]
                     columns = {variable: registers[:, variable] for variable in early.variables}
-                    passed[which] = self._host.holds(early.condition, columns, len(which))
+                    passed[which] = self._condition_evaluator.holds(early.condition, columns, len(which))
         return passed
 
     def _early(self, condition: int, home: int) -> _Early | None:

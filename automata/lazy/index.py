@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.program import Ids
+from automata.values import Ids
 
 
 @dataclass(frozen=True, slots=True)
 class BufferIndex:
-    """A stretch of a buffer, events first … end - 1, grouped by hashed key.
+    """A slice of a buffer, events first … end - 1, grouped by hashed key.
 
     order       their numbers by (key, number)
     keys        distinct hashes, ascending
@@ -34,7 +34,7 @@ class BufferIndex:
 
 
 def buffer_index(hashes: Ids, first: int) -> BufferIndex:
-    """The index of a non-empty stretch whose first event has this number."""
+    """The index of a non-empty slice whose first event has this number."""
     order = np.argsort(hashes, kind="stable")
     keys, starts = np.unique(hashes[order], return_index=True)
     counts = np.diff(np.append(starts, len(order)))

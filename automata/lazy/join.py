@@ -1,6 +1,6 @@
 """Joining partial matches with the buffered events of one more unit (K Sections 3 and 4.1).
 
-The ordering filters bound the stretch of the buffer that is searched; what the bounds cannot say, and
+The ordering filters bound the slice of the buffer that is searched; what the bounds cannot say, and
 the values and conditions, are masks over the pairs that were found.
 """
 
@@ -26,8 +26,9 @@ from automata.lazy.partial import (
     Rows,
 )
 from automata.lazy.units import Units
-from automata.program import UNBOUND, Host, Ids, Mask, Program
-from automata.runs.step_index import hash_columns
+from automata.plan.program import ConditionEvaluator, Program
+from automata.slices.step_index import hash_columns
+from automata.values import UNBOUND, Ids, Mask
 
 Bound = frozenset[int]
 """The units that a partial match has bound."""
@@ -43,7 +44,7 @@ class Joiner:
         layout: PartialLayout,
         buffers: Mapping[int, Buffer],
         first_chance: FirstChance,
-        host: Host,
+        condition_evaluator: ConditionEvaluator,
     ) -> None:
         self._program = program
         self._units = units
@@ -51,7 +52,7 @@ class Joiner:
         self._buffers = buffers
         self._first_chance = first_chance
         self._contexts = bool(program.partition) or not program.window.sliding
-        self._conditions = EarlyConditions(program, units, layout, host)
+        self._conditions = EarlyConditions(program, units, layout, condition_evaluator)
         self._scopes = [tuple(sorted(program.symbols[unit.symbol].scope)) for unit in units.units]
 
     def join(self, bound: Bound, rows: Rows, unit: int, since: int) -> Rows:

@@ -13,13 +13,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from automata.expression import Take
 from automata.lazy.buffer import LOW, STREAM, TIME, Buffer
 from automata.lazy.partial import PartialLayout, Rows
 from automata.lazy.path import AllOf, Item, Path, Step
 from automata.lazy.units import Units
-from automata.nfa import Automaton
-from automata.program import UNBOUND, Host, Ids, Mask, Program, Reference
+from automata.plan.automaton import Automaton
+from automata.plan.expression import Take
+from automata.plan.program import ConditionEvaluator, Program, Reference
+from automata.values import UNBOUND, Ids, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,14 @@ class FirstChance:
         layout: PartialLayout,
         buffers: Mapping[int, Buffer],
         negated: Mapping[int, Buffer],
-        host: Host,
+        condition_evaluator: ConditionEvaluator,
     ) -> None:
         self._program = program
         self._units = units
         self._layout = layout
         self._buffers = buffers
         self._negated = negated
-        self._host = host
+        self._condition_evaluator = condition_evaluator
         self._negations = tuple(self._found(automaton, path))
         passed = sum(len(automaton.edges[edge].passed) for edge in _edges(path.items))
         self.decides_all = len([n for n in self._negations if n.decidable]) == passed
@@ -118,7 +119,7 @@ class FirstChance:
             which = np.flatnonzero(keep)
             if condition.symbol == symbol and len(which):
                 columns: dict[Reference, Ids] = {r: registers[which, r] for r in condition.variables()}
-                keep[which] = self._host.holds(number, columns, len(which))
+                keep[which] = self._condition_evaluator.holds(number, columns, len(which))
         return keep
 
     # --- which negations ----------------------------------------------------------------------------
@@ -132,7 +133,7 @@ class FirstChance:
                 continue
             (after,), (before,) = unit_of[earlier.edge], unit_of[later.edge]
             for passed in automaton.edges[later.edge].passed:
-                absence = automaton.absences[passed.absence]
+                absence = automaton.negations[passed.absence]
                 if isinstance(absence.expression, Take) and not absence.repetitions:
                     yield from self._negation(absence.expression.symbols, after, before)
 

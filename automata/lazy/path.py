@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from automata.expression import Contiguity
-from automata.nfa import START, Accept, Automaton, Crossing
+from automata.plan.automaton import START, Accept, Automaton, Crossing
+from automata.plan.expression import Contiguity
 
 PATHS_MAX = 64
 """Optional steps and branches multiply; beyond this many ways the runs of one automaton are the better plan."""

@@ -2,7 +2,7 @@
 
 A *chain* has one order for all partial matches, made from measured frequencies and made anew when a
 window has passed. A *tree* has all orders; which branch a set of partial matches takes is decided
-for each set of bound units, stretch by stretch, as the frequencies shift.
+for each set of bound units, slice by slice, as the frequencies shift.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Plan(Protocol):
         """The unit to look for once these are bound; `current` is what partial matches wait for now."""
 
     def snapshot(self) -> list[int]:
-        """What it goes by from one stretch to the next."""
+        """What it goes by from one slice to the next."""
 
     def restore(self, state: list[int]) -> None:
         """Go on from there."""
@@ -95,7 +95,7 @@ class TreePlan:
         return rarest if now > _GAIN_MIN * then else current
 
     def snapshot(self) -> list[int]:
-        """See `Plan`; each stretch brings new counts before anything is chosen."""
+        """See `Plan`; each slice brings new counts before anything is chosen."""
         return []
 
     def restore(self, state: list[int]) -> None:

@@ -13,20 +13,20 @@ from functools import reduce
 
 import numpy as np
 
+from automata.chains.all_join import AllJoin
+from automata.chains.growth import Growth
+from automata.chains.store import AcceptedRuns, ChainStore
+from automata.chains.table import HIGH, HIGH_STREAM, HIGH_TIME, ROOT
 from automata.lazy.buffer import LOW, PARTITION, RANK, STREAM, TIME, WINDOW, Buffer
 from automata.lazy.partial import PARTITION as OF_PARTITION
 from automata.lazy.partial import RANK_MAX, TIME_MAX, PartialLayout, Rows
 from automata.lazy.partial import WINDOW as OF_WINDOW
 from automata.lazy.path import AllOf, Item, Path, Step
 from automata.lazy.units import Units
-from automata.program import Ids, Mask
-from automata.runs.core import Core, Ended
-from automata.runs.gather import Gather
-from automata.runs.growth import Growth
-from automata.runs.pairs import Pairs
-from automata.runs.step_index import hash_columns
-from automata.runs.steps import StepTable, expand, side_by_side
-from automata.runs.table import HIGH, HIGH_STREAM, HIGH_TIME, NONE, ROOT
+from automata.slices.pairs import Pairs
+from automata.slices.step_index import hash_columns
+from automata.slices.step_table import StepTable, expand, side_by_side
+from automata.values import NONE, Ids, Mask
 
 _Walked = tuple[Ids, Ids]
 """Rows of runs, and for each the number of the complete match that it comes from."""
@@ -39,7 +39,13 @@ class Replay:
     """
 
     def __init__(
-        self, core: Core, path: Path, units: Units, layout: PartialLayout, buffers: Mapping[int, Buffer], free: bool
+        self,
+        core: ChainStore,
+        path: Path,
+        units: Units,
+        layout: PartialLayout,
+        buffers: Mapping[int, Buffer],
+        free: bool,
     ) -> None:
         self._core = core
         self._path = path
@@ -52,7 +58,7 @@ class Replay:
         self._distinct = not any(unit.repeated for unit in units.units)
         self._complete: Rows = layout.root()[:0]
 
-    def ended(self, complete: Rows) -> Ended:
+    def ended(self, complete: Rows) -> AcceptedRuns:
         """The runs of these complete matches that fulfil every condition."""
         self._complete = complete
         start = np.full(len(complete), ROOT, dtype=np.int64), np.arange(len(complete), dtype=np.int64)
@@ -60,7 +66,7 @@ class Replay:
         accept = self._core.automaton.accepts[self._path.accept]
         checks = self._core.analysis.final[accept.position]
         kept = self._core.checks.standing(self._core.runs, rows, checks, patient=False)
-        return Ended(rows[kept], self._path.accept, self._free)
+        return AcceptedRuns(rows[kept], self._path.accept, self._free)
 
     def _sequence(self, items: Sequence[Item], walked: _Walked) -> _Walked:
         for item in items:
@@ -169,12 +175,12 @@ class Replay:
         if not len(rows):
             return walked
         unordered = core.automaton.unordered[item.unordered]
-        gather = Gather(core.automaton, unordered, core.layout, core.tracks, core.program.window)
+        all_join = AllJoin(core.automaton, unordered, core.layout, core.tracks, core.program.window)
         sources, origin = np.unique(rows, return_inverse=True)
         started = self._growth.open(core.runs, item.edge, sources)
         starts = [started[member.start][origin] for member in unordered.members]
         combined, walks = self._members(item, starts, which)
-        joined, kept = gather.combine(core.runs, combined, self._distinct)
+        joined, kept = all_join.combine(core.runs, combined, self._distinct)
         checks = core.analysis.checks[unordered.position]
         standing = core.checks.standing(core.runs, joined, checks, patient=True)
         return joined[standing], which[walks[kept[standing]]]

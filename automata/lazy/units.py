@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.lazy.path import Item, Path, Step
-from automata.program import Program
+from automata.plan.program import Program
 
 Relation = NDArray[np.bool_]
 """bool[units, units]."""

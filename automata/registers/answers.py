@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from automata.jit import lean_kernel
-from automata.program import Condition, Host, Ids, Reference
+from automata.plan.program import Condition, ConditionEvaluator, Reference
 from automata.registers.code import FALSE, TRUE, UNKNOWN
 from automata.registers.pool import mix
 from automata.registers.tables import NONE
+from automata.values import Ids
 
 _QUESTIONS_MAX = 256
 _ANSWERS_INITIAL = 512
@@ -37,7 +38,7 @@ def new_answers(references: int) -> Answers:
     return Answers(known, questions, np.zeros(2, dtype=np.int64))
 
 
-def ask(answers: Answers, conditions: Sequence[Condition], host: Host) -> Answers:
+def ask(answers: Answers, conditions: Sequence[Condition], condition_evaluator: ConditionEvaluator) -> Answers:
     """Have the questions answered; the table that knows the answers."""
     count = min(int(answers.counts[ASKED]), len(answers.questions))
     questions = np.unique(answers.questions[:count], axis=0)
@@ -49,7 +50,7 @@ def ask(answers: Answers, conditions: Sequence[Condition], host: Host) -> Answer
         columns: dict[Reference, Ids] = {
             reference: some[:, 1 + place] for place, reference in enumerate(conditions[condition].references)
         }
-        held = host.holds(condition, columns, len(some))
+        held = condition_evaluator.holds(condition, columns, len(some))
         for values, answer in zip(some[:, 1:], held.tolist(), strict=True):
             _write_answer(answers, condition, TRUE if answer else FALSE, values)
     return answers

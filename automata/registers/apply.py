@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from automata.jit import lean_kernel
-from automata.program import Ids
 from automata.registers.machine import (
     EDGE,
     ENDS,
@@ -72,6 +71,7 @@ from automata.registers.tables import (
     STRICT_ONLY,
     TARGET,
 )
+from automata.values import Ids
 
 MATCHES, ENTRIES = range(2)
 """Of `Output.counts`."""

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.jit import lean_kernel
-from automata.program import UNBOUND, Ids
 from automata.registers.guard import Guard, Op
+from automata.values import UNBOUND, Ids
 
 FALSE, TRUE, UNKNOWN = 0, 1, 2
 """Values of a guard; UNKNOWN: ask the host."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.jit import lean_kernel
-from automata.program import UNBOUND, Ids
 from automata.registers.answers import look_up, write_question
 from automata.registers.code import FALSE, TRUE, UNKNOWN, evaluate_guard
 from automata.registers.machine import (
@@ -79,6 +78,7 @@ from automata.registers.tables import (
     TARGET,
     WAITING,
 )
+from automata.values import UNBOUND, Ids
 
 
 @lean_kernel

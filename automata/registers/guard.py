@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.program import Host
+from automata.plan.program import ConditionEvaluator
 
 
 class Op(IntEnum):
@@ -49,7 +49,7 @@ class Guard:
         return deepest
 
 
-class GuardHost(Host, Protocol):
+class GuardConditionEvaluator(ConditionEvaluator, Protocol):
     """A host whose conditions may be looked at without asking it."""
 
     def guard(self, condition: int) -> Guard | None:

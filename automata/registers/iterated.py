@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from automata.nfa import Automaton, Crossing, Edge
-from automata.program import IterationValue, Program, Reference
+from automata.plan.automaton import Automaton, Crossing, Edge
+from automata.plan.program import IterationValue, Program, Reference
 
 
 class Iterated(IntEnum):

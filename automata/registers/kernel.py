@@ -1,4 +1,4 @@
-"""One stretch of events, taken in event by event (RMA Section 4; G Algorithms 1-6 without sets of runs).
+"""One slice of events, taken in event by event (RMA Section 4; G Algorithms 1-6 without sets of runs).
 
 The kernel stops where it needs its host: for more room, for an answer, or to hand over matches. The event that it
 stopped at is looked at again from its beginning; until then nothing of it has been done.
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.jit import lean_kernel
-from automata.program import UNBOUND, Ids
 from automata.registers.answers import ASKED
 from automata.registers.apply import (
     ENTRIES,
@@ -52,10 +51,11 @@ from automata.registers.pool import (
     room,
 )
 from automata.registers.tables import EVERY, NONE, SCOPE
+from automata.values import UNBOUND, Ids
 
 
 class Stop(IntEnum):
-    """Why the kernel has stopped: the end of the stretch, or what it lacks."""
+    """Why the kernel has stopped: the end of the slice, or what it lacks."""
 
     DONE = 0
     ANSWERS = 1
@@ -69,11 +69,11 @@ _DONE, _ANSWERS, _ROWS = int(Stop.DONE), int(Stop.ANSWERS), int(Stop.ROWS)
 _PLACES, _CANDIDATES, _OUTPUT = int(Stop.PLACES), int(Stop.CANDIDATES), int(Stop.OUTPUT)
 
 
-class Stretch(NamedTuple):
-    """A stretch of the merged order and its solutions, the letters.
+class Slice(NamedTuple):
+    """A slice of the merged order and its solutions, the letters.
 
     times, streams      of each event
-    events              for each letter, ascending for each symbol: which event of the stretch
+    events              for each letter, ascending for each symbol: which event of the slice
     values              int64[letters, most variables of a symbol], in the order of the symbol's scope
     ends                for each symbol: the letter after its last one
     cursors             for each symbol: the next letter
@@ -93,27 +93,27 @@ class Stretch(NamedTuple):
 
 
 @lean_kernel
-def take_in(machine: Machine, step: Step, output: Output, stretch: Stretch, numbers: NDArray[np.float64]) -> int:
-    """Takes in the rest of the stretch; returns why it stopped."""
-    while stretch.progress[0] < stretch.times.shape[0]:
-        event = stretch.progress[0]
-        step.now[POSITION_NOW] = stretch.position + event
-        step.now[TIME_NOW], step.now[STREAM_NOW] = stretch.times[event], stretch.streams[event]
+def take_in(machine: Machine, step: Step, output: Output, slice_: Slice, numbers: NDArray[np.float64]) -> int:
+    """Takes in the rest of the slice; returns why it stopped."""
+    while slice_.progress[0] < slice_.times.shape[0]:
+        event = slice_.progress[0]
+        step.now[POSITION_NOW] = slice_.position + event
+        step.now[TIME_NOW], step.now[STREAM_NOW] = slice_.times[event], slice_.streams[event]
         step.now[FOUND] = 0
         if machine.shape.keys == 0:
             _stand(machine, step, 0)
-        expire(machine, stretch.times[event])
-        if not _gather_event(machine, step, stretch, numbers, event):
+        expire(machine, slice_.times[event])
+        if not _gather_event(machine, step, slice_, numbers, event):
             return _PLACES
         if machine.answers.counts[ASKED]:
             return _ANSWERS
         if machine.shape.wanted != EVERY and step.now[FOUND] <= step.candidates.shape[0]:
-            _narrow_event(machine, step, stretch, event)
+            _narrow_event(machine, step, slice_, event)
         lacking = _lacking(machine, step, output)
         if lacking != _DONE:
             return lacking
-        _apply_all(machine, step, output, stretch, event)
-        stretch.progress[0] += 1
+        _apply_all(machine, step, output, slice_, event)
+        slice_.progress[0] += 1
     return _DONE
 
 
@@ -160,12 +160,12 @@ def _stand(machine: Machine, step: Step, place: int) -> None:
 
 
 @lean_kernel
-def _gather_event(machine: Machine, step: Step, stretch: Stretch, numbers: NDArray[np.float64], event: int) -> bool:
+def _gather_event(machine: Machine, step: Step, slice_: Slice, numbers: NDArray[np.float64], event: int) -> bool:
     """All candidates of one event; whether there was room for its partitions."""
-    for symbol in range(stretch.ends.shape[0]):
-        letter = stretch.cursors[symbol]
-        while letter < stretch.ends[symbol] and stretch.events[letter] == event:
-            read_letter(machine, step, stretch, symbol, letter, True)
+    for symbol in range(slice_.ends.shape[0]):
+        letter = slice_.cursors[symbol]
+        while letter < slice_.ends[symbol] and slice_.events[letter] == event:
+            read_letter(machine, step, slice_, symbol, letter, True)
             if machine.shape.keys == 0:
                 gather(machine, step, numbers, symbol, letter)
             elif partition_key(machine.tables, step.own, step.key):
@@ -178,34 +178,34 @@ def _gather_event(machine: Machine, step: Step, stretch: Stretch, numbers: NDArr
                     place = add_place(machine.places, machine.shape, step.key)
                 _stand(machine, step, place)
                 gather(machine, step, numbers, symbol, letter)
-            read_letter(machine, step, stretch, symbol, letter, False)
+            read_letter(machine, step, slice_, symbol, letter, False)
             letter += 1
     return True
 
 
 @lean_kernel
-def read_letter(machine: Machine, step: Step, stretch: Stretch, symbol: int, letter: int, fill: bool) -> None:
+def read_letter(machine: Machine, step: Step, slice_: Slice, symbol: int, letter: int, fill: bool) -> None:
     """Write a solution's values into its registers, or unbind them again."""
     for number in range(machine.tables.shape[2]):
         variable = machine.tables[SCOPE, symbol, number]
         if variable < 0:
             break
-        step.own[variable] = stretch.values[letter, number] if fill else UNBOUND
+        step.own[variable] = slice_.values[letter, number] if fill else UNBOUND
 
 
 @lean_kernel
-def _narrow_event(machine: Machine, step: Step, stretch: Stretch, event: int) -> None:
+def _narrow_event(machine: Machine, step: Step, slice_: Slice, event: int) -> None:
     """Leave only those candidates that are wanted, or may become what is wanted."""
     number = 0
-    for symbol in range(stretch.ends.shape[0]):
-        letter = stretch.cursors[symbol]
-        while letter < stretch.ends[symbol] and stretch.events[letter] == event:
+    for symbol in range(slice_.ends.shape[0]):
+        letter = slice_.cursors[symbol]
+        while letter < slice_.ends[symbol] and slice_.events[letter] == event:
             if number < step.now[FOUND] and step.candidates[number, LETTER] == letter:
-                read_letter(machine, step, stretch, symbol, letter, True)
+                read_letter(machine, step, slice_, symbol, letter, True)
                 while number < step.now[FOUND] and step.candidates[number, LETTER] == letter:
                     note_kind(machine, step, number)
                     number += 1
-                read_letter(machine, step, stretch, symbol, letter, False)
+                read_letter(machine, step, slice_, symbol, letter, False)
             letter += 1
     narrow(machine, step)
 
@@ -225,19 +225,19 @@ def _lacking(machine: Machine, step: Step, output: Output) -> int:
 
 
 @lean_kernel
-def _apply_all(machine: Machine, step: Step, output: Output, stretch: Stretch, event: int) -> None:
+def _apply_all(machine: Machine, step: Step, output: Output, slice_: Slice, event: int) -> None:
     number = 0
-    for symbol in range(stretch.ends.shape[0]):
-        letter = stretch.cursors[symbol]
-        while letter < stretch.ends[symbol] and stretch.events[letter] == event:
+    for symbol in range(slice_.ends.shape[0]):
+        letter = slice_.cursors[symbol]
+        while letter < slice_.ends[symbol] and slice_.events[letter] == event:
             if number < step.now[FOUND] and step.candidates[number, LETTER] == letter:
-                read_letter(machine, step, stretch, symbol, letter, True)
+                read_letter(machine, step, slice_, symbol, letter, True)
                 while number < step.now[FOUND] and step.candidates[number, LETTER] == letter:
                     step.now[PLACE_NOW] = step.candidates[number, PLACE]
-                    apply(machine, step, output, number, symbol, stretch.serial + letter)
+                    apply(machine, step, output, number, symbol, slice_.serial + letter)
                     number += 1
-                read_letter(machine, step, stretch, symbol, letter, False)
+                read_letter(machine, step, slice_, symbol, letter, False)
             letter += 1
-        stretch.cursors[symbol] = letter
+        slice_.cursors[symbol] = letter
     for number in range(step.now[FOUND]):
         close(machine, step, number)

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from automata.jit import lean_kernel
-from automata.program import Ids
 from automata.registers.answers import Answers
 from automata.registers.code import GuardCode
 from automata.registers.places import Places
 from automata.registers.pool import Columns, Pool
 from automata.registers.tables import EVERY, NONE, Shape
+from automata.values import Ids
 
 EDGE, RUN, LETTER, PLACE, ENDS, GOES_ON, LIST = range(7)
 """Of a candidate: the edge, the run that takes it, the row of the solution, the partition; whether a match that is

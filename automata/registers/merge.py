@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from automata.jit import lean_kernel
-from automata.program import UNBOUND
 from automata.registers.iterated import CURRENT, FIRST_VALUE, ITERATED, LAST_VALUE, PREVIOUS
 from automata.registers.machine import Machine, Step
 from automata.registers.tables import ACTIONS, ENTER, LOCALS, LOOP, TRACK, TRACKED
+from automata.values import UNBOUND
 
 
 @lean_kernel

@@ -1,6 +1,6 @@
 """Where the present event stands in the substream of each partition, kept up event by event.
 
-The same ranks, slots and numbers within a slot as `automata.timeline` gives a whole stretch. Without PARTITION BY
+The same ranks, slots and numbers within a slot as `automata.slices.timeline` gives a whole slice. Without PARTITION BY
 there is one partition, number 0, and every event is in it.
 """
 
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.jit import lean_kernel
-from automata.program import UNBOUND, Ids
 from automata.registers.pool import RUNS, mix
 from automata.registers.tables import NONE, PARTITION_BY, Shape
+from automata.values import UNBOUND, Ids
 
 _PLACES_INITIAL = 16
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.jit import lean_kernel
-from automata.program import Ids
 from automata.registers.tables import KEYS, NONE, OPERATOR, OUTGOING, STRICT, Shape
+from automata.values import Ids
 
 ROOT = 0
 """The row of the run that has taken nothing; always there, in no list."""
@@ -30,7 +30,7 @@ _ROWS_INITIAL = 256
     FIRST_TIME, FIRST, FIRST_RANK, WINDOW, PARTITION, DEPTH, MARKERS,
     CHILDREN, LINKED, OLDER, YOUNGER,
 ) = range(21)  # fmt: skip
-"""PARENT … RANK       the run it came from; its state; the event taken last and where that stands (automata.timeline)
+"""PARENT … RANK       the run it came from; its state; the event taken last its place in slices.timeline
 FIRST_* WINDOW PARTITION DEPTH   of the whole run; DEPTH is the number of its events
 MARKERS     bit m: the home of marker m was taken
 CHILDREN    rows that came from this one

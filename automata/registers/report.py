@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from automata.match_table import MatchTable, in_order
-from automata.program import Host, Mask, Match, Program, Selector, Skip
+from automata.matches.match_table import MatchTable, in_order
+from automata.matches.selection import AfterMatch, Candidate, in_report_order, select
+from automata.plan.program import ConditionEvaluator, Program, Selector, Skip
 from automata.registers.apply import ENTRIES, MATCHES, Output
 from automata.registers.iterated import register_of
-from automata.selection import AfterMatch, Candidate, in_report_order, select
+from automata.values import Mask, Match
 
 _FACTS = 5
 """The columns of `Output.facts` that a match has."""
@@ -19,15 +20,15 @@ _MOMENT = (0,)
 
 
 class MatchReporter:
-    """Collects the matches of a stretch; nothing is held from one stretch to the next.
+    """Collects the matches of a slice; nothing is held from one slice to the next.
 
     All matches that end at one event are found while that event is looked at, so every group that selectors compare
     is complete.
     """
 
-    def __init__(self, program: Program, host: Host) -> None:
+    def __init__(self, program: Program, condition_evaluator: ConditionEvaluator) -> None:
         self._program = program
-        self._host = host
+        self._condition_evaluator = condition_evaluator
         self.after = AfterMatch(program.skip)
         self._found: list[MatchTable] = []
         self._gapless: list[Mask] = []
@@ -59,7 +60,8 @@ class MatchReporter:
         for candidate in candidates:
             groups.setdefault((candidate.match.partition, candidate.match.last), []).append(candidate)
         ordered = in_report_order(
-            (c for group in groups.values() for c in select(self._program.selector, group)), self._host.texts
+            (c for group in groups.values() for c in select(self._program.selector, group)),
+            self._condition_evaluator.texts,
         )
         if self._program.skip is Skip.CONSUME_ALL:
             ordered.sort(key=lambda candidate: candidate.match.last)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from automata.program import Ids
 from automata.registers.machine import Machine
 from automata.registers.places import NUMBER, USED, Places, grow_places, key_column, new_places
 from automata.registers.pool import (
@@ -33,10 +32,11 @@ from automata.registers.pool import (
 )
 from automata.registers.tables import NONE, Shape
 from automata.state import Values, columns_of, rows_of
+from automata.values import Ids
 
 
 def machine_state(machine: Machine) -> dict[str, Any]:
-    """The runs and the partitions; between two stretches nothing else is known."""
+    """The runs and the partitions; between two slices nothing else is known."""
     places, first = machine.places, key_column(machine.shape)
     known = places.rows[: places.ends[USED]]
     return {

@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.analysis import Analysis, Check, analyse
-from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
-from automata.nfa import Accept, Action, Automaton, Crossing, build_automaton
-from automata.program import FoldValue, Ids, Program, Wanted, Window
+from automata.plan.automaton import Accept, Action, Automaton, Crossing, build_automaton
+from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+from automata.plan.facts import Analysis, Check, analyse
+from automata.plan.program import Demand, FoldValue, Program, Window
 from automata.registers.iterated import ITERATED, crossings_of_tracks, references_of, register_of, tracked_variables
+from automata.values import Ids
 
 NONE = -1
 """What ends a list, and stands where there is nothing."""
@@ -30,8 +31,8 @@ _OPERATORS = {Contiguity.STRICT: STRICT, Contiguity.NEXT: NEXT, Contiguity.ANY: 
 ENTER, LOOP, LEAVE = 0, 1, 2
 """Crossings in ACTIONS."""
 EVERY, FIRST_ONE, HAPPENED = 0, 1, 2
-"""`Shape.wanted`: see `automata.program.Wanted`."""
-_WANTED = {Wanted.EVERY: EVERY, Wanted.FIRST: FIRST_ONE, Wanted.HAPPENED: HAPPENED}
+"""`Shape.wanted`: see `automata.plan.program.Wanted`."""
+_WANTED = {Demand.EVERY: EVERY, Demand.FIRST: FIRST_ONE, Demand.HAPPENED: HAPPENED}
 _CROSSINGS = {Crossing.ENTER: ENTER, Crossing.LOOP: LOOP, Crossing.LEAVE: LEAVE}
 
 

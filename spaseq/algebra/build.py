@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from automata.program import Selector, Skip, Window
+from automata.plan.program import Selector, Skip, Window
 from sparql_gpm.algebra.scope import aggregates, background_names, certain, expression_variables, in_scope, iterations
 from sparql_gpm.pattern import Aggregate, Call, Cast, Exists, Expression, Filter, Iteration, Pattern, Variable
 from sparql_gpm.syntax.tokens import tokens

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from automata.expression import Expression as Temporal
-from automata.program import Selector, Skip, Window
+from automata.plan.expression import Expression as Temporal
+from automata.plan.program import Selector, Skip, Window
 from sparql_gpm.pattern import Expression, Pattern
 from spaseq.lang.ast import TemplateTriple
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import product
 from typing import assert_never
 
-from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
 from spaseq.lang import ast
 
 _CONTIGUITY = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
-from automata.program import Selector, Skip, Window
+from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+from automata.plan.program import Selector, Skip, Window
 from spaseq.algebra.nodes import TemporalQuery
 
 _THEN = {

@@ -112,7 +112,7 @@ def _told_to_the_user() -> Iterator[None]:
 
 
 class BatchOver:
-    """A stretch of work over one state of the knowledge bases; raises RunError when one of them fails in it."""
+    """A slice of work over one state of the knowledge bases; raises RunError when one of them fails in it."""
 
     def __init__(self, bases: KnowledgeBases) -> None:
         self._bases = bases

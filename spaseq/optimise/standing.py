@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from automata.expression import Absent, AnyOrder, Chain, Either, Expression, Iterate, Maybe, Take
+from automata.plan.expression import Absent, AnyOrder, Chain, Either, Expression, Iterate, Maybe, Take
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from automata.expression import Absent, AnyOrder, Chain, Either, Expression, Iterate, Maybe, Take
-from automata.program import Program
+from automata.plan.expression import Absent, AnyOrder, Chain, Either, Expression, Iterate, Maybe, Take
+from automata.plan.program import Program
 
 
 def conjunctions(program: Program) -> tuple[tuple[int, ...], ...]:

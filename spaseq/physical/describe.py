@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from automata.analysis import Analysis, analyse
-from automata.nfa import START, Accept, Action, Automaton, Crossing, Passed, build_automaton
-from automata.runs.absence import symbols_of
+from automata.matches.negation import symbols_of
+from automata.plan.automaton import START, Accept, Action, Automaton, Crossing, Passed, build_automaton
+from automata.plan.facts import Analysis, analyse
 from sparql_gpm.algebra.describe import describe as describe_pattern
 from sparql_gpm.algebra.describe import expression_text
 from spaseq.algebra.distribution import distribution, sharding_in_words
@@ -166,5 +166,5 @@ class _Drawing:
         return (*notes, *(f"no {self._absent(p.absence)} in between" for p in passed))
 
     def _absent(self, absence: int) -> str:
-        symbols = sorted(symbols_of(self._automaton.absences[absence].expression))
+        symbols = sorted(symbols_of(self._automaton.negations[absence].expression))
         return " ".join(self._query.patterns[symbol].name for symbol in symbols)

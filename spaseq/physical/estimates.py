@@ -7,7 +7,7 @@ from itertools import combinations
 
 from automata.adaptive.costs import CostModel
 from automata.adaptive.rates import Rates, related_symbols
-from automata.program import Program
+from automata.plan.program import Program
 
 _COUNT = 100
 """Solutions of each step that are assumed in a window …"""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from automata.adaptive.evaluator import why_not_adaptive
+from automata.adaptive.adaptive_evaluator import why_not_adaptive
 from automata.lazy.path import NotLazy, paths
 from automata.lazy.units import units_of
-from automata.nfa import build_automaton
-from automata.program import Program
+from automata.plan.automaton import build_automaton
+from automata.plan.program import Program
 
 
 def why_not_lazy(program: Program) -> str | None:

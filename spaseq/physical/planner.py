@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from automata.applicability import why_not_cea
-from automata.program import Program, Wanted
+from automata.cea.applicability import why_not_cea
+from automata.plan.program import Demand, Program
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
 from spaseq.physical.estimates import estimates
@@ -71,9 +71,9 @@ REGISTERS = "a register automaton, event by event with compiled guards, takes lo
 
 
 _RECOGNISED = {
-    Wanted.EVERY: "",
-    Wanted.FIRST: "; LIMIT 1: of the runs of one event that no later event can tell apart, the first goes on alone",
-    Wanted.HAPPENED: "; LIMIT 1, no variable shown: a recogniser, of the runs of one event that no later event can "
+    Demand.EVERY: "",
+    Demand.FIRST: "; LIMIT 1: of the runs of one event that no later event can tell apart, the first goes on alone",
+    Demand.HAPPENED: "; LIMIT 1, no variable shown: a recogniser, of the runs of one event that no later event can "
     "tell apart only one goes on",
 }
 """What LIMIT 1 leaves of the runs of a register automaton."""

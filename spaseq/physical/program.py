@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from automata.program import (
+from automata.plan.program import (
     Condition,
+    Demand,
     FoldValue,
     IterationValue,
     Program,
@@ -14,7 +15,6 @@ from automata.program import (
     Selector,
     Skip,
     Symbol,
-    Wanted,
 )
 from sparql_gpm.algebra.scope import expression_variables, has_exists
 from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Variable
@@ -74,12 +74,12 @@ def compile_program(query: TemporalQuery) -> Compiled:
     return Compiled(program, tuple(e for _, e in expressions), folds, outputs, numbering.nodes)
 
 
-def _wanted(query: TemporalQuery) -> Wanted:
+def _wanted(query: TemporalQuery) -> Demand:
     """What LIMIT 1 leaves of the matches of an event, where nothing but their order decides it."""
     if query.limit != 1 or query.selector is not Selector.ALL or query.skip is not Skip.NO_SKIP:
-        return Wanted.EVERY
+        return Demand.EVERY
     bare = query.template is None and not any(expression_variables(column.expression) for column in query.columns)
-    return Wanted.HAPPENED if bare else Wanted.FIRST
+    return Demand.HAPPENED if bare else Demand.FIRST
 
 
 class _Numbering:

@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
 from automata.adaptive.costs import CostModel, Estimate
-from automata.adaptive.evaluator import AdaptiveEvaluator
 from automata.adaptive.policy import Switch
 from automata.adaptive.rates import Meter, Rates
-from automata.nfa import build_automaton
-from automata.program import Events, Host, Ids, Program, SymbolSolutions
+from automata.plan.automaton import build_automaton
+from automata.plan.program import ConditionEvaluator, Program
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Ids
 from sparql_gpm.times import format_time
 from spaseq.physical.exchangeable import exchangeable
 
@@ -43,10 +45,12 @@ def beginning(program: Program) -> str:
     return "lazy" if build_automaton(program.expression).unordered else "nfa"
 
 
-def adaptive_evaluator(program: Program, host: Host) -> AdaptiveEvaluator:
+def adaptive_evaluator(program: Program, condition_evaluator: ConditionEvaluator) -> AdaptiveEvaluator:
     """Runs, lazy chains or a lazy tree, whichever the measured rates favour."""
-    makers = {name: partial(exchangeable, name, program, host) for name in ("nfa", "lazy", "tree")}
-    return AdaptiveEvaluator(program, makers, beginning(program), RatesDecide(program, host), alone="nfa")
+    makers = {name: partial(exchangeable, name, program, condition_evaluator) for name in ("nfa", "lazy", "tree")}
+    return AdaptiveEvaluator(
+        program, makers, beginning(program), RatesDecide(program, condition_evaluator), alone="nfa"
+    )
 
 
 def switch_in_words(switch: Switch) -> str:
@@ -57,10 +61,10 @@ def switch_in_words(switch: Switch) -> str:
 class RatesDecide:
     """See `automata.adaptive.policy.Policy`; chooses among "nfa", "lazy" and "tree"."""
 
-    def __init__(self, program: Program, host: Host) -> None:
+    def __init__(self, program: Program, condition_evaluator: ConditionEvaluator) -> None:
         self._program = program
         self._model = CostModel(program)
-        self._meter = Meter(program, host, self._model.symbols)
+        self._meter = Meter(program, condition_evaluator, self._model.symbols)
         self._orders: tuple[tuple[int, ...], ...] | None = None
         self._shifting = False
         self._wish = beginning(program)

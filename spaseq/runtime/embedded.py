@@ -35,7 +35,7 @@ class _Reader:
 
     def rows(self, turn: Turn) -> list[Row]:
         """What can be reported after a turn of the feed."""
-        rows = self.operator.on_batch(turn.stretch)
+        rows = self.operator.on_batch(turn.slice_)
         if BEFORE_ALL < turn.watermark < AFTER_ALL:
             rows += self.operator.on_watermark(turn.watermark - 1)
         return rows
@@ -107,7 +107,7 @@ class Network:
             if reader.feed not in turns:
                 reader.feed.close_all()
                 turns[reader.feed] = reader.feed.turn()
-            rows = reader.operator.on_batch(turns[reader.feed].stretch) + reader.operator.finish()
+            rows = reader.operator.on_batch(turns[reader.feed].slice_) + reader.operator.finish()
             self._deliver(reader, rows)
 
     def watermark(self, iri: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from automata.program import UNBOUND, Ids, Match
+from automata.values import UNBOUND, Ids, Match
 from sparql_gpm.background import Background
 from sparql_gpm.columns import Mask
 from sparql_gpm.dictionary import Dictionary

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sparql_gpm.columns import EventBatch, Ids, SingleEvent
-from sparql_gpm.shared import Stretch
+from sparql_gpm.shared import Slice
 from spaseq.runtime.merge import Merger
 
 
 class Turn(NamedTuple):
     """What a feed gives out at a time.
 
-    stretch     the next events of the merged order, possibly none
+    slice     the next events of the merged order, possibly none
     watermark   no event before this time is to come
     """
 
-    stretch: Stretch
+    slice_: Slice
     watermark: int
 
 
@@ -34,7 +34,7 @@ class Feed:
         self.merger = Merger(len(iris), delay_ns)
         self.untouched = True
         self._position_of = {iri: position for position, iri in enumerate(iris)}
-        self._next: Stretch | None = None
+        self._next: Slice | None = None
 
     def push(self, iri: str, batch: EventBatch) -> Ids:
         """Events of a stream as they arrived; gives the indices of the late ones."""
@@ -46,7 +46,7 @@ class Feed:
         """`push` of one event: whether it is late; what need not wait for anything is given out as it is."""
         if self._next is None and self.merger.passes(event.time):
             self.untouched = False
-            self._next = Stretch(event)
+            self._next = Slice(event)
             return False
         return len(self.push(iri, event.batch)) > 0
 
@@ -69,8 +69,8 @@ class Feed:
 
     def turn(self) -> Turn:
         """Takes out what can be given out now."""
-        stretch, self._next = self._next, None
-        return Turn(Stretch(self.merger.ready()) if stretch is None else stretch, self.merger.watermark)
+        slice_, self._next = self._next, None
+        return Turn(Slice(self.merger.ready()) if slice_ is None else slice_, self.merger.watermark)
 
     def _give_back(self) -> None:
         """The event that should have been given out waits with those to come: another reader has failed before."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 
-from automata.program import Match
+from automata.values import Match
 from sparql_gpm.expressions.evaluator import Evaluator, column_name
 from sparql_gpm.pattern import Expression, Variable
 from spaseq.physical.program import Compiled

@@ -13,11 +13,11 @@ from sparql_gpm.columns import Ids
 from sparql_gpm.shared import Taken
 
 _GONE_MIN = 64
-"""Forgotten stretches below which the lists are not cut."""
+"""Forgotten slices below which the lists are not cut."""
 
 
 class Names(Mapping[int, str]):
-    """The names of one query's events, stretch by stretch; what is known of a stretch is shared between queries."""
+    """The names of one query's events, slice by slice; what is known of a slice is shared between queries."""
 
     def __init__(self) -> None:
         self._firsts: list[int] = []
@@ -30,13 +30,13 @@ class Names(Mapping[int, str]):
         self._alone[position] = name
 
     def add(self, first: int, taken: Taken) -> None:
-        """Remembers the events taken from the next stretch, whose first event has this position."""
+        """Remembers the events taken from the next slice, whose first event has this position."""
         if taken.events:
             self._firsts.append(first)
             self._stretches.append(taken)
 
     def forget(self, before: int) -> None:
-        """Drops stretches whose events all lie before a position."""
+        """Drops slices whose events all lie before a position."""
         for position in list(takewhile(lambda position: position < before, self._alone)):
             del self._alone[position]
         gone = self._gone

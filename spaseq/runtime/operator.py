@@ -11,23 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from automata import face
-from automata.adaptive.evaluator import AdaptiveEvaluator
-from automata.face import SingleEvaluator
-from automata.program import Events, Ids, Match
-from automata.pushing import Restricting
-from automata.state import Restorable
+from automata import protocol
+from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
+from automata.protocol import Restorable, RowEvaluator, SemiJoinSource
+from automata.slices.events import Events
+from automata.values import Ids, Match
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
-from sparql_gpm.shared import Entailed, PatternPool, Stretch
+from sparql_gpm.shared import Entailed, PatternPool, Slice
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import RunError
+from spaseq.physical.condition_evaluator import TermConditionEvaluator
 from spaseq.physical.conjunctions import conjunctions
 from spaseq.physical.exchangeable import exchangeable
-from spaseq.physical.host import ConditionHost
 from spaseq.physical.program import Compiled, compile_program
 from spaseq.physical.register_applies import why_no_registers
 from spaseq.physical.replanning import adaptive_evaluator, switch_in_words
@@ -44,7 +43,7 @@ _FORGET_EVENTS = 256
 
 
 class QueryOperator:
-    """Matches, sequences and projects. Feed it stretches of the merged order of the query's streams.
+    """Matches, sequences and projects. Feed it slices of the merged order of the query's streams.
 
     entailed    what patterns see of events, with the triples that follow by some schema; None: the events as they are
     sequence    the name of the evaluator that `spaseq.physical.planner` chose for the query
@@ -71,29 +70,31 @@ class QueryOperator:
         self._variables = {name: number for number, name in enumerate(query.variables)}
         self.solver = PatternSolver(query.patterns, self.patterns, self._variables, conjunctions(self.compiled.program))
         matchers = self._condition_matchers(dictionary, evaluator, background)
-        self._host = ConditionHost(self.compiled, dictionary, evaluator, matchers)
-        self._sequence = _sequence_evaluator(sequence, self.compiled, self._host, compiled)
-        self._restrictions = self._sequence.restrictions if isinstance(self._sequence, Restricting) else dict
+        self._condition_evaluator = TermConditionEvaluator(self.compiled, dictionary, evaluator, matchers)
+        self._sequence = _sequence_evaluator(sequence, self.compiled, self._condition_evaluator, compiled)
+        self._semi_join_filters = (
+            self._sequence.semi_join_filters if isinstance(self._sequence, SemiJoinSource) else dict
+        )
         enricher = Enricher(query.enrichments, query.variables, background, dictionary, evaluator)
         self._projector = Projector(query, self.compiled, dictionary, evaluator, enricher)
-        self._host.project = self._projector.texts
+        self._condition_evaluator.project = self._projector.texts
         self._names = Names()
         self._keeps_graphs = any(condition.needs_event for condition in self.compiled.program.conditions)
-        self._open_slot: Stretch | None = None
+        self._open_slot: Slice | None = None
         self._position = 0
         self._single: SingleEvents | None = None
-        if isinstance(self._sequence, SingleEvaluator):
+        if isinstance(self._sequence, RowEvaluator):
             self._single = SingleEvents(query.patterns, self.patterns, self._variables, self._sequence)
 
-    def on_batch(self, events: EventBatch | Stretch) -> list[Row]:
+    def on_batch(self, events: EventBatch | Slice) -> list[Row]:
         """The next events, `streams` being positions in FROM; rows in output order.
 
-        Queries of one pool that read the same events are given one stretch.
+        Queries of one pool that read the same events are given one slice.
         """
         if not len(events):
             return []
-        stretch = events if isinstance(events, Stretch) else Stretch(events)
-        return self._step(self._whole_slots(stretch))
+        slice_ = events if isinstance(events, Slice) else Slice(events)
+        return self._step(self._whole_slots(slice_))
 
     def on_watermark(self, time: int) -> list[Row]:
         """No event before or at `time` will come any more."""
@@ -118,7 +119,7 @@ class QueryOperator:
         held = self._held()
         return [
             *self._sequence.live_ids(),
-            *self._host.graphs.live_ids(),
+            *self._condition_evaluator.graphs.live_ids(),
             held.subjects,
             held.predicates,
             held.objects,
@@ -132,7 +133,7 @@ class QueryOperator:
         return tuple(switch_in_words(switch) for switch in self._sequence.switches)
 
     def snapshot(self) -> dict[str, Any]:
-        """The state between two stretches, for `spaseq.runtime.snapshot`: nothing of events that no match can have."""
+        """The state between two slices, for `spaseq.runtime.snapshot`: nothing of events that no match can have."""
         oldest = self._sequence.oldest_position()
         return {
             "kind": self._sequence.state_kind,
@@ -140,7 +141,9 @@ class QueryOperator:
             "open_slot": batch_state(self._held()),
             "position": self._position,
             "names": self._names.since(oldest),
-            "graphs": [[position, batch_state(batch)] for position, batch in self._host.graphs.since(oldest)],
+            "graphs": [
+                [position, batch_state(batch)] for position, batch in self._condition_evaluator.graphs.since(oldest)
+            ],
             "projector": self._projector.snapshot(),
         }
 
@@ -155,28 +158,30 @@ class QueryOperator:
             )
         self._sequence.restore(state["sequence"])
         held = restored_batch(state["open_slot"])
-        self._open_slot = Stretch(held) if len(held) else None
+        self._open_slot = Slice(held) if len(held) else None
         self._position = state["position"]
         self._names.restore(state["names"])
-        self._host.graphs.batches = [(position, restored_batch(batch)) for position, batch in state["graphs"]]
+        self._condition_evaluator.graphs.batches = [
+            (position, restored_batch(batch)) for position, batch in state["graphs"]
+        ]
         self._projector.restore(state["projector"])
 
-    def _whole_slots(self, stretch: Stretch) -> Stretch:
+    def _whole_slots(self, slice_: Slice) -> Slice:
         """The events up to the last complete time slot, where the evaluator needs slots complete.
 
         With several streams the merger never cuts a slot; with one, the last slot is held back.
         """
         if not self._sequence.needs_whole_slots or self.compiled.program.streams > 1:
-            return stretch
+            return slice_
         held = self._open_slot
-        if held is not None and len(stretch) == 1 and stretch.last_time > held.last_time:
-            self._open_slot = stretch
+        if held is not None and len(slice_) == 1 and slice_.last_time > held.last_time:
+            self._open_slot = slice_
             return held
-        batch = EventBatch.concatenate([self._held(), stretch.batch])
+        batch = EventBatch.concatenate([self._held(), slice_.batch])
         cut = int(np.searchsorted(batch.times, batch.times[-1], "left"))
         events = np.arange(len(batch), dtype=np.int64)
-        self._open_slot = Stretch(batch.take(events[cut:]))
-        return Stretch(batch.take(events[:cut]))
+        self._open_slot = Slice(batch.take(events[cut:]))
+        return Slice(batch.take(events[:cut]))
 
     def _flush(self) -> list[Row]:
         held, self._open_slot = self._open_slot, None
@@ -186,52 +191,52 @@ class QueryOperator:
         """The events of a time slot that may go on."""
         return EventBatch.empty() if self._open_slot is None else self._open_slot.batch
 
-    def _step(self, stretch: Stretch) -> list[Row]:
-        if not len(stretch):
+    def _step(self, slice_: Slice) -> list[Row]:
+        if not len(slice_):
             return []
-        stretch = stretch.entailed(self._entailed)
+        slice_ = slice_.entailed(self._entailed)
         if (
-            len(stretch) <= face.FEW_EVENTS_MAX
+            len(slice_) <= protocol.FEW_EVENTS_MAX
             and self._single is not None
-            and self._may_come_alone(self._single, stretch)
+            and self._may_come_alone(self._single, slice_)
         ):
-            return self._step_alone(self._single, stretch)
-        if not self.solver.touched(stretch):
-            return self._pass_by(stretch)
-        solutions = self.solver.solve(stretch, self._restrictions)
-        self._names.add(self._position, self.solver.taken(stretch, solutions))
-        batch = stretch.batch
+            return self._step_alone(self._single, slice_)
+        if not self.solver.touched(slice_):
+            return self._pass_by(slice_)
+        solutions = self.solver.solve(slice_, self._semi_join_filters)
+        self._names.add(self._position, self.solver.taken(slice_, solutions))
+        batch = slice_.batch
         if self._keeps_graphs:
-            self._host.graphs.add(self._position, batch)
+            self._condition_evaluator.graphs.add(self._position, batch)
         self._position += len(batch)
-        return self._rows(self._sequence.on_batch(stretch.made(_as_events), solutions))
+        return self._rows(self._sequence.on_batch(slice_.made(_as_events), solutions))
 
-    def _pass_by(self, stretch: Stretch) -> list[Row]:
+    def _pass_by(self, slice_: Slice) -> list[Row]:
         """`_step` where no GPM can have a solution; what can be forgotten is looked for when one has again."""
-        batch = stretch.batch
+        batch = slice_.batch
         self._position += len(batch)
-        matches = self._sequence.on_batch(stretch.made(_as_events), self.solver.nothing)
+        matches = self._sequence.on_batch(slice_.made(_as_events), self.solver.nothing)
         return self._rows(matches) if matches else []
 
-    def _may_come_alone(self, single: SingleEvents, stretch: Stretch) -> bool:
-        """Whether the events of a short stretch go one by one; those of one time stay together where they must."""
-        if len(stretch) > 1 and self._sequence.needs_whole_slots:
-            times = stretch.batch.times
+    def _may_come_alone(self, single: SingleEvents, slice_: Slice) -> bool:
+        """Whether the events of a short slice go one by one; those of one time stay together where they must."""
+        if len(slice_) > 1 and self._sequence.needs_whole_slots:
+            times = slice_.batch.times
             if (times[1:] == times[:-1]).any():
                 return False
         return single.wanted()
 
-    def _step_alone(self, single: SingleEvents, stretch: Stretch) -> list[Row]:
+    def _step_alone(self, single: SingleEvents, slice_: Slice) -> list[Row]:
         """`_step` for few events, one by one."""
         shares = len(self._pool) > len(self.patterns)
-        touched = not shares or self.solver.touched(stretch)
+        touched = not shares or self.solver.touched(slice_)
         rows: list[Row] = []
-        for event in stretch.each():
+        for event in slice_.each():
             solutions = single.solutions(event) if touched else {}
             if solutions:
                 self._names.add_one(self._position, event.name)
             if self._keeps_graphs:
-                self._host.graphs.add(self._position, event.batch)
+                self._condition_evaluator.graphs.add(self._position, event.batch)
             self._position += 1
             rows += self._projector.rows(single.matches(event, solutions), self._names)
             if self._position % _FORGET_EVENTS == 0:
@@ -257,7 +262,7 @@ class QueryOperator:
     def _forget(self) -> None:
         oldest = self._sequence.oldest_position()
         self._names.forget(oldest)
-        self._host.graphs.forget(oldest)
+        self._condition_evaluator.graphs.forget(oldest)
         self._projector.forget(oldest)
 
 
@@ -265,17 +270,19 @@ def _as_events(batch: EventBatch) -> Events:
     return Events(batch.times, batch.streams)
 
 
-def _sequence_evaluator(name: str, compiled: Compiled, host: ConditionHost, kernels: bool) -> Restorable:
+def _sequence_evaluator(
+    name: str, compiled: Compiled, condition_evaluator: TermConditionEvaluator, kernels: bool
+) -> Restorable:
     """The evaluator with this name; one with compiled kernels is imported only when it is used."""
     match name:
         case "cea":
-            from automata.cea.evaluator import CeaEvaluator
+            from automata.cea.cea_evaluator import CeaEvaluator
 
-            return CeaEvaluator(compiled.program, host)
+            return CeaEvaluator(compiled.program, condition_evaluator)
         case "adaptive":
-            return adaptive_evaluator(compiled.program, host)
+            return adaptive_evaluator(compiled.program, condition_evaluator)
         case "nfa" if kernels and why_no_registers(compiled) is None:
-            from automata.registers.evaluator import RegisterEvaluator
+            from automata.registers.register_evaluator import RegisterEvaluator
 
-            return RegisterEvaluator(compiled.program, host)
-    return exchangeable(name, compiled.program, host)
+            return RegisterEvaluator(compiled.program, condition_evaluator)
+    return exchangeable(name, compiled.program, condition_evaluator)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.match_table import MatchTable
-from automata.program import UNBOUND, Ids, Mask, Match
+from automata.matches.match_table import MatchTable
+from automata.values import UNBOUND, Ids, Mask, Match
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator, column_name
 from sparql_gpm.pattern import Expression, Node, Variable

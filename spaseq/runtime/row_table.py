@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.match_table import POSITION, START, SYMBOL, TIME, MatchTable
-from automata.program import UNBOUND, Ids
+from automata.matches.match_table import POSITION, START, SYMBOL, TIME, MatchTable
+from automata.values import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import Term
 from spaseq.runtime.names import Names

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from automata.face import SingleEvaluator
-from automata.program import Match
+from automata.protocol import RowEvaluator
+from automata.values import Match
 from sparql_gpm.columns import SingleEvent
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.matching.single import SingleMatcher, Triples, by_predicate
@@ -15,14 +15,14 @@ from spaseq.algebra.nodes import GraphPattern
 
 
 class SingleEvents:
-    """Takes the place of matchers and evaluator for a stretch of one event."""
+    """Takes the place of matchers and evaluator for a slice of one event."""
 
     def __init__(
         self,
         patterns: Sequence[GraphPattern],
         named: Sequence[NamedPattern],
         variables: Mapping[str, int],
-        evaluator: SingleEvaluator,
+        evaluator: RowEvaluator,
     ) -> None:
         self._evaluator = evaluator
         self._patterns = []

@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.program import UNBOUND, Ids
 from automata.state import Values
+from automata.values import UNBOUND, Ids
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.term_text import term_of

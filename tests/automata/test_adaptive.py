@@ -10,25 +10,17 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from automata.adaptive.evaluator import AdaptiveEvaluator, why_not_adaptive
-from automata.expression import Absent, Chain, Contiguity, Take
-from automata.face import Evaluator, SingleEvaluator
-from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
-from automata.program import (
-    Events,
-    Host,
-    Ids,
-    Match,
-    Program,
-    Selector,
-    Skip,
-    Symbol,
-    SymbolSolutions,
-    Window,
-)
-from automata.runs.evaluator import RunEvaluator
-from automata.runs.intake import needs_whole_slots
-from automata.runs.single.evaluator import runs_of, runs_singly
+from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator, why_not_adaptive
+from automata.lazy.lazy_evaluator import LazyEvaluator, TreeEvaluator
+from automata.plan.expression import Absent, Chain, Contiguity, Take
+from automata.plan.program import ConditionEvaluator, Program, Selector, Skip, Symbol, Window
+from automata.protocol import Evaluator, RowEvaluator
+from automata.runs.columns.negated_groups import NegatedGroups
+from automata.runs.columns.run_evaluator import RunEvaluator
+from automata.runs.rows.live_evaluator import runs_of, runs_singly
+from automata.slices.events import Events, SymbolSolutions
+from automata.slices.symbol_tables import needs_whole_slots
+from automata.values import Ids, Match
 from tests.automata.test_lazy import Stretches
 from tests.strategies_lazy import AtMost, lazy_programs, lazy_streams
 
@@ -70,11 +62,13 @@ class Moody:
         self._mood = state["mood"]
 
 
-def moody(program: Program, host: Host, random: Random, steadiness: float) -> AdaptiveEvaluator:
+def moody(
+    program: Program, condition_evaluator: ConditionEvaluator, random: Random, steadiness: float
+) -> AdaptiveEvaluator:
     makers = {
-        "nfa": lambda: runs_of(program, host),
-        "lazy": lambda: LazyEvaluator(program, host),
-        "tree": lambda: TreeEvaluator(program, host),
+        "nfa": lambda: runs_of(program, condition_evaluator),
+        "lazy": lambda: LazyEvaluator(program, condition_evaluator, NegatedGroups),
+        "tree": lambda: TreeEvaluator(program, condition_evaluator, NegatedGroups),
     }
     return AdaptiveEvaluator(program, makers, random.choice(NAMES), Moody(random, steadiness))
 
@@ -83,7 +77,7 @@ def reported(evaluator: Evaluator, stretches: Stretches) -> list[tuple[object, .
     """All matches in the order of their report; numbers of partitions and solutions are opaque."""
     matches: list[Match] = []
     for events, solutions in stretches:
-        if len(events) == 1 and isinstance(evaluator, SingleEvaluator) and evaluator.prefers_single_events():
+        if len(events) == 1 and isinstance(evaluator, RowEvaluator) and evaluator.prefers_single_events():
             matches += evaluator.on_event(int(events.times[0]), int(events.streams[0]), in_rows(solutions))
         else:
             matches += evaluator.on_batch(events, solutions)
@@ -115,29 +109,29 @@ def long_streams(data: st.DataObject, program: Program) -> Stretches:
 @given(st.data())
 @settings(max_examples=PAIRS)
 def test_no_match_is_lost_doubled_or_moved_when_evaluators_are_exchanged(data: st.DataObject) -> None:
-    program, host = data.draw(lazy_programs())
+    program, condition_evaluator = data.draw(lazy_programs())
     program = replace(program, window=data.draw(st.sampled_from(WINDOWS)))
     assume(why_not_adaptive(program) is None)
     stretches = long_streams(data, program)
     random = Random(data.draw(st.integers(0, 1000)))
     steadiness = data.draw(st.sampled_from([0.5, 0.9]))
-    expected = reported(RunEvaluator(program, host), stretches)
-    actual = reported(moody(program, host, random, steadiness), stretches)
+    expected = reported(RunEvaluator(program, condition_evaluator), stretches)
+    actual = reported(moody(program, condition_evaluator, random, steadiness), stretches)
     assert sorted(map(repr, actual)) == sorted(map(repr, expected))
 
 
 @given(st.data())
 @settings(max_examples=PAIRS)
 def test_runs_take_events_that_come_alone_as_they_take_batches(data: st.DataObject) -> None:
-    program, host = data.draw(lazy_programs())
+    program, condition_evaluator = data.draw(lazy_programs())
     assume(runs_singly(program))
     stretches = long_streams(data, program)
-    actual, expected = (reported(make(program, host), stretches) for make in (runs_of, RunEvaluator))
+    actual, expected = (reported(make(program, condition_evaluator), stretches) for make in (runs_of, RunEvaluator))
     assert sorted(map(repr, actual)) == sorted(map(repr, expected))
 
 
 class ThenLazy(Moody):
-    """Lazy, once two stretches have been seen."""
+    """Lazy, once two slices have been seen."""
 
     seen = 0
 
@@ -157,8 +151,11 @@ def test_a_match_whose_window_passes_while_nothing_comes_is_reported_by_the_eval
     none, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
     a, b = SymbolSolutions(one, {0: one + 7}), SymbolSolutions(none, {1: none})
     nothing = SymbolSolutions(none, {0: none})
-    host = AtMost(())
-    makers = {"nfa": lambda: RunEvaluator(program, host), "lazy": lambda: LazyEvaluator(program, host)}
+    condition_evaluator = AtMost(())
+    makers = {
+        "nfa": lambda: RunEvaluator(program, condition_evaluator),
+        "lazy": lambda: LazyEvaluator(program, condition_evaluator, NegatedGroups),
+    }
     evaluator = AdaptiveEvaluator(program, makers, "nfa", ThenLazy(Random(0), 1.0))
     found: list[Match] = []
     for time, some in ((0, a), (1, nothing), (2, nothing), (10, nothing)):

@@ -7,27 +7,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
+from automata.cea.cea_evaluator import CeaEvaluator
 from automata.cea.configurations import Configurations
 from automata.cea.core import CeaCore
 from automata.cea.determinize import Determinised
-from automata.cea.evaluator import CeaEvaluator
 from automata.cea.strategies import strategy_for
-from automata.expression import Chain, Contiguity, Either, Expression, Iterate, Take
-from automata.nfa import build_automaton
-from automata.program import (
-    Events,
-    FoldValue,
-    Ids,
-    Mask,
-    Match,
-    Program,
-    Reference,
-    Selector,
-    Skip,
-    Symbol,
-    SymbolSolutions,
-    Window,
-)
+from automata.plan.automaton import build_automaton
+from automata.plan.expression import Chain, Contiguity, Either, Expression, Iterate, Take
+from automata.plan.program import FoldValue, Program, Reference, Selector, Skip, Symbol, Window
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Ids, Mask, Match
 
 ANY = Contiguity.ANY
 FOREVER = Window(1 << 40, in_events=False, sliding=True)

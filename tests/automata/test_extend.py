@@ -1,4 +1,4 @@
-"""Runs meet the events of their window only, however many come in one stretch."""
+"""Runs meet the events of their window only, however many come in one slice."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from automata.program import Mask, Window
-from automata.runs.evaluator import RunEvaluator
-from automata.runs.extend import Extender
-from automata.runs.pairs import Pairs
-from automata.runs.steps import StepTable
-from automata.runs.table import Runs
+from automata.chains.extend import Extender
+from automata.chains.table import Runs
+from automata.plan.program import Window
+from automata.runs.columns.run_evaluator import RunEvaluator
+from automata.slices.pairs import Pairs
+from automata.slices.step_table import StepTable
+from automata.values import Mask
 from benchmarks.lazy_patterns import patterns, stream
 
 EVENTS, SIZE = 1200, 20
@@ -33,9 +34,9 @@ def test_candidates_grow_with_the_window_not_with_the_stretch(in_events: bool, m
     events = stream([(1, 1, 1, 1)], EVENTS, seed=1)
     found = []
     for batch in (EVENTS, SIZE):
-        evaluator = RunEvaluator(program, pattern.host)
+        evaluator = RunEvaluator(program, pattern.condition_evaluator)
         met.clear()
         stretches = [events.batch(at, at + batch) for at in range(0, EVENTS, batch)]
-        found.append([(m.first, m.last, m.registers) for stretch in stretches for m in evaluator.on_batch(*stretch)])
+        found.append([(m.first, m.last, m.registers) for slice_ in stretches for m in evaluator.on_batch(*slice_)])
         assert sum(met) < 3 * evaluator.operations
     assert found[0] == found[1] != []

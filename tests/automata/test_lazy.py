@@ -1,4 +1,4 @@
-"""Lazy chains and trees against run-based evaluation, on random programs, streams, stretches and orders."""
+"""Lazy chains and trees against run-based evaluation, on random programs, streams, slices and orders."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from automata.face import Evaluator
 from automata.lazy import buffer as lazy_buffer
-from automata.lazy.evaluator import LazyEvaluator, TreeEvaluator
 from automata.lazy.join import Bound
-from automata.program import Events, Match, SymbolSolutions
-from automata.runs import steps
-from automata.runs.evaluator import RunEvaluator
+from automata.lazy.lazy_evaluator import LazyEvaluator, TreeEvaluator
+from automata.protocol import Evaluator
+from automata.runs.columns.negated_groups import NegatedGroups
+from automata.runs.columns.run_evaluator import RunEvaluator
+from automata.slices import step_table as steps
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Match
 from tests.strategies_lazy import lazy_programs, lazy_streams
 
 # Programs, split over the orders; fewer in the `ci` profile, which tries the whole engine on many more.
@@ -63,18 +65,26 @@ def smallest() -> Iterator[None]:
 @given(st.data())
 @settings(max_examples=PAIRS // 2)
 def test_any_order_changed_at_any_time_gives_the_matches_of_runs(data: st.DataObject) -> None:
-    program, host = data.draw(lazy_programs())
+    program, condition_evaluator = data.draw(lazy_programs())
     stretches = data.draw(lazy_streams(program))
     seed = data.draw(st.integers(0, 1000))
-    expected = found(RunEvaluator(program, host), stretches)
+    expected = found(RunEvaluator(program, condition_evaluator), stretches)
     random = Random(seed)
-    assert found(LazyEvaluator(program, host, lambda related: AnyPlan(len(related), random)), stretches) == expected
+    assert (
+        found(
+            LazyEvaluator(program, condition_evaluator, NegatedGroups, lambda related: AnyPlan(len(related), random)),
+            stretches,
+        )
+        == expected
+    )
 
 
 @pytest.mark.parametrize("make", [LazyEvaluator, TreeEvaluator])
 @given(data=st.data())
 @settings(max_examples=PAIRS // 4)
 def test_chain_and_tree_give_the_matches_of_runs(make: Callable[..., LazyEvaluator], data: st.DataObject) -> None:
-    program, host = data.draw(lazy_programs())
+    program, condition_evaluator = data.draw(lazy_programs())
     stretches = data.draw(lazy_streams(program))
-    assert found(make(program, host), stretches) == found(RunEvaluator(program, host), stretches)
+    assert found(make(program, condition_evaluator, NegatedGroups), stretches) == found(
+        RunEvaluator(program, condition_evaluator), stretches
+    )

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
 from automata.lazy import buffer as lazy_buffer
 from automata.lazy.buffer import LOW, Buffer
 from automata.lazy.path import paths
 from automata.lazy.plan import ChainPlan, TreePlan
 from automata.lazy.units import units_of
-from automata.nfa import build_automaton
-from automata.program import Ids
-from automata.runs.step_index import hash_columns
-from automata.runs.steps import Part, StepTable
+from automata.plan.automaton import build_automaton
+from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+from automata.slices.step_index import hash_columns
+from automata.slices.step_table import Part, StepTable
+from automata.values import Ids
 from benchmarks.lazy import SYSTEMS, measure
 from benchmarks.lazy_patterns import patterns, stream
 
@@ -45,13 +45,13 @@ def test_a_search_finds_the_events_of_the_key_in_the_stretch(
     stretches: list[list[int]], forgotten: int, asked: list[tuple[int, int, int]], early: bool, tail: int
 ) -> None:
     """Whatever was forgotten, and whether an index was made on the way."""
-    buffer, keys = Buffer(0, 1), [key for stretch in stretches for key in stretch]
+    buffer, keys = Buffer(0, 1), [key for slice_ in stretches for key in slice_]
     wanted, begin, end = (np.array([row[i] for row in asked], dtype=np.int64) for i in range(3))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lazy_buffer, "_TAIL_MAX", tail)
-        for stretch in stretches:
-            lows = np.arange(buffer.end, buffer.end + len(stretch), dtype=np.int64)
-            buffer.add(step_table(lows, np.array(stretch, dtype=np.int64)))
+        for slice_ in stretches:
+            lows = np.arange(buffer.end, buffer.end + len(slice_), dtype=np.int64)
+            buffer.add(step_table(lows, np.array(slice_, dtype=np.int64)))
             if early:
                 list(buffer.search(np.array([buffer.first]), np.array([buffer.end]), (0,), np.array([0]), False))
         buffer.forget(forgotten)

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from automata.match_table import MatchTable, in_order
-from automata.program import Match
-from automata.selection import Candidate, report_order
+from automata.matches.match_table import MatchTable, in_order
+from automata.matches.selection import Candidate, report_order
+from automata.values import Match
 
 ENTRIES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5), st.integers(0, 1)), min_size=1, max_size=4)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from automata.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
-from automata.nfa import START, Automaton, build_automaton
+from automata.plan.automaton import START, Automaton, build_automaton
+from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
 
 STRICT, NEXT, ANY = Contiguity.STRICT, Contiguity.NEXT, Contiguity.ANY
 A, B, C, D = (Take((symbol,)) for symbol in range(4))

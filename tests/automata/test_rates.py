@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
 from automata.adaptive.costs import CostModel
-from automata.adaptive.evaluator import AdaptiveEvaluator
 from automata.adaptive.rates import Meter, Rates
-from automata.expression import Chain, Contiguity, Take
-from automata.lazy.evaluator import LazyEvaluator
-from automata.runs.evaluator import RunEvaluator
+from automata.lazy.lazy_evaluator import LazyEvaluator
+from automata.plan.expression import Chain, Contiguity, Take
+from automata.runs.columns.negated_groups import NegatedGroups
+from automata.runs.columns.run_evaluator import RunEvaluator
 from benchmarks.lazy_patterns import VALUES, A, B, C, Stream, pattern, patterns, stream
 from spaseq.physical.replanning import RatesDecide, adaptive_evaluator
 
@@ -18,7 +19,7 @@ EVEN = Rates({A: 50, B: 50, C: 50}, {})
 
 
 def measured(events: Stream, batch: int) -> list[Rates]:
-    meter = Meter(SEQUENCE.program, SEQUENCE.host, frozenset({A, B, C}))
+    meter = Meter(SEQUENCE.program, SEQUENCE.condition_evaluator, frozenset({A, B, C}))
     found = [meter.observe(*events.batch(at, min(at + batch, len(events)))) for at in range(0, len(events), batch)]
     return [rates for rates in found if rates is not None]
 
@@ -42,7 +43,10 @@ def test_estimates_tell_how_many_fewer_run_operations_lazy_evaluation_makes() ->
     pattern = patterns(100)[0]
     estimate = CostModel(pattern.program).estimate(measured(events, 100)[-1])
     made = []
-    for evaluator in (RunEvaluator(pattern.program, pattern.host), LazyEvaluator(pattern.program, pattern.host)):
+    for evaluator in (
+        RunEvaluator(pattern.program, pattern.condition_evaluator),
+        LazyEvaluator(pattern.program, pattern.condition_evaluator, NegatedGroups),
+    ):
         for at in range(0, len(events), 100):
             evaluator.on_batch(*events.batch(at, at + 100))
         made.append(evaluator.operations / 30)
@@ -72,7 +76,7 @@ def test_lazy_evaluation_takes_over_where_the_last_step_is_rare_and_gives_way_wh
     rare, frequent = (100, 100, 1, 1), (1, 1, 1, 0)
     a, b, c = (Take((symbol,)) for symbol in (A, B, C))
     free = pattern("free", Chain((a, b, c), (Contiguity.ANY, Contiguity.ANY)), (), 60)
-    evaluator = adaptive_evaluator(free.program, free.host)
+    evaluator = adaptive_evaluator(free.program, free.condition_evaluator)
     names = driven(evaluator, stream([rare, frequent], 2000, seed=4))
     assert names[0] == names[-1] == "nfa"
     assert {"lazy", "tree"} & set(names)
@@ -83,7 +87,7 @@ def test_lazy_evaluation_takes_over_where_the_last_step_is_rare_and_gives_way_wh
 
 
 def test_a_wish_is_kept_while_the_new_evaluator_gets_to_know_the_stream() -> None:
-    evaluator = adaptive_evaluator(SEQUENCE.program, SEQUENCE.host)
+    evaluator = adaptive_evaluator(SEQUENCE.program, SEQUENCE.condition_evaluator)
     driven(evaluator, stream([(100, 100, 1, 1)], 1000, seed=5))
     assert evaluator.name != "nfa"
     assert evaluator.switches[0].time <= 150 + 100 + 50, "three batches tell enough, then one window passes"
@@ -92,11 +96,11 @@ def test_a_wish_is_kept_while_the_new_evaluator_gets_to_know_the_stream() -> Non
 
 def test_the_first_batch_says_what_to_begin_with() -> None:
     events = stream([(100, 100, 1, 1)], 1000, seed=5)
-    evaluator = adaptive_evaluator(SEQUENCE.program, SEQUENCE.host)
-    lazy = LazyEvaluator(SEQUENCE.program, SEQUENCE.host)
+    evaluator = adaptive_evaluator(SEQUENCE.program, SEQUENCE.condition_evaluator)
+    lazy = LazyEvaluator(SEQUENCE.program, SEQUENCE.condition_evaluator, NegatedGroups)
     for at in range(0, len(events), 200):
-        stretch = events.batch(at, at + 200)
-        assert evaluator.on_batch(*stretch) == lazy.on_batch(*stretch)
+        slice_ = events.batch(at, at + 200)
+        assert evaluator.on_batch(*slice_) == lazy.on_batch(*slice_)
     assert evaluator.name == "lazy" and not evaluator.switches
     assert evaluator.operations == lazy.operations
 
@@ -111,4 +115,7 @@ def test_rates_that_have_not_moved_are_not_made_anew() -> None:
 
 
 def test_nothing_is_wanted_before_anything_is_measured() -> None:
-    assert RatesDecide(SEQUENCE.program, SEQUENCE.host).wanted("nfa", alone=False) == ("nfa", "nothing is measured yet")
+    assert RatesDecide(SEQUENCE.program, SEQUENCE.condition_evaluator).wanted("nfa", alone=False) == (
+        "nfa",
+        "nothing is measured yet",
+    )

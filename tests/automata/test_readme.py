@@ -6,9 +6,9 @@ import doctest
 import re
 from pathlib import Path
 
-import automata.face
+import automata.protocol
 
-README = Path(automata.face.__file__).with_name("README.md")
+README = Path(automata.protocol.__file__).with_name("README.md")
 
 
 def test_the_example_of_the_readme_gives_what_it_prints() -> None:

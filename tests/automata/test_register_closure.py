@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from automata.registers.closure import concatenation, event_as, filtered, intersection, iteration, union
-from automata.registers.formulas import TRUE, Every, Formula, Holds, Not, Predicate, evaluate
-from automata.registers.symbolic import SymbolicAutomaton, matches, reads_only_written, recognised
-from automata.registers.windowed import complement, determinised, over_streams, unrolled
+from automata.theory.closure import concatenation, event_as, filtered, intersection, iteration, union
+from automata.theory.formulas import TRUE, Every, Formula, Holds, Not, Predicate, evaluate
+from automata.theory.symbolic import SymbolicAutomaton, matches, reads_only_written, recognised
+from automata.theory.windowed import complement, determinised, over_streams, unrolled
 
 Reading = tuple[str, int, int]
 Matches = frozenset[frozenset[int]]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from automata.program import Match, Selector, Skip
-from automata.selection import AfterMatch, Candidate, report_order, select
+from automata.matches.selection import AfterMatch, Candidate, report_order, select
+from automata.plan.program import Selector, Skip
+from automata.values import Match
 
 LAST = 6
 

@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from automata.program import Events, Window
-from automata.timeline import Timeline, window_ends, window_numbers
+from automata.plan.program import Window
+from automata.slices.events import Events
+from automata.slices.timeline import Timeline, window_ends, window_numbers
 
 Event = tuple[int, int, frozenset[int]]
 """(time, stream, partitions)."""
@@ -42,11 +43,11 @@ def found(events: list[Event], cuts: list[int], total: bool) -> dict[tuple[int, 
     places = {}
     for begin, end in zip([0, *cuts], [*cuts, len(events)], strict=True):
         part = events[begin:end]
-        stretch = Events(np.array([e[0] for e in part], np.int64), np.array([e[1] for e in part], np.int64))
-        positions = timeline.advance(stretch)
+        slice_ = Events(np.array([e[0] for e in part], np.int64), np.array([e[1] for e in part], np.int64))
+        positions = timeline.advance(slice_)
         pairs = [(number, partition) for number, event in enumerate(part) for partition in sorted(event[2])]
         columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        got = timeline.places(stretch, columns[:, 0], columns[:, 1])
+        got = timeline.places(slice_, columns[:, 0], columns[:, 1])
         rows = zip(got.events, got.partitions, got.ranks, got.slots, got.seqs, got.tails, strict=True)
         for event, partition, rank, slot, seq, tail in rows:
             places[int(positions[event]), int(partition)] = (int(rank), int(slot), int(seq), bool(tail))
@@ -90,14 +91,14 @@ def test_timelines_that_stand_elsewhere_share_what_is_known_of_a_stretch(
     events: list[Event], starts: list[int], total: bool
 ) -> None:
     times, streams = ([event[column] for event in events] for column in (0, 1))
-    stretch = Events(np.array(times, np.int64), np.array(streams, np.int64))
+    slice_ = Events(np.array(times, np.int64), np.array(streams, np.int64))
     everything = np.arange(len(events), dtype=np.int64)
     for start in starts:
         shared, own = Timeline(total), Timeline(total)
         for timeline in (shared, own):
             timeline.begin_at(start)
-        found = shared.all_places(stretch)
-        expected = own.places(Events(stretch.times, stretch.streams), everything, np.zeros_like(everything))
+        found = shared.all_places(slice_)
+        expected = own.places(Events(slice_.times, slice_.streams), everything, np.zeros_like(everything))
         for name in ("events", "ranks", "slots", "seqs", "tails"):
             assert getattr(found, name).tolist() == getattr(expected, name).tolist(), name
         assert (shared.rank(0), shared.slot(0)) == (own.rank(0), own.slot(0))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from automata import face
+from automata import protocol
 
 CONFIGURATIONS = (("auto", "embedded"), ("nfa", "embedded"))
 """(evaluator, runtime) pairs that every case runs with."""
@@ -28,8 +28,8 @@ def run(
         arguments += ["--stream", f"{name}={path}"]
     for iri, path in kbs.items():
         arguments += ["--kb", f"{iri}={path}"]
-    few = 1 if evaluator == "nfa" else face.FEW_EVENTS_MAX
-    with patch.object(face, "FEW_EVENTS_MAX", few):
+    few = 1 if evaluator == "nfa" else protocol.FEW_EVENTS_MAX
+    with patch.object(protocol, "FEW_EVENTS_MAX", few):
         result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     rows = [json.loads(line) for line in result.stdout.splitlines()]

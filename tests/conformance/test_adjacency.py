@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from automata.runs import prospects
-from automata.runs.evaluator import RunEvaluator
+from automata.runs.columns import adjacency_lookahead as prospects
+from automata.runs.columns.run_evaluator import RunEvaluator
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI, Literal
 from spaseq.engine.options import RunOptions

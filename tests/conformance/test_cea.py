@@ -15,8 +15,9 @@ import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
-from automata.applicability import why_not_cea
-from automata.cea import core, passing
+from automata.cea import core
+from automata.cea import creation_times as passing
+from automata.cea.applicability import why_not_cea
 from spaseq.algebra.build import build
 from spaseq.lang.parse import parse
 from spaseq.physical.program import compile_program

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from automata.runs import active, core, steps, substreams
+from automata.chains import active_runs as active
+from automata.chains import store as chain_store
+from automata.slices import step_table as steps
+from automata.slices import substreams
 from sparql_gpm.terms import IRI
 from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
@@ -62,7 +65,7 @@ def test_the_engine_equals_the_reference_whatever_the_batches(data: st.DataObjec
 def smallest() -> Iterator[None]:
     """Every index, block and compaction threshold as small as it can be: all paths on streams of ten events."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(core, "_COMPACT_MIN", 1)
+        patch.setattr(chain_store, "COMPACT_MIN", 1)
         patch.setattr(active, "_UNSORTED_MAX", 0)
         patch.setattr(active, "_SCAN_FACTOR", 0)
         patch.setattr(steps, "_PAIRS_MAX", 2)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
-from automata.adaptive.evaluator import why_not_adaptive
+from automata.adaptive.adaptive_evaluator import why_not_adaptive
 from spaseq.algebra.build import build
 from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
@@ -42,7 +42,9 @@ def lazy_query(text: str) -> Query:
 def moody() -> Iterator[None]:
     """Evaluators are exchanged at random, not as rates are measured."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replanning, "RatesDecide", lambda program, host: Moody(Random(program.variables), 0.8))
+        patch.setattr(
+            replanning, "RatesDecide", lambda program, condition_evaluator: Moody(Random(program.variables), 0.8)
+        )
         yield
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
-from automata.program import Wanted
+from automata.plan.program import Demand
 from automata.registers import answers as register_answers
 from automata.registers import evaluator as register_evaluator
 from automata.registers import places as register_places
@@ -120,14 +120,14 @@ def test_the_plan_says_whether_runs_are_kept_as_a_register_automaton(sequence: s
 @pytest.mark.parametrize(
     ("selected", "limit", "wanted"),
     [
-        ("SELECT (1 AS ?happened)", "LIMIT 1", Wanted.HAPPENED),
-        ("SELECT DISTINCT ?v", "LIMIT 1", Wanted.FIRST),
-        ("SELECT (1 AS ?happened)", "LIMIT 2", Wanted.EVERY),
-        ("SELECT (1 AS ?happened)", "AFTER MATCH SKIP PAST LAST EVENT LIMIT 1", Wanted.EVERY),
-        ("SELECT MAX (1 AS ?happened)", "LIMIT 1", Wanted.EVERY),
+        ("SELECT (1 AS ?happened)", "LIMIT 1", Demand.HAPPENED),
+        ("SELECT DISTINCT ?v", "LIMIT 1", Demand.FIRST),
+        ("SELECT (1 AS ?happened)", "LIMIT 2", Demand.EVERY),
+        ("SELECT (1 AS ?happened)", "AFTER MATCH SKIP PAST LAST EVENT LIMIT 1", Demand.EVERY),
+        ("SELECT MAX (1 AS ?happened)", "LIMIT 1", Demand.EVERY),
     ],
 )
-def test_what_limit_one_leaves_is_all_that_is_wanted(selected: str, limit: str, wanted: Wanted) -> None:
+def test_what_limit_one_leaves_is_all_that_is_wanted(selected: str, limit: str, wanted: Demand) -> None:
     text = QUERY.format(sequence="A, B", condition="?w > ?v").replace("SELECT *", selected) + limit
     assert compile_program(build(parse(text, "q"))).program.wanted is wanted
 

@@ -1,4 +1,4 @@
-"""Events that come one by one give the rows that long stretches give, and those of the reference."""
+"""Events that come one by one give the rows that long slices give, and those of the reference."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
-from automata.program import Events, Match, SymbolSolutions
-from automata.runs import core
-from automata.runs.evaluator import RunEvaluator
-from automata.runs.single import evaluator
-from automata.runs.single.evaluator import runs_singly
+from automata.chains import store as chain_store
+from automata.runs.columns.run_evaluator import RunEvaluator
+from automata.runs.rows import live_evaluator as evaluator
+from automata.runs.rows.live_evaluator import runs_singly
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Match
 from sparql_gpm.terms import IRI, RDF
 from spaseq.algebra.build import build
 from spaseq.lang.ast import Query
@@ -94,7 +95,7 @@ def _typed(kinds: str) -> list[Arrived]:
 def smallest() -> Iterator[None]:
     """Rows are compacted, and runs looked through, after every few events."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(core, "_COMPACT_MIN", 4)
+        patch.setattr(chain_store, "COMPACT_MIN", 4)
         patch.setattr(evaluator, "_NEW_MIN", 1)
         patch.setattr(evaluator, "_NEW_SHARE", 0)
         yield
@@ -102,7 +103,7 @@ def smallest() -> Iterator[None]:
 
 @pytest.fixture
 def stretches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many events each stretch has that goes to columns of runs."""
+    """How many events each slice has that goes to columns of runs."""
     found: list[int] = []
     on_batch = RunEvaluator.on_batch
 

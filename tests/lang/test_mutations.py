@@ -24,7 +24,7 @@ PIECES = [
 
 @st.composite
 def mutated(draw: st.DrawFn) -> str:
-    """A query with a few stretches removed, doubled, moved or replaced."""
+    """A query with a few slices removed, doubled, moved or replaced."""
     text = draw(st.sampled_from(TEXTS))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))

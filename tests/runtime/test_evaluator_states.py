@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
-from automata.adaptive.evaluator import why_not_adaptive
-from automata.applicability import why_not_cea
+from automata.adaptive.adaptive_evaluator import why_not_adaptive
+from automata.cea.applicability import why_not_cea
 from sparql_gpm.terms import IRI, RDF, XSD, Literal
 from spaseq.algebra.build import build
 from spaseq.errors import RunError
@@ -102,7 +102,9 @@ def test_an_evaluator_that_goes_on_elsewhere_gives_the_rows_of_the_reference(kin
 @settings(max_examples=PAIRS)
 def test_evaluators_that_are_being_exchanged_at_random_go_on_elsewhere(data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replanning, "RatesDecide", lambda program, host: Moody(random.Random(program.variables), 0.8))
+        patch.setattr(
+            replanning, "RatesDecide", lambda program, condition_evaluator: Moody(random.Random(program.variables), 0.8)
+        )
         _restarted("adaptive", data)
 
 

@@ -12,7 +12,7 @@ def test_an_event_that_no_turn_has_taken_out_is_in_the_next_turn() -> None:
     feed = Feed((IRI,), 0)
     assert not feed.push_event(IRI, SingleEvent(1, 0, "urn:e1", [(1, 2, 3)]))
     assert not feed.push_event(IRI, SingleEvent(2, 0, "urn:e2", [(1, 2, 4)]))
-    batch = feed.turn().stretch.batch
+    batch = feed.turn().slice_.batch
     assert list(batch.names) == ["urn:e1", "urn:e2"]
     assert batch.objects.tolist() == [3, 4]
-    assert len(feed.turn().stretch) == 0
+    assert len(feed.turn().slice_) == 0

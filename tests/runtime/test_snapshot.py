@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from automata.runs import core
+from automata.chains import store as chain_store
 from automata.state import Values
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal
@@ -46,7 +46,7 @@ def test_a_restart_at_any_cut_changes_no_row(data: st.DataObject) -> None:
 
 
 def test_a_snapshot_holds_what_is_alive_and_not_the_past(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core, "_COMPACT_MIN", 1 << 30)
+    monkeypatch.setattr(chain_store, "COMPACT_MIN", 1 << 30)
     text = """PREFIX : <http://ex.org/> SELECT ?x WITHIN 5 SECONDS SLIDING FROM STREAM S1 <http://ex.org/s1>
     WHERE { SEQ(A ; B) DEFINE GPM A ON S1 { ?x a :A } DEFINE GPM B ON S1 { ?x a :B } }"""
     running = Restarting(parse(text, "q"), 0)

@@ -112,15 +112,15 @@ def test_prefixes_declared_on_the_way_hold_from_there_on() -> None:
 def test_damaged_input_is_told_and_not_left_out(tmp_path: Path) -> None:
     path = tmp_path / "a.nq.gz"
     path.write_bytes(gzip.compress(nquads(range(2000)), mtime=0)[:-300])
-    (stretch,) = Directory(str(path)).stretches(Place(), 100)
-    assert b"the input breaks off: the gzip data is damaged" in list(stretch.documents())[-1].text
+    (slice_,) = Directory(str(path)).stretches(Place(), 100)
+    assert b"the input breaks off: the gzip data is damaged" in list(slice_.documents())[-1].text
 
 
 @given(bytes_max=st.integers(1, 900), cuts=st.lists(st.integers(1, 2000), max_size=4))
 def test_stretches_cover_each_event_once_wherever_reading_stops(
     bytes_max: int, cuts: list[int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    folder = tmp_path_factory.mktemp("stretches")
+    folder = tmp_path_factory.mktemp("slices")
     (folder / "a.nq").write_bytes(nquads(range(5)))
     (folder / "b.nq.gz").write_bytes(gzip.compress(nquads(range(5, 8))))
     (folder / "c.trig").write_bytes(trig(range(8, 10)))
@@ -135,11 +135,11 @@ def test_stretches_cover_each_event_once_wherever_reading_stops(
             break
         there = directory.after(first)
         between = list(directory.stretches(Place.of(here.offset()), bytes_max, Place.of(there.offset())))
-        for stretch in between:
-            for document in stretch.documents():
+        for slice_ in between:
+            for document in slice_.documents():
                 found.append(document.text)
-                if stretch.end is not None:
-                    whole = Path(stretch.file).read_bytes()
+                if slice_.end is not None:
+                    whole = Path(slice_.file).read_bytes()
                     assert document.line == whole[: whole.index(document.text)].count(b"\n")
         here = there
     assert names_of([text for text in found if b"{" not in text] + [trig(range(8, 10))[:0]]) == named(range(8)) + named(
@@ -151,8 +151,8 @@ def test_stretches_cover_each_event_once_wherever_reading_stops(
 def test_a_file_that_sorts_before_what_was_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "b.nq").write_bytes(nquads(range(2)))
     directory = Directory(str(tmp_path))
-    (stretch,) = directory.stretches(Place(), 10**6)
-    here = directory.after(stretch)
+    (slice_,) = directory.stretches(Place(), 10**6)
+    here = directory.after(slice_)
     (tmp_path / "a.nq").write_bytes(nquads(range(2, 4)))
     with pytest.raises(RunError, match="a file has appeared"):
         list(directory.stretches(here, 10**6))

@@ -18,7 +18,7 @@ from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.matching import bgp, summary
 from sparql_gpm.parse import parse_group
 from sparql_gpm.pattern import Pattern
-from sparql_gpm.shared import Asked, PatternPool, Stretch
+from sparql_gpm.shared import Asked, PatternPool, Slice
 from sparql_gpm.terms import IRI, Term
 from tests.sparql_gpm.matcher_strategies import KBS, batch_of, graphs, patterns
 
@@ -60,16 +60,16 @@ def test_shared_patterns_have_the_solutions_that_each_has_alone(
     background = KnowledgeBases(kbs, dictionary, evaluator)
     pool = PatternPool(dictionary, evaluator)
     named = [pool.add(pattern, background) for pattern in asked]
-    stretch = Stretch(batch_of(events, dictionary))
+    slice_ = Slice(batch_of(events, dictionary))
     for pattern, mine in zip(asked, named, strict=True):
         matcher = compile_pattern(pattern, dictionary, evaluator, background)
         names = {name: mine.names[name] for name in matcher.variables}
-        alone = rows(matcher.match(stretch.batch), {name: name for name in names}, dictionary)
-        assert rows(stretch.solutions(Asked(mine.shared, (0,))), names, dictionary) == alone
+        alone = rows(matcher.match(slice_.batch), {name: name for name in names}, dictionary)
+        assert rows(slice_.solutions(Asked(mine.shared, (0,))), names, dictionary) == alone
     pool.give_up_summary()
-    unsummarised = Stretch(stretch.batch)
+    unsummarised = Slice(slice_.batch)
     for mine in named:
-        summarised = stretch.solutions(Asked(mine.shared, (0,)))
+        summarised = slice_.solutions(Asked(mine.shared, (0,)))
         found = unsummarised.solutions(Asked(mine.shared, (0,)))
         names = {name: name for name in found.columns}
         assert rows(found, names, dictionary) == rows(summarised, names, dictionary)
@@ -104,8 +104,8 @@ def touched(texts: list[str], event: list[tuple[str, str, str]]) -> set[int]:
     pool = PatternPool(dictionary, Evaluator(dictionary))
     numbers = [pool.add(pattern(text), None).shared.number for text in texts]
     graph = frozenset((IRI(EX + s), IRI(EX + p), IRI(EX + o)) for s, p, o in event)
-    stretch = Stretch(batch_of([graph], dictionary))
-    return {place for place, number in enumerate(numbers) if stretch.touches(pool, frozenset((number,)))}
+    slice_ = Slice(batch_of([graph], dictionary))
+    return {place for place, number in enumerate(numbers) if slice_.touches(pool, frozenset((number,)))}
 
 
 @pytest.mark.usefixtures("grouping")
@@ -133,7 +133,7 @@ def test_without_the_summary_every_pattern_is_asked() -> None:
     pool = PatternPool(dictionary, Evaluator(dictionary))
     shared = pool.add(pattern(":h1 :p ?x"), None).shared
     pool.give_up_summary()
-    assert Stretch(batch_of([frozenset()], dictionary)).touches(pool, frozenset((shared.number,)))
+    assert Slice(batch_of([frozenset()], dictionary)).touches(pool, frozenset((shared.number,)))
 
 
 def test_a_pattern_in_many_queries_is_compiled_once() -> None:

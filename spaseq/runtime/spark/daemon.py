@@ -10,13 +10,14 @@ import pandas
 import pyarrow.compute
 from pyspark import daemon, worker
 
-import automata.registers.evaluator
+import automata.registers.register_evaluator
 import sparql_gpm.reading.nquads_columns
 import spaseq.engine.staged
 import spaseq.runtime.spark.stages
 
 LOADED = (
-    automata.registers.evaluator, pandas, pyarrow.compute, sparql_gpm.reading.nquads_columns, spaseq.engine.staged,
+    automata.registers.register_evaluator, pandas, pyarrow.compute, sparql_gpm.reading.nquads_columns,
+    spaseq.engine.staged,
     spaseq.runtime.spark.stages, worker,
 )  # fmt: skip
 """What workers find loaded."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.program import UNBOUND, Ids, Mask
+from automata.values import UNBOUND, Ids, Mask
 from sparql_gpm import graph_names
 from sparql_gpm.columns import EventBatch, Solutions
 from sparql_gpm.dictionary import Dictionary

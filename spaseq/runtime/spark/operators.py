@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from automata.match_table import MatchTable
-from automata.program import Events, Ids, Match, SymbolSolutions
+from automata.matches.match_table import MatchTable
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Ids, Match
 from sparql_gpm.columns import EventBatch
-from sparql_gpm.shared import Stretch
+from sparql_gpm.shared import Slice
 from spaseq.runtime.operator import QueryOperator
 from spaseq.runtime.row_table import RowTable
 from spaseq.runtime.rows import Row
@@ -34,18 +35,18 @@ class SolvedOperator(QueryOperator):
         self._all_marks = np.array(all_marks, dtype=np.int64)
         self._derived = np.array(derived, dtype=np.int64)
 
-    def _step(self, stretch: Stretch) -> list[Row]:
-        batch = stretch.batch
+    def _step(self, slice_: Slice) -> list[Row]:
+        batch = slice_.batch
         if not len(batch):
             return []
         of_triple = batch.event_of_triple()
         found = {symbol: self._solved(symbol, batch, of_triple) for symbol in range(len(self.query.patterns))}
         unsolved = np.flatnonzero(np.isin(batch.streams, self._derived))
         if len(unsolved):
-            found = _both(found, self.solver.solve(Stretch(batch.take(unsolved)).entailed(self._entailed)), unsolved)
-        self._names.add(self._position, stretch.named([table.events for table in found.values()]))
+            found = _both(found, self.solver.solve(Slice(batch.take(unsolved)).entailed(self._entailed)), unsolved)
+        self._names.add(self._position, slice_.named([table.events for table in found.values()]))
         if self._keeps_graphs:
-            self._host.graphs.add(self._position, own_triples(batch, of_triple, self._all_marks))
+            self._condition_evaluator.graphs.add(self._position, own_triples(batch, of_triple, self._all_marks))
         self._position += len(batch)
         return self._rows(self._sequence.on_batch(Events(batch.times, batch.streams), found))
 

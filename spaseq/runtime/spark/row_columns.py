@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from automata.match_table import START, TIME
-from automata.program import UNBOUND, Ids
+from automata.matches.match_table import START, TIME
+from automata.values import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
 from spaseq.runtime.row_table import RowTable
 from spaseq.runtime.spark.blobs import placed

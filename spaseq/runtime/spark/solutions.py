@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.program import UNBOUND, Ids, SymbolSolutions
+from automata.slices.events import SymbolSolutions
+from automata.values import UNBOUND, Ids
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI

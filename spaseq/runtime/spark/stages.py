@@ -21,7 +21,7 @@ from spaseq.runtime.spark.pieces import PIECE_SCHEMA, Piece
 from spaseq.runtime.spark.placement import key_of
 from spaseq.runtime.spark.shard import Shard
 from spaseq.runtime.spark.shared_functions import shared_functions
-from spaseq.runtime.spark.sources.plan import Stretch
+from spaseq.runtime.spark.sources.plan import Slice
 from spaseq.runtime.spark.tasks import StreamInput, Task
 
 MatchingFactory = Callable[[str], tuple[Matching, Dictionary, KnowledgeBases]]
@@ -96,8 +96,8 @@ class MatchStage:
                 raw = text.encode() if isinstance(text, str) else text
                 yield DocumentRow(raw, source or self.source.name, line or 0, rdf_format)
             elif first is not None:
-                stretch = Stretch(source, rdf_format, first, last, line)
-                yield DocumentRow(b"", source, line, rdf_format, stretch.opened)
+                slice_ = Slice(source, rdf_format, first, last, line)
+                yield DocumentRow(b"", source, line, rdf_format, slice_.opened)
 
 
 class ShardProcessor(StatefulProcessor):

@@ -12,7 +12,7 @@ from itertools import chain, groupby
 
 import numpy as np
 
-from automata.program import Ids, Mask
+from automata.values import Ids, Mask
 from kb.base import KnowledgeBases
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from spaseq.errors import InputError
 from spaseq.runtime.spark.sources.options import SourceOptions
-from spaseq.runtime.spark.sources.plan import EXPECTED, Directory, Place, Stretch
+from spaseq.runtime.spark.sources.plan import EXPECTED, Directory, Place, Slice
 from spaseq.runtime.spark.sources.rows import END, batch, batches, reference
 
 _SIGNAL_BYTES_MAX = 1 << 12
@@ -21,32 +21,32 @@ _SIGNAL_BYTES_MAX = 1 << 12
 
 @dataclass
 class FilePartition(InputPartition):
-    """What one task reads, in order; no stretch: the end of the stream."""
+    """What one task reads, in order; no slice: the end of the stream."""
 
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[Slice, ...]
     text: bool
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """The documents of the stretches, or where they are, or the signal. One that may be a signal is read."""
+        """The documents of the slices, or where they are, or the signal. One that may be a signal is read."""
         if not self.stretches:
             yield batch(END, "")
-        for stretch in self.stretches:
-            if not self.text and stretch.size > _SIGNAL_BYTES_MAX:
-                yield reference(stretch)
+        for slice_ in self.stretches:
+            if not self.text and slice_.size > _SIGNAL_BYTES_MAX:
+                yield reference(slice_)
             else:
-                yield from batches(stretch.documents(), stretch.file, stretch.format)
+                yield from batches(slice_.documents(), slice_.file, slice_.format)
 
 
-def _tasks(stretches: Iterable[Stretch], options: SourceOptions) -> Iterator[FilePartition]:
-    """The stretches divided among tasks: small files, each of which may be one event, are read together."""
-    group: list[Stretch] = []
+def _tasks(stretches: Iterable[Slice], options: SourceOptions) -> Iterator[FilePartition]:
+    """The slices divided among tasks: small files, each of which may be one event, are read together."""
+    group: list[Slice] = []
     size = 0
-    for stretch in stretches:
-        if group and size + stretch.size > options.partition_bytes:
+    for slice_ in stretches:
+        if group and size + slice_.size > options.partition_bytes:
             yield FilePartition(tuple(group), options.text)
             group, size = [], 0
-        group.append(stretch)
-        size += stretch.size
+        group.append(slice_)
+        size += slice_.size
     if group:
         yield FilePartition(tuple(group), options.text)
 
@@ -58,7 +58,7 @@ class FilesReader(DataSourceReader):
         self._options = options
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Stretches of about the size asked for; raises InputError if there is no file."""
+        """Slices of about the size asked for; raises InputError if there is no file."""
         stretches = Directory(self._options.path).stretches(Place(), self._options.partition_bytes)
         found = list(_tasks(stretches, self._options))
         if not found:
@@ -118,15 +118,15 @@ class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return partition.rows()
 
     def _advanced(self, here: Place, admitted: int | None) -> Place:
-        """A stretch is never left half read, and the first always fits; so files of any size get through."""
+        """A slice is never left half read, and the first always fits; so files of any size get through."""
         unlimited = admitted is None
         step = 1 << 62 if unlimited else admitted
         assert step is not None
-        last: Stretch | None = None
+        last: Slice | None = None
         taken = 0
-        for stretch in self._directory.stretches(here, step, self._target):
-            size = self._directory.size(stretch)
+        for slice_ in self._directory.stretches(here, step, self._target):
+            size = self._directory.size(slice_)
             if last is not None and not unlimited and taken + size > step:
                 break
-            last, taken = stretch, taken + size
+            last, taken = slice_, taken + size
         return here if last is None else self._directory.after(last)

@@ -52,7 +52,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class Slice:
     """Bytes of one file that begin and end with an event; `end` None: all of it, whatever it unpacks to."""
 
     file: str
@@ -123,17 +123,17 @@ class Directory:
         files = self.files()
         return Place(files[-1], os.path.getsize(files[-1]), files=len(files)) if files else Place()
 
-    def after(self, stretch: Stretch) -> Place:
-        """Where reading stands when a stretch has been read."""
-        files = sum(name <= stretch.file for name in self.files())
-        if stretch.end is None:
-            return Place(stretch.file, max(1, os.path.getsize(stretch.file)), files=files)
-        line = stretch.line + _lines(stretch.file, stretch.begin, stretch.end)
-        return Place(stretch.file, stretch.end, line, files)
+    def after(self, slice_: Slice) -> Place:
+        """Where reading stands when a slice has been read."""
+        files = sum(name <= slice_.file for name in self.files())
+        if slice_.end is None:
+            return Place(slice_.file, max(1, os.path.getsize(slice_.file)), files=files)
+        line = slice_.line + _lines(slice_.file, slice_.begin, slice_.end)
+        return Place(slice_.file, slice_.end, line, files)
 
-    def size(self, stretch: Stretch) -> int:
+    def size(self, slice_: Slice) -> int:
         """Bytes to be read for it."""
-        return stretch.size
+        return slice_.size
 
     def to_come(self, start: Place, end: Place | None = None) -> list[str]:
         """The files from one place on, to another; raises RunError if one has appeared before them or between."""
@@ -151,17 +151,17 @@ class Directory:
                 reason, hint="give each new file a name that sorts after the others, and move that file away"
             )
 
-    def stretches(self, start: Place, bytes_max: int, end: Place | None = None) -> Iterator[Stretch]:
-        """From one place on, to another or to the last file, in stretches of about `bytes_max`.
+    def stretches(self, start: Place, bytes_max: int, end: Place | None = None) -> Iterator[Slice]:
+        """From one place on, to another or to the last file, in slices of about `bytes_max`.
 
-        Only plain N-Quads files are cut; any other is one stretch.
+        Only plain N-Quads files are cut; any other is one slice.
         """
         for name in self.to_come(start, end):
             begin, line = (start.byte, start.line) if name == start.file else (0, 0)
             rdf_format = format_of(name)
             if rdf_format != "nquads" or _packed(name):
                 if not begin and (end is None or name < end.file or end.byte):
-                    yield Stretch(name, rdf_format)
+                    yield Slice(name, rdf_format)
                 continue
             stop = end.byte if end is not None and name == end.file else os.path.getsize(name)
             yield from _cut(name, begin, stop, line, bytes_max)
@@ -175,10 +175,10 @@ def format_of(name: str) -> str:
     return found
 
 
-def _cut(name: str, begin: int, stop: int, line: int, bytes_max: int) -> Iterator[Stretch]:
+def _cut(name: str, begin: int, stop: int, line: int, bytes_max: int) -> Iterator[Slice]:
     while begin < stop:
         end = min(stop, _event_start_after(name, begin + bytes_max)) if stop - begin > bytes_max else stop
-        yield Stretch(name, "nquads", begin, end, line)
+        yield Slice(name, "nquads", begin, end, line)
         if end < stop:
             line += _lines(name, begin, end)
         begin = end

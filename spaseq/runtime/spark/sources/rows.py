@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from spaseq.runtime.spark.sources.documents import Document
-from spaseq.runtime.spark.sources.plan import Stretch
+from spaseq.runtime.spark.sources.plan import Slice
 
 SCHEMA = "value BINARY, source STRING, line BIGINT, format STRING, first_byte BIGINT, last_byte BIGINT"
 """value    RDF text, whole events; or one line of a signal; null: it is left in the file
@@ -39,10 +39,10 @@ def batch(text: bytes, source: str, line: int = 0, rdf_format: str = "nquads") -
     return pa.RecordBatch.from_pylist([row], schema=_ARROW)
 
 
-def reference(stretch: Stretch) -> pa.RecordBatch:
+def reference(slice_: Slice) -> pa.RecordBatch:
     """A batch of one row, which says where the text is."""
     row = {
-        "source": stretch.file, "line": stretch.line, "format": stretch.format,
-        "first_byte": stretch.begin, "last_byte": stretch.end,
+        "source": slice_.file, "line": slice_.line, "format": slice_.format,
+        "first_byte": slice_.begin, "last_byte": slice_.end,
     }  # fmt: skip
     return pa.RecordBatch.from_pylist([row], schema=_ARROW)

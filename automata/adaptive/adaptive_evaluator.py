@@ -1,0 +1,297 @@
+"""One evaluator now, another one later: behind one face, no match lost or doubled, in the same order.
+
+The first slice is measured before anything has taken it in: it may say which evaluator is the first.
+
+Where windows of time tumble, nothing spans their boundaries: the old evaluator ends there and the new one begins.
+Elsewhere the new one runs beside the old one, its matches thrown away, until it has seen the window that matches to
+come may begin in, and before it another one where their negations or earlier matches of the same first event matter.
+Then it knows whatever the old one knows that can still matter, and takes over.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+
+from automata.adaptive.policy import Policy, Startable, Switch
+from automata.adaptive.row_switch import RowSwitch
+from automata.plan.automaton import build_automaton
+from automata.plan.program import Program, Skip
+from automata.plan.semi_join import SemiJoinFilter
+from automata.protocol import RowEvaluator, SemiJoinSource
+from automata.slices.events import Events, SymbolSolutions
+from automata.slices.symbol_tables import needs_whole_slots
+from automata.values import Ids, Match
+
+_SWITCHES_MAX = 100
+"""Switches remembered; of more, the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """An evaluator that gets to know the stream."""
+
+    name: str
+    reason: str
+    evaluator: Startable
+    since_time: int
+    since_position: int
+
+
+def why_not_adaptive(program: Program) -> str | None:
+    """What keeps the evaluator from being changed while it runs, in words; None if nothing does."""
+    if program.window.in_events and program.partition:
+        return "each partition counts the events of its window by itself, so that no boundary is common to all"
+    if program.window.sliding and program.skip in (Skip.PAST_LAST, Skip.CONSUME_ALL):
+        return f"in sliding windows AFTER MATCH {program.skip.value} depends on all earlier matches"
+    return None
+
+
+def _reach(program: Program) -> int:
+    """How far back matches to come may look, on the window's axis."""
+    alone = not build_automaton(program.expression).negations and program.skip is Skip.NO_SKIP
+    return program.window.size if alone else 2 * program.window.size
+
+
+class AdaptiveEvaluator:
+    """See `automata.protocol.Evaluator`; `why_not_adaptive` says for which programs.
+
+    makers      name → a new evaluator
+    first       the one to begin with, if the first slice does not tell
+    alone       the one to begin with if the first event comes alone
+    switches    what was changed, when and why
+    """
+
+    state_kind = "adaptive"
+    """See `automata.state.Restorable`."""
+
+    def __init__(
+        self,
+        program: Program,
+        makers: Mapping[str, Callable[[], Startable]],
+        first: str,
+        policy: Policy,
+        alone: str | None = None,
+    ) -> None:
+        self._first_alone = alone or first
+        self._alone = RowSwitch(program)
+        self._window = program.window
+        self._reach = _reach(program)
+        self._whole_slots = needs_whole_slots(program)
+        self._makers = makers
+        self._policy = policy
+        self._run(first, makers[first]())
+        self._beside: _Beside | None = None
+        self._position = 0
+        self._time: int | None = None
+        self._retired_operations = 0
+        self.switches: deque[Switch] = deque(maxlen=_SWITCHES_MAX)
+
+    @property
+    def name(self) -> str:
+        """The evaluator that runs now."""
+        return self._name
+
+    @property
+    def operations(self) -> int:
+        """Run operations of all that have run."""
+        beside = self._beside.evaluator.operations if self._beside else 0
+        return self._retired_operations + self._evaluator.operations + beside
+
+    @property
+    def needs_whole_slots(self) -> bool:
+        """See `automata.protocol.Evaluator`."""
+        return self._whole_slots
+
+    def semi_join_filters(self) -> Mapping[int, SemiJoinFilter]:
+        """See `automata.plan.semi_join.SemiJoinSource`; a shadowing evaluator finds nothing else."""
+        return self._evaluator.semi_join_filters() if isinstance(self._evaluator, SemiJoinSource) else {}
+
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
+        """See `automata.protocol.Evaluator`."""
+        if not len(events):
+            return []
+        self._observe_alone()
+        self._alone.slice_(len(events))
+        first = self._time is None
+        if first:
+            self._policy.observe(events, solutions)
+        name, reason = self._policy.wanted(self._name, self._alone.usual)
+        if first and name != self._name:
+            self._run(name, self._made(name))
+        if self._window.sliding or self._window.in_events:
+            passed = self._prepare(name, reason, events)
+            matches = self._feed(events, solutions)
+            matches = [*passed, *matches] if passed else matches
+        else:
+            matches = self._up_to_boundary(name, reason, events, solutions)
+        if not first:
+            self._policy.observe(events, solutions)
+        return matches
+
+    def _up_to_boundary(
+        self, name: str, reason: str, events: Events, solutions: Mapping[int, SymbolSolutions]
+    ) -> Sequence[Match]:
+        """Feeds a slice; at the boundary of a tumbling window in it, the evaluator with this name takes over."""
+        cut = self._boundary(events) if name != self._name else len(events)
+        if cut == len(events):
+            return self._feed(events, solutions)
+        matches = [*self._feed(*_part(events, solutions, 0, cut))] if cut else []
+        matches += self._evaluator.on_watermark(int(events.times[cut]) - 1)
+        self._replace(name, reason, self._made(name), int(events.times[cut]))
+        return [*matches, *self._feed(*_part(events, solutions, cut, len(events)))]
+
+    def prefers_single_events(self) -> bool:
+        """See `automata.protocol.RowEvaluator`: as the current evaluator, unless it is about to be replaced."""
+        if self._time is None and self._name != self._first_alone:
+            self._run(self._first_alone, self._made(self._first_alone))
+            self._alone.begin()
+        if self._beside is not None or self._single is None:
+            return False
+        wanted, _ = self._policy.wanted(self._name, self._alone.usual)
+        return wanted == self._name and self._single.prefers_single_events()
+
+    def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Match]:
+        """See `automata.protocol.SingleEvaluator`."""
+        assert self._single is not None, self._name
+        self._alone.add(time, stream, solutions)
+        self._position += 1
+        self._time = time
+        if self._alone.full:
+            self._observe_alone()
+        return self._single.on_event(time, stream, solutions)
+
+    def on_watermark(self, time: int) -> Sequence[Match]:
+        """See `automata.protocol.Evaluator`."""
+        if self._beside is not None:
+            self._beside.evaluator.on_watermark(time)
+        return self._evaluator.on_watermark(time)
+
+    def finish(self) -> Sequence[Match]:
+        """See `automata.protocol.Evaluator`."""
+        return self._evaluator.finish()
+
+    def live_ids(self) -> list[Ids]:
+        """See `automata.protocol.Evaluator`."""
+        self._observe_alone()
+        beside = self._beside.evaluator.live_ids() if self._beside else []
+        return [*self._evaluator.live_ids(), *beside, *self._policy.live_ids()]
+
+    def oldest_position(self) -> int:
+        """See `automata.protocol.Evaluator`."""
+        return min(evaluator.oldest_position() for evaluator in self._running())
+
+    def oldest_output_time(self, watermark: int) -> int:
+        """See `automata.protocol.Evaluator`."""
+        return self._evaluator.oldest_output_time(watermark)
+
+    def snapshot(self) -> dict[str, Any]:
+        """See `automata.state.Restorable`."""
+        self._observe_alone()
+        beside = self._beside
+        return {
+            "running": [self._name, self._evaluator.snapshot()],
+            "beside": beside
+            and [beside.name, beside.reason, beside.since_time, beside.since_position, beside.evaluator.snapshot()],
+            "position": self._position,
+            "time": self._time,
+            "retired": self._retired_operations,
+            "switches": [astuple(switch) for switch in self.switches],
+            "policy": self._policy.snapshot(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `automata.state.Restorable`."""
+        name, running = state["running"]
+        self._run(name, self._restored(name, running))
+        if state["beside"] is not None:
+            name, reason, time, position, own = state["beside"]
+            self._beside = _Beside(name, reason, self._restored(name, own), time, position)
+        self._position, self._time = state["position"], state["time"]
+        self._retired_operations = state["retired"]
+        self.switches.extend(Switch(*parts) for parts in state["switches"])
+        self._policy.restore(state["policy"])
+
+    def _restored(self, name: str, state: Mapping[str, Any]) -> Startable:
+        evaluator = self._makers[name]()
+        evaluator.restore(state)
+        return evaluator
+
+    def _run(self, name: str, evaluator: Startable) -> None:
+        self._name, self._evaluator = name, evaluator
+        self._single = evaluator if isinstance(evaluator, RowEvaluator) else None
+
+    def _running(self) -> list[Startable]:
+        return [self._evaluator, *([self._beside.evaluator] if self._beside else [])]
+
+    def _observe_alone(self) -> None:
+        """Tell the policy of events that came alone."""
+        told = self._alone.taken()
+        if told is not None:
+            self._policy.observe(*told)
+
+    def _feed(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
+        self._position += len(events)
+        self._time = int(events.times[-1])
+        if self._beside is not None:
+            self._beside.evaluator.on_batch(events, solutions)
+        return self._evaluator.on_batch(events, solutions)
+
+    def _made(self, name: str) -> Startable:
+        """A new evaluator for the events from here on."""
+        evaluator = self._makers[name]()
+        evaluator.begin_at(self._position)
+        return evaluator
+
+    def _replace(self, name: str, reason: str, evaluator: Startable, time: int) -> None:
+        made = self._evaluator.operations
+        self.switches.append(Switch(time, self._name, name, reason, made))
+        self._retired_operations += made
+        self._run(name, evaluator)
+        self._beside = None
+
+    def _boundary(self, events: Events) -> int:
+        """How many of the events are still in the window of the last one before them; none at the very beginning."""
+        if self._time is None:
+            return 0
+        size, start = self._window.size, self._window.start
+        return int(np.searchsorted(events.times, start + ((self._time - start) // size + 1) * size))
+
+    def _prepare(self, name: str, reason: str, events: Events) -> Sequence[Match]:
+        """Before these events: a newcomer begins, takes over, or is given up.
+
+        Matches whose windows have passed since the last event are still the old one's to report.
+        """
+        time = int(events.times[0])
+        beside = self._beside
+        if beside is not None and beside.name != name:
+            self._retired_operations += beside.evaluator.operations
+            beside = self._beside = None
+        if beside is None and name != self._name:
+            self._beside = _Beside(name, reason, self._made(name), time, self._position)
+        elif beside is not None and self._knows_enough(beside, time):
+            passed = self.on_watermark(time - 1)
+            self._replace(name, beside.reason, beside.evaluator, time)
+            return passed
+        return []
+
+    def _knows_enough(self, beside: _Beside, time: int) -> bool:
+        if self._window.in_events:
+            return self._position - beside.since_position >= self._reach
+        return time - beside.since_time > self._reach
+
+
+def _part(
+    events: Events, solutions: Mapping[int, SymbolSolutions], begin: int, end: int
+) -> tuple[Events, Mapping[int, SymbolSolutions]]:
+    """Events begin … end - 1 of a slice, and their solutions."""
+    some = {}
+    for symbol, table in solutions.items():
+        first, last = np.searchsorted(table.events, (begin, end))
+        values = {variable: column[first:last] for variable, column in table.values.items()}
+        some[symbol] = SymbolSolutions(table.events[first:last] - begin, values)
+    return Events(events.times[begin:end], events.streams[begin:end]), some

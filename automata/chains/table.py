@@ -1,0 +1,170 @@
+"""Runs as columns: one row per partial match, in one int64 matrix that grows and is compacted.
+
+A row is written once, when its step is taken, and stays for as long as a run that came from it is
+alive: the chain of `PARENT`s is the match so far. Only `CLOSED` changes later. Pointers (PARENT,
+SOURCE, INSTANCE, ENTRY, …) are row numbers; NONE where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.values import NONE, Ids, Mask
+
+ROOT = 0
+"""The row of the run that has taken nothing."""
+_ROWS_INITIAL = 1024
+
+(
+    PARENT, SOURCE, INSTANCE, EDGE, STATE, SYMBOL, SOLUTION, POSITION,
+    LOW_TIME, LOW_STREAM, LOW, HIGH_TIME, HIGH_STREAM, HIGH, SLOT, SEQ, TAIL, RANK,
+    FIRST_TIME, FIRST, FIRST_RANK, WINDOW, PARTITION, CLOSED,
+) = range(24)  # fmt: skip
+"""PARENT      the row before in the chain
+SOURCE      the row that this step extended (PARENT but for conjunctions, which chain one row a member)
+INSTANCE    inside an ALL: the row that opened it
+EDGE        the edge taken; NONE on the inner rows of a conjunction and on START
+STATE       position of the automaton
+SYMBOL, SOLUTION, POSITION   what was taken; SYMBOL NONE on rows that took no event
+LOW_* HIGH_*   first and last (time, stream, position) of the step's set of events
+SLOT SEQ TAIL RANK   of its last event (automata.slices.timeline)
+FIRST_* WINDOW PARTITION   of the whole run; FIRST is NONE before the first event
+CLOSED      bit i: the i-th outgoing edge has been taken under skip-till-next"""
+FIXED = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which column holds what, after the fixed ones."""
+
+    variables: int
+    repetitions: int
+    tracked: int
+    markers: int
+    members: int
+
+    @property
+    def registers(self) -> slice:
+        """The values of the variables, as seen from the run's place."""
+        return slice(FIXED, FIXED + self.variables)
+
+    def count(self, repetition: int) -> int:
+        """Iterations begun."""
+        return FIXED + self.variables + 2 * repetition
+
+    def entry(self, repetition: int) -> int:
+        """The row from which the repetition was entered."""
+        return self.count(repetition) + 1
+
+    def inside(self, tracked: int) -> int:
+        """The last row inside the tracked repetitions."""
+        return FIXED + self.variables + 2 * self.repetitions + 2 * tracked
+
+    def previous(self, tracked: int) -> int:
+        """The last row of the iteration before."""
+        return self.inside(tracked) + 1
+
+    def marker(self, marker: int) -> int:
+        """1 where the marker's position was taken."""
+        return FIXED + self.variables + 2 * (self.repetitions + self.tracked) + marker
+
+    def member(self, member: int) -> int:
+        """On the row of an ALL: the last row of that member."""
+        return FIXED + self.variables + 2 * (self.repetitions + self.tracked) + self.markers + member
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return self.member(self.members)
+
+    def pointers(self) -> list[int]:
+        """The columns that hold row numbers."""
+        return [
+            PARENT, SOURCE, INSTANCE,
+            *(self.entry(r) for r in range(self.repetitions)),
+            *(column for t in range(self.tracked) for column in (self.inside(t), self.previous(t))),
+            *(self.member(m) for m in range(self.members)),
+        ]  # fmt: skip
+
+
+class Runs:
+    """The rows. `table` has spare capacity: only table[:size] is meant; `made` counts every row ever written."""
+
+    def __init__(self, layout: Layout, registers: Ids) -> None:
+        self.layout = layout
+        self.table: NDArray[np.int64] = np.empty((_ROWS_INITIAL, layout.width), dtype=np.int64)
+        self.size = self.made = 0
+        root = np.full((1, layout.width), NONE, dtype=np.int64)
+        root[:, [STATE, CLOSED]] = 0
+        root[:, HIGH_TIME] = root[:, LOW_TIME] = np.iinfo(np.int64).min
+        root[:, layout.registers] = registers
+        root[:, [layout.count(r) for r in range(layout.repetitions)]] = 0
+        root[:, [layout.marker(m) for m in range(layout.markers)]] = 0
+        self.append(root)
+
+    def append(self, rows: NDArray[np.int64]) -> Ids:
+        """Adds rows; returns their numbers."""
+        needed = self.size + len(rows)
+        if needed > len(self.table):
+            grown = np.empty((max(needed, 2 * len(self.table)), self.layout.width), dtype=np.int64)
+            grown[: self.size] = self.table[: self.size]
+            self.table = grown
+        self.table[self.size : needed] = rows
+        self.made += len(rows)
+        numbers = np.arange(self.size, needed, dtype=np.int64)
+        self.size = needed
+        return numbers
+
+    def column(self, rows: Ids, column: int) -> Ids:
+        """One column of these rows."""
+        result: Ids = self.table[rows, column]
+        return result
+
+    def registers(self, rows: Ids) -> NDArray[np.int64]:
+        """int64[rows, variables]."""
+        result: NDArray[np.int64] = self.table[rows, self.layout.registers]
+        return result
+
+    def register(self, rows: Ids, variable: int) -> Ids:
+        """One column of `registers`."""
+        return self.column(rows, FIXED + variable)
+
+    begun = None
+    """See `automata.chains.deferred.Standing`."""
+
+    @property
+    def written(self) -> Runs:
+        """See `automata.chains.deferred.Standing`."""
+        return self
+
+    def close(self, rows: Ids, bit: int) -> None:
+        """An edge has been taken under skip-till-next."""
+        self.table[rows, CLOSED] |= bit
+
+    def compact(self, alive: Iterable[Ids]) -> Ids:
+        """Keeps the rows named and all that they point at; returns old number → new (NONE if gone)."""
+        reached = self._reached(alive)
+        kept = np.flatnonzero(reached)
+        renumbered = np.full(self.size + 1, NONE, dtype=np.int64)
+        renumbered[kept] = np.arange(len(kept), dtype=np.int64)
+        table = np.empty((max(_ROWS_INITIAL, 2 * len(kept)), self.layout.width), dtype=np.int64)
+        table[: len(kept)] = self.table[kept]
+        for column in self.layout.pointers():
+            table[: len(kept), column] = renumbered[table[: len(kept), column]]
+        self.table, self.size = table, len(kept)
+        return renumbered
+
+    def _reached(self, alive: Iterable[Ids]) -> Mask:
+        reached = np.zeros(self.size + 1, dtype=np.bool_)
+        reached[ROOT] = True
+        pointers = self.layout.pointers()
+        front = np.unique(np.concatenate([np.zeros(1, dtype=np.int64), *alive]))
+        while len(front):
+            reached[front] = True
+            targets = np.unique(self.table[front][:, pointers])
+            front = targets[(targets >= 0) & ~reached[targets]]
+        return reached[:-1]

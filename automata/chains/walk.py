@@ -1,0 +1,41 @@
+"""Walking back over whole matches: the chains of many runs at once, one row of each at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from automata.chains.table import PARENT, Layout, Runs
+from automata.values import NONE, Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Rows that some of the runs have gone through; a run inside an ALL may be in several places at once.
+
+    which       whose they are, by index
+    rows        the rows
+    closing     on a row that opened an ALL: the row of that ALL; else NONE
+    """
+
+    which: Ids
+    rows: Ids
+    closing: Ids
+
+
+def visits(runs: Runs, layout: Layout, rows: Ids) -> Iterator[Visit]:
+    """Every row of the runs that stand at `rows`, those of the members of an ALL included; newest first."""
+    nothing = np.full(len(rows), NONE, dtype=np.int64)
+    which, row, stop, closing = np.arange(len(rows), dtype=np.int64), rows, nothing, nothing
+    while len(row):
+        yield Visit(which, row, closing)
+        here = runs.table[row]
+        inner = here[:, [layout.member(member) for member in range(layout.members)]]
+        joins = (inner != NONE).any(axis=1)
+        parts = [(which, here[:, PARENT], stop, np.where(joins, row, NONE))]
+        parts += [(which[joins], column[joins], here[joins, PARENT], nothing[: joins.sum()]) for column in inner.T]
+        which, row, stop, closing = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        keep = (row != NONE) & (row != stop)
+        which, row, stop, closing = which[keep], row[keep], stop[keep], closing[keep]

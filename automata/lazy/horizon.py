@@ -1,0 +1,86 @@
+"""What has run out of time: buffered events and partial matches that no event to come can join (LANGUAGE 3.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from automata.lazy import buffer as lazy_buffer
+from automata.lazy import partial as lazy_partial
+from automata.lazy.buffer import Buffer
+from automata.lazy.partial import Rows
+from automata.plan.program import Program
+from automata.slices.timeline import Timeline, window_numbers
+from automata.values import Ids, Mask
+
+
+class Horizon:
+    """The oldest that can still be in a match with an event at or after some time."""
+
+    def __init__(self, program: Program, timeline: Timeline) -> None:
+        self._window = program.window
+        self._timeline = timeline
+        self._time = -(1 << 61)
+        self._period: int | None = None
+
+    def advance(self, time: int) -> bool:
+        """No event before `time` will come; whether a window has passed since this was last so."""
+        self._time = max(self._time, time)
+        now = self._timeline.position if self._window.in_events else self._time
+        period = (now - self._window.start) // self._window.size
+        passed = self._period is not None and period != self._period
+        self._period = period
+        return passed
+
+    def snapshot(self) -> list[int | None]:
+        """How far time has come, and in which period it is."""
+        return [self._time, self._period]
+
+    def restore(self, state: list[Any]) -> None:
+        """Go on from there."""
+        self._time, self._period = state
+
+    def oldest_time(self) -> int:
+        """No match to come has an event before this time; without meaning for windows of events."""
+        if self._window.sliding:
+            return self._time - self._window.size
+        return self._time - (self._time - self._window.start) % self._window.size
+
+    def alive(self, rows: Rows) -> Mask:
+        """Which partial matches can still grow."""
+        return self._alive(
+            rows[:, lazy_partial.TIME_MIN],
+            rows[:, lazy_partial.RANK_MIN],
+            rows[:, lazy_partial.WINDOW],
+            rows[:, lazy_partial.PARTITION],
+        )
+
+    def forget(self, buffer: Buffer) -> None:
+        """Drops the buffer's events before the first that is still alive."""
+        columns = (lazy_buffer.TIME, lazy_buffer.RANK, lazy_buffer.WINDOW, lazy_buffer.PARTITION)
+        if self._window.in_events:
+            alive = self._alive(*(buffer.column(column) for column in columns))
+            buffer.forget(buffer.first + int(alive.argmax()) if alive.any() else buffer.end)
+        else:
+            buffer.forget(int(buffer.number(lazy_buffer.TIME, np.array([self.oldest_time()]))[0]))
+
+    def _alive(self, times: Ids, ranks: Ids, windows: Ids, partitions: Ids) -> Mask:
+        if self._window.in_events:
+            return self._reach(ranks, partitions)
+        result: Mask
+        if self._window.sliding:
+            result = times >= self._time - self._window.size
+        else:
+            result = windows >= window_numbers(self._window, np.array([self._time]), np.zeros(1, dtype=np.int64))
+        return result
+
+    def _reach(self, ranks: Ids, partitions: Ids) -> Mask:
+        """Whether the next event of the partition's substream is still within the window."""
+        if not len(ranks):
+            return np.zeros(0, dtype=np.bool_)
+        known, inverse = np.unique(partitions, return_inverse=True)
+        following = np.array([self._timeline.rank(partition) for partition in known.tolist()], dtype=np.int64)
+        begins = ranks if self._window.sliding else ranks - (ranks - self._window.start) % self._window.size
+        result: Mask = following[inverse.ravel()] - begins < self._window.size
+        return result

@@ -1,0 +1,1 @@
+"""Complete matches: negation, open conditions, selection, AFTER MATCH, order, reporting."""

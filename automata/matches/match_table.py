@@ -1,0 +1,181 @@
+"""Matches as columns: where they are many, no object is made for one that nobody looks at by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.matches.selection import Candidate, report_order
+from automata.values import Ids, Mask, Match
+
+FIRST, LAST, START, TIME, PARTITION = range(5)
+"""The columns of `MatchTable.facts`; see Match."""
+SYMBOL, POSITION, SOLUTION = range(3)
+"""The columns of `MatchTable.entries`."""
+_MOMENT = (0,)
+_ROOM_MAX = 8
+"""Matches differ so much in length that sorting them in columns would take so many times the room of their entries."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatchTable(Sequence[Match]):
+    """n matches with m entries in all; each is made into a Match when it is asked for.
+
+    facts       int64[n, 5]
+    registers   int64[n, variables]
+    outputs     int64[n, outputs of the program]
+    entries     int64[m, 3], by match, position and symbol; every match has one at least
+    ends        int64[n], where the entries of each match end
+    """
+
+    facts: NDArray[np.int64]
+    registers: NDArray[np.int64]
+    outputs: NDArray[np.int64]
+    entries: NDArray[np.int64]
+    ends: Ids
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    @overload
+    def __getitem__(self, index: int) -> Match: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Match]: ...
+    def __getitem__(self, index: int | slice) -> Match | list[Match]:
+        """Made anew each time."""
+        if isinstance(index, slice):
+            return [self[number] for number in range(len(self))[index]]
+        entries = self.entries[self.starts[index] : self.ends[index]].tolist()
+        registers, outputs = tuple(self.registers[index].tolist()), tuple(self.outputs[index].tolist())
+        return Match(tuple(map(_entry, entries)), registers, outputs, *self.facts[index].tolist())
+
+    def __iter__(self) -> Iterator[Match]:
+        """All of them, more quickly than one by one."""
+        entries, begin = list(map(_entry, self.entries.tolist())), 0
+        columns = (column.tolist() for column in (self.registers, self.outputs, self.facts, self.ends))
+        for registers, outputs, facts, end in zip(*columns, strict=True):
+            yield Match(tuple(entries[begin:end]), tuple(registers), tuple(outputs), *facts)
+            begin = end
+
+    @cached_property
+    def sizes(self) -> Ids:
+        """How many entries each match has."""
+        sizes = self.ends.copy()
+        sizes[1:] -= self.ends[:-1]
+        return sizes
+
+    @property
+    def starts(self) -> Ids:
+        """Where the entries of each match begin."""
+        return self.ends - self.sizes
+
+    def take(self, rows: Ids) -> MatchTable:
+        """These matches, in this order."""
+        sizes = self.sizes[rows]
+        ends = np.cumsum(sizes)
+        places = np.repeat(self.starts[rows] - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
+        return MatchTable(self.facts[rows], self.registers[rows], self.outputs[rows], self.entries[places], ends)
+
+    @staticmethod
+    def concatenate(tables: Sequence[MatchTable]) -> MatchTable:
+        """All matches of the tables, one table after the other; at least one table."""
+        if len(tables) == 1:
+            return tables[0]
+        columns = (
+            np.concatenate([getattr(table, name) for table in tables])
+            for name in ("facts", "registers", "outputs", "entries", "sizes")
+        )
+        facts, registers, outputs, entries, sizes = columns
+        return MatchTable(facts, registers, outputs, entries, np.cumsum(sizes))
+
+    def like_previous(self) -> Mask:
+        """Whether a match has the same steps take the same events as the one before it."""
+        same = np.zeros(len(self), dtype=np.bool_)
+        same[1:] = self.sizes[1:] == self.sizes[:-1]
+        here = np.flatnonzero(np.repeat(same, self.sizes))
+        steps, before = self.entries[here], self.entries[here - np.repeat(self.sizes, self.sizes)[here]]
+        equal = (steps[:, :SOLUTION] == before[:, :SOLUTION]).all(axis=1)
+        sizes = self.sizes[same]
+        if len(sizes):
+            same[same] = np.logical_and.reduceat(equal, np.cumsum(sizes) - sizes)
+        return same
+
+
+def in_order(table: MatchTable) -> MatchTable:
+    """Each match once, however often it was reached, in report order, values aside (LANGUAGE 3.5).
+
+    For matches that are reported at their last event. Those of the very same events are compared one by one.
+    """
+    positions = _positions(table)
+    if positions is None:
+        return table.take(_ordered(table, np.arange(len(table), dtype=np.int64)))
+    order = np.lexsort((*positions.T[::-1], table.facts[:, LAST]))
+    tied = _like_previous(positions[order])
+    if not tied.any():
+        return table if bool((order[1:] > order[:-1]).all()) else table.take(order)
+    return table.take(_untied(table, order, tied, positions.shape[1]))
+
+
+def _untied(table: MatchTable, order: Ids, tied: Mask, longest: int) -> Ids:
+    """The matches in order, each once, where those on the same events as the one before are tied."""
+    alike = tied & table.take(order).like_previous()
+    if not (tied & ~alike).any():
+        reached = np.column_stack((np.cumsum(~tied), _as_matrix(table, SOLUTION, longest)[order]))
+        _, first = np.unique(reached, axis=0, return_index=True)
+        return order[np.sort(first)]
+    parts = np.split(order, np.flatnonzero(~tied)[1:])
+    return np.concatenate([group if len(group) == 1 else _ordered(table, group) for group in parts])
+
+
+def _like_previous(rows: NDArray[np.int64]) -> Mask:
+    """Whether a row is the same as the one before it."""
+    same = np.zeros(len(rows), dtype=np.bool_)
+    same[1:] = (rows[1:] == rows[:-1]).all(axis=1)
+    return same
+
+
+def _positions(table: MatchTable) -> NDArray[np.int64] | None:
+    """int64[n, longest]: the positions of each match, ascending, -1 after the last.
+
+    None where a match takes an event twice, or where there would be too many of -1.
+    """
+    longest = int(table.sizes.max()) if len(table) else 0
+    if longest * len(table) > _ROOM_MAX * max(len(table.entries), 1):
+        return None
+    taken, later = table.entries[:, POSITION], _places(table)[1:] > 0
+    if later.any() and (taken[1:] <= taken[:-1])[later].any():
+        return None
+    return _as_matrix(table, POSITION, longest)
+
+
+def _as_matrix(table: MatchTable, column: int, width: int) -> NDArray[np.int64]:
+    """int64[n, width]: a column of the entries of each match, -1 after the last."""
+    found = np.full((len(table), width), -1, dtype=np.int64)
+    found[np.repeat(np.arange(len(table)), table.sizes), _places(table)] = table.entries[:, column]
+    return found
+
+
+def _places(table: MatchTable) -> Ids:
+    """The place of each entry in its match."""
+    return np.arange(len(table.entries)) - np.repeat(table.starts, table.sizes)
+
+
+def _ordered(table: MatchTable, rows: Ids) -> Ids:
+    """These matches, each once, in report order."""
+    found: dict[tuple[tuple[int, int, int], ...], tuple[Candidate, int]] = {}
+    for row in rows.tolist():
+        match = table[row]
+        if match.entries not in found:
+            positions = frozenset(position for _, position, _ in match.entries)
+            found[match.entries] = Candidate(match, positions, False, _MOMENT), row
+    ordered = sorted(found.values(), key=lambda pair: report_order(pair[0]))
+    return np.array([row for _, row in ordered], dtype=np.int64)
+
+
+def _entry(entry: list[int]) -> tuple[int, int, int]:
+    return entry[0], entry[1], entry[2]

@@ -1,0 +1,303 @@
+"""Negation: removing complete matches that something forbidden lies in (LANGUAGE 3.2; G Appendix B, K 4.4).
+
+The solutions of negated steps are kept for as long as a match may ask for them. A negation of one
+step is a join of matches with the slices between their neighbouring steps; a negated group is
+looked for there with an evaluator of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.chains.iteration import Series, Tracks, View
+from automata.chains.lookback import Lookback
+from automata.chains.table import (
+    FIRST_RANK,
+    FIRST_TIME,
+    HIGH,
+    HIGH_STREAM,
+    HIGH_TIME,
+    LOW,
+    LOW_STREAM,
+    LOW_TIME,
+    PARTITION,
+    RANK,
+    WINDOW,
+    Layout,
+    Runs,
+)
+from automata.matches.negation_intervals import NegationIntervals
+from automata.plan.automaton import Automaton
+from automata.plan.expression import Take
+from automata.plan.program import EVENT, ConditionEvaluator, FoldValue, IterationValue, Program
+from automata.slices.shared_work import SharedWork
+from automata.slices.step_table import StepTable, blocks, expand
+from automata.slices.substreams import Substream, Substreams
+from automata.slices.timeline import window_ends
+from automata.values import NONE, UNBOUND, Ids, Mask
+
+FOREVER = np.iinfo(np.int64).max
+_LOOK_MIN = 64
+"""Solutions of a negated step that are kept before it pays to look which are old."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What lies in the slice that a negation looks at.
+
+    tables      the solutions of negated steps
+    partition   of the match
+    substream   its events, with PARTITION BY
+    """
+
+    tables: dict[int, StepTable]
+    partition: int
+    substream: Substream | None
+
+
+GroupSearch = Callable[[int, NDArray[np.int64], dict[int, Series], Inside], bool]
+GroupSearchFactory = Callable[[Program, Automaton, ConditionEvaluator], GroupSearch]
+"""Makes the search for matches of the negated groups of a program; evaluators get it, for it takes a run-based one."""
+"""(absence, registers, iterations, slice) → whether the negated group has a match there."""
+
+
+class NegationIndex:
+    """The negations of one program."""
+
+    def __init__(
+        self,
+        program: Program,
+        automaton: Automaton,
+        layout: Layout,
+        tracks: Tracks,
+        lookback: Lookback,
+        condition_evaluator: ConditionEvaluator,
+        search: GroupSearch,
+    ) -> None:
+        self._program = program
+        self._automaton = automaton
+        self._layout = layout
+        self._tracks = tracks
+        self._lookback = lookback
+        self._condition_evaluator = condition_evaluator
+        self._search = search
+        self._parts: dict[int, list[StepTable]] = {}
+        self._looked_at: dict[int, int] = {}
+        self.symbols = frozenset().union(*(symbols_of(absence.expression) for absence in automaton.negations))
+        self.substreams = Substreams(program, automaton)
+
+    def add(self, tables: dict[int, StepTable]) -> None:
+        """Remembers the next slice's solutions of the negated steps."""
+        for symbol in self.symbols & tables.keys():
+            if len(tables[symbol]):
+                own = replace(tables[symbol], shared=SharedWork())  # what others worked out from the slice goes with it
+                self._parts.setdefault(symbol, []).append(own)
+
+    def kept(self) -> Iterable[StepTable]:
+        """All that is remembered, one table a negated step."""
+        return [self._table(symbol) for symbol in self._parts]
+
+    def forget(self, before_time: int, before_position: int) -> None:
+        """Drops what lies before both, once that is most of it; looks again when as much has come."""
+        for symbol, parts in self._parts.items():
+            if sum(map(len, parts)) < 2 * self._looked_at.get(symbol, 0):
+                continue
+            table = self._table(symbol)
+            old = (table.times < before_time) & (table.low < before_position)
+            if 2 * int(old.sum()) > len(table):
+                table = table.take(~old)
+                self._parts[symbol] = [table]
+            self._looked_at[symbol] = max(len(table), _LOOK_MIN)
+        if before_position == FOREVER:
+            self.substreams.forget(before_time)
+
+    def forget_ranks(self, oldest: Callable[[], Mapping[int, int]]) -> None:
+        """Drops what no window of events can reach, given the oldest position that matters in each partition."""
+        if self.substreams.trim(self._program.window.size, oldest):
+            before = {partition: substream.before for partition, substream in self.substreams.of.items()}
+            for symbol in self._parts:
+                table = self._table(symbol)
+                reached = np.array([before.get(p, 0) for p in table.partitions.tolist()], dtype=np.int64)
+                self._parts[symbol] = [table.take((table.partitions == NONE) | (table.rank_low >= reached))]
+
+    def violated(self, runs: Runs, rows: Ids, intervals: NegationIntervals) -> Mask:
+        """In which of the matches that end at these rows something has happened that must not."""
+        result = np.zeros(len(rows), dtype=np.bool_)
+        for number in np.unique(intervals.negations).tolist():
+            some = intervals.take((intervals.negations == number) & ~result[intervals.which])
+            absence = self._automaton.negations[number]
+            match absence.expression:
+                case Take((symbol,)) if not absence.repetitions:
+                    happened = self._happened(runs, rows[some.which], some, symbol)
+                case _:
+                    happened = self._happened_within(runs, rows, some, number)
+            result[some.which[happened]] = True
+        return result
+
+    def deadlines(self, matches: NDArray[np.int64]) -> Ids:
+        """The last time (or rank) at which something forbidden may still happen after each match."""
+        window = self._program.window
+        if window.sliding and window.in_events:
+            return matches[:, FIRST_RANK] + window.size - 1
+        if window.sliding:
+            return matches[:, FIRST_TIME] + window.size
+        return window_ends(window, matches[:, WINDOW]) - 1
+
+    def _table(self, symbol: int) -> StepTable:
+        parts = self._parts[symbol]
+        if len(parts) > 1:
+            self._parts[symbol] = parts = [StepTable.concatenate(parts)]
+        return parts[0]
+
+    # --- one step, outside repetitions --------------------------------------------------------------
+
+    def _happened(self, runs: Runs, rows: Ids, intervals: NegationIntervals, symbol: int) -> Mask:
+        """Which of the matches, one for each obligation, have an event of the symbol in their slice."""
+        result = np.zeros(len(intervals), dtype=np.bool_)
+        if symbol not in self._parts:
+            return result
+        table = self._table(symbol)
+        begin, end = self._range(runs, intervals, table)
+        for block in blocks(end - begin):
+            which, within = expand((end - begin)[block])
+            which += block.start
+            steps = begin[which] + within
+            keep = self._fits(runs, rows[which], intervals.take(which), table, steps)
+            which, steps = which[keep], steps[keep]
+            result[which[self._meets(runs, rows[which], symbol, table, steps)]] = True
+        return result
+
+    def _range(self, runs: Runs, intervals: NegationIntervals, table: StepTable) -> tuple[Ids, Ids]:
+        """The rows of the table that lie between each obligation's neighbours by position."""
+        begin = np.searchsorted(table.low, runs.column(intervals.after, HIGH), "right")
+        end = np.searchsorted(table.low, runs.column(intervals.before, LOW), "left")
+        begin = np.where(intervals.after == NONE, 0, begin)
+        end = np.where(intervals.before == NONE, len(table), end)
+        return begin, np.maximum(begin, end)
+
+    def _fits(self, runs: Runs, rows: Ids, intervals: NegationIntervals, table: StepTable, steps: Ids) -> Mask:
+        """Strictly between the neighbours in time, and within the match's window."""
+        times, streams = table.times[steps], table.streams[steps]
+        after, before = runs.table[intervals.after], runs.table[intervals.before]
+        later = (times == after[:, HIGH_TIME]) & (streams == after[:, HIGH_STREAM])
+        later &= table.low[steps] > after[:, HIGH]
+        earlier = (times == before[:, LOW_TIME]) & (streams == before[:, LOW_STREAM])
+        earlier &= table.high[steps] < before[:, LOW]
+        keep: Mask = (intervals.after == NONE) | later | (times > after[:, HIGH_TIME])
+        keep &= (intervals.before == NONE) | earlier | (times < before[:, LOW_TIME])
+        ends = np.flatnonzero(keep & ((intervals.after == NONE) | (intervals.before == NONE)))
+        keep[ends] = self._in_window(runs.table[rows[ends]], table, steps[ends])
+        return keep
+
+    def _in_window(self, matches: NDArray[np.int64], table: StepTable, steps: Ids) -> Mask:
+        """Whether each row of the table is in the window of the match beside it (LANGUAGE 3.3)."""
+        window = self._program.window
+        last, first = (RANK, FIRST_RANK) if window.in_events else (HIGH_TIME, FIRST_TIME)
+        where = self._ranks(matches, table, steps) if window.in_events else table.times[steps]
+        if not window.sliding:
+            ends = window_ends(window, matches[:, WINDOW])
+            return (where >= ends - window.size) & (where < ends)
+        begins, ends = matches[:, last] - window.size, matches[:, first] + window.size
+        if window.in_events:
+            return (where > begins) & (where < ends)
+        return (where >= begins) & (where <= ends)
+
+    def _ranks(self, matches: NDArray[np.int64], table: StepTable, steps: Ids) -> NDArray[np.float64]:
+        """Positions in the match's substream; an event outside it stands right before the next one in it."""
+        if not self._program.partition:
+            return table.rank_low[steps].astype(np.float64)
+        ranks = np.empty(len(steps), dtype=np.float64)
+        partitions = matches[:, PARTITION]
+        for partition in np.unique(partitions).tolist():
+            here = partitions == partition
+            ranks[here] = self.substreams[partition].places(table.low[steps[here]])
+        return ranks
+
+    def _meets(self, runs: Runs, rows: Ids, symbol: int, table: StepTable, steps: Ids) -> Mask:
+        """Compatible with the whole match, and every condition of the negated step holds."""
+        registers, merged, keep = runs.registers(rows), runs.registers(rows), np.ones(len(rows), dtype=np.bool_)
+        for variable, column in table.values.items():
+            value, register = column[steps], registers[:, variable]
+            keep &= (value == register) | (value == UNBOUND) | (register == UNBOUND)
+            merged[:, variable] = np.where(value != UNBOUND, value, register)
+        for number, condition in enumerate(self._program.conditions):
+            which = np.flatnonzero(keep)
+            if condition.symbol == symbol and len(which):
+                view = replace(self._tracks.standing(runs, self._layout, rows[which]), registers=merged[which])
+                columns = self._tracks.columns(
+                    condition.references, view, runs, self._layout, self._condition_evaluator
+                )
+                if condition.needs_event:
+                    columns[EVENT] = table.low[steps[which]]
+                keep[which] = self._condition_evaluator.holds(number, columns, len(which))
+        return keep
+
+    # --- groups, and inside repetitions -------------------------------------------------------------
+
+    def _happened_within(self, runs: Runs, rows: Ids, intervals: NegationIntervals, number: int) -> Mask:
+        """The same one match at a time: a group has to be looked for, an iteration has its own bindings."""
+        alone = (intervals.take(np.array([i])) for i in range(len(intervals)))
+        return np.array([self._one(runs, rows, single, number) for single in alone], dtype=np.bool_)
+
+    def _one(self, runs: Runs, rows: Ids, intervals: NegationIntervals, number: int) -> bool:
+        row = int(rows[intervals.which[0]])
+        absence = self._automaton.negations[number]
+        between = {
+            s: self._between(runs, row, intervals, s)
+            for s in sorted(symbols_of(absence.expression) & self._parts.keys())
+        }
+        tables = {symbol: table for symbol, table in between.items() if len(table)}
+        if not tables:
+            return False
+        now = self._tracks.standing(runs, self._layout, np.array([row], dtype=np.int64))
+        view = self._seen(runs, row, int(intervals.seen_from[0]), absence.repetitions, now)
+        prior = {
+            variable: self._tracks.series(variable, view, absence.repetitions, runs, self._layout)
+            for variable in self._iterated(frozenset(tables))
+        }
+        partition = int(runs.table[row, PARTITION])
+        inside = Inside(tables, partition, self.substreams[partition] if self.substreams.needed else None)
+        return self._search(number, view.registers[0], prior, inside)
+
+    def _between(self, runs: Runs, row: int, intervals: NegationIntervals, symbol: int) -> StepTable:
+        """The solutions of a symbol strictly between the neighbours."""
+        table = self._table(symbol)
+        (begin,), (end,) = self._range(runs, intervals, table)
+        steps = np.arange(begin, end, dtype=np.int64)
+        same = np.zeros(len(steps), dtype=np.int64)
+        return table.take(steps[self._fits(runs, np.full(len(steps), row), intervals.take(same), table, steps)])
+
+    def _seen(self, runs: Runs, row: int, seen_from: int, repetitions: tuple[int, ...], now: View) -> View:
+        """The match as something inside the repetitions sees it from the iteration of the row `seen_from`."""
+        if not repetitions:
+            return now
+        chain = self._lookback.chain(runs, row)
+        seen, ends = self._lookback.seen(
+            runs, chain, chain.index(seen_from), repetitions, runs.table[row, self._layout.registers], NONE
+        )
+        view = replace(now, registers=seen[np.newaxis, :])
+        return self._tracks.seen_from(repetitions, ends, view, runs, self._layout)
+
+    def _iterated(self, symbols: frozenset[int]) -> set[int]:
+        """The variables over whose iterations a condition of these symbols ranges."""
+        return {
+            reference.variable
+            for condition in self._program.conditions
+            if condition.symbol in symbols
+            for reference in condition.references
+            if isinstance(reference, IterationValue | FoldValue)
+        }
+
+
+def symbols_of(expression: object) -> frozenset[int]:
+    """Every symbol in an expression."""
+    if isinstance(expression, Take):
+        return frozenset(expression.symbols)
+    parts = [getattr(expression, name, ()) for name in ("items", "branches", "members")]
+    inner = [getattr(expression, "inner", None)]
+    nodes = [node for part in parts for node in part] + [node for node in inner if node is not None]
+    return frozenset().union(*(symbols_of(node) for node in nodes))

@@ -1,0 +1,77 @@
+"""What matches owe: the negations they have passed, with the ends of the slice each one looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from automata.chains.table import EDGE, HIGH, SOURCE, Layout, Runs
+from automata.chains.walk import visits
+from automata.plan.automaton import Automaton, Passed
+from automata.values import NONE, Ids, Mask
+
+
+@dataclass(frozen=True, slots=True)
+class NegationIntervals:
+    """n negations to look at.
+
+    which           which match owes it, by index
+    absences        its number
+    after, before   the neighbouring rows; NONE at an end of the match, where the window's end takes their place
+    seen_from       the row in whose iteration the negation stands
+    """
+
+    which: Ids
+    negations: Ids
+    after: Ids
+    before: Ids
+    seen_from: Ids
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def take(self, rows: Ids | Mask) -> NegationIntervals:
+        """These of them."""
+        return NegationIntervals(
+            self.which[rows], self.negations[rows], self.after[rows], self.before[rows], self.seen_from[rows]
+        )
+
+
+def inner_intervals(automaton: Automaton, runs: Runs, layout: Layout, rows: Ids) -> NegationIntervals:
+    """What matches that end at these rows have passed on their way."""
+    parts: list[NegationIntervals] = []
+    for visit in visits(runs, layout, rows):
+        taken = runs.column(visit.rows, EDGE)
+        for number in np.unique(taken[taken != NONE]).tolist():
+            for passed in automaton.edges[number].passed:
+                here = taken == number
+                parts.append(_passed(passed, runs, visit.which[here], visit.rows[here], visit.closing[here]))
+    return _joined(parts)
+
+
+def trailing_intervals(passed: tuple[Passed, ...], rows: Ids) -> NegationIntervals:
+    """What matches that end at these rows have to see through to the end of their windows."""
+    which = np.arange(len(rows), dtype=np.int64)
+    nothing = np.full(len(rows), NONE, dtype=np.int64)
+    return _joined([NegationIntervals(which, np.full_like(rows, p.absence), rows, nothing, rows) for p in passed])
+
+
+def _passed(passed: Passed, runs: Runs, which: Ids, rows: Ids, closing: Ids) -> NegationIntervals:
+    source = runs.column(rows, SOURCE)
+    target = np.where(closing != NONE, closing, rows)
+    after = np.where(runs.column(source, HIGH) != NONE, source, NONE)
+    seen_from = source if passed.at_source else target
+    return NegationIntervals(which, np.full_like(rows, passed.absence), after, target, seen_from)
+
+
+def _joined(parts: list[NegationIntervals]) -> NegationIntervals:
+    none = np.zeros(0, dtype=np.int64)
+    parts = [NegationIntervals(none, none, none, none, none), *parts]
+    return NegationIntervals(
+        np.concatenate([part.which for part in parts]),
+        np.concatenate([part.negations for part in parts]),
+        np.concatenate([part.after for part in parts]),
+        np.concatenate([part.before for part in parts]),
+        np.concatenate([part.seen_from for part in parts]),
+    )

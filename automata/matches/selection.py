@@ -1,0 +1,165 @@
+"""Which complex events are reported, and in which order (LANGUAGE 3.4; B Section 4; C Section 5).
+
+Matches arrive in groups that share partition and last position; a complex event is the set of its
+positions in the partition's substream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from automata.plan.program import Selector, Skip
+from automata.state import pairs
+from automata.values import Match
+
+Texts = Callable[[Sequence[Match]], Sequence[tuple[str, ...]]]
+"""What matches project, as `automata.plan.program.Host` tells."""
+BEFORE, AT, AFTER = 0, 1, 2
+"""Where a moment stands among the events of its time."""
+
+
+class Candidate(NamedTuple):
+    """A match that no negation has removed.
+
+    match       the match
+    positions   of its events
+    gapless     they are an interval of the partition's substream
+    moment      when it is reported: (time or rank, 0 before or 1 after the events of that time, …); matches
+                are reported in the order of their moments
+    """
+
+    match: Match
+    positions: frozenset[int]
+    gapless: bool
+    moment: tuple[int, ...]
+
+
+def select(selector: Selector, group: Sequence[Candidate]) -> list[Candidate]:
+    """Those of the matches with one last position and partition that the selector keeps."""
+    if selector is Selector.ALL:
+        return list(group)
+    if selector is Selector.STRICT:
+        return [candidate for candidate in group if candidate.gapless]
+    events = {candidate.positions for candidate in group}
+    if len(events) == 1:
+        return list(group)
+    match selector:
+        case Selector.NEXT:
+            kept = {_best(events, min)}
+        case Selector.LAST:
+            kept = {_best(events, max)}
+        case Selector.MAX:
+            kept = {event for event in events if not any(event < other for other in events)}
+    return [candidate for candidate in group if candidate.positions in kept]
+
+
+def _best(events: set[frozenset[int]], decisive: Callable[[frozenset[int]], int]) -> frozenset[int]:
+    """The complex event that, against every other, has the decisive position of those in which they differ."""
+    best, *others = events
+    for event in others:
+        if decisive(best ^ event) in event:
+            best = event
+    return best
+
+
+def report_order(candidate: Candidate) -> tuple[object, ...]:
+    """Moment, then last position, first position, positions, then step by step; what is left are ties of values."""
+    match = candidate.match
+    positions = sorted(candidate.positions)
+    steps: list[list[int]] = [[] for _ in range(1 + max([symbol for symbol, _, _ in match.entries]))]
+    for symbol, position, _ in match.entries:
+        steps[symbol].append(position)
+    return (candidate.moment, match.last, match.first, positions, steps)
+
+
+def in_report_order(candidates: Iterable[Candidate], texts: Texts) -> list[Candidate]:
+    """The candidates in report order to the last: matches of the same events by what they project (LANGUAGE 3.5)."""
+    found = list(candidates)
+    if len(found) < 2:
+        return found
+    places = [report_order(candidate) for candidate in found]
+    ordered: list[Candidate] = []
+    for _, ties in groupby(sorted(range(len(found)), key=places.__getitem__), key=places.__getitem__):
+        tied = [found[number] for number in ties]
+        if len(tied) > 1:
+            projected = texts([candidate.match for candidate in tied])
+            tied = [tied[number] for number in sorted(range(len(tied)), key=projected.__getitem__)]
+        ordered += tied
+    return ordered
+
+
+class AfterMatch:
+    """AFTER MATCH: remembers what earlier matches of each partition forbid.
+
+    A partition's memory is one set or one position; `forget` drops what can no longer matter.
+    """
+
+    def __init__(self, skip: Skip) -> None:
+        self._skip = skip
+        self.firsts: dict[int, set[int]] = {}
+        self.lasts: dict[int, int] = {}
+        self.triggers: dict[int, tuple[int, int]] = {}
+
+    def admit(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """The candidates, in report order, that no earlier one forbids."""
+        return [candidate for candidate in candidates if self._admit(candidate.match)]
+
+    def forget(self, before: int) -> None:
+        """No match will come whose first position is before this."""
+        for partition in list(self.firsts):
+            kept = {first for first in self.firsts[partition] if first >= before}
+            if kept:
+                self.firsts[partition] = kept
+            else:
+                del self.firsts[partition]
+        self.lasts = {partition: last for partition, last in self.lasts.items() if last >= before}
+        self.triggers = {p: pair for p, pair in self.triggers.items() if pair[1] >= before}
+
+    def _admit(self, match: Match) -> bool:
+        match self._skip:
+            case Skip.NO_SKIP:
+                return True
+            case Skip.TO_NEXT:
+                firsts = self.firsts.setdefault(match.partition, set())
+                if match.first in firsts:
+                    return False
+                firsts.add(match.first)
+                return True
+            case Skip.PAST_LAST:
+                if match.first <= self.lasts.get(match.partition, -1):
+                    return False
+                self.lasts[match.partition] = max(match.last, self.lasts.get(match.partition, -1))
+                return True
+            case Skip.CONSUME_ALL:
+                return self._consume(match)
+
+    def _consume(self, match: Match) -> bool:
+        """No earlier triggering event lies at or after its first event and before its last."""
+        before, latest = self.triggers.get(match.partition, (-1, -1))
+        earlier = latest if latest < match.last else before
+        if earlier >= match.first:
+            return False
+        if latest < match.last:
+            self.triggers[match.partition] = (latest, match.last)
+        return True
+
+
+def after_state(after: AfterMatch) -> dict[str, Any]:
+    """What reported matches forbid."""
+    triggers = [[partition, *pair] for partition, pair in after.triggers.items()]
+    return {
+        "firsts": [[partition, np.array(sorted(firsts), dtype=np.int64)] for partition, firsts in after.firsts.items()],
+        "lasts": pairs(after.lasts),
+        "triggers": np.array(triggers, dtype=np.int64).reshape(-1, 3),
+    }
+
+
+def restore_after(after: AfterMatch, state: Mapping[str, Any]) -> None:
+    """Put it back."""
+    after.firsts = {partition: set(firsts.tolist()) for partition, firsts in state["firsts"]}
+    after.lasts = dict(state["lasts"].tolist())
+    after.triggers = {partition: (before, latest) for partition, before, latest in state["triggers"].tolist()}

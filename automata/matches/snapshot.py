@@ -1,0 +1,179 @@
+"""The state of a run-based evaluator, taken out and put back (see automata.state).
+
+What follows from the program, and indexes, are left out: they are made again. Dead rows are compacted away first, so a
+state is as large as what is alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from automata.chains.store import ChainStore
+from automata.matches.negation import NegationIndex
+from automata.matches.pending import PendingMatches
+from automata.matches.reporting import Reporter
+from automata.matches.selection import Candidate, after_state, restore_after
+from automata.slices.step_table import PLAIN_COLUMNS, Part, StepTable
+from automata.slices.substreams import Substream
+from automata.slices.symbol_tables import SymbolTables
+from automata.slices.timeline import Carry, Timeline
+from automata.state import Values, columns_of, rows_of
+from automata.values import Ids, Match
+
+
+def runs_state(
+    core: ChainStore, negations: NegationIndex, symbol_tables: SymbolTables, reporter: Reporter
+) -> dict[str, Any]:
+    """What every evaluator has that writes rows of runs; nothing dead may be among them."""
+    return {
+        "core": core_state(core),
+        "absences": absences_state(negations),
+        "intake": intake_state(symbol_tables),
+        "reporter": reporter_state(reporter),
+    }
+
+
+def restore_runs(
+    core: ChainStore,
+    negations: NegationIndex,
+    symbol_tables: SymbolTables,
+    reporter: Reporter,
+    state: Mapping[str, Any],
+) -> None:
+    """Put it back."""
+    restore_core(core, state["core"])
+    restore_absences(negations, state["absences"])
+    restore_intake(symbol_tables, state["intake"])
+    restore_reporter(reporter, state["reporter"])
+
+
+def core_state(core: ChainStore) -> dict[str, Any]:
+    """The runs, as columns without the registers, and the registers."""
+    runs, registers = core.runs, core.layout.registers
+    table = runs.table[: runs.size]
+    return {
+        "rows": columns_of(np.delete(table, registers, axis=1)),
+        "registers": Values(np.ascontiguousarray(table[:, registers])),
+        "made": runs.made,
+        "active": [active.rows for active in core.active],
+        "finished": [list(all_join.finished) for all_join in core.all_joins],
+    }
+
+
+def restore_core(core: ChainStore, state: Mapping[str, Any]) -> None:
+    """Put runs back."""
+    runs, layout = core.runs, core.layout
+    registers = state["registers"].ids
+    table = np.empty((len(registers), layout.width), dtype=np.int64)
+    outside = np.ones(layout.width, dtype=np.bool_)
+    outside[layout.registers] = False
+    table[:, outside] = rows_of(state["rows"], len(registers))
+    table[:, layout.registers] = registers
+    runs.table, runs.size, runs.made = table, len(table), state["made"]
+    for active, alive in zip(core.active, state["active"], strict=True):
+        active.rows = alive
+    for all_join, finished in zip(core.all_joins, state["finished"], strict=True):
+        all_join.finished = list(finished)
+
+
+def absences_state(negations: NegationIndex) -> dict[str, Any]:
+    """The solutions of negated steps that are remembered, and the ranks of events if they count."""
+    return {
+        "tables": [table_state(table) for table in negations.kept()],
+        "substreams": [[number, s.before, s.known()] for number, s in negations.substreams.of.items()],
+    }
+
+
+def restore_absences(negations: NegationIndex, state: Mapping[str, Any]) -> None:
+    """Put them back."""
+    negations.add({table.parts[0].symbol: table for table in map(restored_table, state["tables"])})
+    for partition, before, columns in state["substreams"]:
+        negations.substreams.of[partition] = Substream(columns, before)
+
+
+def table_state(table: StepTable) -> dict[str, Any]:
+    """A step table."""
+    parts = [[part.symbol, part.positions, part.serials] for part in table.parts]
+    columns = {name: getattr(table, name) for name in PLAIN_COLUMNS}
+    variables = sorted(table.values)
+    return {**columns, "variables": variables, "values": Values(table.matrix(variables)), "parts": parts}
+
+
+def restored_table(state: Mapping[str, Any]) -> StepTable:
+    """The step table of a state."""
+    columns = {name: state[name] for name in PLAIN_COLUMNS}
+    values = dict(zip(state["variables"], state["values"].ids.T, strict=True))
+    return StepTable(**columns, values=values, parts=tuple(Part(*part) for part in state["parts"]))
+
+
+def intake_state(symbol_tables: SymbolTables) -> dict[str, Any]:
+    """Where the streams stand, and the partitions."""
+    keys, numbers, seen, serial = symbol_tables.partitions()
+    return {
+        **timeline_state(symbol_tables.timeline),
+        "keys": Values(keys),
+        "numbers": numbers,
+        "seen": seen,
+        "serial": serial,
+    }
+
+
+def restore_intake(symbol_tables: SymbolTables, state: Mapping[str, Any]) -> None:
+    """Put them back."""
+    restore_timeline(symbol_tables.timeline, state)
+    symbol_tables.go_on(state["keys"].ids, state["numbers"], state["seen"], state["serial"])
+
+
+def timeline_state(timeline: Timeline) -> dict[str, Any]:
+    """Where the substreams stand."""
+    carries = [[partition, carry.rank, carry.slot] for partition, carry in timeline.carries.items()]
+    return {"position": timeline.position, "carries": np.array(carries, dtype=np.int64).reshape(-1, 3)}
+
+
+def restore_timeline(timeline: Timeline, state: Mapping[str, Any]) -> None:
+    """Put it back."""
+    timeline.position = state["position"]
+    timeline.carries = {partition: Carry(rank, slot) for partition, rank, slot in state["carries"].tolist()}
+
+
+def reporter_state(reporter: Reporter) -> dict[str, Any]:
+    """What cannot be reported yet, and what reported matches forbid."""
+    held, pending = reporter.held, reporter.pending
+    return {
+        "pending": [pending.rows, pending.accepts, pending.deadlines],
+        "held": [_candidate_state(candidate) for candidate in held],
+        "registers": Values(_matrix([candidate.match.registers for candidate in held])),
+        "outputs": Values(_matrix([candidate.match.outputs for candidate in held])),
+        "seen": [[_matrix(entries), last] for entries, last in reporter.seen.items()],
+        "after": after_state(reporter.after),
+    }
+
+
+def restore_reporter(reporter: Reporter, state: Mapping[str, Any]) -> None:
+    """Put it back."""
+    reporter.pending = PendingMatches(*state["pending"])
+    registers, outputs = state["registers"].ids.tolist(), state["outputs"].ids.tolist()
+    reporter.held = [_candidate(*parts) for parts in zip(state["held"], registers, outputs, strict=True)]
+    reporter.seen = {tuple(map(tuple, entries.tolist())): last for entries, last in state["seen"]}
+    restore_after(reporter.after, state["after"])
+
+
+def _candidate_state(candidate: Candidate) -> list[Any]:
+    match = candidate.match
+    facts = [match.first, match.last, match.start, match.time, match.partition]
+    return [_matrix(match.entries), facts, candidate.gapless, list(candidate.moment)]
+
+
+def _candidate(state: list[Any], registers: list[int], outputs: list[int]) -> Candidate:
+    table, facts, gapless, moment = state
+    entries = tuple((symbol, position, serial) for symbol, position, serial in table.tolist())
+    match = Match(entries, tuple(registers), tuple(outputs), *facts)
+    return Candidate(match, frozenset(position for _, position, _ in entries), bool(gapless), tuple(moment))
+
+
+def _matrix(rows: Any) -> Ids:
+    """Rows of one length as int64[n, length]; no row: int64[0, 0]."""
+    return np.array(rows, dtype=np.int64).reshape(len(rows), -1) if len(rows) else np.zeros((0, 0), dtype=np.int64)

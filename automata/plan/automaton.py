@@ -1,0 +1,361 @@
+"""The automaton of a pattern expression: a position automaton (Glushkov), hence free of ε.
+
+A position is one occurrence of a step; a run *at* a position has just taken it. An edge says which
+step may come next, under which contiguity, which negations are thereby passed and which repetitions
+are entered, iterated or left. NFA^scep of G Section 6.1 with its edge labels (streams, operator,
+pattern) on the target position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import lru_cache
+from itertools import count, product
+
+from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+
+START = 0
+"""The position of the run that has taken nothing yet."""
+KNOWN_MAX = 64
+"""Automata and analyses remembered: whoever plans, describes and evaluates a query asks for the same one."""
+_ALTERNATIVES_MAX = 4096
+"""Optional steps that open the branches of one choice multiply; this many combinations are too many."""
+
+
+class Crossing(Enum):
+    """What an edge does to a repetition."""
+
+    ENTER = "enter"
+    LOOP = "loop"
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One crossing of one repetition."""
+
+    crossing: Crossing
+    repetition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A negation that lies on an edge.
+
+    absence     its number
+    at_source   it stands in the iteration of the edge's source (else: of its target)
+    """
+
+    absence: int
+    at_source: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A state. `symbols` is empty for START, for the start of an ALL member, and for an ALL itself."""
+
+    symbols: tuple[int, ...]
+    repetitions: tuple[int, ...]
+    any_order: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """From having taken `source` to taking `target`.
+
+    rivals      edges of the same source that are "this step" too, for skip-till-next (LANGUAGE 3.2)
+    actions     crossings of repetitions, in order
+    """
+
+    source: int
+    target: int
+    operator: Contiguity
+    rivals: tuple[int, ...]
+    passed: tuple[Passed, ...]
+    actions: tuple[Action, ...]
+
+    def entries(self) -> tuple[tuple[int, int | None], ...]:
+        """The repetitions that it enters, each with the one whose next iteration that belongs to.
+
+        Such an entry is from where the other one was entered, so that what an iteration bound is bound afresh; where
+        there is none (None) it is from the source.
+        """
+        found, begun = [], None
+        for action in self.actions:
+            if action.crossing is Crossing.LOOP:
+                begun = action.repetition
+            elif action.crossing is Crossing.ENTER:
+                found.append((action.repetition, begun))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """A position at which a match (or the match of an ALL member) may end."""
+
+    position: int
+    passed: tuple[Passed, ...]
+    actions: tuple[Action, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """Bounds and contiguity of one repetition, and the positions inside it."""
+
+    at_least: int
+    at_most: int | None
+    contiguity: Contiguity
+    positions: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """A negation: what must not happen, and the repetitions around it, outermost first."""
+
+    expression: Expression
+    repetitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an ALL: its own start, and where it may end."""
+
+    start: int
+    accepts: tuple[Accept, ...]
+    positions: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Unordered:
+    """An ALL: the position taken once all members are there."""
+
+    position: int
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Automaton:
+    """Positions and edges; `outgoing[p]` are the numbers of the edges that leave p."""
+
+    positions: tuple[Position, ...]
+    edges: tuple[Edge, ...]
+    outgoing: tuple[tuple[int, ...], ...]
+    accepts: tuple[Accept, ...]
+    repetitions: tuple[Repetition, ...]
+    negations: tuple[Absence, ...]
+    unordered: tuple[Unordered, ...]
+
+
+@lru_cache(maxsize=KNOWN_MAX)
+def build_automaton(expression: Expression) -> Automaton:
+    """The automaton of an expression; linear in its size but for optional steps that open `|` branches."""
+    builder = _Builder()
+    fragment = builder.fragment(expression, ())
+    builder.connect(_Last(START, (), ()), _unconstrained(fragment.firsts), Contiguity.ANY)
+    accepts = tuple(Accept(last.position, last.passed, last.actions) for last in fragment.lasts)
+    outgoing: list[list[int]] = [[] for _ in builder.positions]
+    for number, edge in enumerate(builder.edges):
+        outgoing[edge.source].append(number)
+    return Automaton(
+        tuple(builder.positions),
+        tuple(builder.edges),
+        tuple(tuple(numbers) for numbers in outgoing),
+        accepts,
+        tuple(repetition for repetition in builder.repetitions if repetition is not None),
+        tuple(builder.negations),
+        tuple(builder.unordered),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """A way into a fragment. `key` survives copying and names it among its rivals."""
+
+    key: int
+    position: int
+    operator: Contiguity | None = None
+    rivals: tuple[int, ...] = ()
+    passed: tuple[Passed, ...] = ()
+    actions: tuple[Action, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """A way out of a fragment."""
+
+    position: int
+    passed: tuple[Passed, ...]
+    actions: tuple[Action, ...]
+
+
+_Group = tuple[_First, ...]
+"""First steps that are rivals of each other under one operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fragment:
+    """firsts: alternatives that do not see each other; skips: the negations passed by taking nothing."""
+
+    firsts: tuple[_Group, ...]
+    lasts: tuple[_Last, ...]
+    skips: tuple[tuple[int, ...], ...] = ()
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.positions: list[Position] = [Position((), ())]
+        self.edges: list[Edge] = []
+        self.repetitions: list[Repetition | None] = []
+        self.negations: list[Absence] = []
+        self.unordered: list[Unordered] = []
+        self._keys: Iterator[int] = count()
+        self._alone: dict[Edge, int] = {}
+
+    def fragment(self, node: Expression, around: tuple[int, ...]) -> _Fragment:
+        match node:
+            case Take(symbols):
+                return self._single(Position(symbols, around))
+            case Chain(items, operators):
+                return self._chain(items, operators, around)
+            case Either(branches):
+                return self._either([self.fragment(branch, around) for branch in branches])
+            case AnyOrder(members):
+                return self._any_order(members, around)
+            case Iterate():
+                return self._iterate(node, around)
+            case Maybe(inner):
+                taken = self.fragment(inner, around)
+                return replace(taken, skips=(*taken.skips, (self._absence(inner, around),)))
+            case Absent(inner):
+                return _Fragment((), (), ((self._absence(inner, around),),))
+
+    def connect(self, last: _Last, firsts: tuple[_Group, ...], operator: Contiguity) -> None:
+        """Edges from a way out to every way in; an edge without rivals that is already there serves again."""
+        for group in firsts:
+            numbers: dict[int, int] = {}
+            for first in group:
+                edge = Edge(
+                    last.position,
+                    first.position,
+                    first.operator or operator,
+                    (),
+                    last.passed + first.passed,
+                    last.actions + first.actions,
+                )
+                numbers[first.key] = self._edge(edge, alone=len(group) == 1 or edge.operator is not Contiguity.NEXT)
+            for first in group:
+                number = numbers[first.key]
+                rivals = first.rivals if first.operator else tuple(key for key in numbers if key != first.key)
+                if self.edges[number].operator is Contiguity.NEXT and rivals:
+                    self.edges[number] = replace(self.edges[number], rivals=tuple(numbers[key] for key in rivals))
+
+    def _edge(self, edge: Edge, alone: bool) -> int:
+        if alone and edge in self._alone:
+            return self._alone[edge]
+        self.edges.append(edge)
+        if alone:
+            self._alone[edge] = len(self.edges) - 1
+        return len(self.edges) - 1
+
+    def _single(self, position: Position) -> _Fragment:
+        number = len(self.positions)
+        self.positions.append(position)
+        return _Fragment(((_First(next(self._keys), number),),), (_Last(number, (), ()),))
+
+    def _absence(self, inner: Expression, around: tuple[int, ...]) -> int:
+        self.negations.append(Absence(inner, around))
+        return len(self.negations) - 1
+
+    def _chain(
+        self, items: tuple[Expression, ...], operators: tuple[Contiguity, ...], around: tuple[int, ...]
+    ) -> _Fragment:
+        firsts: list[_Group] = []
+        dangling: list[_Last] = []
+        leads: list[tuple[int, ...]] = [()]
+        for number, item in enumerate(items):
+            fragment = self.fragment(item, around)
+            operator = operators[number - 1] if number else None
+            firsts += [_led(group, lead, operator) for lead in leads for group in fragment.firsts]
+            for last in dangling:
+                assert operator is not None
+                self.connect(last, fragment.firsts, operator)
+            skipped = [_skip(last, skip) for last in dangling for skip in fragment.skips]
+            dangling = [*fragment.lasts, *skipped]
+            leads = [lead + skip for lead in leads for skip in fragment.skips]
+        return _Fragment(tuple(firsts), tuple(dangling), tuple(leads))
+
+    def _either(self, branches: list[_Fragment]) -> _Fragment:
+        combinations = product(*(branch.firsts for branch in branches))
+        firsts: list[_Group] = []
+        for combination in combinations:
+            assert len(firsts) < _ALTERNATIVES_MAX, "too many optional steps open the branches of one choice"
+            firsts.append(self._renewed(tuple(first for group in combination for first in group)))
+        return _Fragment(tuple(firsts), tuple(last for branch in branches for last in branch.lasts))
+
+    def _renewed(self, group: _Group) -> _Group:
+        keys = {first.key: next(self._keys) for first in group}
+        return tuple(
+            replace(first, key=keys[first.key], rivals=tuple(keys[rival] for rival in first.rivals)) for first in group
+        )
+
+    def _iterate(self, node: Iterate, around: tuple[int, ...]) -> _Fragment:
+        number = len(self.repetitions)
+        self.repetitions.append(None)
+        before = len(self.positions)
+        inner = self.fragment(node.inner, (*around, number))
+        positions = frozenset(range(before, len(self.positions)))
+        self.repetitions[number] = Repetition(node.at_least, node.at_most, node.contiguity, positions)
+        if node.at_most != 1:
+            for last in inner.lasts:
+                looping = replace(last, actions=(*last.actions, Action(Crossing.LOOP, number)))
+                self.connect(looping, inner.firsts, node.contiguity)
+        enter, leave = Action(Crossing.ENTER, number), Action(Crossing.LEAVE, number)
+        firsts = tuple(
+            tuple(replace(first, actions=(enter, *first.actions)) for first in group) for group in inner.firsts
+        )
+        return _Fragment(firsts, tuple(replace(last, actions=(*last.actions, leave)) for last in inner.lasts))
+
+    def _any_order(self, members: tuple[Expression, ...], around: tuple[int, ...]) -> _Fragment:
+        fragment = self._single(Position((), around, len(self.unordered)))
+        position = fragment.lasts[0].position
+        number = len(self.unordered)
+        self.unordered.append(Unordered(position, ()))
+        built = tuple(self._member(member, around) for member in members)
+        self.unordered[number] = Unordered(position, built)
+        return fragment
+
+    def _member(self, node: Expression, around: tuple[int, ...]) -> Member:
+        start = len(self.positions)
+        self.positions.append(Position((), around))
+        inner = self.fragment(node, around)
+        self.connect(_Last(start, (), ()), _unconstrained(inner.firsts), Contiguity.ANY)
+        accepts = tuple(Accept(last.position, last.passed, last.actions) for last in inner.lasts)
+        return Member(start, accepts, frozenset(range(start, len(self.positions))))
+
+
+def _led(group: _Group, lead: tuple[int, ...], operator: Contiguity | None) -> _Group:
+    """The group as a way into a chain, after the negations `lead` and the operator written before it."""
+    passed = tuple(Passed(absence, at_source=False) for absence in lead)
+    mates = tuple(first.key for first in group)
+    return tuple(
+        replace(
+            first,
+            passed=passed + first.passed,
+            operator=first.operator or operator,
+            rivals=first.rivals
+            if first.operator or operator is None
+            else tuple(key for key in mates if key != first.key),
+        )
+        for first in group
+    )
+
+
+def _skip(last: _Last, skip: tuple[int, ...]) -> _Last:
+    return replace(last, passed=last.passed + tuple(Passed(absence, at_source=True) for absence in skip))
+
+
+def _unconstrained(firsts: tuple[_Group, ...]) -> tuple[_Group, ...]:
+    """The ways in where no step comes before: an operator behind leading negations has nothing to hold between."""
+    return tuple(tuple(replace(first, operator=None, rivals=()) for first in group) for group in firsts)

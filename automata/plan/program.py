@@ -1,0 +1,156 @@
+"""What an evaluator is asked to run: one temporal pattern with its conditions, window and selection.
+
+Variables, symbols, streams and conditions are numbers. Values of variables are ids that are only
+ever compared for equality; 0 is "unbound". Whatever needs to look behind an id asks the `ConditionEvaluator`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from automata.plan.expression import Expression
+from automata.values import Ids, Mask, Match
+
+
+class Selector(Enum):
+    """Which complex events of one triggering event are kept (B Section 4)."""
+
+    ALL = "ALL"
+    STRICT = "STRICT"
+    NEXT = "NEXT"
+    LAST = "LAST"
+    MAX = "MAX"
+
+
+class Skip(Enum):
+    """AFTER MATCH (LANGUAGE 3.4)."""
+
+    NO_SKIP = "NO SKIP"
+    TO_NEXT = "SKIP TO NEXT EVENT"
+    PAST_LAST = "SKIP PAST LAST EVENT"
+    CONSUME_ALL = "CONSUME ALL"
+
+
+class Demand(Enum):
+    """Which of the matches of one triggering event and partition are looked at: LIMIT 1 (LANGUAGE 3.4).
+
+    FIRST       the first in output order, and those that only their values put before or behind it
+    HAPPENED    the first, whatever its values: they are not shown
+    An evaluator may give more than is wanted.
+    """
+
+    EVERY = "EVERY"
+    FIRST = "FIRST"
+    HAPPENED = "HAPPENED"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """LANGUAGE 3.3.
+
+    size        nanoseconds, or events when `in_events`
+    start       of the window with number 0: a time or a position
+    anchored    STARTING AT was written: nothing before `start` matches
+    """
+
+    size: int
+    in_events: bool
+    sliding: bool
+    start: int = 0
+    anchored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One kind of event.
+
+    scope       the variables its solutions may bind
+    certain     those that every solution binds
+    streams     the streams it is looked for on
+    """
+
+    name: str
+    scope: frozenset[int]
+    certain: frozenset[int]
+    streams: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class IterationValue:
+    """`PREV`, `FIRST` or `LAST` of a variable (LANGUAGE 3.2)."""
+
+    kind: str
+    variable: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoldValue:
+    """An aggregate over a variable's values, one an iteration; `fold` is the host's number for it."""
+
+    fold: int
+    variable: int
+
+
+Reference = int | IterationValue | FoldValue
+"""What a condition reads: the value of a variable, or something made of its iterations."""
+
+EVENT = -1
+"""The reference under which a condition that looks into its own event finds that event's position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition of a step, over the bindings of the match.
+
+    symbol          the step it belongs to
+    references      what it reads
+    needs_event     it also reads the graph of its own event
+    """
+
+    symbol: int
+    references: tuple[Reference, ...]
+    needs_event: bool = False
+
+    def variables(self) -> frozenset[int]:
+        """Every variable it depends on."""
+        return frozenset(r if isinstance(r, int) else r.variable for r in self.references)
+
+
+class ConditionEvaluator(Protocol):
+    """Whoever knows what the ids stand for."""
+
+    def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
+        """Which rows satisfy the condition; a reference's column has one id a row."""
+
+    def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
+        """The aggregate of each row's ids[offsets[i]:offsets[i + 1]], all of them bound."""
+
+    def texts(self, matches: Sequence[Match]) -> Sequence[tuple[str, ...]]:
+        """What each match projects, as texts that put matches of the same events in order (LANGUAGE 3.5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One temporal pattern, ready for an evaluator.
+
+    variables   how many there are
+    partition   the variables of PARTITION BY
+    outputs     iteration values that the matches must carry
+    streams     how many streams the query declares
+    wanted      of each triggering event
+    """
+
+    expression: Expression
+    symbols: tuple[Symbol, ...]
+    variables: int
+    conditions: tuple[Condition, ...]
+    window: Window
+    partition: tuple[int, ...]
+    selector: Selector
+    skip: Skip
+    outputs: tuple[IterationValue | FoldValue, ...]
+    streams: int
+    wanted: Demand = Demand.EVERY

@@ -1,0 +1,81 @@
+"""The face that every evaluator shows: a state machine fed with slices of the merged order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from automata.plan.semi_join import SemiJoinFilter
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Ids, Match
+
+
+class Evaluator(Protocol):
+    """Finds the matches of one program.
+
+    There is no thread, clock, file or socket inside; how the input is cut into slices does not
+    change the multiset of matches.
+    """
+
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
+        """The next slice of the merged order: all its events, and symbol → solutions. Matches in report order."""
+
+    def on_watermark(self, time: int) -> Sequence[Match]:
+        """No event at or before `time` will come any more. Matches that were waiting for that."""
+
+    def finish(self) -> Sequence[Match]:
+        """The input has ended. The last matches."""
+
+    def live_ids(self) -> list[Ids]:
+        """Columns of every id that is still needed."""
+
+    def oldest_position(self) -> int:
+        """Events before this position are in no run, and can be in no match, any more."""
+
+    def oldest_output_time(self, watermark: int) -> int:
+        """No match to come ends before this time, given that no event before `watermark` will come."""
+
+    @property
+    def needs_whole_slots(self) -> bool:
+        """Whether a slice must not end between two events of one time."""
+
+
+FEW_EVENTS_MAX = 24
+"""So many events may come one by one where they come together: columns cost one or two milliseconds a slice."""
+
+
+@runtime_checkable
+class RowEvaluator(Evaluator, Protocol):
+    """An evaluator that takes events that come alone without columns."""
+
+    def prefers_single_events(self) -> bool:
+        """Whether the next event, which comes alone, should go to `on_event`."""
+
+    def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Match]:
+        """As `on_batch` for a slice of one event, alone in its time where `needs_whole_slots`.
+
+        solutions   symbol → the values of its variables in ascending order, for each solution; of those that have any
+        """
+
+
+@runtime_checkable
+class Restorable(Evaluator, Protocol):
+    """An evaluator whose state can be taken out between two slices, and put into a fresh one of the same program."""
+
+    @property
+    def state_kind(self) -> str:
+        """What can read the state: the evaluators of this kind."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state, as `State`; the evaluator may go on."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state; nothing has been taken in before."""
+
+
+@runtime_checkable
+class SemiJoinSource(Evaluator, Protocol):
+    """An evaluator that can tell what it will not need; the others need every solution."""
+
+    def semi_join_filters(self) -> Mapping[int, SemiJoinFilter]:
+        """By symbol, what restricts its solutions in the next slice; no entry: nothing does."""

@@ -1,0 +1,82 @@
+"""Negated groups: whether one has a match among some solutions (LANGUAGE 3.2, `!`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.chains.iteration import Series
+from automata.matches.negation import Inside
+from automata.plan.automaton import Automaton, build_automaton
+from automata.plan.program import ConditionEvaluator, Program, Selector, Skip, Window
+from automata.runs.columns.core import Core
+from automata.slices.shared_work import SharedWork
+from automata.slices.step_table import StepTable
+from automata.slices.symbol_tables import needs_whole_slots
+from automata.values import NONE
+
+_ENDLESS = Window(size=1 << 61, in_events=False, sliding=True)
+
+
+class NegatedGroups:
+    """The searcher for the negated groups of one program; see `automata.matches.negation.GroupSearch`."""
+
+    def __init__(self, program: Program, automaton: Automaton, condition_evaluator: ConditionEvaluator) -> None:
+        self._program = program
+        self._automaton = automaton
+        self._condition_evaluator = condition_evaluator
+        self._groups: dict[int, Automaton] = {}
+
+    def __call__(
+        self,
+        absence: int,
+        registers: NDArray[np.int64],
+        prior: Mapping[int, Series],
+        inside: Inside,
+    ) -> bool:
+        """Whether a negated group has a match among these solutions, starting from these registers and iterations."""
+        if absence not in self._groups:
+            self._groups[absence] = build_automaton(self._automaton.negations[absence].expression)
+        program = replace(
+            self._program,
+            expression=self._automaton.negations[absence].expression,
+            window=_ENDLESS,
+            partition=(),
+            selector=Selector.ALL,
+            skip=Skip.NO_SKIP,
+            outputs=(),
+        )
+        tables = {symbol: _in_one_partition(table, inside.partition) for symbol, table in inside.tables.items()}
+        substream = None
+        if inside.substream is not None and any((table.slots == NONE).any() for table in tables.values()):
+            tables, substream = _in_one_order(tables, total=not needs_whole_slots(self._program)), inside.substream
+        core = Core(program, self._groups[absence], self._condition_evaluator, registers, prior, substream)
+        return bool(core.grow(tables))
+
+
+def _in_one_partition(table: StepTable, partition: int) -> StepTable:
+    """The table as a negated group sees it from a match of that partition."""
+    inside = (table.partitions == partition) | (table.partitions == NONE)
+    table = table.take(inside)
+    zeros = np.zeros(len(table), dtype=np.int64)
+    return replace(table, partitions=zeros, windows=zeros, shared=SharedWork())
+
+
+def _in_one_order(tables: dict[int, StepTable], total: bool) -> dict[int, StepTable]:
+    """Slots in the order of the tables' own events, where some stand outside the partition's substream."""
+    stacked = np.concatenate([np.stack((t.low, t.times, t.streams)) for t in tables.values()], axis=1)
+    lows, first = np.unique(stacked[0], return_index=True)
+    times, streams = stacked[1:, first]
+    slots = np.arange(len(lows)) if total else np.unique(times, return_inverse=True)[1]
+    groups = np.unique(np.stack((slots, streams)), axis=1, return_inverse=True)[1].ravel()
+    order = np.argsort(groups, kind="stable")
+    seqs = np.empty(len(lows), dtype=np.int64)
+    seqs[order] = np.arange(len(lows)) - np.searchsorted(groups[order], groups[order])
+    placed = {}
+    for symbol, table in tables.items():
+        at = np.searchsorted(lows, table.low)
+        placed[symbol] = replace(table, slots=slots[at], seq_low=seqs[at], seq_high=seqs[at], shared=SharedWork())
+    return placed

@@ -1,0 +1,263 @@
+"""ALL( ) while runs are lists: opening it, and joining the matches of its members; see `automata.chains.all_join`.
+
+Finished members wait by what they must have in common: the row that opened the ALL, partition, window, and the values
+of the variables that every one of them binds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from automata.chains.table import (
+    CLOSED,
+    EDGE,
+    FIRST,
+    FIRST_RANK,
+    FIRST_TIME,
+    FIXED,
+    HIGH,
+    HIGH_STREAM,
+    HIGH_TIME,
+    INSTANCE,
+    LOW,
+    LOW_STREAM,
+    LOW_TIME,
+    PARENT,
+    PARTITION,
+    POSITION,
+    RANK,
+    SLOT,
+    SOLUTION,
+    SOURCE,
+    STATE,
+    SYMBOL,
+    WINDOW,
+)
+from automata.plan.program import Program
+from automata.runs.columns.core import Core
+from automata.runs.rows.conditions import Row
+from automata.runs.rows.edges import Opening, able, opening_of
+from automata.slices.step_table import SEVERAL
+from automata.values import NONE, UNBOUND
+
+_ENDLESS = 2**63 - 1
+_Waiting = dict[tuple[int, ...], list[int]]
+
+
+class RowAllJoin:
+    """The ALLs of one program. `rows` are those of `automata.runs.rows.store`, and new ones are appended there."""
+
+    def __init__(self, program: Program, core: Core, rows: list[Row]) -> None:
+        automaton, window = core.automaton, program.window
+        self._core = core
+        self._rows = rows
+        self._members = [core.layout.member(member) for member in range(core.layout.members)]
+        self._markers = [core.layout.marker(marker) for marker in range(core.layout.markers)]
+        self._openings = {
+            number: opening_of(core, number)
+            for number, edge in enumerate(automaton.edges)
+            if automaton.positions[edge.target].any_order >= 0
+        }
+        self._shared = [_shared(core, which) for which in range(len(automaton.unordered))]
+        self._size_ns = window.size if window.sliding and not window.in_events else _ENDLESS
+        self._size = window.size if window.sliding and window.in_events else _ENDLESS
+        self._finished: list[list[_Waiting]] = [[{} for _ in unordered.members] for unordered in automaton.unordered]
+        self._taken: dict[int, frozenset[int]] = {}
+
+    def enter(self) -> None:
+        """Take over the finished members that the columns have."""
+        self._taken.clear()
+        for which, all_join in enumerate(self._core.all_joins):
+            for waiting, numbers in zip(self._finished[which], all_join.finished, strict=True):
+                waiting.clear()
+                for number in numbers.tolist():
+                    waiting.setdefault(self._key(which, self._rows[number]), []).append(number)
+
+    def leave(self) -> None:
+        """Give them back."""
+        for finished, all_join in zip(self._finished, self._core.all_joins, strict=True):
+            numbers = [sorted(number for bucket in waiting.values() for number in bucket) for waiting in finished]
+            all_join.finished = [np.array(each, dtype=np.int64) for each in numbers]
+
+    def waiting(self) -> Iterator[int]:
+        """The rows of the finished members."""
+        for finished in self._finished:
+            for waiting in finished:
+                for bucket in waiting.values():
+                    yield from bucket
+
+    def drop(self, over: Callable[[Row], bool]) -> None:
+        """Forget finished members."""
+        for finished in self._finished:
+            for member, waiting in enumerate(finished):
+                left = {key: [n for n in bucket if not over(self._rows[n])] for key, bucket in waiting.items()}
+                finished[member] = {key: bucket for key, bucket in left.items() if bucket}
+
+    def open(self, edge: int, number: int) -> list[tuple[int, int]]:
+        """The runs that a run begins which comes to an ALL: the start of each member, and its row."""
+        opening, rows = self._openings[edge], self._rows
+        old = rows[number]
+        if not able(opening, old):
+            return []
+        row = old.copy()
+        row[SOURCE] = row[PARENT] = number
+        row[EDGE], row[CLOSED] = edge, 0
+        row[STATE] = row[SYMBOL] = row[SOLUTION] = row[POSITION] = NONE
+        for column in self._members:
+            row[column] = NONE
+        self._cross(opening, row, old, number)
+        rows.append(row)
+        instance, started = len(rows) - 1, []
+        for start in opening.starts:
+            own = row.copy()
+            own[PARENT] = own[SOURCE] = own[INSTANCE] = instance
+            own[EDGE], own[STATE] = NONE, start
+            rows.append(own)
+            started.append((start, len(rows) - 1))
+        return started
+
+    def _cross(self, opening: Opening, row: Row, old: Row, number: int) -> None:
+        """What crossing the edge does to repetitions and iterations."""
+        for variable, entry in opening.forgets:
+            row[FIXED + variable] = self._rows[old[entry]][FIXED + variable]
+        for column in opening.loops:
+            row[column] += 1
+        for count, entry, before in opening.enters:
+            row[count], row[entry] = 1, number if before == NONE else old[before]
+        for inside, previous in opening.tracks:
+            row[previous] = old[inside]
+
+    # --- joining ----------------------------------------------------------------------------------
+
+    def join(self, which: int, member: int, number: int) -> list[int]:
+        """The rows of the ALL that a newly finished row of one member completes."""
+        row = self._rows[number]
+        key = self._key(which, row)
+        combined: list[tuple[tuple[int, ...], Row]] = [((number,), row[self._core.layout.registers])]
+        for other, waiting in enumerate(self._finished[which]):
+            if other != member and combined:
+                bucket = self._still(waiting, key, row)
+                combined = [more for one in combined for number in bucket if (more := self._with(*one, number))]
+        self._finished[which][member].setdefault(key, []).append(number)
+        joined = []
+        for (own, *others), registers in combined:
+            each = [*others[:member], own, *others[member:]]
+            self._rows.append(self._joined(which, each, registers))
+            joined.append(len(self._rows) - 1)
+        return joined
+
+    def _still(self, waiting: _Waiting, key: tuple[int, ...], now: Row) -> Sequence[int]:
+        """Those of one member that are in the window of a member that finishes now; no other will be in a later one."""
+        bucket = waiting.get(key, ())
+        rows, time, rank = self._rows, now[HIGH_TIME] - self._size_ns, now[RANK] - self._size
+        still = [n for n in bucket if rows[n][FIRST_TIME] >= time and rows[n][FIRST_RANK] > rank]
+        if still and len(still) < len(bucket):
+            waiting[key] = still
+        elif bucket and not still:
+            del waiting[key]
+        return still
+
+    def _with(self, numbers: tuple[int, ...], registers: Row, number: int) -> tuple[tuple[int, ...], Row] | None:
+        """One member more, if it is compatible and took other events."""
+        merged = []
+        for value, other in zip(registers, self._rows[number][self._core.layout.registers], strict=True):
+            if value != other and value != UNBOUND and other != UNBOUND:
+                return None
+            merged.append(value or other)
+        mine = self._events(number)
+        if all(mine.isdisjoint(self._events(each)) for each in numbers):
+            return (*numbers, number), merged
+        return None
+
+    def _key(self, which: int, row: Row) -> tuple[int, ...]:
+        return row[INSTANCE], row[PARTITION], row[WINDOW], *[row[column] for column in self._shared[which]]
+
+    def _joined(self, which: int, numbers: Sequence[int], registers: Row) -> Row:
+        """The row: the context is that of the row that opened the ALL, the events are those of all members."""
+        rows, members = self._rows, [self._rows[number] for number in numbers]
+        opened = members[0][INSTANCE]
+        row = rows[opened].copy()
+        if row[FIRST] == NONE:
+            for column in (FIRST_TIME, FIRST, FIRST_RANK):
+                row[column] = min([member[column] for member in members])
+            row[WINDOW], row[PARTITION] = members[0][WINDOW], members[0][PARTITION]
+        row[PARENT], row[STATE] = opened, self._core.automaton.unordered[which].position
+        row[EDGE] = row[SYMBOL] = row[SOLUTION] = row[POSITION] = row[SLOT] = NONE
+        row[CLOSED] = 0
+        row[self._core.layout.registers] = registers
+        self._stamp(row, members, [rows[self._first_step(number)] for number in numbers])
+        for column in self._markers:
+            row[column] = max([member[column] for member in members])
+        for column, number in zip(self._members, numbers, strict=False):
+            row[column] = number
+        self._track(which, row, members)
+        return row
+
+    @staticmethod
+    def _stamp(row: Row, members: Sequence[Row], firsts: Sequence[Row]) -> None:
+        """First and last of the set of all members' events."""
+        row[LOW_TIME], row[HIGH_TIME] = min([f[LOW_TIME] for f in firsts]), max([m[HIGH_TIME] for m in members])
+        row[LOW], row[HIGH] = min([f[LOW] for f in firsts]), max([m[HIGH] for m in members])
+        row[RANK] = max([m[RANK] for m in members])
+        row[LOW_STREAM] = _common({f[LOW_STREAM] for f in firsts if f[LOW_TIME] == row[LOW_TIME]})
+        row[HIGH_STREAM] = _common({m[HIGH_STREAM] for m in members if m[HIGH_TIME] == row[HIGH_TIME]})
+
+    def _first_step(self, number: int) -> int:
+        """The row of the first step of a member, whose source is the member's start."""
+        rows = self._rows
+        opened = rows[number][INSTANCE]
+        while True:
+            before = rows[number][SOURCE]
+            if rows[before][SOURCE] == opened and rows[before][SYMBOL] == NONE:
+                return number
+            number = before
+
+    def _track(self, which: int, row: Row, members: Sequence[Row]) -> None:
+        layout, tracks = self._core.layout, self._core.tracks
+        for track in range(len(tracks)):
+            inside, previous = layout.inside(track), layout.previous(track)
+            if tracks.inside(track, self._core.automaton.unordered[which].position):
+                row[inside] = len(self._rows)
+            else:
+                latest = max(members, key=lambda member: member[inside])
+                row[inside], row[previous] = latest[inside], latest[previous]
+
+    def _events(self, number: int) -> frozenset[int]:
+        """The positions of the events of a finished member."""
+        if number not in self._taken:
+            positions = {position for _, position, _ in steps_of_run(self._rows, self._members, number)}
+            self._taken[number] = frozenset(positions)
+        return self._taken[number]
+
+
+def steps_of_run(rows: Sequence[Row], members: Sequence[int], number: int) -> list[tuple[int, int, int]]:
+    """Symbol, position and solution of every step of a run, those in an ALL included; of a finished member its own.
+
+    members     the columns of the members of an ALL
+    """
+    stop = rows[number][INSTANCE]
+    found, pending = [], [(number, stop)]
+    while pending:
+        number, stop = pending.pop()
+        while number != NONE and number != stop:
+            row = rows[number]
+            if row[SYMBOL] != NONE:
+                found.append((row[SYMBOL], row[POSITION], row[SOLUTION]))
+            else:
+                pending += [(row[column], row[PARENT]) for column in members if row[column] != NONE]
+            number = row[PARENT]
+    return found
+
+
+def _shared(core: Core, which: int) -> list[int]:
+    """The columns of the variables that every member of an ALL has bound when it finishes."""
+    members = core.automaton.unordered[which].members
+    bound = [core.analysis.certain[accept.position] for member in members for accept in member.accepts]
+    return [FIXED + variable for variable in sorted(frozenset.intersection(*bound))]
+
+
+def _common(streams: set[int]) -> int:
+    """The one stream, or SEVERAL."""
+    return streams.pop() if len(streams) == 1 else SEVERAL

@@ -1,0 +1,78 @@
+"""Runs that have come to a position: they may end a match or a member of an ALL( ), open one, and go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from automata.plan.facts import Check
+from automata.runs.columns.core import Core
+from automata.runs.rows.all_join import RowAllJoin
+from automata.runs.rows.conditions import Decided, Row
+from automata.runs.rows.edges import Actions, Place, register_columns
+from automata.runs.rows.store import Store
+from automata.runs.rows.waiting import Reached
+
+
+class Arrivals:
+    """Brings rows that have been written to where they stand."""
+
+    def __init__(self, core: Core, places: Sequence[Place], store: Store, all_join: RowAllJoin) -> None:
+        self._core = core
+        self._places = places
+        self._store = store
+        self._all_join = all_join
+        self._rows = store.rows
+        self._registers = register_columns(core)
+        self._reached: list[Reached] = []
+
+    def reached(self) -> list[Reached]:
+        """Where matches may have ended since this was asked for last."""
+        reached, self._reached = self._reached, []
+        return reached
+
+    def arrive(self, position: int, number: int) -> None:
+        """A run has come to a position: it may end a match or a member of an ALL, open one, and go on."""
+        place, row = self._places[position], self._rows[number]
+        for end in place.ends:
+            if (not end.reached or _has_reached(row, end.reached)) and (end.free or self._may_end(position, number)):
+                self._reached.append((number, end.accept))
+        if place.goes_on:
+            self._store.add(position, number)
+        if place.opens or place.finishes:
+            self._open_and_join(position, number)
+
+    def _open_and_join(self, position: int, number: int) -> None:
+        """ALL( ) is opened, and joined."""
+        place = self._places[position]
+        for edge in place.opens:
+            for start, started in self._all_join.open(edge, number):
+                self.arrive(start, started)
+        for which, member, reached in place.finishes:
+            if _has_reached(self._rows[number], reached):
+                target = self._core.automaton.unordered[which].position
+                for joined in self._all_join.join(which, member, number):
+                    if self._may_join(target, joined):
+                        self.arrive(target, joined)
+
+    def _may_join(self, position: int, number: int) -> bool:
+        """Whether every condition holds that is decided once an ALL is complete."""
+        return self._stands(self._places[position].joined, self._core.analysis.checks[position], number, patient=True)
+
+    def _may_end(self, position: int, number: int) -> bool:
+        """Whether every condition that is still to be decided holds."""
+        decided = self._places[position].ends[0].decided
+        return self._stands(decided, self._core.analysis.final[position], number, patient=False)
+
+    def _stands(self, decided: Decided, checks: Sequence[Check], number: int, patient: bool) -> bool:
+        if decided.in_columns:
+            self._store.sync()
+            rows = np.array([number], dtype=np.int64)
+            return bool(self._core.checks.standing(self._core.runs, rows, checks, patient)[0])
+        row = self._rows[number]
+        return not decided.intervals or all(fulfilled(row, row[self._registers]) for fulfilled in decided.intervals)
+
+
+def _has_reached(row: Row, counts: Actions) -> bool:
+    return all(row[column] >= bound for column, bound in counts)

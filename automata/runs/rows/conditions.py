@@ -1,0 +1,230 @@
+"""Conditions of steps and values of iterations, as functions of one run (LANGUAGE 3.1-3.2).
+
+They agree with `automata.chains.conditions` and `automata.chains.iteration`. What those look up by iteration along
+the whole run, or in the graphs of events, is left to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from automata.chains.table import FIXED
+from automata.plan.automaton import Edge
+from automata.plan.facts import Check
+from automata.plan.program import ConditionEvaluator, FoldValue, IterationValue, Program, Reference
+from automata.runs.columns.core import Core
+from automata.values import NONE, UNBOUND
+
+Row = list[int]
+Test = Callable[[Sequence[int]], bool]
+"""Whether a condition holds, given the value of every variable and then those of its other references, in order."""
+Owed = Callable[[Row, Sequence[int]], bool]
+"""Whether what a run owes is fulfilled, given a row and the registers.
+
+The row is that from which the run takes a step, with the registers afterwards; at the end of a match its last row.
+"""
+Estimated = Callable[[Sequence[int], float], bool | None]
+"""Whether a condition holds, given the values of variables and about the number of an aggregate; None: not known."""
+Reader = Callable[[Row, Sequence[int]], int]
+"""The value of a reference, given the same."""
+
+
+@runtime_checkable
+class RowConditionEvaluator(ConditionEvaluator, Protocol):
+    """A host that looks at one combination of bindings at a time as well."""
+
+    def test(self, condition: int) -> Test:
+        """A condition that does not look at its event, ready to be asked again and again."""
+
+    def fold_one(self, value: FoldValue, ids: tuple[int, ...]) -> int:
+        """The aggregate of these ids, all of them bound."""
+
+    def estimate(self, condition: int, value: FoldValue) -> Estimated | None:
+        """A condition in which one aggregate is only known as `fold_number` tells; None where that is of no use."""
+
+    def fold_number(self, value: FoldValue, ids: Sequence[int]) -> float:
+        """About the number of an aggregate of these ids, near enough for `estimate`; NaN where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What decides whether a run may take an edge, or end.
+
+    tests       conditions on variables that are always looked at
+    owed        the other ones
+    in_columns  instead of both `automata.chains.conditions` is to be asked
+    """
+
+    tests: tuple[Test, ...] = ()
+    intervals: tuple[Owed, ...] = ()
+    in_columns: bool = False
+
+
+class Conditions:
+    """The conditions of one program over rows of lists."""
+
+    def __init__(
+        self, program: Program, core: Core, condition_evaluator: RowConditionEvaluator, rows: Sequence[Row]
+    ) -> None:
+        self._program = program
+        self._core = core
+        self._condition_evaluator = condition_evaluator
+        self._rows = rows
+        self._known: list[dict[int, int] | dict[int, float]] = []
+
+    def forget(self) -> None:
+        """The rows have other numbers now, or values no longer their ids."""
+        for known in self._known:
+            known.clear()
+
+    def arriving(self, edge: Edge) -> Decided:
+        """What decides about an edge."""
+        return self._decided(self._core.analysis.checks[edge.target], edge, patient=True)
+
+    def joining(self, position: int) -> Decided:
+        """What decides about the combinations of members that complete an ALL."""
+        return self._decided(self._core.analysis.checks[position], None, patient=True)
+
+    def ending(self, position: int) -> Decided:
+        """What is decided at the latest when a match ends at a position."""
+        return self._decided(self._core.analysis.final[position], None, patient=False)
+
+    def standing(self, references: Sequence[Reference]) -> list[Reader]:
+        """The values of references for runs that have come to a row."""
+        return [self._reader(reference, None) for reference in references]
+
+    def negated(self, symbol: int) -> list[Owed]:
+        """The conditions of a negated step, given the last row of a match and the registers with the step's values."""
+        numbers = (n for n, condition in enumerate(self._program.conditions) if condition.symbol == symbol)
+        return [self._asked(number, None) for number in numbers]
+
+    def _decided(self, checks: Sequence[Check], edge: Edge | None, patient: bool) -> Decided:
+        if any(self._needs_columns(check) for check in checks):
+            return Decided(in_columns=True)
+        plain = [check for check in checks if edge is not None and self._is_plain(check)]
+        tests = tuple(self._condition_evaluator.test(check.condition) for check in plain)
+        return Decided(tests, tuple(self._owed(check, edge, patient) for check in checks if check not in plain))
+
+    def _needs_columns(self, check: Check) -> bool:
+        looks_back = check.iterated and not check.at_home
+        return looks_back or check.lossy or bool(check.spent) or self._program.conditions[check.condition].needs_event
+
+    def _is_plain(self, check: Check) -> bool:
+        references = self._program.conditions[check.condition].references
+        return check.at_home and not check.waiting and all(isinstance(reference, int) for reference in references)
+
+    def _owed(self, check: Check, edge: Edge | None, patient: bool) -> Owed:
+        """Passed where the step was not taken, or where it waits and there is time to."""
+        asked = self._asked(check.condition, edge)
+        waiting = tuple(check.waiting) if patient else ()
+        marker = NONE if check.at_home else self._core.layout.marker(check.marker)
+        if marker == NONE and not waiting:
+            return asked
+
+        def fulfilled(row: Row, registers: Sequence[int]) -> bool:
+            if marker != NONE and row[marker] != 1:
+                return True
+            for variable in waiting:
+                if registers[variable] == UNBOUND:
+                    return True
+            return asked(row, registers)
+
+        return fulfilled
+
+    def _asked(self, condition: int, edge: Edge | None) -> Owed:
+        test = self._condition_evaluator.test(condition)
+        references = self._program.conditions[condition].references
+        readers = [self._reader(reference, edge) for reference in references if not isinstance(reference, int)]
+        if not readers:
+            return lambda row, registers: test(registers)
+        if len(readers) == 1:
+            (only,) = readers
+            (iterated,) = (reference for reference in references if not isinstance(reference, int))
+            return self._estimated(condition, iterated, edge, lambda row, held: test([*held, only(row, held)]))
+        return lambda row, registers: test([*registers, *[reader(row, registers) for reader in readers]])
+
+    def _estimated(self, condition: int, value: IterationValue | FoldValue, edge: Edge | None, exactly: Owed) -> Owed:
+        """A condition that is looked at exactly only where an estimate of the aggregate does not decide it."""
+        decide = self._condition_evaluator.estimate(condition, value) if isinstance(value, FoldValue) else None
+        newest, _, current = self._track(value.variable, edge)
+        if decide is None or current or not isinstance(value, FoldValue):
+            return exactly
+        about, values, number = decide, self._values(value.variable, edge), self._condition_evaluator.fold_number
+        known: dict[int, float] = {}
+        self._known.append(known)
+
+        def asked(row: Row, registers: Sequence[int]) -> bool:
+            last = row[newest]
+            if last not in known:
+                known[last] = number(value, values(row, registers))
+            decided = about(registers, known[last])
+            return exactly(row, registers) if decided is None else decided
+
+        return asked
+
+    def _reader(self, reference: Reference, edge: Edge | None) -> Reader:
+        match reference:
+            case int():
+                return lambda row, registers: registers[reference]
+            case IterationValue("PREV", variable):
+                return self._previous(variable, edge)
+            case IterationValue(kind, variable):
+                values, which = self._values(variable, edge), -1 if kind == "LAST" else 0
+                return lambda row, registers: found[which] if (found := values(row, registers)) else UNBOUND
+            case FoldValue():
+                return self._folded(reference, edge)
+
+    def _track(self, variable: int, edge: Edge | None) -> tuple[int, int, bool]:
+        """Columns of the newest row inside that is not the step itself, of the row before, and whether it is inside."""
+        tracks, layout = self._core.tracks, self._core.layout
+        track = tracks.of(variable)
+        inside, previous = layout.inside(track), layout.previous(track)
+        current = edge is not None and tracks.inside(track, edge.target)
+        goes_on = current and edge is not None and not tracks.begins(track, edge)
+        return previous if goes_on else inside, previous, current
+
+    def _previous(self, variable: int, edge: Edge | None) -> Reader:
+        newest, previous, current = self._track(variable, edge)
+        rows = self._rows
+
+        def value(row: Row, registers: Sequence[int]) -> int:
+            before = row[newest]
+            if not current and before != NONE:
+                before = rows[before][previous]
+            return UNBOUND if before == NONE else rows[before][FIXED + variable]
+
+        return value
+
+    def _folded(self, value: FoldValue, edge: Edge | None) -> Reader:
+        newest, _, current = self._track(value.variable, edge)
+        values, fold = self._values(value.variable, edge), self._condition_evaluator.fold_one
+        if current:
+            return lambda row, registers: fold(value, tuple(values(row, registers)))
+        known: dict[int, int] = {}
+        self._known.append(known)
+
+        def folded(row: Row, registers: Sequence[int]) -> int:
+            last = row[newest]
+            if last not in known:
+                known[last] = fold(value, tuple(values(row, registers)))
+            return known[last]
+
+        return folded
+
+    def _values(self, variable: int, edge: Edge | None) -> Callable[[Row, Sequence[int]], list[int]]:
+        """The bound values of all iterations, oldest first."""
+        newest, previous, current = self._track(variable, edge)
+        rows, column = self._rows, FIXED + variable
+
+        def values(row: Row, registers: Sequence[int]) -> list[int]:
+            found = [registers[variable]] if current else []
+            older = row[newest]
+            while older != NONE:
+                inside = rows[older]
+                found.append(inside[column])
+                older = inside[previous]
+            return [value for value in reversed(found) if value != UNBOUND]
+
+        return values

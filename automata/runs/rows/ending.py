@@ -1,0 +1,164 @@
+"""From runs that have come to where a match may end to matches in report order, for one event (LANGUAGE 3.4-3.5).
+
+Trailing negations, negated groups and members of ALL( ) are left to `automata.matches.reporting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from automata.chains.store import AcceptedRuns
+from automata.chains.table import (
+    FIRST,
+    FIRST_RANK,
+    FIRST_TIME,
+    HIGH,
+    HIGH_TIME,
+    PARTITION,
+    RANK,
+)
+from automata.matches.reporting import Reporter
+from automata.matches.selection import AT, Candidate, report_order
+from automata.plan.automaton import START, Automaton
+from automata.plan.program import Program, Selector, Skip
+from automata.runs.columns.core import Core
+from automata.runs.rows.all_join import steps_of_run
+from automata.runs.rows.conditions import Conditions
+from automata.runs.rows.edges import register_columns
+from automata.runs.rows.negation import RowNegationIndex
+from automata.runs.rows.store import Store
+from automata.runs.rows.waiting import Reached, Waiting
+from automata.slices.timeline import Timeline
+from automata.values import Match
+
+
+class Ending:
+    """Reports the matches of one program while its runs are lists.
+
+    trails      matches may wait for the end of their window
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        core: Core,
+        reporter: Reporter,
+        negations: RowNegationIndex,
+        conditions: Conditions,
+        store: Store,
+    ) -> None:
+        automaton = core.automaton
+        self._core = core
+        self._reporter = reporter
+        self._negations = negations
+        self._store = store
+        self._rows = store.rows
+        self._registers = register_columns(core)
+        self._outputs = conditions.standing(program.outputs)
+        self._negates = bool(automaton.negations)
+        self._in_columns = self._negates and (bool(automaton.unordered) or not negations.simple)
+        self._members = [core.layout.member(member) for member in range(core.layout.members)]
+        self.trails = any(accept.passed for accept in automaton.accepts)
+        self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
+        unambiguous = _is_unambiguous(automaton) and not automaton.unordered
+        self._plain = unambiguous and not (self._negates or self._in_turn)
+        self._waiting = Waiting(program, automaton, reporter, negations, store, self._candidate)
+        self._in_events = program.window.in_events
+        self._together = any(len(position.symbols) > 1 for position in automaton.positions)
+
+    def enter(self) -> None:
+        """Take over the matches that wait, unless columns report."""
+        if not self._in_columns:
+            self._waiting.enter()
+
+    def sync(self) -> None:
+        """Let the reporter have them, too."""
+        self._waiting.sync()
+
+    def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> Sequence[Match]:
+        """What can be reported once the event has been taken in."""
+        if self._in_columns:
+            if not reached and self._reporter.idle:
+                return []
+            self._store.sync()
+            self._negations.sync()
+            return self._reporter.report(_by_accept(reached), time, timeline)
+        if not reached and not (self.trails and self._waiting.is_due(time, timeline)):
+            return []
+        if self._plain:
+            return _in_order([self._match(row) for row, _ in reached])
+        if self._negates:
+            reached = [(row, accept) for row, accept in reached if not self._negations.violated(row)]
+        if self.trails:
+            return self._waiting.matches(reached, time, timeline)
+        if self._in_turn:
+            candidates = [self._candidate(row, None) for row, _ in reached]
+            return self._reporter.release(list({each.match.entries: each for each in candidates}.values()))
+        matches = [self._match(row) for row, _ in reached]
+        return _in_order(list({match.entries: match for match in matches}.values()))
+
+    def _match(self, number: int) -> Match:
+        row = self._rows[number]
+        entries = steps_of_run(self._rows, self._members, number)
+        if self._together or self._members:
+            entries.sort(key=lambda entry: (entry[1], entry[0], entry[2]))
+        else:
+            entries.reverse()
+        registers = tuple(row[self._registers])
+        outputs = tuple([read(row, registers) for read in self._outputs])
+        facts = row[FIRST], row[HIGH], row[FIRST_TIME], row[HIGH_TIME], row[PARTITION]
+        return Match(tuple(entries), registers, outputs, *facts)
+
+    def _candidate(self, number: int, moment: tuple[int, ...] | None) -> Candidate:
+        """The match that ends at a row; its moment, if it is not given, is that of its last event."""
+        row = self._rows[number]
+        match = self._match(number)
+        positions = frozenset([position for _, position, _ in match.entries])
+        gapless = row[RANK] - row[FIRST_RANK] + 1 == len(positions)
+        clock = (row[RANK] if self.trails else match.last) if self._in_events else match.time
+        return Candidate(match, positions, gapless, moment or (clock, AT))
+
+
+def _by_accept(reached: Sequence[Reached]) -> list[AcceptedRuns]:
+    accepts = sorted({accept for _, accept in reached})
+    return [
+        AcceptedRuns(np.array([row for row, at in reached if at == accept], dtype=np.int64), accept)
+        for accept in accepts
+    ]
+
+
+def _in_order(matches: list[Match]) -> list[Match]:
+    """The matches in report order; all of them end with the same event."""
+    if len(matches) < 2 or all(_same_events(matches[0], other) for other in matches[1:]):
+        return matches
+    places = [list(dict.fromkeys([position for _, position, _ in match.entries])) for match in matches]
+    order = sorted(range(len(matches)), key=places.__getitem__)
+    for number, other in pairwise(order):
+        if places[number] == places[other] and not _same_events(matches[number], matches[other]):
+            candidates = [
+                Candidate(match, frozenset(at), False, (0,)) for match, at in zip(matches, places, strict=True)
+            ]
+            return [candidate.match for candidate in sorted(candidates, key=report_order)]
+    return [matches[number] for number in order]
+
+
+def _same_events(one: Match, other: Match) -> bool:
+    """Whether two matches take the same events with the same steps."""
+    if len(one.entries) != len(other.entries):
+        return False
+    for mine, theirs in zip(one.entries, other.entries, strict=True):
+        if mine[1] != theirs[1] or mine[0] != theirs[0]:
+            return False
+    return True
+
+
+def _is_unambiguous(automaton: Automaton) -> bool:
+    """Whether the events of a run and their steps tell its edges: then no match is reached in two ways."""
+    symbols = [position.symbols for position in automaton.positions[START + 1 :]]
+    ways = [(edge.source, edge.target) for edge in automaton.edges]
+    ends = [accept.position for accept in automaton.accepts]
+    alone = all(len(each) == 1 for each in symbols)
+    return alone and len(set(symbols)) == len(symbols) and len(set(ways)) == len(ways) and len(set(ends)) == len(ends)

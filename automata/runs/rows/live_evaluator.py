@@ -1,0 +1,161 @@
+"""Runs for events that come one by one: as lists while they do, in columns for longer slices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from automata import protocol
+from automata.plan.automaton import build_automaton
+from automata.plan.program import ConditionEvaluator, Program
+from automata.plan.semi_join import SemiJoinFilter
+from automata.runs.columns.run_evaluator import RunEvaluator
+from automata.runs.rows.candidates import Solution
+from automata.runs.rows.conditions import RowConditionEvaluator
+from automata.runs.rows.row_runs import RowRuns
+from automata.slices.events import Events, SymbolSolutions
+from automata.slices.substreams import Substreams
+from automata.values import Ids, Match
+
+_ROWS_PER_EVENT_MAX = 64
+"""Runs become lists once there has been an event by itself for so many of their rows: the price is made good."""
+_NEW_MIN = 1024
+"""Rows, or solutions of negated steps, that have come since the last look at what windows have left behind …"""
+_NEW_SHARE = 1.0
+"""… and how many of those there were then: what is looked through has come since, but for a constant."""
+
+
+def runs_singly(program: Program) -> bool:
+    """Whether a program's events can be taken one by one: no negation looks at the events of a partition."""
+    return not (program.partition and Substreams(program, build_automaton(program.expression)).needed)
+
+
+class LiveRunEvaluator(RunEvaluator):
+    """The run-based evaluator with `on_event` beside `on_batch`, for programs for which `runs_singly`."""
+
+    def __init__(self, program: Program, condition_evaluator: RowConditionEvaluator) -> None:
+        assert runs_singly(program), program
+        super().__init__(program, condition_evaluator)
+        self._single = RowRuns(
+            program, self._core, self._symbol_tables, self._negations, self._reporter, condition_evaluator
+        )
+        self._in_lists = False
+        self._alone = 0
+        self._left = 0
+
+    def prefers_single_events(self) -> bool:
+        """Whether an event that comes alone should go to `on_event`; there must have been enough of them."""
+        self._alone += not self._in_lists
+        return self._in_lists or self._core.runs.size <= self._alone * _ROWS_PER_EVENT_MAX
+
+    def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[Solution]]) -> Sequence[Match]:
+        """As `on_batch` for a slice of one event.
+
+        solutions   symbol → the values of its variables in ascending order, for each solution
+        """
+        if not self._in_lists:
+            self._to_lists()
+        self._time = time
+        if self._single.new >= max(_NEW_MIN, _NEW_SHARE * self._left):
+            self._look(time)
+        serials = self._symbol_tables.serials(solutions)
+        if len(serials) < len(solutions):
+            solutions = {symbol: solutions[symbol] for symbol in serials}
+        matches = self._single.take(time, stream, solutions, serials)
+        if self._core.is_large(len(self._single)):
+            self._to_columns()
+            self._compact()
+            self._to_lists()
+        return matches
+
+    def semi_join_filters(self) -> Mapping[int, SemiJoinFilter]:
+        """See `automata.plan.semi_join.Restricting`; runs that are lists are not looked through."""
+        return {} if self._in_lists else super().semi_join_filters()
+
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
+        """See `automata.protocol.Evaluator`."""
+        self._to_columns()
+        if len(events) > protocol.FEW_EVENTS_MAX:
+            self._alone = 0
+        return super().on_batch(events, solutions)
+
+    def on_watermark(self, time: int) -> Sequence[Match]:
+        """See `automata.protocol.Evaluator`."""
+        if not self._in_lists:
+            return super().on_watermark(time)
+        self._time = max(self._time, time)
+        return self._single.pass_time(time + 1) if self._single.waits else []
+
+    def finish(self) -> list[Match]:
+        """See `automata.protocol.Evaluator`."""
+        self._to_columns()
+        return super().finish()
+
+    def live_ids(self) -> list[Ids]:
+        """See `automata.protocol.Evaluator`."""
+        if self._in_lists:
+            self._single.sync()
+            self._single.forget_values()
+        return super().live_ids()
+
+    def oldest_position(self) -> int:
+        """See `automata.protocol.Evaluator`."""
+        if self._in_lists:
+            self._single.sync()
+        return super().oldest_position()
+
+    def oldest_output_time(self, watermark: int) -> int:
+        """See `automata.protocol.Evaluator`."""
+        if self._in_lists:
+            self._single.sync()
+        return super().oldest_output_time(watermark)
+
+    def snapshot(self) -> dict[str, Any]:
+        """See `automata.state.Restorable`."""
+        self._to_columns()
+        return super().snapshot()
+
+    def _look(self, time: int) -> None:
+        """Drop what windows have left behind."""
+        self._next_expiry = time
+        self._expire(time)
+        self._left = self._single.count()
+
+    def _to_lists(self) -> None:
+        self._single.enter()
+        self._in_lists = True
+        self._left = self._single.count()
+
+    def _to_columns(self) -> None:
+        if self._in_lists:
+            self._single.leave()
+            self._in_lists = False
+
+    def _drop(self, oldest_time: int, window: int) -> None:
+        if self._in_lists:
+            self._single.expire(oldest_time, window)
+        else:
+            super()._drop(oldest_time, window)
+
+    def _drop_ranks(self) -> None:
+        if self._in_lists:
+            self._single.expire_ranks()
+        else:
+            super()._drop_ranks()
+
+    def _forget_absences(self, time: int) -> None:
+        if self._in_lists:
+            self._single.sync()
+        super()._forget_absences(time)
+        if self._in_lists:
+            self._single.absences_changed()
+
+    def _oldest(self, column: int, default: int) -> int:
+        return self._single.oldest(column, default) if self._in_lists else super()._oldest(column, default)
+
+
+def runs_of(program: Program, condition_evaluator: ConditionEvaluator) -> RunEvaluator:
+    """The run-based evaluator of a program; one that takes single events where program and host allow it."""
+    if isinstance(condition_evaluator, RowConditionEvaluator) and runs_singly(program):
+        return LiveRunEvaluator(program, condition_evaluator)
+    return RunEvaluator(program, condition_evaluator)

@@ -1,0 +1,257 @@
+"""Negations of one step each, looked for event by event; see `automata.matches.negation`.
+
+What is remembered of negated steps is a list for each symbol, and for each join key those of its places that have it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from automata.chains.table import (
+    EDGE,
+    FIRST_RANK,
+    FIRST_TIME,
+    FIXED,
+    HIGH,
+    HIGH_STREAM,
+    HIGH_TIME,
+    LOW,
+    LOW_STREAM,
+    LOW_TIME,
+    PARENT,
+    RANK,
+    SOURCE,
+    WINDOW,
+)
+from automata.matches.negation import NegationIndex
+from automata.plan.automaton import Automaton, Passed
+from automata.plan.expression import Take
+from automata.plan.program import Program
+from automata.runs.columns.core import Core
+from automata.runs.rows.candidates import Moment, Solution, StepCandidate
+from automata.runs.rows.conditions import Conditions, Row
+from automata.runs.rows.store import key_of
+from automata.slices.step_table import Part, StepTable
+from automata.slices.timeline import window_ends
+from automata.values import NONE, UNBOUND
+
+
+class _Kept(NamedTuple):
+    """A solution of a negated step."""
+
+    position: int
+    time: int
+    stream: int
+    moment: Moment
+    serial: int
+    values: Solution
+
+
+class _Symbol:
+    """What is remembered of one negated step.
+
+    scope       the variables of its solutions, ascending
+    kept, positions     by join key
+    new         those that the columns do not have yet
+    """
+
+    def __init__(self, scope: Sequence[int], key: Sequence[int]) -> None:
+        self.scope = tuple(scope)
+        self.found = key_of(tuple(self.scope.index(variable) for variable in key), 0)
+        self.wanted = key_of(tuple(key), FIXED)
+        self.kept: dict[object, list[_Kept]] = {}
+        self.positions: dict[object, list[int]] = {}
+        self.new: list[_Kept] = []
+        self.count = 0
+
+    def __len__(self) -> int:
+        return self.count
+
+    def add(self, kept: _Kept) -> None:
+        self.count += 1
+        key = self.found(kept.values)
+        self.kept.setdefault(key, []).append(kept)
+        self.positions.setdefault(key, []).append(kept.position)
+
+    def clear(self) -> None:
+        self.count = 0
+        self.kept.clear()
+        self.positions.clear()
+
+
+class RowNegationIndex:
+    """The negations of one program, while its runs are lists.
+
+    added       how many solutions have come
+    simple      all of them are one step outside of repetitions, that does not look at its event
+    """
+
+    def __init__(
+        self, program: Program, core: Core, negations: NegationIndex, conditions: Conditions, rows: list[Row]
+    ) -> None:
+        automaton = core.automaton
+        self._program = program
+        self._negations = negations
+        self.added = 0
+        self._rows = rows
+        bound = frozenset.intersection(*(core.analysis.certain[accept.position] for accept in automaton.accepts))
+        self._symbols = {
+            number: _Symbol(sorted(symbol.scope), sorted(symbol.certain & bound))
+            for number, symbol in enumerate(program.symbols)
+            if number in negations.symbols
+        }
+        looking = any(c.needs_event for c in program.conditions if c.symbol in negations.symbols)
+        self.simple = not (
+            looking
+            or any(not isinstance(a.expression, Take) or a.repetitions for a in automaton.negations)
+            or any(isinstance(a.expression, Take) and len(a.expression.symbols) > 1 for a in automaton.negations)
+        )
+        self._conditions = {number: conditions.negated(number) for number in self._symbols} if self.simple else {}
+        self._passed = [_symbols(automaton, edge.passed) for edge in automaton.edges]
+        self._trailing = [_symbols(automaton, accept.passed) for accept in automaton.accepts]
+
+    def __len__(self) -> int:
+        """How many solutions are remembered."""
+        return sum(map(len, self._symbols.values()))
+
+    def enter(self) -> None:
+        """Take over what the columns remember."""
+        for symbol in self._symbols.values():
+            symbol.clear()
+        self._load()
+
+    def shrink(self) -> None:
+        """Forget what the columns have forgotten; they had all there was."""
+        self._load()
+
+    def _load(self) -> None:
+        for table in self._negations.kept():
+            number = table.parts[0].symbol
+            symbol = self._symbols[number]
+            if len(symbol) != len(table):
+                symbol.clear()
+                for kept in _from_columns(table, symbol.scope):
+                    symbol.add(kept)
+
+    def add(self, single: Mapping[int, Sequence[StepCandidate]], position: int, time: int, stream: int) -> None:
+        """Remember the next event's solutions of negated steps."""
+        for number, symbol in self._symbols.items():
+            for way in single.get(number, ()):
+                kept = _Kept(position, time, stream, way.moment, way.serials[0], way.values)
+                self.added += 1
+                symbol.new.append(kept)
+                symbol.add(kept)
+
+    def sync(self) -> None:
+        """Let the columns remember, too."""
+        tables = {}
+        for number, symbol in self._symbols.items():
+            if symbol.new:
+                tables[number] = _as_columns(number, symbol)
+                symbol.new = []
+        self._negations.add(tables)
+
+    def violated(self, number: int) -> bool:
+        """Whether something has happened in the match that ends at a row; only if `simple`."""
+        match = self._rows[number]
+        while number != NONE:
+            row = self._rows[number]
+            if row[EDGE] != NONE and self._passed[row[EDGE]]:
+                source = self._rows[row[SOURCE]]
+                after = source if source[HIGH] != NONE else None
+                if any(self._happened(symbol, match, after, row) for symbol in self._passed[row[EDGE]]):
+                    return True
+            number = row[PARENT]
+        return False
+
+    def violated_after(self, number: int, accept: int) -> bool:
+        """Whether something has happened after the match that ended there; only if `simple`."""
+        match = self._rows[number]
+        return any(self._happened(symbol, match, match, None) for symbol in self._trailing[accept])
+
+    def _happened(self, number: int, match: Row, after: Row | None, before: Row | None) -> bool:
+        """Whether the negated step has a solution between the two rows, compatible with the match."""
+        symbol = self._symbols[number]
+        key = symbol.wanted(match)
+        kept = symbol.kept.get(key)
+        if not kept:
+            return False
+        positions = symbol.positions[key]
+        begin = 0 if after is None else bisect_right(positions, after[HIGH])
+        end = len(positions) if before is None else bisect_left(positions, before[LOW], begin)
+        for place in range(end - 1, begin - 1, -1):
+            found = kept[place]
+            if self._is_between(found, match, after, before) and self._meets(number, found.values, match):
+                return True
+        return False
+
+    def _is_between(self, found: _Kept, match: Row, after: Row | None, before: Row | None) -> bool:
+        """Strictly between the neighbours in time; where there is none, in the match's window."""
+        time, stream = found.time, found.stream
+        if before is not None and (time, stream) != (before[LOW_TIME], before[LOW_STREAM]) and time >= before[LOW_TIME]:
+            return False
+        if after is not None and (time, stream) != (after[HIGH_TIME], after[HIGH_STREAM]) and time <= after[HIGH_TIME]:
+            return False
+        return (after is not None and before is not None) or self._in_window(found, match)
+
+    def _in_window(self, found: _Kept, match: Row) -> bool:
+        """Whether it is in the window of the match (LANGUAGE 3.3)."""
+        window = self._program.window
+        last, first, where = match[HIGH_TIME], match[FIRST_TIME], found.time
+        if window.in_events:
+            last, first, where = match[RANK], match[FIRST_RANK], found.moment.rank
+        if not window.sliding:
+            (end,) = window_ends(window, np.array([match[WINDOW]])).tolist()
+            return bool(end - window.size <= where < end)
+        if window.in_events:
+            return last - window.size < where < first + window.size
+        return last - window.size <= where <= first + window.size
+
+    def _meets(self, number: int, values: Solution, match: Row) -> bool:
+        """Compatible with the whole match, and every condition of the negated step holds."""
+        registers = match[FIXED : FIXED + self._program.variables]
+        for variable, value in zip(self._symbols[number].scope, values, strict=True):
+            if value != UNBOUND:
+                if registers[variable] not in (UNBOUND, value):
+                    return False
+                registers[variable] = value
+        return all(holds(match, registers) for holds in self._conditions[number])
+
+
+def _symbols(automaton: Automaton, passed: Sequence[Passed]) -> list[int]:
+    """The steps that are passed over, where they are steps."""
+    expressions = [automaton.negations[each.absence].expression for each in passed]
+    return [expression.symbols[0] for expression in expressions if isinstance(expression, Take)]
+
+
+def _from_columns(table: StepTable, scope: Sequence[int]) -> list[_Kept]:
+    moments = zip(
+        table.partitions.tolist(), table.rank_low.tolist(), table.slots.tolist(), table.windows.tolist(), strict=True
+    )
+    columns = table.low.tolist(), table.times.tolist(), table.streams.tolist()
+    serials, values = table.parts[0].serials.tolist(), table.matrix(scope).tolist()
+    return [
+        _Kept(position, time, stream, Moment(*moment), serial, tuple(solution))
+        for position, time, stream, moment, serial, solution in zip(*columns, moments, serials, values, strict=True)
+    ]
+
+
+def _as_columns(number: int, symbol: _Symbol) -> StepTable:
+    """What is new as a table, as `Intake` makes it of events that are alone in their slots."""
+    low, times, streams, serials = (
+        np.array([kept[field] for kept in symbol.new], dtype=np.int64) for field in (0, 1, 2, 4)
+    )
+    moments = np.array([kept.moment for kept in symbol.new], dtype=np.int64)
+    partitions, ranks, slots, windows = (np.ascontiguousarray(column) for column in moments.T)
+    columns = np.array([kept.values for kept in symbol.new], dtype=np.int64).reshape(len(low), len(symbol.scope)).T
+    values = dict(zip(symbol.scope, columns, strict=True))
+    inside = partitions != NONE
+    seqs = np.where(inside, 0, NONE)
+    return StepTable(
+        low, low, times, streams, slots, seqs, seqs, inside, ranks, ranks, windows, partitions, values,
+        (Part(number, low, serials),),
+    )  # fmt: skip

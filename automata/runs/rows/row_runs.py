@@ -1,0 +1,299 @@
+"""Runs that meet one event at a time, as lists of Python's integers.
+
+Columnar work has a price that does not depend on how many events there are, and a slice of one event pays it for
+nothing. Here the rows of `automata.chains.table` are lists with the same columns, and dictionaries find runs
+by their join keys. `enter` and `leave` go from one form to the other, so that whatever else is to be done (compaction,
+snapshots, long slices) is done in columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from automata.chains.table import (
+    CLOSED,
+    EDGE,
+    FIRST,
+    FIRST_RANK,
+    FIRST_TIME,
+    FIXED,
+    HIGH_STREAM,
+    HIGH_TIME,
+    INSTANCE,
+    PARENT,
+    PARTITION,
+    SLOT,
+    SOLUTION,
+    STATE,
+    SYMBOL,
+    TAIL,
+    WINDOW,
+)
+from automata.matches.negation import NegationIndex
+from automata.matches.reporting import Reporter
+from automata.plan.program import Program
+from automata.runs.columns.core import Core
+from automata.runs.rows.all_join import RowAllJoin
+from automata.runs.rows.arrivals import Arrivals
+from automata.runs.rows.candidates import Solution, StepCandidate, StepCandidates
+from automata.runs.rows.conditions import Conditions, Row, RowConditionEvaluator
+from automata.runs.rows.edges import Step, able, places_of, register_columns, step_of, steps_of
+from automata.runs.rows.ending import Ending
+from automata.runs.rows.negation import RowNegationIndex
+from automata.runs.rows.store import Store, key_of
+from automata.slices.symbol_tables import SymbolTables
+from automata.values import NONE, UNBOUND, Ids, Match
+
+_ENDLESS = 2**63 - 1
+
+
+class _Taken(NamedTuple):
+    """An edge, the run that takes it, the registers afterwards, and how it is taken."""
+
+    step: Step
+    number: int
+    registers: list[int]
+    way: StepCandidate
+
+
+class RowRuns:
+    """The runs of a program while they are held as lists; see `enter`."""
+
+    def __init__(
+        self,
+        program: Program,
+        core: Core,
+        symbol_tables: SymbolTables,
+        negations: NegationIndex,
+        reporter: Reporter,
+        condition_evaluator: RowConditionEvaluator,
+    ) -> None:
+        self._core = core
+        self._timeline = symbol_tables.timeline
+        self._window = program.window
+        self._partitioned = bool(program.partition)
+        sliding, in_events = program.window.sliding, program.window.in_events
+        self._size_ns = program.window.size if sliding and not in_events else _ENDLESS
+        self._size = program.window.size if sliding and in_events else _ENDLESS
+        self._registers = register_columns(core)
+        rows: list[Row] = []
+        conditions = self._conditions = Conditions(program, core, condition_evaluator, rows)
+        self._places = places_of(core, conditions)
+        all_join = RowAllJoin(program, core, rows)
+        self._store = Store(core, self._places, self._partitioned, rows, all_join)
+        self._rows = rows
+        self._steps = [step_of(core, conditions, self._places, number) for number in steps_of(core)]
+        self._found = [key_of(step.key, 0) for step in self._steps]
+        self._candidates = StepCandidates(program, symbol_tables)
+        self._negations = RowNegationIndex(program, core, negations, conditions, rows)
+        self._ending = Ending(program, core, reporter, self._negations, conditions, self._store)
+        self._counted = 0
+        self._arrivals = Arrivals(core, self._places, self._store, all_join)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self._rows)
+
+    @property
+    def new(self) -> int:
+        """Rows and solutions of negated steps that have come since they were counted last."""
+        return len(self._rows) + self._negations.added - self._counted
+
+    @property
+    def waits(self) -> bool:
+        """Whether time alone may bring matches."""
+        return self._ending.trails
+
+    def count(self) -> int:
+        """The runs that are alive, and the solutions of negated steps."""
+        self._counted = len(self._rows) + self._negations.added
+        return self._store.count() + len(self._negations)
+
+    def enter(self) -> None:
+        """Take the runs over from their columns."""
+        self._conditions.forget()
+        self._store.enter()
+        self._negations.enter()
+        self._ending.enter()
+
+    def leave(self) -> None:
+        """Give the runs back as columns."""
+        self._store.leave()
+        self._negations.sync()
+        self._ending.sync()
+
+    def sync(self) -> None:
+        """Bring what there is in columns up to date."""
+        self._store.sync()
+        self._negations.sync()
+        self._ending.sync()
+
+    def forget_values(self) -> None:
+        """Some ids may mean something else from now on, but for those that the rows hold."""
+        self._conditions.forget()
+
+    def absences_changed(self) -> None:
+        """Some of what is remembered of negated steps has been forgotten in the columns."""
+        self._negations.shrink()
+
+    def take(
+        self, time: int, stream: int, solutions: Mapping[int, Sequence[Solution]], serials: Mapping[int, int]
+    ) -> Sequence[Match]:
+        """The next event, alone in its time slot: the matches that can then be reported, in report order.
+
+        solutions   symbol → the event's solutions, of the symbols that have any
+        serials     the serial number of each symbol's first
+        """
+        position = self._timeline.position
+        self._timeline.position += 1
+        single = self._candidates.single(time, solutions, serials)
+        self._negations.add(single, position, time, stream)
+        taken = self._takings(single, time, stream) if single else []
+        self._pass_by(single)
+        for each in taken:
+            self._arrivals.arrive(each.step.target, self._grow(each, time, stream, position))
+        return self._ending.matches(self._arrivals.reached(), time, self._timeline)
+
+    def pass_time(self, time: int) -> Sequence[Match]:
+        """No event before `time` will come any more: the matches that were waiting for that."""
+        return self._ending.matches((), time, self._timeline)
+
+    def expire(self, oldest_time: int, window: int) -> None:
+        """Drop runs that began before `oldest_time` or in an earlier tumbling window."""
+        self._store.expire(oldest_time, window)
+
+    def expire_ranks(self) -> None:
+        """Drop runs whose window of events has passed."""
+        self._store.expire_ranks(self._timeline, self._window)
+
+    def oldest(self, column: int, default: int) -> int:
+        """The least FIRST or FIRST_TIME of the runs that are alive."""
+        return self._store.oldest(column, default)
+
+    # --- one event --------------------------------------------------------------------------------
+
+    def _takings(self, single: Mapping[int, Sequence[StepCandidate]], time: int, stream: int) -> list[_Taken]:
+        """The runs that take an edge with the event (LANGUAGE 3.2); marks what skip-till-next has taken."""
+        taken: list[_Taken] = []
+        for step, find in zip(self._steps, self._found, strict=True):
+            ways = (
+                single.get(step.symbols[0])
+                if len(step.symbols) == 1
+                else self._candidates.together(step.symbols, single)
+            )
+            if not ways:
+                continue
+            index = self._store.active[step.source][step.index]
+            before = len(taken)
+            for way in ways:
+                bucket = index.get(find(way.values))
+                if bucket and way.moment.window != NONE:
+                    self._meet(step, bucket, way, time, stream, taken)
+            if step.decided.in_columns and len(taken) > before:
+                taken[before:] = self._admitted(step, taken[before:], self._timeline.position - 1)
+        for each in taken:
+            if each.step.closes:
+                self._store.close(each.step.source, each.number, each.step.bit)
+        return taken
+
+    def _meet(
+        self, step: Step, bucket: Sequence[int], way: StepCandidate, time: int, stream: int, taken: list[_Taken]
+    ) -> None:
+        """Add the runs of a bucket that take the edge in this way."""
+        rows, columns, (partition, rank, slot, window) = self._rows, self._registers, way.moment
+        size_ns, size, tests, intervals = self._size_ns, self._size, step.decided.tests, step.decided.intervals
+        values = [(variable, value) for place, variable in step.brings if (value := way.values[place])]
+        for number in bucket:
+            row = rows[number]
+            if row[FIRST] != NONE:
+                high = row[HIGH_TIME]
+                if time <= high and (time < high or row[HIGH_STREAM] != stream):
+                    continue
+                if row[WINDOW] != window or row[PARTITION] != partition:
+                    continue
+                if time - row[FIRST_TIME] > size_ns or rank - row[FIRST_RANK] >= size:
+                    continue
+                if step.strict and not (slot == row[SLOT] + 1 and row[TAIL]):
+                    continue
+            if (step.closes and row[CLOSED] & step.blockers) or (step.bounded and not able(step, row)):
+                continue
+            registers = row[columns]
+            for variable, entry in step.forgets:
+                registers[variable] = rows[row[entry]][FIXED + variable]
+            for variable, value in values:
+                if (bound := registers[variable]) != value:
+                    if bound != UNBOUND:
+                        break
+                    registers[variable] = value
+            else:
+                for test in tests:
+                    if not test(registers):
+                        break
+                else:
+                    for fulfilled in intervals:
+                        if not fulfilled(row, registers):
+                            break
+                    else:
+                        taken.append(_Taken(step, number, registers, way))
+
+    def _admitted(self, step: Step, taken: Sequence[_Taken], position: int) -> list[_Taken]:
+        """Those for which the conditions hold, as the columns tell."""
+        self._store.sync()
+        rows = np.array([each.number for each in taken], dtype=np.int64)
+        registers = np.array([each.registers for each in taken], dtype=np.int64)
+
+        def event_of(symbol: int) -> Ids:
+            return np.full(len(taken), position, dtype=np.int64)
+
+        edge, core = self._core.automaton.edges[step.number], self._core
+        passed = core.checks.arriving(core.runs, step.number, edge, rows, registers, event_of)
+        return [each for each, holds in zip(taken, passed.tolist(), strict=True) if holds]
+
+    def _pass_by(self, single: Mapping[int, Sequence[StepCandidate]]) -> None:
+        """Runs that waited for the very next event, and have had it, go."""
+        if not self._partitioned:
+            self._store.pass_by()
+            return
+        for partition in {way.moment.partition for ways in single.values() for way in ways}:
+            self._store.pass_by_in(partition)
+
+    # --- what comes of it -------------------------------------------------------------------------
+
+    def _grow(self, taken: _Taken, time: int, stream: int, position: int) -> int:
+        """Write the row of a run that has taken an edge; a conjunction adds a row for each member."""
+        step, number, registers, way = taken
+        old, (partition, rank, slot, window) = self._rows[number], way.moment
+        row = [
+            number, number, old[INSTANCE], step.number, step.target, step.symbols[-1], way.serials[-1], position,
+            time, stream, position, time, stream, position, slot, 0, 1, rank,
+            *(old[FIRST_TIME:CLOSED] if old[FIRST] != NONE else (time, position, rank, window, partition)),
+            0, *registers, *old[self._registers.stop :],
+        ]  # fmt: skip
+        if step.notes:
+            self._note(step, row, old, number, len(self._rows) + len(step.symbols) - 1)
+        for symbol, serial in zip(step.symbols[:-1], way.serials[:-1], strict=True):
+            inner = row.copy()
+            inner[EDGE] = inner[STATE] = NONE
+            inner[SYMBOL], inner[SOLUTION] = symbol, serial
+            self._rows.append(inner)
+            row[PARENT] = len(self._rows) - 1
+        self._rows.append(row)
+        return len(self._rows) - 1
+
+    def _note(self, step: Step, row: Row, old: Row, number: int, own: int) -> None:
+        """Iterations, markers and members, in a row that will have the number `own`."""
+        for column in step.loops:
+            row[column] += 1
+        for count, entry, before in step.enters:
+            row[count], row[entry] = 1, number if before == NONE else old[before]
+        for column in step.marks:
+            row[column] = 1
+        for inside, previous in step.tracks:
+            if previous != NONE:
+                row[previous] = old[inside]
+            row[inside] = own
+        for column in step.members:
+            row[column] = NONE

@@ -1,0 +1,165 @@
+"""Rows of runs as lists, with the table of columns brought up to date when it is asked for.
+
+Both hold the same rows under the same numbers: what has only been written for columns is done on the table, between
+`sync` and `pull`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
+
+import numpy as np
+
+from automata.chains.table import CLOSED, FIRST, FIRST_RANK, FIRST_TIME, FIXED, PARTITION, WINDOW
+from automata.plan.program import Window
+from automata.runs.columns.core import Core
+from automata.runs.rows.all_join import RowAllJoin
+from automata.runs.rows.edges import Place
+from automata.slices.timeline import Timeline
+from automata.values import NONE
+
+Row = list[int]
+Key = int | tuple[int, ...]
+_Index = dict[Key, list[int]]
+
+
+class Store:
+    """The rows, and those of the runs that an event may still extend, by position and join key.
+
+    rows    the same list for ever
+    """
+
+    def __init__(
+        self, core: Core, places: Sequence[Place], partitioned: bool, rows: list[Row], all_join: RowAllJoin
+    ) -> None:
+        self._core = core
+        self._places = places
+        self._partitioned = partitioned
+        self._keys = [[key_of(index, FIXED) for index in place.indexes] for place in places]
+        self._adjacent = [position for position, place in enumerate(places) if place.adjacent]
+        self.rows = rows
+        self._all_join = all_join
+        self.active: list[list[_Index]] = []
+        self._waiting: dict[int, list[tuple[int, int]]] = {}
+        self._synced = 0
+        self._closed: set[int] = set()
+
+    def enter(self) -> None:
+        """Take the runs over from their columns."""
+        self.rows.clear()
+        self.active = [[{} for _ in place.indexes] for place in self._places]
+        self._waiting.clear()
+        self._synced = 0
+        self.pull()
+        for position, active in enumerate(self._core.active):
+            for number in active.rows.tolist():
+                self.add(position, number)
+        self._all_join.enter()
+
+    def leave(self) -> None:
+        """Give the runs back as columns."""
+        self.sync()
+        for position, active in enumerate(self._core.active):
+            active.replace(np.array(sorted(self.standing(position)), dtype=np.int64))
+        self._all_join.leave()
+
+    def sync(self) -> None:
+        """Bring the table up to date."""
+        runs = self._core.runs
+        if len(self.rows) > self._synced:
+            runs.append(np.array(self.rows[self._synced :], dtype=np.int64))
+            self._synced = len(self.rows)
+        for number in self._closed:
+            runs.table[number, CLOSED] = self.rows[number][CLOSED]
+        self._closed.clear()
+
+    def pull(self) -> None:
+        """Take over the rows that have been added to the table."""
+        runs = self._core.runs
+        self.rows += runs.table[self._synced : runs.size].tolist()
+        self._synced = runs.size
+
+    def add(self, position: int, number: int) -> None:
+        """A run has come to a position that it may go on from."""
+        row = self.rows[number]
+        for key, index in zip(self._keys[position], self.active[position], strict=True):
+            index.setdefault(key(row), []).append(number)
+        if self._partitioned and self._places[position].adjacent:
+            self._waiting.setdefault(row[PARTITION], []).append((position, number))
+
+    def remove(self, position: int, number: int) -> None:
+        """A run can go on no more."""
+        row = self.rows[number]
+        for key, index in zip(self._keys[position], self.active[position], strict=True):
+            found = key(row)
+            bucket = index.get(found, [])
+            if number in bucket:
+                bucket.remove(number)
+                if not bucket:
+                    del index[found]
+
+    def close(self, position: int, number: int, bit: int) -> None:
+        """A run has taken an edge under skip-till-next."""
+        row = self.rows[number]
+        row[CLOSED] |= bit
+        if number < self._synced:
+            self._closed.add(number)
+        if row[CLOSED] == self._places[position].all_closed:
+            self.remove(position, number)
+
+    def pass_by(self) -> None:
+        """An event has come: those that waited for it in vain go."""
+        for position in self._adjacent:
+            for index in self.active[position]:
+                index.clear()
+
+    def pass_by_in(self, partition: int) -> None:
+        """The same for an event of one partition."""
+        for position, number in self._waiting.pop(partition, ()):
+            self.remove(position, number)
+
+    def count(self) -> int:
+        """How many runs an event may still extend."""
+        return sum(len(bucket) for indexes in self.active for index in indexes[:1] for bucket in index.values())
+
+    def standing(self, position: int) -> Iterator[int]:
+        """The runs at a position that an event may still extend."""
+        if self.active[position]:
+            for bucket in self.active[position][0].values():
+                yield from bucket
+
+    def expire(self, oldest_time: int, window: int) -> None:
+        """Drop runs that began before `oldest_time` or in an earlier tumbling window."""
+        self._drop(lambda row: row[FIRST_TIME] < oldest_time or row[WINDOW] < window)
+
+    def expire_ranks(self, timeline: Timeline, window: Window) -> None:
+        """Drop runs whose window of so many events has passed."""
+
+        def over(row: Row) -> bool:
+            first = row[FIRST_RANK]
+            begin = first if window.sliding else first - (first - window.start) % window.size
+            return timeline.rank(row[PARTITION]) - begin >= window.size
+
+        self._drop(over)
+
+    def oldest(self, column: int, default: int) -> int:
+        """The least FIRST or FIRST_TIME of the runs that are alive."""
+        alive = [self.rows[number] for p in range(len(self._places)) for number in self.standing(p)]
+        alive += [self.rows[number] for number in self._all_join.waiting()]
+        return min((row[column] for row in alive if row[FIRST] != NONE), default=default)
+
+    def _drop(self, over: Callable[[Row], bool]) -> None:
+        for position in range(len(self._places)):
+            old = [n for n in self.standing(position) if (row := self.rows[n])[FIRST] != NONE and over(row)]
+            for number in old:
+                self.remove(position, number)
+        self._all_join.drop(lambda row: row[FIRST] != NONE and over(row))
+
+
+def key_of(places: tuple[int, ...], first: int) -> Callable[[Sequence[int]], Key]:
+    """Reads the values at these places off a row or a solution."""
+    if not places:
+        return lambda _: ()
+    getter: Callable[[Sequence[int]], Key] = itemgetter(*(first + place for place in places))
+    return getter

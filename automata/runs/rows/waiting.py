@@ -1,0 +1,145 @@
+"""Matches that a trailing negation may still remove, for one event at a time (LANGUAGE 3.2, trailing `!`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from automata.chains.table import FIRST_RANK, FIRST_TIME, HIGH, PARTITION, WINDOW
+from automata.matches.pending import PendingMatches
+from automata.matches.reporting import Reporter
+from automata.matches.selection import AFTER, BEFORE, Candidate
+from automata.plan.automaton import Automaton
+from automata.plan.program import Program, Selector, Skip
+from automata.runs.rows.negation import RowNegationIndex
+from automata.runs.rows.store import Store
+from automata.slices.timeline import Timeline, window_ends
+from automata.values import Match
+
+_SEEN_MIN = 256
+"""Matches remembered as reported before they are looked through; and twice as many as were left then."""
+Reached = tuple[int, int]
+"""The row of a run, and the number of the accept that it has come to."""
+Read = Callable[[int, tuple[int, ...] | None], Candidate]
+"""The match that ends at a row, with its moment; None: that of its last event."""
+
+
+class _Pending(NamedTuple):
+    """A match that may still be removed, as in `automata.matches.pending`."""
+
+    deadline: int
+    row: int
+    accept: int
+
+
+class Waiting:
+    """The reporter's pending matches while runs are lists."""
+
+    def __init__(
+        self,
+        program: Program,
+        automaton: Automaton,
+        reporter: Reporter,
+        negations: RowNegationIndex,
+        store: Store,
+        read: Read,
+    ) -> None:
+        self._window = program.window
+        self._partitioned = bool(program.partition)
+        self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
+        self._trailing = [bool(accept.passed) for accept in automaton.accepts]
+        self._reporter = reporter
+        self._negations = negations
+        self._store = store
+        self._read = read
+        self._pending: list[_Pending] = []
+        self._seen_max = _SEEN_MIN
+        self._changed = False
+
+    def enter(self) -> None:
+        """Take over what the reporter has."""
+        pending = self._reporter.pending
+        columns = pending.deadlines.tolist(), pending.rows.tolist(), pending.accepts.tolist()
+        self._pending = [_Pending(*each) for each in zip(*columns, strict=True)]
+        heapify(self._pending)
+        self._changed = False
+
+    def sync(self) -> None:
+        """Let the reporter have it, too."""
+        if self._changed:
+            columns = np.array(self._pending, dtype=np.int64).reshape(-1, 3).T
+            deadlines, rows, accepts = (np.ascontiguousarray(column) for column in columns)
+            self._reporter.pending = PendingMatches(rows, accepts, deadlines)
+            self._changed = False
+
+    def is_due(self, time: int, timeline: Timeline) -> bool:
+        """Whether the window of a match that waits for its end may have passed."""
+        if not self._pending:
+            return bool(self._reporter.held)
+        if self._window.in_events:
+            return self._partitioned or timeline.rank(0) > self._pending[0].deadline + 1
+        return self._pending[0].deadline < time
+
+    def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> list[Match]:
+        """What can be reported once the event has been taken in; no other negation removes what was reached."""
+        ready = self._passed(time, timeline) if self.is_due(time, timeline) else []
+        ready += [self._read(row, None) for row, accept in reached if not self._trailing[accept]]
+        for row, accept in reached:
+            if self._trailing[accept]:
+                heappush(self._pending, _Pending(self._deadline(row), row, accept))
+                self._changed = True
+        fresh = [candidate for candidate in ready if self._is_new(candidate.match)]
+        self._forget_seen()
+        if self._in_turn:
+            self._store.sync()
+            self.sync()
+        return self._reporter.release(fresh)
+
+    def _passed(self, time: int, timeline: Timeline) -> list[Candidate]:
+        """Those whose windows have passed and that nothing has removed."""
+        over: list[_Pending] = []
+        if self._window.in_events and self._partitioned:
+            rank, rows = timeline.rank, self._store.rows
+            over = [each for each in self._pending if rank(rows[each.row][PARTITION]) > each.deadline + 1]
+            gone = set(over)
+            self._pending = [each for each in self._pending if each not in gone]
+            heapify(self._pending)
+        else:
+            now = timeline.rank(0) - 1 if self._window.in_events else time
+            while self._pending and self._pending[0].deadline < now:
+                over.append(heappop(self._pending))
+        self._changed |= bool(over)
+        late, place = (0, AFTER) if self._window.sliding and not self._window.in_events else (1, BEFORE)
+        return [
+            self._read(row, (deadline + late, place))
+            for deadline, row, accept in over
+            if not self._negations.violated_after(row, accept)
+        ]
+
+    def _deadline(self, number: int) -> int:
+        """The last time (or rank) at which the match that ends at a row may be removed."""
+        row, window = self._store.rows[number], self._window
+        if window.sliding:
+            return row[FIRST_RANK] + window.size - 1 if window.in_events else row[FIRST_TIME] + window.size
+        return int(window_ends(window, np.array([row[WINDOW]]))[0]) - 1
+
+    def _forget_seen(self) -> None:
+        """As the reporter forgets what was found before, but not at every event."""
+        seen = self._reporter.seen
+        if not self._pending:
+            seen.clear()
+        elif len(seen) > self._seen_max:
+            oldest = min([self._store.rows[each.row][HIGH] for each in self._pending])
+            self._reporter.seen = {entries: last for entries, last in seen.items() if last >= oldest}
+            self._seen_max = _SEEN_MIN + 2 * len(self._reporter.seen)
+
+    def _is_new(self, match: Match) -> bool:
+        """Whether it has not been found before, with another deadline."""
+        seen = self._reporter.seen
+        if match.entries in seen:
+            return False
+        seen[match.entries] = match.last
+        return True

@@ -1,0 +1,186 @@
+"""From a slice of events and the solutions of its symbols to symbol tables: places, partitions, windows, serials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sized
+from dataclasses import dataclass
+
+import numpy as np
+
+from automata.plan.expression import Take
+from automata.plan.program import Program
+from automata.slices.events import Events, SymbolSolutions
+from automata.slices.shared_work import SharedWork
+from automata.slices.step_table import Part, StepTable
+from automata.slices.substreams import Substreams
+from automata.slices.timeline import Places, Timeline, window_numbers
+from automata.values import NONE, UNBOUND, Ids, Mask
+
+
+class SymbolTables:
+    """Numbers whatever comes in, slice after slice.
+
+    used        the symbols that the program's expression names
+    substreams  told of the events of each partition
+    """
+
+    def __init__(self, program: Program, used: frozenset[int], substreams: Substreams) -> None:
+        self._program = program
+        self._used = used
+        self._substreams = substreams
+        self.timeline = Timeline(total=not needs_whole_slots(program))
+        self._partitions: dict[tuple[int, ...], int] = {}
+        self._partitions_seen = 0
+        self._serial = 0
+
+    def tables(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> dict[int, StepTable]:
+        """symbol → its solutions in the next slice, of the symbols that are used."""
+        positions = self.timeline.advance(events)
+        return self._symbol_tables(events, positions, solutions)
+
+    def serials(self, solutions: Mapping[int, Sized]) -> dict[int, int]:
+        """Of each used symbol the serial number of its first solution, when these come."""
+        first = {}
+        for symbol, found in solutions.items():
+            if symbol in self._used:
+                first[symbol] = self._serial
+                self._serial += len(found)
+        return first
+
+    def partition_ids(self) -> Ids:
+        """The ids that partitions are known by."""
+        return np.array([i for key in self._partitions for i in key], dtype=np.int64)
+
+    def partitions(self) -> tuple[Ids, Ids, int, int]:
+        """The key and the number of each partition, how many partitions there have been, and how many solutions."""
+        keys = np.array(list(self._partitions), dtype=np.int64).reshape(
+            len(self._partitions), len(self._program.partition)
+        )
+        numbers = np.array(list(self._partitions.values()), dtype=np.int64)
+        return keys, numbers, self._partitions_seen, self._serial
+
+    def go_on(self, keys: Ids, numbers: Ids, seen: int, serial: int) -> None:
+        """Go on from what `partitions` told."""
+        self._partitions = {tuple(key): number for key, number in zip(keys.tolist(), numbers.tolist(), strict=True)}
+        self._partitions_seen, self._serial = seen, serial
+
+    def forget(self, kept: set[int]) -> None:
+        """Drop every other partition; only where ranks need not go on."""
+        self.timeline.forget(kept)
+        self._partitions = {key: number for key, number in self._partitions.items() if number in kept}
+
+    def _symbol_tables(
+        self, events: Events, positions: Ids, solutions: Mapping[int, SymbolSolutions]
+    ) -> dict[int, StepTable]:
+        used = {s: table for s, table in solutions.items() if s in self._used}
+        if not self._program.partition:
+            places = self.timeline.all_places(events)
+            return {s: self._table(s, events, positions, table, places, table.events) for s, table in used.items()}
+        keys = {symbol: self._partition_of(table) for symbol, table in used.items()}
+        places, found = self._partition_places(events, used, keys)
+        self._substreams.add(events, positions, places)
+        return {s: self._table(s, events, positions, table, places, found[s]) for s, table in used.items()}
+
+    def _partition_of(self, table: SymbolSolutions) -> Ids:
+        """The partition of each solution, NONE where it leaves a variable of PARTITION BY unbound."""
+        none = np.zeros(len(table.events), dtype=np.int64)
+        columns = np.column_stack([table.values.get(variable, none) for variable in self._program.partition])
+        keys, inverse = np.unique(columns, axis=0, return_inverse=True)
+        numbers = [NONE if UNBOUND in key else self.partition_number(tuple(key)) for key in keys.tolist()]
+        return np.array(numbers, dtype=np.int64)[inverse.ravel()] if len(numbers) else none
+
+    def partition_number(self, key: tuple[int, ...]) -> int:
+        """The number of the partition with these values, given out now if it is new."""
+        if key not in self._partitions:
+            self._partitions_seen += 1
+            self._partitions[key] = self._partitions_seen
+        return self._partitions[key]
+
+    def _partition_places(
+        self, events: Events, used: Mapping[int, SymbolSolutions], keys: Mapping[int, Ids]
+    ) -> tuple[Places, dict[int, Ids]]:
+        """The places of all solutions' partitions, and for each solution which of them is its own (NONE: none)."""
+        pairs = [np.column_stack((used[s].events, keys[s])) for s in used]
+        stacked = np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64)
+        distinct = np.unique(stacked[stacked[:, 1] != NONE], axis=0)
+        places = self.timeline.places(events, distinct[:, 0], distinct[:, 1])
+        order = np.lexsort((places.partitions, places.events))
+        code = places.events[order] * (self._partitions_seen + 1) + places.partitions[order]
+        found = {}
+        for symbol, pair in zip(used, pairs, strict=True):
+            wanted = pair[:, 0] * (self._partitions_seen + 1) + pair[:, 1]
+            at = np.searchsorted(code, wanted)
+            known = pair[:, 1] != NONE
+            found[symbol] = np.where(known, order[np.minimum(at, len(order) - 1)] if len(order) else NONE, NONE)
+        return places, found
+
+    def _table(
+        self, symbol: int, events: Events, positions: Ids, table: SymbolSolutions, places: Places, which: Ids
+    ) -> StepTable:
+        count = len(table.events)
+        serials = np.arange(self._serial, self._serial + count, dtype=np.int64)
+        self._serial += count
+        partitioned = bool(self._program.partition)
+        shared = SharedWork() if partitioned else events.shared
+        placed = shared.of(_placed, events, positions, table.events, places, which, partitioned)
+        windows = window_numbers(self._program.window, placed.times, placed.ranks)
+        if partitioned:
+            windows = np.where(which != NONE, windows, NONE)
+        low, ranks, seqs = placed.low, placed.ranks, placed.seqs
+        return StepTable(
+            low, low, placed.times, placed.streams, placed.slots, seqs, seqs, placed.tails, ranks, ranks, windows,
+            placed.partitions, table.values, (Part(symbol, low, serials),), shared,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Solutions' positions, times and streams, and their places (slices.timeline); NONE: no place."""
+
+    low: Ids
+    times: Ids
+    streams: Ids
+    slots: Ids
+    seqs: Ids
+    tails: Mask
+    ranks: Ids
+    partitions: Ids
+
+
+def _placed(events: Events, positions: Ids, taken: Ids, places: Places, which: Ids, partitioned: bool) -> _Placed:
+    """The solutions of these events of the slice, at these places; each has one but where there are partitions."""
+    columns = places.slots, places.seqs, places.ranks, places.partitions
+    if partitioned:
+        tails = _at(places.tails.astype(np.int64), which) == 1
+        slots, seqs, ranks, partitions = (_at(column, which) for column in columns)
+    else:
+        tails = places.tails[which]
+        slots, seqs, ranks, partitions = (column[which] for column in columns)
+    return _Placed(positions[taken], events.times[taken], events.streams[taken], slots, seqs, tails, ranks, partitions)
+
+
+def _at(column: Ids, which: Ids) -> Ids:
+    """The column at these places; NONE for what has none."""
+    return np.where(which != NONE, column[which] if len(column) else NONE, NONE)
+
+
+def needs_whole_slots(program: Program) -> bool:
+    """Whether a slice must not end between two events of one time."""
+    return program.streams > 1 or any(len(symbols) > 1 for symbols in _conjunctions(program.expression))
+
+
+def _conjunctions(expression: object) -> Iterable[tuple[int, ...]]:
+    """The symbols of every Take in an expression."""
+    if isinstance(expression, Take):
+        yield expression.symbols
+    for name in ("items", "branches", "members"):
+        for part in getattr(expression, name, ()):
+            yield from _conjunctions(part)
+    if (inner := getattr(expression, "inner", None)) is not None:
+        yield from _conjunctions(inner)
+
+
+def positive(table: StepTable) -> StepTable:
+    """What a positive step may take: nothing outside every partition and window."""
+    keep = (table.windows != NONE) & (table.partitions != NONE)
+    return table if keep.all() else table.take(keep)

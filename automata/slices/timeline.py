@@ -1,0 +1,183 @@
+"""Where events stand: in the merged order, in a partition's substream, and in which window.
+
+A *place* is an event seen from one partition (without PARTITION BY there is one partition, and every
+event has one place). Places carry what contiguity and count windows need:
+
+rank    position in the substream, counted from 0
+slot    dense number of the event's time in the substream; with one stream and no conjunction the
+        order is total, and the slot is the rank
+seq     number of the event among those of its slot and stream
+tail    it is the last of its slot and stream
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from automata.plan.program import Window
+from automata.slices.events import Events
+from automata.values import Ids, Mask
+
+_CLEAR = 1 << 50
+"""Added to the numbers of windows that may lie before the epoch: no window's number is negative."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """One entry per place; `events` ascending within a partition, partitions in any order."""
+
+    events: Ids
+    partitions: Ids
+    ranks: Ids
+    slots: Ids
+    seqs: Ids
+    tails: Mask
+
+
+@dataclass(slots=True)
+class Carry:
+    """Where a substream stood at the end of the last slice."""
+
+    rank: int = 0
+    slot: int = -1
+
+
+class Timeline:
+    """Numbers events and places, slice after slice.
+
+    total   events are totally ordered (one stream, no conjunction): a slice may end anywhere. Otherwise
+            a slice must not end between two events of one time.
+    """
+
+    def __init__(self, total: bool) -> None:
+        self.total = total
+        self.position = 0
+        self.carries: dict[int, Carry] = {}
+
+    def begin_at(self, position: int) -> None:
+        """The first event to come has this position, and this rank where there is no PARTITION BY."""
+        self.position = position
+        self.carries = {0: Carry(rank=position)}
+
+    def advance(self, events: Events) -> Ids:
+        """The positions of the next slice of events in the merged order."""
+        first = self.position
+        self.position += len(events)
+        return events.shared.of(_counted, first, len(events))
+
+    def skip(self, events: Events, partitioned: bool) -> None:
+        """The next slice, in which no event has a place that anything asks for."""
+        self.position += len(events)
+        if partitioned:
+            return
+        carry = self.carries.setdefault(0, Carry())
+        carry.rank += len(events)
+        if self.total:
+            carry.slot = carry.rank - 1
+        else:
+            carry.slot += 1 + int(np.count_nonzero(events.times[1:] != events.times[:-1]))
+
+    def places(self, events: Events, which: Ids, partitions: Ids) -> Places:
+        """The places of these (event of the slice, partition) pairs, which are distinct."""
+        order = np.lexsort((which, partitions))
+        which, partitions = which[order], partitions[order]
+        starts = _starts(partitions)
+        group = np.cumsum(starts) - 1
+        first = np.flatnonzero(starts)
+        carries = [self.carries.setdefault(int(p), Carry()) for p in partitions[first]]
+        offset = np.arange(len(which), dtype=np.int64) - first[group] if len(which) else which
+        ranks = offset + np.array([carry.rank for carry in carries], dtype=np.int64)[group]
+        if self.total:
+            slots, seqs = ranks, np.zeros_like(ranks)
+            tails = np.ones(len(ranks), dtype=np.bool_)
+        else:
+            slots, seqs, tails = _slotted(events.times[which], events.streams[which], which, partitions, group, carries)
+        for number, carry in enumerate(carries):
+            last = (first[number + 1] if number + 1 < len(first) else len(which)) - 1
+            carry.rank, carry.slot = int(ranks[last]) + 1, int(slots[last])
+        return Places(which, partitions, ranks, slots, seqs, tails)
+
+    def all_places(self, events: Events) -> Places:
+        """The places of all events of a slice, in order, where there are no partitions."""
+        carry = self.carries.setdefault(0, Carry())
+        places = events.shared.of(_places, events.times, events.streams, self.total)
+        places = events.shared.of(_later, places, carry.rank, carry.rank if self.total else carry.slot + 1)
+        if len(events):
+            carry.rank, carry.slot = int(places.ranks[-1]) + 1, int(places.slots[-1])
+        return places
+
+    def rank(self, partition: int) -> int:
+        """How many events the partition's substream has had."""
+        carry = self.carries.get(partition)
+        return carry.rank if carry else 0
+
+    def slot(self, partition: int) -> int:
+        """The slot of the last event of the partition's substream."""
+        carry = self.carries.get(partition)
+        return carry.slot if carry else -1
+
+    def forget(self, kept: set[int]) -> None:
+        """Drop what is known of every other partition; only where ranks need not go on."""
+        self.carries = {partition: carry for partition, carry in self.carries.items() if partition in kept}
+
+
+def _counted(first: int, count: int) -> Ids:
+    return np.arange(first, first + count, dtype=np.int64)
+
+
+def _places(times: Ids, streams: Ids, total: bool) -> Places:
+    """The places of events that nothing comes before."""
+    which = np.arange(len(times), dtype=np.int64)
+    zeros = np.zeros_like(which)
+    if total:
+        return Places(which, zeros, which, which, zeros, np.ones(len(which), dtype=np.bool_))
+    return Places(which, zeros, which, *_slotted(times, streams, which, zeros, zeros, [Carry()]))
+
+
+def _later(places: Places, rank: int, slot: int) -> Places:
+    """The same after so many ranks and slots."""
+    return replace(places, ranks=places.ranks + rank, slots=places.slots + slot)
+
+
+def _slotted(
+    times: Ids, streams: Ids, which: Ids, partitions: Ids, group: Ids, carries: list[Carry]
+) -> tuple[Ids, Ids, Mask]:
+    """Slots, numbers in them and tails of places, whose times and streams these are, by partition and event."""
+    new = _starts(partitions)
+    new[1:] |= times[1:] != times[:-1]
+    steps = np.cumsum(new)
+    first = np.flatnonzero(_starts(partitions))
+    base = np.array([carry.slot for carry in carries], dtype=np.int64)
+    slots = base[group] + (steps - steps[first][group]) + 1 if len(which) else which
+    order = np.lexsort((which, streams, steps))
+    same = np.ones(len(which), dtype=np.bool_)
+    same[1:] = (steps[order][1:] != steps[order][:-1]) | (streams[order][1:] != streams[order][:-1])
+    heads = np.flatnonzero(same)
+    seqs = np.empty(len(which), dtype=np.int64)
+    seqs[order] = np.arange(len(which)) - heads[np.cumsum(same) - 1] if len(which) else which
+    tails = np.empty(len(which), dtype=np.bool_)
+    tails[order] = np.append(same[1:], True) if len(which) else same
+    return slots, seqs, tails
+
+
+def window_numbers(window: Window, times: Ids, ranks: Ids) -> Ids:
+    """The tumbling window of each place; -1 for one before STARTING AT, 0 for all when the window slides."""
+    if window.sliding:
+        return np.zeros(len(times), dtype=np.int64)
+    numbers = ((ranks if window.in_events else times) - window.start) // window.size
+    if not window.anchored:
+        return numbers + (_CLEAR)
+    return np.where(numbers < 0, -1, numbers)
+
+
+def window_ends(window: Window, numbers: Ids) -> Ids:
+    """The first time (or rank) after the tumbling windows with these numbers."""
+    return window.start + (numbers + 1 - (0 if window.anchored else _CLEAR)) * window.size
+
+
+def _starts(values: Ids) -> Mask:
+    starts = np.ones(len(values), dtype=np.bool_)
+    starts[1:] = values[1:] != values[:-1]
+    return starts

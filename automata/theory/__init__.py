@@ -1,0 +1,1 @@
+"""Theorems of the papers as code: symbolic register automata, closure, windowed determinisation."""

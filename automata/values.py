@@ -1,0 +1,35 @@
+"""The values that every layer shares: columns of ids and masks, and matches."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+UNBOUND = 0
+"""The id of a variable without a value."""
+NONE = -1
+"""The absence of a row, position or number."""
+
+
+class Match(NamedTuple):
+    """One match.
+
+    entries     (symbol, position of the event, serial number of the solution), by position and symbol
+    registers   the value of each variable, seen from outside
+    outputs     the values of `Program.outputs`
+    first, last positions; start, time: their times in nanoseconds
+    partition   its partition, an opaque number
+    """
+
+    entries: tuple[tuple[int, int, int], ...]
+    registers: tuple[int, ...]
+    outputs: tuple[int, ...]
+    first: int
+    last: int
+    start: int
+    time: int
+    partition: int

@@ -1,10 +1,4 @@
-"""Case folders: a query, its streams and KBs, and the rows that must come out.
-
-A folder holds `query.rq` (further `*.rq` are queries whose REGISTERed stream it reads), the streams
-`S1.trig`, `S2.nq`, … by their names in the query, `kb*.ttl` whose first line is `# KB iri`,
-`expected.ndjson` and `about.txt`. Rows compare as multisets of time, start, bindings (or triples)
-and events; blank nodes only as "bnode", derived graphs only as "derived".
-"""
+"""The worked cases: folders with a query, its input and its rows; `cases/README.md` documents the format."""
 
 from __future__ import annotations
 
@@ -34,6 +28,12 @@ class Case:
     """One folder."""
 
     folder: Path
+
+    @property
+    def sections(self) -> list[str]:
+        """The numbers of the specification's sections that the case shows."""
+        first = (self.folder / "about.txt").read_text(encoding="utf-8").splitlines()[0]
+        return first.removeprefix("Specification ").split(", ")
 
     @property
     def queries(self) -> list[Path]:
@@ -114,6 +114,13 @@ def _term(node: Any) -> Term:
 # --- comparing ------------------------------------------------------------------------------------
 
 
+def agrees(case: Case, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the rows are those of the case: in order for the project's own cases, else as multisets."""
+    known = set(graph_names(case))
+    found, expected = _texts(rows, known), _texts(case.expected, known)
+    return found == expected if case.folder.parent == OWN else Counter(found) == Counter(expected)
+
+
 def row_json(row: Row) -> dict[str, Any]:
     """A reference row in the shape of an NDJSON row."""
     shown: dict[str, Any] = {"time": to_iso(row.time), "start": to_iso(row.start), "events": dict(row.events)}
@@ -141,8 +148,11 @@ def term_json(term: Term) -> dict[str, str]:
 
 def multiset(rows: Iterable[Mapping[str, Any]], inputs: Iterable[str]) -> Counter[str]:
     """Rows as a multiset of texts that are equal iff the rows are to be taken as equal."""
-    known = set(inputs)
-    return Counter(json.dumps(_comparable(row, known), sort_keys=True) for row in rows)
+    return Counter(_texts(rows, set(inputs)))
+
+
+def _texts(rows: Iterable[Mapping[str, Any]], known: set[str]) -> list[str]:
+    return [json.dumps(_comparable(row, known), sort_keys=True) for row in rows]
 
 
 def _comparable(row: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
@@ -167,6 +177,7 @@ def as_lines(rows: Sequence[Mapping[str, Any]]) -> str:
 __all__ = [
     "OWN",
     "Case",
+    "agrees",
     "case_folders",
     "graph_names",
     "multiset",

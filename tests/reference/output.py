@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from sparql_gpm.pattern import Node, Variable
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term, to_ntriples
@@ -66,11 +67,11 @@ def _keyed(world: World, match: Match) -> Keyed:
     bindings, triples = {}, None
     if world.query.template is None:
         bindings = _project(world, scope)
-        columns = projected(world)
-        values = tuple((1, to_ntriples(bindings[name])) if name in bindings else (0, "") for name in columns)
+        reported = [bindings.get(name) for name in projected(world)]
     else:
         triples = _construct(world.query.template, scope)
-        values = tuple((1, line) for line in sorted(" ".join(map(to_ntriples, triple)) for triple in triples))
+        reported = _used(world.query.template, scope)
+    values = tuple((0, "") if term is None else (1, to_ntriples(term)) for term in reported)
     row = Row(events[-1].time, events[0].time, bindings, triples, _provenance(world, match))
     return (*match.order, values), match, row
 
@@ -106,7 +107,7 @@ def _construct(template: Sequence[ast.TemplateTriple], scope: Scope) -> frozense
     """The template's triples; those with an unbound or impossible part are left out."""
 
     def term(node: Node) -> Term | None:
-        if isinstance(node, Variable) and node.name.startswith("_:"):
+        if _is_blank(node):
             return BlankNode(node.name[2:])
         return scope.bindings.get(node.name) if isinstance(node, Variable) else node
 
@@ -117,3 +118,18 @@ def _construct(template: Sequence[ast.TemplateTriple], scope: Scope) -> frozense
         if s is not None and not isinstance(s, Literal) and isinstance(p, IRI) and o is not None:
             built.add((s, p, o))
     return frozenset(built)
+
+
+def _used(template: Sequence[ast.TemplateTriple], scope: Scope) -> list[Term | None]:
+    """The values of the variables and computed objects of a template, in the order in which it names them."""
+    found: list[Term | None] = []
+    for triple in template:
+        nodes = (triple.pattern.subject, triple.pattern.predicate, triple.pattern.object)
+        found += [scope.bindings.get(n.name) for n in nodes if isinstance(n, Variable) and not _is_blank(n)]
+        found += [] if triple.object is None else [value_or_none(triple.object, scope)]
+    return found
+
+
+def _is_blank(node: Node) -> TypeGuard[Variable]:
+    """Whether it is a blank node of the template, which is fresh in each graph."""
+    return isinstance(node, Variable) and node.name.startswith("_:")

@@ -118,7 +118,7 @@ class Aggregate:
     """`COUNT SUM AVG MIN MAX SAMPLE GROUP_CONCAT`; `argument` None is `COUNT(*)`.
 
     In a subquery it ranges over a group; in a SPAseq condition, projection or template over the
-    iterations of a repetition, and then its argument is one variable (LANGUAGE 3.2).
+    iterations of a repetition, and then its argument is one variable (specification 3.2).
     """
 
     name: str
@@ -129,7 +129,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """`PREV(?v)`, `FIRST(?v)` or `LAST(?v)`: a value of an iteration of a repeated step (LANGUAGE 3.2)."""
+    """`PREV(?v)`, `FIRST(?v)` or `LAST(?v)`: a value of an iteration of a repeated step (specification 3.2)."""
 
     name: str
     variable: str
@@ -226,7 +226,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """`GRAPH`: the inner pattern over a background knowledge base (LANGUAGE 3.1)."""
+    """`GRAPH`: the inner pattern over a background knowledge base (specification 3.1)."""
 
     name: IRI | Variable
     inner: Pattern

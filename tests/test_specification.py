@@ -31,6 +31,11 @@ def test_references_name_sections_that_exist() -> None:
     assert [reference for reference in found if reference[1] not in known] == []
 
 
+def test_no_reference_names_the_page_that_the_specification_replaces() -> None:
+    old = re.compile(r"LANGUAGE(?:\.md|'s| [Ss]ection)? ?[0-9]")
+    assert [path for path, text in TEXTS.items() if old.search(text)] == []
+
+
 def test_links_to_sections_name_headings_that_exist() -> None:
     known = anchors()
     own = str(PAGE.relative_to(ROOT))

@@ -1,6 +1,6 @@
 """Conditions of steps: which are looked at on arrival, which still wait, which are decided at the end.
 
-LANGUAGE 3.1: a condition is decided as soon as it waits for nothing; the condition of a repeated
+Specification 3.1: a condition is decided as soon as it waits for nothing; the condition of a repeated
 step is one condition per iteration, and sees the values of that iteration.
 """
 

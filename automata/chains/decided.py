@@ -1,4 +1,4 @@
-"""Conditions that were decided before and have nothing new to look at (LANGUAGE 3.1).
+"""Conditions that were decided before and have nothing new to look at (specification 3.1).
 
 A condition is decided once it waits for nothing, and again whenever a later iteration rebinds a variable of
 it. An iteration that leaves the variable unbound is no reason to look again, though a look would fail.

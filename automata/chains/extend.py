@@ -1,4 +1,4 @@
-"""Extending runs: which rows of a step table let which runs take an edge (LANGUAGE 3.2, "extends").
+"""Extending runs: which rows of a step table let which runs take an edge (specification 3.2, "extends").
 
 Whole columns of runs meet whole tables: a range of candidates by join key and order, then masks for
 order, window, contiguity, values and conditions. Skip-till-next looks at candidates slot by slot,

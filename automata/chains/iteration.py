@@ -1,4 +1,4 @@
-"""Values of iterations: PREV, FIRST, LAST and aggregates over the chain of a run (LANGUAGE 3.2).
+"""Values of iterations: PREV, FIRST, LAST and aggregates over the chain of a run (specification 3.2).
 
 The repetitions that one variable's iterations come from are a *track*. Every row knows the last row
 inside the track so far, and every row inside knows the last row of the iteration before: following

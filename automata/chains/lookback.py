@@ -1,4 +1,4 @@
-"""The slow way to a variable: from one step of a match, through the chain of its run (LANGUAGE 3.2).
+"""The slow way to a variable: from one step of a match, through the chain of its run (specification 3.2).
 
 Needed where a condition or a negation stands inside a repetition that has moved on: what it sees is
 the value in *its own* iteration, or one bound outside the repetition, never one of another iteration.

@@ -1,4 +1,4 @@
-"""What has run out of time: buffered events and partial matches that no event to come can join (LANGUAGE 3.3)."""
+"""What has run out of time: buffered events and partial matches that no event to come can join (specification 3.3)."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class MatchTable(Sequence[Match]):
 
 
 def in_order(table: MatchTable) -> MatchTable:
-    """Each match once, however often it was reached, in report order, values aside (LANGUAGE 3.5).
+    """Each match once, however often it was reached, in report order, values aside (specification 3.5).
 
     For matches that are reported at their last event. Those of the very same events are compared one by one.
     """

@@ -1,4 +1,4 @@
-"""Negation: removing complete matches that something forbidden lies in (LANGUAGE 3.2; G Appendix B, K 4.4).
+"""Negation: removing complete matches that something forbidden lies in (specification 3.2; G Appendix B, K 4.4).
 
 The solutions of negated steps are kept for as long as a match may ask for them. A negation of one
 step is a join of matches with the slices between their neighbouring steps; a negated group is
@@ -194,7 +194,7 @@ class NegationIndex:
         return keep
 
     def _in_window(self, matches: NDArray[np.int64], table: StepTable, steps: Ids) -> Mask:
-        """Whether each row of the table is in the window of the match beside it (LANGUAGE 3.3)."""
+        """Whether each row of the table is in the window of the match beside it (specification 3.3)."""
         window = self._program.window
         last, first = (RANK, FIRST_RANK) if window.in_events else (HIGH_TIME, FIRST_TIME)
         where = self._ranks(matches, table, steps) if window.in_events else table.times[steps]

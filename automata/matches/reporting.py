@@ -1,4 +1,4 @@
-"""From runs that have ended to matches in report order: negation, selection, AFTER MATCH (LANGUAGE 3.4-3.5)."""
+"""From runs that have ended to matches in report order: negation, selection, AFTER MATCH (specification 3.4-3.5)."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class Reporter:
             self.seen.clear()
 
     def release(self, ready: list[Candidate], final: bool = False) -> list[Match]:
-        """The matches that these candidates, and those held before, now make; the order of work of LANGUAGE 3.4."""
+        """The matches of these candidates and of those held before; the order of work of specification 3.4."""
         if not self._in_turn:
             return [candidate.match for candidate in sorted(ready, key=report_order)]
         self.held += ready

@@ -1,4 +1,4 @@
-"""Which complex events are reported, and in which order (LANGUAGE 3.4; B Section 4; C Section 5).
+"""Which complex events are reported, and in which order (specification 3.4; B Section 4; C Section 5).
 
 Matches arrive in groups that share partition and last position; a complex event is the set of its
 positions in the partition's substream.
@@ -77,7 +77,7 @@ def report_order(candidate: Candidate) -> tuple[object, ...]:
 
 
 def in_report_order(candidates: Iterable[Candidate], texts: Texts) -> list[Candidate]:
-    """The candidates in report order to the last: matches of the same events by what they project (LANGUAGE 3.5)."""
+    """The candidates in report order, matches of the same events by what they project (specification 3.5)."""
     found = list(candidates)
     if len(found) < 2:
         return found

@@ -65,7 +65,7 @@ class Position:
 class Edge:
     """From having taken `source` to taking `target`.
 
-    rivals      edges of the same source that are "this step" too, for skip-till-next (LANGUAGE 3.2)
+    rivals      edges of the same source that are "this step" too, for skip-till-next (specification 3.2)
     actions     crossings of repetitions, in order
     """
 

@@ -1,5 +1,5 @@
 """What can be said of an automaton before any event: which variables are bound where, and which
-conditions may still be waiting at which position (LANGUAGE 3.1, "a condition waits").
+conditions may still be waiting at which position (specification 3.1, "a condition waits").
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def analyse(program: Program, automaton: Automaton, given: frozenset[int] = froz
 
 
 def watched_variables(program: Program, condition: int) -> frozenset[int]:
-    """The variables whose rebinding by a later iteration makes the condition be looked at again (LANGUAGE 3.1)."""
+    """The variables whose rebinding by a later iteration makes the condition be looked at again (specification 3.1)."""
     spec = program.conditions[condition]
     iterated = {r.variable for r in spec.references if isinstance(r, IterationValue | FoldValue)}
     return (spec.variables() - program.symbols[spec.symbol].scope) | iterated

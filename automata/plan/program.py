@@ -26,7 +26,7 @@ class Selector(Enum):
 
 
 class Skip(Enum):
-    """AFTER MATCH (LANGUAGE 3.4)."""
+    """AFTER MATCH (specification 3.4)."""
 
     NO_SKIP = "NO SKIP"
     TO_NEXT = "SKIP TO NEXT EVENT"
@@ -35,7 +35,7 @@ class Skip(Enum):
 
 
 class Demand(Enum):
-    """Which of the matches of one triggering event and partition are looked at: LIMIT 1 (LANGUAGE 3.4).
+    """Which of the matches of one triggering event and partition are looked at: LIMIT 1 (specification 3.4).
 
     FIRST       the first in output order, and those that only their values put before or behind it
     HAPPENED    the first, whatever its values: they are not shown
@@ -49,7 +49,7 @@ class Demand(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """LANGUAGE 3.3.
+    """Specification 3.3.
 
     size        nanoseconds, or events when `in_events`
     start       of the window with number 0: a time or a position
@@ -80,7 +80,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class IterationValue:
-    """`PREV`, `FIRST` or `LAST` of a variable (LANGUAGE 3.2)."""
+    """`PREV`, `FIRST` or `LAST` of a variable (specification 3.2)."""
 
     kind: str
     variable: int
@@ -129,7 +129,7 @@ class ConditionEvaluator(Protocol):
         """The aggregate of each row's ids[offsets[i]:offsets[i + 1]], all of them bound."""
 
     def texts(self, matches: Sequence[Match]) -> Sequence[tuple[str, ...]]:
-        """What each match projects, as texts that put matches of the same events in order (LANGUAGE 3.5)."""
+        """What each match projects, as texts that put matches of the same events in order (specification 3.5)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def semi_join_targets(
 
     negated     symbols that stand in negations: their solutions are kept for later matches
 
-    None with PARTITION BY, where an event that extends nothing still counts in its substream (LANGUAGE 3.4), and
+    None with PARTITION BY, where an event that extends nothing still counts in its substream (specification 3.4), and
     none with ALL( ), whose members grow apart. Contiguity and count windows look at all events whatever they bring.
     """
     if program.partition or automaton.unordered:

@@ -1,4 +1,4 @@
-"""Which runs one solution of one event extends (LANGUAGE 3.2, "extends"): nothing is changed by looking.
+"""Which runs one solution of one event extends (specification 3.2, "extends"): nothing is changed by looking.
 
 An event meets only the runs in the lists under its own keys; what is found goes to a list of candidates. Where a
 guard cannot tell, the question is written down, and the event is looked at again when it has been answered.
@@ -272,7 +272,7 @@ def _decide(machine: Machine, step: Step, numbers: NDArray[np.float64], checks: 
 
 @lean_kernel
 def _waits(tables: Ids, step: Step, check: int) -> bool:
-    """A variable that the condition reads is unbound and can still be bound (LANGUAGE 3.1)."""
+    """A variable that the condition reads is unbound and can still be bound (specification 3.1)."""
     for place in range(tables.shape[2]):
         variable = tables[WAITING, check, place]
         if variable < 0:

@@ -1,4 +1,4 @@
-"""The registers of a run that takes an edge with one solution of an event (LANGUAGE 3.2, variables of repetitions)."""
+"""The registers of a run that takes an edge with one solution of an event (specification 3.2.7)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def merge(machine: Machine, step: Step, edge: int, row: int) -> bool:
 
 @lean_kernel
 def _note_iterations(machine: Machine, step: Step, edge: int) -> None:
-    """Bring PREV, FIRST and LAST up to date (LANGUAGE 3.2); the run's own are in `step.merged`."""
+    """Bring PREV, FIRST and LAST up to date (specification 3.2); the run's own are in `step.merged`."""
     tables, merged = machine.tables, step.merged
     for number in range(machine.shape.tracked):
         first = machine.shape.variables - ITERATED * (machine.shape.tracked - number)

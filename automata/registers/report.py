@@ -1,4 +1,4 @@
-"""From the columns of found matches to matches in report order: selection, AFTER MATCH (LANGUAGE 3.4-3.5)."""
+"""From the columns of found matches to matches in report order: selection, AFTER MATCH (specification 3.4-3.5)."""
 
 from __future__ import annotations
 

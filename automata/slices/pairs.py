@@ -1,4 +1,4 @@
-"""Pairs of a run and a set of events, and which of them skip-till-next lets stand (LANGUAGE 3.2, `;`)."""
+"""Pairs of a run and a set of events, and which of them skip-till-next lets stand (specification 3.2, `;`)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def follows(table: StepTable, steps: Ids, times: Ids, streams: Ids, highs: Ids) 
 
 
 def unpreceded(pairs: Pairs, table: StepTable, rivals: list[tuple[StepTable, Pairs]]) -> Mask:
-    """Which pairs no pair of the same run among the rivals precedes (LANGUAGE 3.2, `;`); `rivals` include them."""
+    """Which pairs no pair of the same run among the rivals precedes (specification 3.2, `;`); `rivals` include them."""
     keep = np.ones(len(pairs), dtype=np.bool_)
     if not len(pairs):
         return keep

@@ -1,7 +1,7 @@
 """The events of each partition's substream, where a negation must count them or see what lies between two of them.
 
-LANGUAGE 3.4: with PARTITION BY, `,` and windows of events look at the substream of the partition; an event outside it,
-which a negated step may still match, counts as standing right before the next one in it.
+Specification 3.4.2: `,` and windows of events look at the substream of the partition; an event outside it, which a
+negated step may still match, counts as standing right before the next one in it.
 """
 
 from __future__ import annotations

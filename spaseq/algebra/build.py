@@ -62,7 +62,7 @@ def _graph_pattern(query: Query, define: Define, positions: dict[str, int], boun
 
 
 def is_condition(expression: Expression, scope: frozenset[str], bound: frozenset[str]) -> bool:
-    """True if a top-level FILTER is a condition of its step, False if it is part of the pattern (LANGUAGE 3.1).
+    """True if a top-level FILTER is a condition of its step, False if it is part of the pattern (specification 3.1).
 
     scope   the variables in scope in its GPM
     bound   the variables that any step binds: inside EXISTS only these count

@@ -15,7 +15,7 @@ class GraphPattern:
     """A GPM that the sequence uses.
 
     streams     positions of its streams in the query's FROM clauses
-    pattern     with the top-level FILTERs that belong to it (LANGUAGE 3.1)
+    pattern     with the top-level FILTERs that belong to it (specification 3.1)
     variables   in scope, in the order of the text
     certain     those that every solution binds
     conditions  the other top-level FILTERs: conditions of the step

@@ -67,7 +67,7 @@ def contiguity_in_force(node: ast.Repeat, opens: bool) -> Contiguity:
 def _chain(
     items: tuple[ast.Expr, ...], operators: tuple[ast.Contiguity, ...], symbols: Mapping[str, int], opens: bool
 ) -> Expression:
-    """A chain without chains in it: a group without a quantifier is its items (LANGUAGE 3.2)."""
+    """A chain without chains in it: a group without a quantifier is its items (specification 3.2)."""
     parts: list[Expression] = []
     joints: list[Contiguity] = []
     for number, item in enumerate(items):

@@ -1,4 +1,4 @@
-"""The syntax tree of a SPAseq query: what the text says, in immutable values (LANGUAGE Section 2).
+"""The syntax tree of a SPAseq query: what the text says, in immutable values (specification 2).
 
 Every node that an error may point at carries the span of its text. What stands inside a GPM has
 already been turned into `sparql_gpm.pattern` values. Nothing here has been given a meaning yet:

@@ -1,4 +1,4 @@
-"""The order and number of the clauses of a query: the rule `Query` of LANGUAGE Section 2."""
+"""The order and number of the clauses of a query: the rule `Query` of specification 2."""
 
 from __future__ import annotations
 

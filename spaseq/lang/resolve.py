@@ -1,4 +1,4 @@
-"""Clauses → query: resolves names and checks every rule of LANGUAGE Section 2 about more than one clause."""
+"""Clauses → query: resolves names and checks every rule of specification 2 about more than one clause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which step binds which variable, and every use that no binding can serve (LANGUAGE Section 2, "Rejected")."""
+"""Which step binds which variable, and every use that no binding can serve (specification 2, "Rejected")."""
 
 from __future__ import annotations
 

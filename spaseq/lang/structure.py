@@ -27,7 +27,7 @@ _EMPTY_HINT = "make one of its steps required: neither ?, ! nor *"
 
 
 def check_structure(sequence: Sequence, text: str, report: Report) -> None:
-    """Reports every structural fault of LANGUAGE Section 2 in the sequence."""
+    """Reports every structural fault of specification 2 in the sequence."""
     if can_be_empty(sequence):
         report.error(first_token(sequence, text), "the whole sequence can match without any event", _EMPTY_HINT)
     for expression in walk(sequence):

@@ -11,7 +11,7 @@ from automata.plan.program import Program
 def conjunctions(program: Program) -> tuple[tuple[int, ...], ...]:
     """The sets of symbols whose every use is in one conjunction of just them; none with PARTITION BY.
 
-    There an event that only one of them matches still counts: it is in the substream of its partition (LANGUAGE 3.4).
+    There an event that only one of them matches still counts: it is in its partition's substream (specification 3.4.2).
     """
     if program.partition:
         return ()

@@ -1,4 +1,4 @@
-"""Several streams in the merged order of LANGUAGE.md Section 1: by time, then stream, then arrival."""
+"""Several streams in the merged order of specification 1: by time, then stream, then arrival."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class Projector:
         return [numbers[place] for place in order]
 
     def _admit(self, match: Match, number: int, texts: _Texts) -> bool:
-        """DISTINCT and LIMIT, per triggering event and partition (LANGUAGE 3.4)."""
+        """DISTINCT and LIMIT, per triggering event and partition (specification 3.4)."""
         trigger = match.partition, match.last
         if self._query.distinct:
             seen = self._projected.setdefault(trigger, set())

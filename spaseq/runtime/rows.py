@@ -1,4 +1,4 @@
-"""What a query reports: one value per match, and its line of NDJSON (LANGUAGE 3.5)."""
+"""What a query reports: one value per match, and its line of NDJSON (specification 3.5)."""
 
 from __future__ import annotations
 

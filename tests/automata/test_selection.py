@@ -1,4 +1,4 @@
-"""Selection strategies and AFTER MATCH, against their definitions (B Section 4, LANGUAGE 3.4)."""
+"""Selection strategies and AFTER MATCH, against their definitions (B Section 4, specification 3.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions over one solution mapping (SPARQL 1.1, Section 17; LANGUAGE 3.2 for iterations)."""
+"""Expressions over one solution mapping (SPARQL 1.1, Section 17; specification 3.2 for iterations)."""
 
 from __future__ import annotations
 

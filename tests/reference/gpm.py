@@ -1,4 +1,4 @@
-"""The GPMs of a query: what belongs to [[P]], what is a condition of the step (LANGUAGE 3.1)."""
+"""The GPMs of a query: what belongs to [[P]], what is a condition of the step (specification 3.1)."""
 
 from __future__ import annotations
 

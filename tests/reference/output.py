@@ -1,4 +1,4 @@
-"""Rows: projection, provenance, constructed graphs, order, DISTINCT, LIMIT (LANGUAGE 3.4, 3.5)."""
+"""Rows: projection, provenance, constructed graphs, order, DISTINCT, LIMIT (specification 3.4, 3.5)."""
 
 from __future__ import annotations
 

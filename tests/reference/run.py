@@ -1,4 +1,4 @@
-"""A partial match, and the negations that it has passed (LANGUAGE 3.2)."""
+"""A partial match, and the negations that it has passed (specification 3.2)."""
 
 from __future__ import annotations
 

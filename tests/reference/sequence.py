@@ -1,4 +1,4 @@
-"""Matches, by trying everything (LANGUAGE 3.2)."""
+"""Matches, by trying everything (specification 3.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written in SEQ( ), with every default filled in and every place numbered (LANGUAGE 2, 3.2)."""
+"""What is written in SEQ( ), with every default filled in and every place numbered (specification 2, 3.2)."""
 
 from __future__ import annotations
 

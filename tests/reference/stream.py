@@ -1,4 +1,4 @@
-"""Events, lateness and order (LANGUAGE 1)."""
+"""Events, lateness and order (specification 1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step of a match sees: bindings, iterations, conditions (LANGUAGE 3.1 and 3.2)."""
+"""What a step of a match sees: bindings, iterations, conditions (specification 3.1 and 3.2)."""
 
 from __future__ import annotations
 

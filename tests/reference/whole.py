@@ -1,4 +1,4 @@
-"""Whole matches: selectors, partitions, AFTER MATCH (LANGUAGE 3.4, and 3.5 for the order)."""
+"""Whole matches: selectors, partitions, AFTER MATCH (specification 3.4, and 3.5 for the order)."""
 
 from __future__ import annotations
 

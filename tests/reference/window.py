@@ -1,4 +1,4 @@
-"""WITHIN (LANGUAGE 3.3)."""
+"""WITHIN (specification 3.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Negated groups: whether one has a match among some solutions (LANGUAGE 3.2, `!`)."""
+"""Negated groups: whether one has a match among some solutions (specification 3.2, `!`)."""
 
 from __future__ import annotations
 

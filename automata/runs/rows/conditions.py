@@ -1,4 +1,4 @@
-"""Conditions of steps and values of iterations, as functions of one run (LANGUAGE 3.1-3.2).
+"""Conditions of steps and values of iterations, as functions of one run (specification 3.1-3.2).
 
 They agree with `automata.chains.conditions` and `automata.chains.iteration`. What those look up by iteration along
 the whole run, or in the graphs of events, is left to them.

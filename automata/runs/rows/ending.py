@@ -1,4 +1,4 @@
-"""From runs that have come to where a match may end to matches in report order, for one event (LANGUAGE 3.4-3.5).
+"""From runs that have come to where a match may end to matches in report order, for one event (specification 3.4-3.5).
 
 Trailing negations, negated groups and members of ALL( ) are left to `automata.matches.reporting`.
 """

@@ -199,7 +199,7 @@ class RowNegationIndex:
         return (after is not None and before is not None) or self._in_window(found, match)
 
     def _in_window(self, found: _Kept, match: Row) -> bool:
-        """Whether it is in the window of the match (LANGUAGE 3.3)."""
+        """Whether it is in the window of the match (specification 3.3)."""
         window = self._program.window
         last, first, where = match[HIGH_TIME], match[FIRST_TIME], found.time
         if window.in_events:

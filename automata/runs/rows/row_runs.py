@@ -176,7 +176,7 @@ class RowRuns:
     # --- one event --------------------------------------------------------------------------------
 
     def _takings(self, single: Mapping[int, Sequence[StepCandidate]], time: int, stream: int) -> list[_Taken]:
-        """The runs that take an edge with the event (LANGUAGE 3.2); marks what skip-till-next has taken."""
+        """The runs that take an edge with the event (specification 3.2); marks what skip-till-next has taken."""
         taken: list[_Taken] = []
         for step, find in zip(self._steps, self._found, strict=True):
             ways = (

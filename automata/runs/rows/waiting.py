@@ -1,4 +1,4 @@
-"""Matches that a trailing negation may still remove, for one event at a time (LANGUAGE 3.2, trailing `!`)."""
+"""Matches that a trailing negation may still remove, for one event at a time (specification 3.2, trailing `!`)."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
@@ -38,11 +39,11 @@ from sparql_gpm.dictionary import Dictionary
 from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
+from spaseq.inputs.streams import ReadOptions, open_stream
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
-from spaseq.runtime.dead_letter import DeadLetters
+from spaseq.outputs.dead_letters import DeadLetters
 from spaseq.runtime.embedded import Network
-from spaseq.runtime.sources import ReadOptions, open_stream
 
 ROOT = Path(__file__).resolve().parents[1]
 KB = "http://smartgrid.org/db"
@@ -171,10 +172,10 @@ def _from_ids(
 
 
 def _read(path: Path, dictionary: Dictionary, piece: int | None) -> list[EventBatch]:
-    letters, options = DeadLetters(None, strict=True), ReadOptions()
+    report, options = partial(DeadLetters(None, strict=True).malformed, path.stem), ReadOptions()
     if piece is not None:
         options = replace(options, batch_events=piece)
-    return [read.events for read in open_stream(str(path), path.stem, dictionary, letters, options)]
+    return [read.events for read in open_stream(str(path), path.stem, dictionary, report, options)]
 
 
 def summarised(folder: Path, count: int, runs: int) -> list[tuple[str, int, float]]:

@@ -34,9 +34,9 @@ from benchmarks.paper_streams import USE_CASES, Data, load, query_text
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.parse import parse
+from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded import Network
 from spaseq.runtime.operator import QueryOperator
-from spaseq.runtime.rows import Row
 
 PIECE = 1000
 """Events that arrive together …"""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spaseq.engine.options import RunOptions
     from spaseq.errors import InputError, QueryError, RunError, SPAseqError
     from spaseq.lang.parse import parse, read_query
-    from spaseq.runtime.rows import Row
+    from spaseq.outputs.rows import Row
 
 __version__ = "0.1.0"
 
@@ -36,7 +36,7 @@ _HOMES = {
     "SPAseqError": "spaseq.errors",
     "parse": "spaseq.lang.parse",
     "read_query": "spaseq.lang.parse",
-    "Row": "spaseq.runtime.rows",
+    "Row": "spaseq.outputs.rows",
 }
 
 __all__ = [

@@ -28,7 +28,7 @@ from spaseq.physical.planner import EVALUATORS
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spaseq.runtime.rows import Row
+    from spaseq.outputs.rows import Row
 
 DOCUMENT_COLUMNS = ("value", "text", "content")
 """The column of a DataFrame that holds RDF text, if nothing else is said: Kafka's and text files', binary files'."""

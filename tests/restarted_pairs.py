@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from unittest.mock import patch
 
 from spaseq.lang.ast import Query
-from spaseq.runtime.rows import Row
+from spaseq.outputs.rows import Row
 from tests import pairs
 from tests.restarting import Restarting
 from tests.strategies_stream import Arrived

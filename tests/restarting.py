@@ -9,8 +9,8 @@ from sparql_gpm.terms import IRI
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
+from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded import Network
-from spaseq.runtime.rows import Row
 from spaseq.runtime.snapshot import dumps, loads
 from tests.driving import as_batch
 from tests.strategies_stream import Arrived

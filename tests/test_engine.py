@@ -12,7 +12,7 @@ import rdflib
 
 import spaseq
 from sparql_gpm.terms import IRI, RDF, XSD, Literal
-from spaseq.runtime.rows import Row
+from spaseq.outputs.rows import Row
 
 EX = "http://ex.org/"
 STREAM = EX + "s1"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spaseq.runtime.rows import Row
+from spaseq.outputs.rows import Row
 from tests import pairs
 from tests.driving import run_engine
 from tests.pairs import EVALUATORS, Tally, compare, drawn

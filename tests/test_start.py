@@ -23,7 +23,7 @@ print("\\n".join(sys.modules), file=sys.stderr)
 """
 ELSEWHERE = {
     "an endpoint": {"httpx2", "tenacity", "asyncio", "kb.bind_join", "kb.protocol"},
-    "a terminal": {"rich.console", "rich.progress", "spaseq.runtime.progress"},
+    "a terminal": {"rich.console", "rich.progress", "spaseq.cli.progress"},
     "long input": {
         "numba",
         "sparql_gpm.kernels",

@@ -56,7 +56,7 @@ def report(error: BaseException, debug: bool = False, command: str = "spaseq") -
         case KeyboardInterrupt() | click.Abort():
             return INTERRUPTED
         case BrokenPipeError():
-            from spaseq.runtime.sinks.output import discard_standard_output
+            from spaseq.outputs.destination import discard_standard_output
 
             discard_standard_output()
             return DONE

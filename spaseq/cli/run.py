@@ -19,12 +19,12 @@ from spaseq.cli.terminal import terminal
 from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError
-from spaseq.runtime.sinks import OutputClosed, Sink, open_sink
+from spaseq.outputs import OutputClosed, Sink, open_sink
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from spaseq.runtime.progress import Progress
+    from spaseq.cli.progress import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _progress(job: Job, stack: ExitStack) -> Progress | None:
     console = terminal()
     if console is None:
         return None
-    from spaseq.runtime.progress import Progress
+    from spaseq.cli.progress import Progress
 
     progress = Progress(console)
     stack.callback(lambda: _report_replanned(job.statistics.replanned, console))

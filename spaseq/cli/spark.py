@@ -19,10 +19,10 @@ from spaseq.cli.queries import read_queries
 from spaseq.cli.reporting import say, say_warning
 from spaseq.cli.run import RunArguments, check_outputs, files_under, predicate, report_dead_letters
 from spaseq.errors import InputError
+from spaseq.inputs.paths import STANDARD_INPUT, input_files, input_size
 from spaseq.lang.ast import Query
-from spaseq.runtime.dead_letter import DeadLetters
-from spaseq.runtime.sinks import OutputClosed, Sink, open_sink
-from spaseq.runtime.sources_files import STANDARD_INPUT, input_files, input_size
+from spaseq.outputs import OutputClosed, Sink, open_sink
+from spaseq.outputs.dead_letters import DeadLetters
 
 if TYPE_CHECKING:
     from spaseq.runtime.spark.progress import BatchMetrics

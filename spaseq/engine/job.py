@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, PathLike, Setup, named_knowledge, resolve_streams, skipped_rows
+from spaseq.inputs.paths import input_size
+from spaseq.inputs.streams import SourceBatch, open_stream
 from spaseq.lang.ast import Query
-from spaseq.runtime.dead_letter import DeadLetters
+from spaseq.outputs.dead_letters import DeadLetters, event_as_nquads
+from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded import Network
 from spaseq.runtime.reorder import BEFORE_ALL
-from spaseq.runtime.rows import Row
-from spaseq.runtime.sources import SourceBatch, open_stream, report_late
-from spaseq.runtime.sources_files import input_size
 
 _COMPILED_BYTES_MIN = 256 << 20
 """Input from this size on is worth compiling kernels for."""
@@ -83,12 +84,13 @@ class Job:
         options = ReadOptions(
             self._options.time_predicates, clock, self._batch_events, bytes_expected=self._bytes_expected
         )
-        return open_stream(path, name, self._dictionary, self._dead_letters, options)
+        return open_stream(path, name, self._dictionary, partial(self._dead_letters.malformed, name), options)
 
     def _take(self, iri: str, batch: SourceBatch) -> None:
-        late = self._network.push(iri, batch.events)
-        if len(late):
-            report_late(iri, batch, late, self._dictionary, self._dead_letters)
+        for index in self._network.push(iri, batch.events).tolist():
+            source = batch.sources[int(batch.source_of[index])]
+            raw = event_as_nquads(batch.events, index, self._dictionary)
+            self._dead_letters.late(iri, source, int(batch.lines[index]), raw)
         self.statistics.events += len(batch)
         if len(batch):
             self._newest[iri] = max(self._newest[iri], int(batch.events.times.max()))

@@ -21,19 +21,19 @@ from typing import Any
 
 from sparql_gpm.columns import EventBatch, SingleEvent
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.foreign_terms import own_term
 from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import format_time, parse_time
 from spaseq.engine.options import RunOptions, Statistics
-from spaseq.engine.pushed import Graph, PushedGraphs
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
 from spaseq.errors import InputError
+from spaseq.inputs.pushed import Graph, PushedGraphs
+from spaseq.inputs.terms import own_term
 from spaseq.lang.ast import Query
-from spaseq.runtime.dead_letter import DeadLetters, event_as_nquads
+from spaseq.outputs.dead_letters import DeadLetters, event_as_nquads
+from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded import Network
-from spaseq.runtime.rows import Row
 
 Time = datetime | str | int | float | Literal
 _SECOND = 1_000_000_000

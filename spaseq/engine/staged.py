@@ -23,9 +23,9 @@ from spaseq.engine.knowledge import endpoints_of
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
 from spaseq.lang.ast import Query
+from spaseq.outputs.rows import Row
 from spaseq.physical.planner import choose_evaluator
 from spaseq.runtime.embedded import Network
-from spaseq.runtime.rows import Row
 from spaseq.runtime.spark.matching import Matching, QueryMatching, StepMatching, stable_hash
 from spaseq.runtime.spark.operators import SolvedOperator
 from spaseq.runtime.spark.shard import PARTITION_COLUMN, Shard

@@ -13,10 +13,10 @@ import numpy as np
 from sparql_gpm.columns import EventBatch, Ids, SingleEvent
 from sparql_gpm.dictionary import Dictionary
 from spaseq.errors import InputError
+from spaseq.outputs.rows import Row
 from spaseq.runtime.feed import Feed, Turn
 from spaseq.runtime.operator import QueryOperator
 from spaseq.runtime.reorder import AFTER_ALL, BEFORE_ALL
-from spaseq.runtime.rows import Row
 
 _TERMS_KEPT_MIN = 200_000
 """Terms below which releasing unneeded ones is not worth the look."""

@@ -8,7 +8,9 @@ from heapq import merge
 from itertools import pairwise, takewhile
 
 import numpy as np
+from numpy.typing import NDArray
 
+from automata.matches.match_table import POSITION, MatchTable
 from sparql_gpm.columns import Ids
 from sparql_gpm.shared import Taken
 
@@ -91,3 +93,11 @@ class Names(Mapping[int, str]):
     def __iter__(self) -> Iterator[int]:
         stretches = zip(self._firsts[self._gone :], self._stretches[self._gone :], strict=True)
         yield from merge(self._alone, (first + event for first, taken in stretches for event in taken.events))
+
+
+def graphs_of(matches: MatchTable, names: Names) -> NDArray[np.object_]:
+    """The graph name of each entry of the matches."""
+    distinct, inverse = np.unique(matches.entries[:, POSITION], return_inverse=True)
+    found = np.empty(len(distinct), dtype=np.object_)
+    found[:] = names.at(distinct)
+    return found[inverse]

@@ -24,6 +24,7 @@ from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.shared import Entailed, PatternPool, Slice
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import RunError
+from spaseq.outputs.rows import Row
 from spaseq.physical.condition_evaluator import TermConditionEvaluator
 from spaseq.physical.conjunctions import conjunctions
 from spaseq.physical.exchangeable import exchangeable
@@ -33,7 +34,6 @@ from spaseq.physical.replanning import adaptive_evaluator, switch_in_words
 from spaseq.runtime.enrichment import Enricher
 from spaseq.runtime.names import Names
 from spaseq.runtime.projection import Projector
-from spaseq.runtime.rows import Row
 from spaseq.runtime.single import SingleEvents
 from spaseq.runtime.snapshot import batch_state, restored_batch
 from spaseq.runtime.solving import PatternSolver

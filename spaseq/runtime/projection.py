@@ -16,12 +16,12 @@ from sparql_gpm.pattern import Expression, Node, Variable
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term, to_ntriples
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.lang.ast import TemplateTriple
+from spaseq.outputs.row_table import RowTable
+from spaseq.outputs.rows import Row, RowTriple, StepEvents
 from spaseq.physical.program import Compiled
 from spaseq.runtime.enrichment import Enricher
 from spaseq.runtime.few_values import FewValues
-from spaseq.runtime.names import Names
-from spaseq.runtime.row_table import RowTable, graphs_of
-from spaseq.runtime.rows import Row, RowTriple, StepEvents
+from spaseq.runtime.names import Names, graphs_of
 
 _FEW_MATCHES = 16
 """Up to here values are put together match by match, not in columns."""

@@ -17,9 +17,9 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
+from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded import Network
 from spaseq.runtime.operator import QueryOperator
-from spaseq.runtime.rows import Row
 from tests.driving import as_batch, comparable
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, queries, streams

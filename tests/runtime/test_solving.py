@@ -10,10 +10,10 @@ from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.parse import parse
+from spaseq.outputs.rows import Row
 from spaseq.physical.conjunctions import conjunctions
 from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded import Network
-from spaseq.runtime.rows import Row
 from tests.driving import as_batch
 
 A, B = (IRI(f"urn:{name}") for name in "AB")

@@ -10,7 +10,7 @@ from typing import Any
 
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
-from spaseq.runtime.rows import Row, to_json
+from spaseq.outputs.rows import Row, to_json
 from tests.conformance.cases import Case, graph_names, multiset
 
 

@@ -9,7 +9,7 @@ from spaseq.engine import staged
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, resolve_streams
 from spaseq.lang.ast import Query
-from spaseq.runtime.rows import Row
+from spaseq.outputs.rows import Row
 from spaseq.runtime.spark.blobs import Letter
 from spaseq.runtime.spark.documents import DocumentRow
 from spaseq.runtime.spark.pieces import Piece

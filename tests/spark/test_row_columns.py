@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from spaseq.engine import staged
 from spaseq.lang.parse import parse
+from spaseq.outputs.row_table import RowTable
 from spaseq.runtime import projection
-from spaseq.runtime.row_table import RowTable
 from spaseq.runtime.spark import output
 from spaseq.runtime.spark.documents import DocumentRow
 from spaseq.runtime.spark.output import OutcomeTable, column_names

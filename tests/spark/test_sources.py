@@ -19,8 +19,8 @@ import spaseq.spark
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, Malformed, ReadOptions
 from spaseq.errors import InputError, RunError
+from spaseq.inputs.documents import Document, documents, nquads_documents
 from spaseq.lang.parse import parse
-from spaseq.runtime.spark.sources.documents import Document, documents, nquads_documents
 from spaseq.runtime.spark.sources.options import read_options
 from spaseq.runtime.spark.sources.plan import Directory, Place
 

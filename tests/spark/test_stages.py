@@ -21,8 +21,8 @@ from spaseq.algebra.build import build
 from spaseq.algebra.distribution import distribution
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse, read_query
+from spaseq.outputs.rows import to_json
 from spaseq.physical.program import compile_program
-from spaseq.runtime.rows import to_json
 from spaseq.runtime.spark.documents import DocumentRow
 from spaseq.runtime.spark.matching import stable_hash
 from spaseq.runtime.spark.sources.plan import Directory, Place

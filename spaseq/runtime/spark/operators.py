@@ -12,9 +12,9 @@ from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Match
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.shared import Slice
+from spaseq.outputs.row_table import RowTable
+from spaseq.outputs.rows import Row
 from spaseq.runtime.operator import QueryOperator
-from spaseq.runtime.row_table import RowTable
-from spaseq.runtime.rows import Row
 from spaseq.runtime.spark.solutions import decode, own_triples
 
 

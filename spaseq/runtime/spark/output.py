@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sparql_gpm.term_text import term_of
 from sparql_gpm.terms import Term, to_ntriples
-from spaseq.runtime.rows import Row, ntriples_lines
+from spaseq.outputs.rows import Row, ntriples_lines
 from spaseq.runtime.spark.blobs import Letter
 from spaseq.runtime.spark.row_columns import matches_batch
 from spaseq.runtime.spark.shard import Outcomes, shown

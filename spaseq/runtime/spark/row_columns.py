@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from automata.matches.match_table import START, TIME
 from automata.values import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
-from spaseq.runtime.row_table import RowTable
+from spaseq.outputs.row_table import RowTable
 from spaseq.runtime.spark.blobs import placed
 from spaseq.runtime.spark.shard import PARTITION_COLUMN
 

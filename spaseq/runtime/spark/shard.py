@@ -14,11 +14,11 @@ import numpy as np
 from sparql_gpm.columns import EventBatch, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import Term
-from spaseq.runtime.dead_letter import LATE, event_as_nquads
+from spaseq.outputs.dead_letters import LATE, event_as_nquads
+from spaseq.outputs.row_table import RowTable
+from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded import Network
 from spaseq.runtime.reorder import BEFORE_ALL
-from spaseq.runtime.row_table import RowTable
-from spaseq.runtime.rows import Row
 from spaseq.runtime.snapshot import dumps, loads
 from spaseq.runtime.spark.blobs import Letter, unpacked
 from spaseq.runtime.spark.operators import SolvedOperator

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from spaseq.errors import InputError, RunError
 from spaseq.lang.ast import Query
-from spaseq.runtime.rows import Row
-from spaseq.runtime.sinks import open_sink
+from spaseq.outputs import open_sink
+from spaseq.outputs.rows import Row
 from spaseq.runtime.spark.output import row_of
 
 if TYPE_CHECKING:

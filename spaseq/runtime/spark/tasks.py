@@ -19,7 +19,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
 from spaseq.errors import RunError
-from spaseq.runtime.dead_letter import LATE, event_as_nquads
+from spaseq.outputs.dead_letters import LATE, event_as_nquads
 from spaseq.runtime.reorder import BEFORE_ALL
 from spaseq.runtime.spark.blobs import Contents, Letter, packed
 from spaseq.runtime.spark.documents import SIGNAL, DocumentRow, LineStream, Signal, is_document, signal

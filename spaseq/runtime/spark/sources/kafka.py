@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from spaseq.errors import InputError, RunError
-from spaseq.runtime.spark.sources.documents import DOCUMENT_BYTES
+from spaseq.inputs.documents import DOCUMENT_BYTES
 from spaseq.runtime.spark.sources.options import SourceOptions
 from spaseq.runtime.spark.sources.rows import END, batch
 

@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 
 from sparql_gpm.reading.blocks import BLOCK_BYTES, ByteStream
 from spaseq.errors import InputError, RunError
-from spaseq.runtime.sources_files import FORMAT_BY_SUFFIX, InputFile, opened
-from spaseq.runtime.spark.sources.documents import DOCUMENT_BYTES, Document, documents, event_start, nquads_documents
+from spaseq.inputs.documents import DOCUMENT_BYTES, Document, documents, event_start, nquads_documents
+from spaseq.inputs.paths import FORMAT_BY_SUFFIX, InputFile, opened
 
 EXPECTED = f"a stream is files that end in {', '.join(FORMAT_BY_SUFFIX)}, plain or with .gz"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from spaseq.runtime.spark.sources.documents import Document
+from spaseq.inputs.documents import Document
 from spaseq.runtime.spark.sources.plan import Slice
 
 SCHEMA = "value BINARY, source STRING, line BIGINT, format STRING, first_byte BIGINT, last_byte BIGINT"

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql.datasource import SimpleDataSourceStreamReader
 
 from spaseq.errors import RunError
-from spaseq.runtime.spark.sources.documents import last_start
+from spaseq.inputs.documents import last_start
 from spaseq.runtime.spark.sources.options import SourceOptions
 from spaseq.runtime.spark.sources.rows import END
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 from rich.console import Console
 
-from spaseq.runtime.progress import Progress, format_duration
+from spaseq.cli.progress import Progress, format_duration
 
 
 @dataclass

@@ -10,7 +10,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.terms import IRI, Literal
 from spaseq.errors import InputError, RunError
-from spaseq.runtime.dead_letter import DeadLetters, event_as_nquads
+from spaseq.outputs.dead_letters import DeadLetters, event_as_nquads
 from tests.sparql_gpm.rdf_events import read
 
 LETTER = Malformed(3, 7, "it is é\n", 'raw "text"', "syntax")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -12,8 +12,10 @@ from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
-from spaseq.runtime.dead_letter import DeadLetters, event_as_nquads
-from spaseq.runtime.sources_files import STANDARD_INPUT, InputFile, input_files, opened
+from spaseq.inputs.paths import STANDARD_INPUT, InputFile, input_files, opened
+
+OnMalformed = Callable[[str, Malformed], None]
+"""Called with the name of an input and what could not be used of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ def open_stream(
     path: str,
     name: str,
     dictionary: Dictionary,
-    dead_letters: DeadLetters,
+    on_malformed: OnMalformed,
     options: ReadOptions | None = None,
     *,
     rdf_format: str | None = None,
@@ -47,36 +49,28 @@ def open_stream(
     """The events of the stream `name`, from a file, a directory, a glob, or "-" (standard input).
 
     Several files are one concatenated input, in name order. InputError now if there is nothing to
-    read; from then on whatever cannot be used becomes a dead letter. Ids hold until the next batch is
-    asked for.
+    read; from then on `on_malformed` is called with whatever cannot be used. Ids hold until the next batch is
+    read.
     """
     files = input_files(path, rdf_format)
-    return _read_all(files, name, dictionary, dead_letters, options or ReadOptions(), standard_input)
-
-
-def report_late(stream: str, batch: SourceBatch, late: Ids, dictionary: Dictionary, dead_letters: DeadLetters) -> None:
-    """Make dead letters of the events at these indices of the batch."""
-    for index in late.tolist():
-        source = batch.sources[int(batch.source_of[index])]
-        raw = event_as_nquads(batch.events, index, dictionary)
-        dead_letters.late(stream, source, int(batch.lines[index]), raw)
+    return _read_all(files, name, dictionary, on_malformed, options or ReadOptions(), standard_input)
 
 
 def _read_all(
     files: tuple[InputFile, ...],
     name: str,
     dictionary: Dictionary,
-    dead_letters: DeadLetters,
+    on_malformed: OnMalformed,
     options: ReadOptions,
     standard_input: BinaryIO | None,
 ) -> Iterator[SourceBatch]:
     """Small batches of several files are put together, since a Turtle file has a single event."""
     source = ""
 
-    def on_malformed(letter: Malformed) -> None:
-        dead_letters.malformed(name, source, letter)
+    def report(fault: Malformed) -> None:
+        on_malformed(source, fault)
 
-    reader = EventReader(dictionary, replace(options, stream=name), on_malformed)
+    reader = EventReader(dictionary, replace(options, stream=name), report)
     waiting: list[tuple[str, LocatedBatch]] = []
     events = 0
     for file in files:

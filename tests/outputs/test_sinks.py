@@ -19,11 +19,11 @@ from sparql_gpm.terms import IRI, XSD, BlankNode, Literal
 from spaseq.errors import InputError, RunError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
-from spaseq.runtime.rows import Row, to_json
-from spaseq.runtime.sinks import OutputClosed, open_sink
-from spaseq.runtime.sinks.output import Output
-from spaseq.runtime.sinks.shape import result_shape
-from spaseq.runtime.sinks.table import TableSink
+from spaseq.outputs import OutputClosed, open_sink
+from spaseq.outputs.destination import Output
+from spaseq.outputs.rows import Row, to_json
+from spaseq.outputs.shape import result_shape
+from spaseq.outputs.table import TableSink
 
 SECOND = 1_000_000_000
 T10 = 1_767_225_610 * SECOND  # 2026-01-01T00:00:10Z
@@ -256,8 +256,8 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import sys
 from spaseq.errors import RunError
-from spaseq.runtime.rows import Row
-from spaseq.runtime.sinks import OutputClosed, open_sink
+from spaseq.outputs.rows import Row
+from spaseq.outputs import OutputClosed, open_sink
 sink = open_sink("ndjson", None, [])
 try:
     for _ in range(5000):

@@ -23,8 +23,8 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
-from spaseq.runtime.rows import Row, ntriples_lines, time_text
-from spaseq.runtime.sinks.output import Output
+from spaseq.outputs.destination import Output
+from spaseq.outputs.rows import Row, ntriples_lines, time_text
 
 PROV = "http://www.w3.org/ns/prov#"
 VOCABULARY = "urn:spaseq:vocabulary:"

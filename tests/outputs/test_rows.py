@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal
-from spaseq.runtime.rows import Row, to_json
+from spaseq.outputs.rows import Row, to_json
 
 SECOND = 1_000_000_000
 START = 1_767_225_610 * SECOND  # 2026-01-01T00:00:10Z

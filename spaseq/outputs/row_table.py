@@ -9,12 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.matches.match_table import POSITION, START, SYMBOL, TIME, MatchTable
+from automata.matches.match_table import START, SYMBOL, TIME, MatchTable
 from automata.values import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import Term
-from spaseq.runtime.names import Names
-from spaseq.runtime.rows import Row, StepEvents
+from spaseq.outputs.rows import Row, StepEvents
 
 Objects = NDArray[np.object_]
 
@@ -102,11 +101,3 @@ class RowTable:
             pairs[number] = None if identifier == UNBOUND else (name, self.dictionary.term(identifier))
         found: list[tuple[str, Term] | None] = pairs[inverse].tolist()
         return found
-
-
-def graphs_of(matches: MatchTable, names: Names) -> Objects:
-    """The graph name of each entry."""
-    distinct, inverse = np.unique(matches.entries[:, POSITION], return_inverse=True)
-    found = np.empty(len(distinct), dtype=np.object_)
-    found[:] = names.at(distinct)
-    return found[inverse]

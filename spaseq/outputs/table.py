@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 
 from sparql_gpm.terms import IRI, Term
-from spaseq.runtime.rows import Row, time_text
-from spaseq.runtime.sinks.csv import bare
-from spaseq.runtime.sinks.output import Output
-from spaseq.runtime.sinks.shape import ResultShape, union_of
+from spaseq.outputs.csv import bare
+from spaseq.outputs.destination import Output
+from spaseq.outputs.rows import Row, time_text
+from spaseq.outputs.shape import ResultShape, union_of
 
 _SCREENFUL_MAX = 50
 """Rows that the widths of the columns are taken from."""

@@ -7,9 +7,9 @@ import io
 from collections.abc import Sequence
 
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term
-from spaseq.runtime.rows import Row, ntriples_lines, time_text
-from spaseq.runtime.sinks.output import Output
-from spaseq.runtime.sinks.shape import ResultShape, union_of
+from spaseq.outputs.destination import Output
+from spaseq.outputs.rows import Row, ntriples_lines, time_text
+from spaseq.outputs.shape import ResultShape, union_of
 
 
 class CsvSink:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spaseq.runtime.rows import Row, to_json
-from spaseq.runtime.sinks.output import Output
+from spaseq.outputs.destination import Output
+from spaseq.outputs.rows import Row, to_json
 
 
 class NdjsonSink:

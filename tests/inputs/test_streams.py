@@ -5,26 +5,33 @@ import io
 import os
 import random
 import threading
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
 from spaseq.errors import InputError, RunError
-from spaseq.runtime.dead_letter import DeadLetters
-from spaseq.runtime.sources import SourceBatch, open_stream
+from spaseq.inputs.streams import SourceBatch, open_stream
+from spaseq.outputs.dead_letters import DeadLetters
 from tests.sparql_gpm.rdf_events import PREFIXES, stamp
 
 TRIG = PREFIXES + ":t prov:generatedAtTime 5 .\n:t { :s :p :o }\n"
 TURTLE = PREFIXES + ":s prov:generatedAtTime 6 ; :p :o .\n"
 
 
-def batches(path: str | Path, letters: DeadLetters | None = None, **how: object) -> list[SourceBatch]:
-    return list(open_stream(str(path), "S", Dictionary(), letters or DeadLetters(strict=True), **how))  # type: ignore[arg-type]
+def opened(path: str | Path, letters: DeadLetters, **how: Any) -> Iterator[SourceBatch]:
+    return open_stream(str(path), "S", Dictionary(), partial(letters.malformed, "S"), **how)
 
 
-def names(path: str | Path, letters: DeadLetters | None = None, **how: object) -> list[str]:
+def batches(path: str | Path, letters: DeadLetters | None = None, **how: Any) -> list[SourceBatch]:
+    return list(opened(path, letters or DeadLetters(strict=True), **how))
+
+
+def names(path: str | Path, letters: DeadLetters | None = None, **how: Any) -> list[str]:
     return [name for batch in batches(path, letters, **how) for name in batch.events.names]
 
 
@@ -141,13 +148,13 @@ def test_a_live_input_gives_events_before_it_ends(tmp_path: Path, through: str) 
     producer = threading.Thread(target=produce)
     producer.start()
     if through == "fifo":
-        stream = open_stream(str(path), "S", Dictionary(), DeadLetters(strict=True))
+        stream = opened(path, DeadLetters(strict=True))
         assert list(next(stream).events.names) == ["urn:a"]
         seen.set()
         assert [name for batch in stream for name in batch.events.names] == ["urn:b", "urn:c"]
     else:
         with open(path, "rb") as pipe:
-            stream = open_stream("-", "S", Dictionary(), DeadLetters(strict=True), standard_input=pipe)
+            stream = opened("-", DeadLetters(strict=True), standard_input=pipe)
             assert list(next(stream).events.names) == ["urn:a"]
             seen.set()
             assert [name for batch in stream for name in batch.events.names] == ["urn:b", "urn:c"]
@@ -179,9 +186,9 @@ def test_a_file_that_only_claims_to_be_gzip_is_reported(tmp_path: Path) -> None:
     assert "Not a gzipped file" in (tmp_path / "dead.ndjson").read_text()
 
 
-def problem(path: str | Path, **how: object) -> InputError:
+def problem(path: str | Path, **how: Any) -> InputError:
     with pytest.raises(InputError) as raised:
-        open_stream(str(path), "S", Dictionary(), DeadLetters(), **how)  # type: ignore[arg-type]
+        opened(path, DeadLetters(), **how)
     return raised.value
 
 

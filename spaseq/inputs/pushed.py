@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.foreign_terms import own_term
 from sparql_gpm.terms import BlankNode
 from spaseq.errors import InputError
+from spaseq.inputs.terms import own_term
 
 Graph = str | bytes | Iterable[Any]
 """Turtle text, or triples as terms of rdflib, pyoxigraph or sparql_gpm."""

@@ -8,13 +8,13 @@ from typing import Protocol
 
 from spaseq.errors import InputError
 from spaseq.lang.ast import Query
-from spaseq.runtime.rows import Row
-from spaseq.runtime.sinks.csv import CsvSink
-from spaseq.runtime.sinks.ndjson import NdjsonSink
-from spaseq.runtime.sinks.output import Output, OutputClosed
-from spaseq.runtime.sinks.shape import result_shape
-from spaseq.runtime.sinks.table import TableSink
-from spaseq.runtime.sinks.trig import TrigSink
+from spaseq.outputs.csv import CsvSink
+from spaseq.outputs.destination import Output, OutputClosed
+from spaseq.outputs.ndjson import NdjsonSink
+from spaseq.outputs.rows import Row
+from spaseq.outputs.shape import result_shape
+from spaseq.outputs.table import TableSink
+from spaseq.outputs.trig import TrigSink
 
 __all__ = ["FORMATS", "OutputClosed", "Sink", "open_sink"]
 

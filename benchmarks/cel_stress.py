@@ -25,7 +25,8 @@ from rich.table import Table
 
 from automata.cea.core import CeaCore
 from automata.lazy.lazy_evaluator import LazyEvaluator
-from automata.plan.expression import Chain, Contiguity, Take
+from automata.plan import expression as nodes
+from automata.plan.expression import Contiguity, Step
 from automata.plan.program import ConditionEvaluator, Program, Selector, Skip, Symbol, Window
 from automata.runs.columns.negated_groups import NegatedGroups
 from automata.runs.columns.run_evaluator import RunEvaluator
@@ -63,9 +64,9 @@ def stress_stream(steps: int, events: int, seed: int) -> Stream:
 def program(steps: int, events: int) -> Program:
     """The sequence under skip-till-any, in a window that holds everything."""
     symbols = tuple(Symbol("ABCD"[n], frozenset({n}), frozenset({n}), frozenset({0})) for n in range(4))
-    takes = tuple(Take((number,)) for number in range(steps))
+    takes = tuple(Step(number) for number in range(steps))
     window = Window(events, in_events=False, sliding=True)
-    chain = Chain(takes, (Contiguity.ANY,) * (steps - 1))
+    chain = nodes.Sequence(takes, (Contiguity.ANY,) * (steps - 1))
     return Program(chain, symbols, 4, (), window, (), Selector.ALL, Skip.NO_SKIP, (), 1)
 
 

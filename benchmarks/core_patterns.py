@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.plan.expression import Chain, Contiguity, Either, Expression, Iterate, Take
+from automata.plan.expression import Choice, Contiguity, Expression, Repetition, Sequence, Step
 from automata.plan.program import Program, Selector, Skip, Symbol, Window
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Mask
@@ -105,10 +105,10 @@ class Pattern:
 def sequence(length: int, open_ended: bool, window_ms: int = WINDOW_MS) -> Pattern:
     """Pn, or Pn′ with one more step that never comes."""
     asks = [Ask(side, name) for side, name in islice(cycle(STEPS), length)]
-    steps: list[Expression] = [Take((number,)) for number in range(length)]
+    steps: list[Expression] = [Step(number) for number in range(length)]
     if open_ended:
         asks.append(Ask("BUY", NOBODY))
-        steps.append(Take((length,)))
+        steps.append(Step(length))
     return _pattern(f"P{length}{'′' if open_ended else ''}", tuple(asks), tuple(steps), window_ms)
 
 
@@ -116,8 +116,8 @@ def iteration(open_ended: bool, window_ms: int = WINDOW_MS) -> Pattern:
     """Q7: SELL ; (BUY OR SELL)+ ; SELL, or with a last step that never comes."""
     asks = (Ask("SELL", "MSFT"), Ask("BUY", ITERATED, VOLUME), Ask("SELL", ITERATED, VOLUME))
     last = Ask("SELL", NOBODY if open_ended else "AMAT")
-    several = Iterate(Either((Take((1,)), Take((2,)))), 1, None, Contiguity.ANY)
-    return _pattern(f"Q7{'′' if open_ended else ''}", (*asks, last), (Take((0,)), several, Take((3,))), window_ms)
+    several = Repetition(Choice((Step(1), Step(2))), 1, None, Contiguity.ANY)
+    return _pattern(f"Q7{'′' if open_ended else ''}", (*asks, last), (Step(0), several, Step(3)), window_ms)
 
 
 def operators() -> list[Pattern]:
@@ -129,7 +129,7 @@ def operators() -> list[Pattern]:
             Ask(None if either and 0 < k < 3 else side, name, None, price if filtered else None)
             for k, (side, name, price) in enumerate(FOUR)
         ]
-        steps = tuple(Take((k,)) for k in range(len(FOUR)))
+        steps = tuple(Step(k) for k in range(len(FOUR)))
         found.append(_pattern(f"Q{number}", tuple(asks), steps, WINDOW_MS, by_volume))
     return found
 
@@ -139,7 +139,7 @@ def _pattern(
 ) -> Pattern:
     bound = frozenset({0}) if by_volume else frozenset()
     symbols = tuple(Symbol(f"S{number}", bound, bound, frozenset({0})) for number in range(len(asks)))
-    expression = Chain(steps, (Contiguity.ANY,) * (len(steps) - 1))
+    expression = Sequence(steps, (Contiguity.ANY,) * (len(steps) - 1))
     window = Window(window_ms * MS, in_events=False, sliding=True)
     partition = tuple(sorted(bound))
     program = Program(expression, symbols, len(bound), (), window, partition, Selector.ALL, Skip.NO_SKIP, (), 1)

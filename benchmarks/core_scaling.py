@@ -25,7 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from automata.cea.core import CeaCore
-from automata.plan.expression import Chain, Contiguity, Expression, Take
+from automata.plan import expression as nodes
+from automata.plan.expression import Contiguity, Expression, Step
 from automata.plan.program import Program, Selector, Skip, Symbol, Window
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids
@@ -67,8 +68,8 @@ def program(steps: int, window: int) -> Program:
     """A : B : … of so many steps, within a sliding window."""
     empty: frozenset[int] = frozenset()
     symbols = tuple(Symbol(f"S{number}", empty, empty, frozenset({0})) for number in range(steps))
-    taken: list[Expression] = [Take((number,)) for number in range(steps)]
-    chain = Chain(tuple(taken), (Contiguity.ANY,) * (steps - 1))
+    taken: list[Expression] = [Step(number) for number in range(steps)]
+    chain = nodes.Sequence(tuple(taken), (Contiguity.ANY,) * (steps - 1))
     within = Window(window, in_events=False, sliding=True)
     return Program(chain, symbols, 0, (), within, (), Selector.ALL, Skip.NO_SKIP, (), 1)
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Take
+from automata.plan import expression as nodes
+from automata.plan.expression import AnyOrder, Choice, Contiguity, Expression, Negation, Repetition, Step
 from automata.plan.program import Condition, FoldValue, Program, Reference, Selector, Skip, Symbol, Window
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Mask, Match
@@ -101,15 +102,15 @@ def pattern(name: str, expression: Expression, pairs: Sequence[tuple[int, int]],
 
 def patterns(window: int) -> tuple[Pattern, ...]:
     """K's five kinds; C is the rare type."""
-    a, b, c, d = (Take((symbol,)) for symbol in (A, B, C, D))
+    a, b, c, d = (Step(symbol) for symbol in (A, B, C, D))
     pairs = ((A, C), (B, C))
-    sequence = Chain((a, b, c), (_ANY, _ANY))
-    twice = Iterate(b, 1, 2, _ANY)
-    either = Either((sequence, Chain((b, a, d), (_ANY, _ANY))))
+    sequence = nodes.Sequence((a, b, c), (_ANY, _ANY))
+    twice = Repetition(b, 1, 2, _ANY)
+    either = Choice((sequence, nodes.Sequence((b, a, d), (_ANY, _ANY))))
     return (
         pattern("SEQ", sequence, pairs, window),
         pattern("AND", AnyOrder((a, b, c)), pairs, window),
-        pattern("NEG", Chain((a, Absent(d), b, c), (_ANY,) * 3), pairs, window),
-        pattern("ITER", Chain((a, twice, c), (_ANY, _ANY)), pairs, window),
+        pattern("NEG", nodes.Sequence((a, Negation(d), b, c), (_ANY,) * 3), pairs, window),
+        pattern("ITER", nodes.Sequence((a, twice, c), (_ANY, _ANY)), pairs, window),
         pattern("OR", either, (*pairs, (A, D), (B, D)), window),
     )

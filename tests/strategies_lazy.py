@@ -13,7 +13,18 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+from automata.plan import expression as nodes
+from automata.plan.expression import (
+    AnyOrder,
+    Choice,
+    Conjunction,
+    Contiguity,
+    Expression,
+    Negation,
+    Optional,
+    Repetition,
+    Step,
+)
 from automata.plan.program import (
     Condition,
     FoldValue,
@@ -103,28 +114,28 @@ class _Sequences:
     def chain(self, size: int, depth: int) -> Expression:
         anchor = self.draw(st.integers(0, size - 1))
         items = [self.item(depth, fixed=index == anchor) for index in range(size)]
-        return Chain(tuple(items), (_ANY,) * (size - 1)) if size > 1 else items[0]
+        return nodes.Sequence(tuple(items), (_ANY,) * (size - 1)) if size > 1 else items[0]
 
     def item(self, depth: int, fixed: bool) -> Expression:
         if not fixed and self.chance(45):
-            return Absent(self.take()) if self.chance(50) else Maybe(self.item(1, fixed=True))
+            return Negation(self.take()) if self.chance(50) else Optional(self.item(1, fixed=True))
         kind = self.draw(st.sampled_from(["take"] * 6 + ["repeat"] * 2 + ["both", "either", "all"]))
         match kind if depth == 0 else "take":
             case "repeat":
                 least = self.draw(st.integers(1, 2))
-                return Iterate(self.take(), least, self.draw(st.sampled_from([least, least + 1, 3, None])), _ANY)
+                return Repetition(self.take(), least, self.draw(st.sampled_from([least, least + 1, 3, None])), _ANY)
             case "both":
-                return Take((*self.take().symbols, *self.take().symbols))
+                return Conjunction((self.take(), self.take()))
             case "either":
-                return Either((self.take(), self.chain(2, 1) if self.chance(30) else self.take()))
+                return Choice((self.take(), self.chain(2, 1) if self.chance(30) else self.take()))
             case "all":
-                pair = Chain((self.take(), self.take()), (_ANY,))
+                pair = nodes.Sequence((self.take(), self.take()), (_ANY,))
                 return AnyOrder((self.take(), pair if self.chance(40) else self.take()))
         return self.take()
 
-    def take(self) -> Take:
+    def take(self) -> Step[int]:
         self.symbols.append(len(self.symbols))
-        return Take((self.symbols[-1],))
+        return Step(self.symbols[-1])
 
 
 @st.composite
@@ -164,13 +175,8 @@ def _condition(draw: DrawFn, symbol: int, positive: Sequence[int]) -> Condition:
 
 
 def _negated(expression: Expression) -> frozenset[int]:
-    match expression:
-        case Absent(Take(symbols)):
-            return frozenset(symbols)
-        case Chain(items=parts) | Either(branches=parts) | AnyOrder(members=parts):
-            return frozenset().union(*map(_negated, parts))
-        case _:
-            return frozenset()
+    found = nodes.steps(expression)
+    return frozenset(step.symbol for step, around in found if any(isinstance(node, Negation) for node in around))
 
 
 @st.composite

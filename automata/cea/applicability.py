@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from automata.plan import expression as nodes
 from automata.plan.automaton import START, Action, Automaton, Crossing, build_automaton
-from automata.plan.expression import Absent, AnyOrder, Either, Expression, Iterate, Maybe, Take
+from automata.plan.expression import Expression
 from automata.plan.facts import analyse
 from automata.plan.program import Program
 
@@ -23,20 +22,20 @@ def key_of(program: Program) -> tuple[int, ...]:
 
 def why_not_cea(program: Program) -> str | None:
     """What keeps complex event automata from evaluating the program, in words; None if nothing does."""
-    nodes = list(_nodes(program.expression))
+    kinds = {type(node) for node in nodes.walk(program.expression)}
     if program.streams > 1:
         return "events of several streams are not totally ordered"
     if program.conditions:
         return "a condition compares the steps by more than equality"
     if program.outputs:
         return "PREV, FIRST, LAST or an aggregate looks into the iterations"
-    if any(isinstance(node, Absent) for node in nodes):
+    if nodes.Negation in kinds:
         return "it has a negation"
-    if any(isinstance(node, Maybe) for node in nodes):
+    if nodes.Optional in kinds:
         return "it has an optional step"
-    if any(isinstance(node, AnyOrder) for node in nodes):
+    if nodes.AnyOrder in kinds:
         return "it has an ALL( )"
-    if any(isinstance(node, Take) and len(node.symbols) > 1 for node in nodes):
+    if nodes.Conjunction in kinds:
         return "a conjunction takes several events at one time"
     if program.partition and program.window.in_events:
         return "each partition counts the events of its window by itself"
@@ -48,25 +47,14 @@ def why_not_cea(program: Program) -> str | None:
     return None
 
 
-def _nodes(node: Expression) -> Iterable[Expression]:
-    yield node
-    for name in ("items", "branches", "members"):
-        for part in getattr(node, name, ()):
-            yield from _nodes(part)
-    if (inner := getattr(node, "inner", None)) is not None:
-        yield from _nodes(inner)
-
-
 def _counts(node: Expression) -> int:
     """An upper bound of the iteration counts told apart at once."""
     match node:
-        case Iterate(inner, at_least, at_most):
+        case nodes.Repetition(inner, at_least, at_most):
             return (at_most or at_least) * _counts(inner)
-        case Take():
+        case nodes.Step():
             return 1
-        case Either(parts):
-            return sum(_counts(part) for part in parts)
-    return sum(_counts(part) for part in getattr(node, "items", ()))
+    return sum(map(_counts, nodes.children(node)))
 
 
 def _in_every_step(program: Program) -> set[int]:

@@ -17,8 +17,8 @@ from automata.lazy.buffer import LOW, STREAM, TIME, Buffer
 from automata.lazy.partial import PartialLayout, Rows
 from automata.lazy.path import AllOf, Item, Path, Step
 from automata.lazy.units import Units
+from automata.plan import expression as nodes
 from automata.plan.automaton import Automaton
-from automata.plan.expression import Take
 from automata.plan.program import ConditionEvaluator, Program, Reference
 from automata.values import UNBOUND, Ids, Mask
 
@@ -134,14 +134,13 @@ class FirstChance:
             (after,), (before,) = unit_of[earlier.edge], unit_of[later.edge]
             for passed in automaton.edges[later.edge].passed:
                 absence = automaton.negations[passed.absence]
-                if isinstance(absence.expression, Take) and not absence.repetitions:
-                    yield from self._negation(absence.expression.symbols, after, before)
+                if isinstance(absence.expression, nodes.Step) and not absence.repetitions:
+                    yield from self._negation(absence.expression.symbol, after, before)
 
-    def _negation(self, symbols: tuple[int, ...], after: int, before: int) -> Iterator[_Negation]:
-        (symbol, *others) = symbols
+    def _negation(self, symbol: int, after: int, before: int) -> Iterator[_Negation]:
         conditions = [condition for condition in self._program.conditions if condition.symbol == symbol]
         references = [reference for condition in conditions for reference in condition.references]
-        if others or any(c.needs_event for c in conditions) or not all(isinstance(r, int) for r in references):
+        if any(c.needs_event for c in conditions) or not all(isinstance(r, int) for r in references):
             return
         variables = self._program.symbols[symbol].scope.union(*(c.variables() for c in conditions))
         providers = []

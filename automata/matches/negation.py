@@ -32,7 +32,7 @@ from automata.chains.table import (
 )
 from automata.matches.negation_intervals import NegationIntervals
 from automata.plan.automaton import Automaton
-from automata.plan.expression import Take
+from automata.plan.expression import Step, symbols
 from automata.plan.program import EVENT, ConditionEvaluator, FoldValue, IterationValue, Program
 from automata.slices.shared_work import SharedWork
 from automata.slices.step_table import StepTable, blocks, expand
@@ -87,7 +87,7 @@ class NegationIndex:
         self._search = search
         self._parts: dict[int, list[StepTable]] = {}
         self._looked_at: dict[int, int] = {}
-        self.symbols = frozenset().union(*(symbols_of(absence.expression) for absence in automaton.negations))
+        self.symbols = frozenset(s for absence in automaton.negations for s in symbols(absence.expression))
         self.substreams = Substreams(program, automaton)
 
     def add(self, tables: dict[int, StepTable]) -> None:
@@ -131,7 +131,7 @@ class NegationIndex:
             some = intervals.take((intervals.negations == number) & ~result[intervals.which])
             absence = self._automaton.negations[number]
             match absence.expression:
-                case Take((symbol,)) if not absence.repetitions:
+                case Step(symbol) if not absence.repetitions:
                     happened = self._happened(runs, rows[some.which], some, symbol)
                 case _:
                     happened = self._happened_within(runs, rows, some, number)
@@ -247,8 +247,7 @@ class NegationIndex:
         row = int(rows[intervals.which[0]])
         absence = self._automaton.negations[number]
         between = {
-            s: self._between(runs, row, intervals, s)
-            for s in sorted(symbols_of(absence.expression) & self._parts.keys())
+            s: self._between(runs, row, intervals, s) for s in sorted(self._parts.keys() & symbols(absence.expression))
         }
         tables = {symbol: table for symbol, table in between.items() if len(table)}
         if not tables:
@@ -291,13 +290,3 @@ class NegationIndex:
             for reference in condition.references
             if isinstance(reference, IterationValue | FoldValue)
         }
-
-
-def symbols_of(expression: object) -> frozenset[int]:
-    """Every symbol in an expression."""
-    if isinstance(expression, Take):
-        return frozenset(expression.symbols)
-    parts = [getattr(expression, name, ()) for name in ("items", "branches", "members")]
-    inner = [getattr(expression, "inner", None)]
-    nodes = [node for part in parts for node in part] + [node for node in inner if node is not None]
-    return frozenset().union(*(symbols_of(node) for node in nodes))

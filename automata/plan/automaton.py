@@ -14,7 +14,8 @@ from enum import Enum
 from functools import lru_cache
 from itertools import count, product
 
-from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+from automata.plan import expression as nodes
+from automata.plan.expression import Contiguity, Expression, steps
 
 START = 0
 """The position of the run that has taken nothing yet."""
@@ -101,7 +102,7 @@ class Accept:
 
 
 @dataclass(frozen=True, slots=True)
-class Repetition:
+class Loop:
     """Bounds and contiguity of one repetition, and the positions inside it."""
 
     at_least: int
@@ -143,7 +144,7 @@ class Automaton:
     edges: tuple[Edge, ...]
     outgoing: tuple[tuple[int, ...], ...]
     accepts: tuple[Accept, ...]
-    repetitions: tuple[Repetition, ...]
+    repetitions: tuple[Loop, ...]
     negations: tuple[Absence, ...]
     unordered: tuple[Unordered, ...]
 
@@ -207,7 +208,7 @@ class _Builder:
     def __init__(self) -> None:
         self.positions: list[Position] = [Position((), ())]
         self.edges: list[Edge] = []
-        self.repetitions: list[Repetition | None] = []
+        self.repetitions: list[Loop | None] = []
         self.negations: list[Absence] = []
         self.unordered: list[Unordered] = []
         self._keys: Iterator[int] = count()
@@ -215,20 +216,20 @@ class _Builder:
 
     def fragment(self, node: Expression, around: tuple[int, ...]) -> _Fragment:
         match node:
-            case Take(symbols):
-                return self._single(Position(symbols, around))
-            case Chain(items, operators):
-                return self._chain(items, operators, around)
-            case Either(branches):
-                return self._either([self.fragment(branch, around) for branch in branches])
-            case AnyOrder(members):
+            case nodes.Step() | nodes.Conjunction():
+                return self._single(Position(tuple(step.symbol for step, _ in steps(node)), around))
+            case nodes.Sequence(items, operators):
+                return self._sequence(items, operators, around)
+            case nodes.Choice(branches):
+                return self._choice([self.fragment(branch, around) for branch in branches])
+            case nodes.AnyOrder(members):
                 return self._any_order(members, around)
-            case Iterate():
-                return self._iterate(node, around)
-            case Maybe(inner):
+            case nodes.Repetition():
+                return self._repetition(node, around)
+            case nodes.Optional(inner):
                 taken = self.fragment(inner, around)
                 return replace(taken, skips=(*taken.skips, (self._absence(inner, around),)))
-            case Absent(inner):
+            case nodes.Negation(inner):
                 return _Fragment((), (), ((self._absence(inner, around),),))
 
     def connect(self, last: _Last, firsts: tuple[_Group, ...], operator: Contiguity) -> None:
@@ -268,7 +269,7 @@ class _Builder:
         self.negations.append(Absence(inner, around))
         return len(self.negations) - 1
 
-    def _chain(
+    def _sequence(
         self, items: tuple[Expression, ...], operators: tuple[Contiguity, ...], around: tuple[int, ...]
     ) -> _Fragment:
         firsts: list[_Group] = []
@@ -286,7 +287,7 @@ class _Builder:
             leads = [lead + skip for lead in leads for skip in fragment.skips]
         return _Fragment(tuple(firsts), tuple(dangling), tuple(leads))
 
-    def _either(self, branches: list[_Fragment]) -> _Fragment:
+    def _choice(self, branches: list[_Fragment]) -> _Fragment:
         combinations = product(*(branch.firsts for branch in branches))
         firsts: list[_Group] = []
         for combination in combinations:
@@ -300,13 +301,14 @@ class _Builder:
             replace(first, key=keys[first.key], rivals=tuple(keys[rival] for rival in first.rivals)) for first in group
         )
 
-    def _iterate(self, node: Iterate, around: tuple[int, ...]) -> _Fragment:
+    def _repetition(self, node: nodes.Repetition[int], around: tuple[int, ...]) -> _Fragment:
+        assert node.contiguity is not None, node
         number = len(self.repetitions)
         self.repetitions.append(None)
         before = len(self.positions)
         inner = self.fragment(node.inner, (*around, number))
         positions = frozenset(range(before, len(self.positions)))
-        self.repetitions[number] = Repetition(node.at_least, node.at_most, node.contiguity, positions)
+        self.repetitions[number] = Loop(node.at_least, node.at_most, node.contiguity, positions)
         if node.at_most != 1:
             for last in inner.lasts:
                 looping = replace(last, actions=(*last.actions, Action(Crossing.LOOP, number)))

@@ -1,17 +1,22 @@
-"""Temporal pattern expressions: what a sequence asks for, with every default made explicit.
+"""Sequence expressions: the content of SEQ( ), from the parsed text to the automaton.
 
-A *symbol* is a number that stands for one kind of event; what makes an event of that kind is not
-known here. The nodes are values; `automata.plan.automaton` turns them into an automaton.
+The parser makes them over the names of steps. `spaseq.algebra.sequence` makes the *normal form* that automata read:
+symbols are numbers, each repetition has its contiguity, the members of a conjunction are steps, no sequence is an item
+of a sequence, and no choice a branch of a choice. The events of a symbol are not known here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import Generic, TypeVar
+
+S = TypeVar("S")
 
 
 class Contiguity(Enum):
-    """What may lie between two events that follow each other (G Definitions 10-12)."""
+    """The events allowed between two that follow each other (G Definitions 10-12)."""
 
     STRICT = ","
     NEXT = ";"
@@ -19,56 +24,143 @@ class Contiguity(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Take:
-    """One event per symbol, all at one time; several symbols are a conjunction (G Definition 8)."""
+class Span:
+    """A half-open range of code points in the query text."""
 
-    symbols: tuple[int, ...]
+    start: int
+    end: int
+
+
+_UNWRITTEN = Span(0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written(Generic[S]):
+    """`span` is the place in the text, for messages; it is no part of the value."""
+
+    span: Span = field(default=_UNWRITTEN, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
-    """`items[0] operators[0] items[1] …`."""
+class Step(_Written[S]):
+    """One event of this symbol."""
 
-    items: tuple[Expression, ...]
+    symbol: S
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(_Written[S]):
+    """`items[0] operators[0] items[1] …`; `operator_spans` is () in a tree that was not read from text."""
+
+    items: tuple[Node[S], ...]
     operators: tuple[Contiguity, ...]
+    operator_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
-    """One of the branches; for skip-till-next their first steps are one step (G Definition 9)."""
+class Choice(_Written[S]):
+    """`A | B`: one of the branches; for skip-till-next their first steps are one step (G Definition 9)."""
 
-    branches: tuple[Expression, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AnyOrder:
-    """Every member, in any order, on distinct events (K Sections 4.2-4.3)."""
-
-    members: tuple[Expression, ...]
+    branches: tuple[Node[S], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Iterate:
-    """`inner` from `at_least` (1 or more) to `at_most` (None: unbounded) times (G Definitions 13-14)."""
+class Conjunction(_Written[S]):
+    """`A & B`: all members at one time, each a Step, or a Choice or Conjunction of such (G Definition 8)."""
 
-    inner: Expression
+    members: tuple[Node[S], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOrder(_Written[S]):
+    """`ALL(A, B)`: every member, in any order, on distinct events (K Sections 4.2-4.3)."""
+
+    members: tuple[Node[S], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition(_Written[S]):
+    """`A+`, `A{2,3}`: `inner` repeated; `A*` and `A{0,m}` are an Optional around it (G Definitions 13-14).
+
+    at_most     None: unbounded
+    contiguity  between iterations; None where it is not written, outside of the normal form
+    span        of the quantifier
+    """
+
+    inner: Node[S]
     at_least: int
     at_most: int | None
-    contiguity: Contiguity
+    contiguity: Contiguity | None
 
 
 @dataclass(frozen=True, slots=True)
-class Maybe:
-    """The union of two patterns: one with `inner`, one with `Absent(inner)` in its place (G Appendix B)."""
+class Optional(_Written[S]):
+    """`A?`: the union of two patterns, with `inner` and with `Negation(inner)` in its place (G Appendix B)."""
 
-    inner: Expression
+    inner: Node[S]
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
-    """No match of `inner` between the neighbouring steps (G Appendix B, K Section 4.4)."""
+class Negation(_Written[S]):
+    """`A!`: no match of `inner` between the neighbouring steps (G Appendix B, K Section 4.4)."""
 
-    inner: Expression
+    inner: Node[S]
 
 
-Expression = Take | Chain | Either | AnyOrder | Iterate | Maybe | Absent
+Node = Step[S] | Sequence[S] | Choice[S] | Conjunction[S] | AnyOrder[S] | Repetition[S] | Optional[S] | Negation[S]
+Expression = Node[int]
+"""An expression in the normal form."""
+
+
+def children(node: Node[S]) -> tuple[Node[S], ...]:
+    """The expressions directly inside a node, in order."""
+    match node:
+        case Step():
+            return ()
+        case Sequence(nodes) | Choice(nodes) | Conjunction(nodes) | AnyOrder(nodes):
+            return nodes
+        case Repetition(inner) | Optional(inner) | Negation(inner):
+            return (inner,)
+
+
+def walk(node: Node[S]) -> Iterator[Node[S]]:
+    """The node and everything inside it, in the order of the text."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def steps(node: Node[S], around: tuple[Node[S], ...] = ()) -> Iterator[tuple[Step[S], tuple[Node[S], ...]]]:
+    """Every step in the order of the text, with the nodes around it, outermost first."""
+    if isinstance(node, Step):
+        yield node, around
+    for child in children(node):
+        yield from steps(child, (*around, node))
+
+
+def symbols(node: Node[S], negated: bool = True) -> tuple[S, ...]:
+    """The symbols of an expression, each once, in the order of the text; those only inside `!` if `negated`."""
+    found = (step.symbol for step, around in steps(node) if negated or not any(isinstance(n, Negation) for n in around))
+    return tuple(dict.fromkeys(found))
+
+
+def flattened(sequence: Sequence[S]) -> Sequence[S]:
+    """((A ; B) : C) -> (A ; B : C): a group without a quantifier stands for its items."""
+    items: list[Node[S]] = []
+    operators: list[Contiguity] = []
+    spans: list[Span] = []
+    for index, item in enumerate(sequence.items):
+        inner = flattened(item) if isinstance(item, Sequence) else Sequence((item,), ())
+        joint = slice(max(index - 1, 0), index)
+        items += inner.items
+        operators += sequence.operators[joint] + inner.operators
+        spans += sequence.operator_spans[joint] + inner.operator_spans
+    return Sequence(tuple(items), tuple(operators), span=sequence.span, operator_spans=tuple(spans))
+
+
+def extent(node: Node[S]) -> Span:
+    """The text of a node; for a quantified one that is more than the span of its quantifier."""
+    match node:
+        case Repetition(inner) | Optional(inner) | Negation(inner):
+            return Span(extent(inner).start, node.span.end)
+    return node.span

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from automata.plan import expression as nodes
 from automata.plan.automaton import Accept, Action, Automaton, Crossing, build_automaton
-from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+from automata.plan.expression import Contiguity
 from automata.plan.facts import Analysis, Check, analyse
 from automata.plan.program import Demand, FoldValue, Program, Window
 from automata.registers.iterated import ITERATED, crossings_of_tracks, references_of, register_of, tracked_variables
@@ -27,6 +28,13 @@ _MARKERS_MAX = 62
 
 STRICT, NEXT, ANY = 0, 1, 2
 """OPERATOR of an edge: `,` `;` `:`."""
+_OUTSIDE: dict[type, str] = {
+    nodes.Conjunction: "a conjunction takes several events in one step",
+    nodes.AnyOrder: "the members of ALL( ) have no order",
+    nodes.Optional: "an optional step stands for a negation as well",
+    nodes.Negation: "a negation looks at events between the steps",
+}
+"""The constructs that the kernel does not have."""
 _OPERATORS = {Contiguity.STRICT: STRICT, Contiguity.NEXT: NEXT, Contiguity.ANY: ANY}
 ENTER, LOOP, LEAVE = 0, 1, 2
 """Crossings in ACTIONS."""
@@ -89,9 +97,9 @@ class Shape(NamedTuple):
 
 def why_not(program: Program) -> str | None:
     """Why the register automaton's kernel does not take the program; None if it does."""
-    outside = _outside(program.expression)
-    if outside is not None:
-        return outside
+    for node in nodes.walk(program.expression):
+        if type(node) in _OUTSIDE:
+            return _OUTSIDE[type(node)]
     if any(isinstance(reference, FoldValue) for reference in references_of(program)):
         return "aggregates look at all iterations of a repetition"
     automaton = build_automaton(program.expression)
@@ -110,23 +118,6 @@ def why_not(program: Program) -> str | None:
     if len(analysis.markers) > _MARKERS_MAX:
         return f"more than {_MARKERS_MAX} conditions wait for later steps"
     return None
-
-
-def _outside(expression: Expression) -> str | None:
-    """The first construct that the kernel does not have."""
-    match expression:
-        case Take(symbols):
-            return "a conjunction takes several events in one step" if len(symbols) > 1 else None
-        case Chain(items, _) | Either(items) | AnyOrder(items):
-            if isinstance(expression, AnyOrder):
-                return "the members of ALL( ) have no order"
-            return next((reason for item in items if (reason := _outside(item))), None)
-        case Iterate(inner):
-            return _outside(inner)
-        case Maybe():
-            return "an optional step stands for a negation as well"
-        case Absent():
-            return "a negation looks at events between the steps"
 
 
 def build_tables(program: Program) -> tuple[Ids, Shape]:

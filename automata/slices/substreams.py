@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.plan.automaton import Automaton
-from automata.plan.expression import Take
+from automata.plan.expression import Conjunction, Step
 from automata.plan.program import Program
 from automata.slices.events import Events
 from automata.slices.timeline import Places
@@ -78,7 +78,7 @@ class Substreams:
     """The substreams of one program; empty where no negation needs them."""
 
     def __init__(self, program: Program, automaton: Automaton) -> None:
-        groups = any(not isinstance(absence.expression, Take) for absence in automaton.negations)
+        groups = any(not isinstance(absence.expression, Step | Conjunction) for absence in automaton.negations)
         in_events = program.window.in_events and bool(automaton.negations)
         self.needed = bool(program.partition) and (groups or in_events)
         self.of: dict[int, Substream] = {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 
 import numpy as np
 
-from automata.plan.expression import Take
+from automata.plan.expression import Conjunction, walk
 from automata.plan.program import Program
 from automata.slices.events import Events, SymbolSolutions
 from automata.slices.shared_work import SharedWork
@@ -166,18 +166,7 @@ def _at(column: Ids, which: Ids) -> Ids:
 
 def needs_whole_slots(program: Program) -> bool:
     """Whether a slice must not end between two events of one time."""
-    return program.streams > 1 or any(len(symbols) > 1 for symbols in _conjunctions(program.expression))
-
-
-def _conjunctions(expression: object) -> Iterable[tuple[int, ...]]:
-    """The symbols of every Take in an expression."""
-    if isinstance(expression, Take):
-        yield expression.symbols
-    for name in ("items", "branches", "members"):
-        for part in getattr(expression, name, ()):
-            yield from _conjunctions(part)
-    if (inner := getattr(expression, "inner", None)) is not None:
-        yield from _conjunctions(inner)
+    return program.streams > 1 or any(isinstance(node, Conjunction) for node in walk(program.expression))
 
 
 def positive(table: StepTable) -> StepTable:

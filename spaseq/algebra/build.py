@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from automata.plan.program import Selector, Skip, Window
+from automata.plan import expression
+from automata.plan.program import Window
 from sparql_gpm.algebra.scope import aggregates, background_names, certain, expression_variables, in_scope, iterations
 from sparql_gpm.pattern import Aggregate, Call, Cast, Exists, Expression, Filter, Iteration, Pattern, Variable
 from sparql_gpm.syntax.tokens import tokens
 from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import Column, GraphPattern, TemporalQuery
-from spaseq.algebra.sequence import positive_names, step_names, temporal_expression
+from spaseq.algebra.sequence import normal_form
 from spaseq.lang.ast import Define, Query
 
 _KNOWN_MAX = 256
@@ -21,7 +22,7 @@ _KNOWN_MAX = 256
 @lru_cache(maxsize=_KNOWN_MAX)
 def build(query: Query) -> TemporalQuery:
     """The meaning of a parsed query."""
-    names = step_names(query.sequence)
+    names = expression.symbols(query.sequence)
     defines = {define.name: define for define in query.defines}
     bound = frozenset().union(*(in_scope(defines[name].pattern) for name in names))
     streams = tuple((stream.name, stream.iri) for stream in query.streams)
@@ -31,12 +32,12 @@ def build(query: Query) -> TemporalQuery:
         query.name,
         streams,
         patterns,
-        temporal_expression(query.sequence, {name: number for number, name in enumerate(names)}),
+        normal_form(query.sequence, {name: number for number, name in enumerate(names)}),
         tuple(dict.fromkeys(variable for pattern in patterns for variable in pattern.variables)),
         _window(query),
         query.partition,
-        Selector[query.selector.name],
-        Skip[query.skip.name],
+        query.selector,
+        query.skip,
         query.distinct,
         query.limit,
         _columns(query, patterns),
@@ -95,7 +96,7 @@ def _window(query: Query) -> Window:
 def _columns(query: Query, patterns: tuple[GraphPattern, ...]) -> tuple[Column, ...]:
     if query.columns is not None:
         return tuple(Column(c.variable, c.expression or Variable(c.variable)) for c in query.columns)
-    positive = set(positive_names(query.sequence))
+    positive = expression.symbols(query.sequence, negated=False)
     names = dict.fromkeys(v for pattern in patterns if pattern.name in positive for v in pattern.variables)
     return tuple(Column(name, Variable(name)) for name in sorted(names))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from automata.plan.expression import Expression as Temporal
+from automata.plan.expression import Expression as SequenceExpression
 from automata.plan.program import Selector, Skip, Window
 from sparql_gpm.pattern import Expression, Pattern
 from spaseq.lang.ast import TemplateTriple
@@ -74,7 +74,7 @@ class TemporalQuery:
     name: str
     streams: tuple[tuple[str, str], ...]
     patterns: tuple[GraphPattern, ...]
-    sequence: Temporal
+    sequence: SequenceExpression
     variables: tuple[str, ...]
     window: Window
     partition: tuple[str, ...]

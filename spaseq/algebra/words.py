@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
-from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+from automata.plan import expression as nodes
+from automata.plan.expression import Contiguity, Expression
 from automata.plan.program import Selector, Skip, Window
 from spaseq.algebra.nodes import TemporalQuery
 
@@ -75,26 +74,27 @@ def duration_in_words(nanoseconds: int) -> str:
 
 def _phrase(node: Expression, names: tuple[str, ...]) -> str:
     match node:
-        case Take(symbols):
-            return " and at the same time ".join(names[symbol] for symbol in symbols)
-        case Chain(items, operators):
+        case nodes.Step(symbol):
+            return names[symbol]
+        case nodes.Conjunction(members):
+            return " and at the same time ".join(_phrase(member, names) for member in members)
+        case nodes.Sequence(items, operators):
             first, *rest = (_phrase(item, names) for item in items)
             joined = (
-                f", with {part}," if isinstance(item, Absent) else f" {_THEN[operator]} {part}"
+                f", with {part}," if isinstance(item, nodes.Negation) else f" {_THEN[operator]} {part}"
                 for item, operator, part in zip(items[1:], operators, rest, strict=True)
             )
             return f"{first}{''.join(joined)}".rstrip(",")
-        case Either(branches):
+        case nodes.Choice(branches):
             return f"either {' or '.join(_phrase(branch, names) for branch in branches)}"
-        case AnyOrder(members):
+        case nodes.AnyOrder(members):
             return f"all of [{'; '.join(_phrase(member, names) for member in members)}] in any order"
-        case Iterate(inner, at_least, at_most, _):
+        case nodes.Repetition(inner, at_least, at_most, _):
             return f"{_times(at_least, at_most)} ({_phrase(inner, names)})"
-        case Maybe(inner):
+        case nodes.Optional(inner):
             return f"optionally ({_phrase(inner, names)})"
-        case Absent(inner):
+        case nodes.Negation(inner):
             return f"no ({_phrase(inner, names)}) there"
-    assert_never(node)
 
 
 def _times(at_least: int, at_most: int | None) -> str:

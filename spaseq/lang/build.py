@@ -1,4 +1,4 @@
-"""Turns what the grammar recognises into clauses and sequence expressions; called rule by rule while parsing."""
+"""The parser's actions: they make clauses and sequence expressions from the rules of grammar.lark."""
 
 from __future__ import annotations
 
@@ -8,22 +8,11 @@ from typing import Any
 
 from lark import Token, Transformer
 
+from automata.plan import expression as nodes
+from automata.plan.expression import Contiguity, Sequence, Span, extent, flattened
+from automata.plan.program import Selector, Skip
 from spaseq.lang import drafts
-from spaseq.lang.ast import (
-    AnyOrder,
-    Choice,
-    Conjunction,
-    Contiguity,
-    Expr,
-    Negation,
-    Optional,
-    Repeat,
-    Selector,
-    Sequence,
-    Skip,
-    Span,
-    Step,
-)
+from spaseq.lang.ast import Expr
 from spaseq.lang.drafts import Word
 
 REPETITIONS_MAX = 2**31 - 1
@@ -34,7 +23,7 @@ Children = list[Any]
 
 
 class Build(Transformer[Token, Any]):
-    """One method a rule of grammar.lark; none can fail."""
+    """One method for each rule of grammar.lark; none can fail."""
 
     def base(self, children: Children) -> drafts.Clause:
         """BASE."""
@@ -110,7 +99,7 @@ class Build(Transformer[Token, Any]):
         return drafts.AfterClause(children[0])
 
     def skip(self, children: Children) -> Skip:
-        """What AFTER MATCH says."""
+        """The strategy of AFTER MATCH."""
         return Skip(" ".join(children).upper())
 
     def limit(self, children: Children) -> drafts.Clause:
@@ -124,23 +113,27 @@ class Build(Transformer[Token, Any]):
         keyword, _, sequence, closing = children
         return drafts.SequenceClause(replace(sequence, span=_around(keyword, closing)))
 
-    def sequence(self, children: Children) -> Sequence:
+    def sequence(self, children: Children) -> Sequence[str]:
         """Items and the operators between them."""
-        items, operators = tuple(children[::2]), children[1::2]
-        span = Span(start_of(items[0]), end_of(items[-1]))
-        return Sequence(items, tuple(operator for operator, _ in operators), span, tuple(at for _, at in operators))
+        items, operators = children[::2], children[1::2]
+        contiguities = tuple(Contiguity(str(operator)) for operator in operators)
+        spans = tuple(map(_span, operators))
+        return flattened(Sequence(tuple(items), contiguities, span=_all(items), operator_spans=spans))
 
-    def operator(self, children: Children) -> tuple[Contiguity, Span]:
-        """An operator and where it stands."""
-        return Contiguity(str(children[0])), _span(children[0])
+    def operator(self, children: Children) -> Token:
+        """The operator as written."""
+        token: Token = children[0]
+        return token
+
+    quantifier = operator
 
     def choice(self, children: Children) -> Expr:
-        """Branches."""
-        return Choice(tuple(children), Span(start_of(children[0]), end_of(children[-1])))
+        """Branches of `|`."""
+        return nodes.Choice(tuple(children), span=_all(children))
 
     def conjunction(self, children: Children) -> Expr:
         """Members of `&`."""
-        return Conjunction(tuple(children), Span(start_of(children[0]), end_of(children[-1])))
+        return nodes.Conjunction(tuple(children), span=_all(children))
 
     def quantified(self, children: Children) -> Expr:
         """A step and its quantifier."""
@@ -148,35 +141,30 @@ class Build(Transformer[Token, Any]):
         span = _span(quantifier)
         match str(quantifier):
             case "?":
-                return Optional(inner, span)
+                return nodes.Optional(inner, span=span)
             case "!":
-                return Negation(inner, span)
+                return nodes.Negation(inner, span=span)
         return _repeat(inner, str(quantifier), span)
-
-    def quantifier(self, children: Children) -> Token:
-        """The quantifier as written."""
-        token: Token = children[0]
-        return token
 
     def name(self, children: Children) -> Expr:
         """A step."""
-        return Step(str(children[0]), _span(children[0]))
+        return nodes.Step(str(children[0]), span=_span(children[0]))
 
     def group(self, children: Children) -> Expr:
-        """What stands in parentheses; around one step alone they say nothing."""
+        """An expression in parentheses, which mean nothing around one step."""
         opening, sequence, closing = children
         span = _around(opening, closing)
         match sequence:
-            case Sequence((Step() as only,)):
+            case Sequence((nodes.Step() as only,)):
                 return only
-            case Sequence((Sequence() | Choice() | Conjunction() | AnyOrder() as only,)):
+            case Sequence((nodes.Choice() | nodes.Conjunction() | nodes.AnyOrder() as only,)):
                 return replace(only, span=span)
         return replace(sequence, span=span)  # type: ignore[no-any-return]
 
     def any_order(self, children: Children) -> Expr:
         """ALL( )."""
         keyword, _, *members, closing = children
-        return AnyOrder(tuple(members), _around(keyword, closing))
+        return nodes.AnyOrder(tuple(members), span=_around(keyword, closing))
 
     def member_sequence(self, children: Children) -> Expr:
         """SEQ( ) inside of ALL( )."""
@@ -184,30 +172,22 @@ class Build(Transformer[Token, Any]):
         return replace(sequence, span=_around(keyword, closing))  # type: ignore[no-any-return]
 
 
-def start_of(expression: Expr) -> int:
-    """Where the text of an expression begins."""
-    match expression:
-        case Repeat(inner=inner) | Optional(inner=inner) | Negation(inner=inner):
-            return start_of(inner)
-    return expression.span.start
-
-
-def end_of(expression: Expr) -> int:
-    """Where the text of an expression ends."""
-    return expression.span.end
+def _all(parts: Children) -> Span:
+    """The text of several expressions."""
+    return Span(extent(parts[0]).start, extent(parts[-1]).end)
 
 
 def _repeat(inner: Expr, quantifier: str, span: Span) -> Expr:
-    """`inner` repeated as written; what may be left out altogether becomes optional."""
+    """`inner` repeated as written, and optional if no iteration is needed."""
     contiguity = Contiguity(quantifier[0]) if quantifier[0] in ",;:" else None
     written = quantifier[1:] if contiguity else quantifier
     at_least, at_most = _bounds(written)
-    repeat = Repeat(inner, max(at_least, 1) if at_most != 0 else 0, at_most, contiguity, span)
-    return Optional(repeat, span) if at_least == 0 and at_most != 0 else repeat
+    repetition = nodes.Repetition(inner, max(at_least, 1) if at_most != 0 else 0, at_most, contiguity, span=span)
+    return nodes.Optional(repetition, span=span) if at_least == 0 and at_most != 0 else repetition
 
 
 def _bounds(written: str) -> tuple[int, int | None]:
-    """At least, at most; numbers beyond what a quantifier may hold come out as one more than that."""
+    """The least and greatest number of iterations; numbers above REPETITIONS_MAX are REPETITIONS_MAX + 1."""
     if written in {"+", "*"}:
         return int(written == "+"), None
     found = _BOUNDS.fullmatch(written)

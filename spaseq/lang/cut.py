@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from automata.plan.expression import Span
 from sparql_gpm.syntax.tokens import Token, tokens
-from spaseq.lang.ast import Span
 from spaseq.lang.lexemes import DEFINITION
 
 _LINE_END = re.compile(r"[\r\n]|\Z")

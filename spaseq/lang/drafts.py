@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spaseq.lang.ast import Selector, Sequence, Skip, Span
+from automata.plan.expression import Sequence, Span
+from automata.plan.program import Selector, Skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class KnowledgeClause:
 class SequenceClause:
     """`SEQ( … )`; the span of the sequence begins at the keyword."""
 
-    sequence: Sequence
+    sequence: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from automata.plan.expression import Span
 from sparql_gpm.algebra.scope import expression_variables, in_scope
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.parse import parse_expression, parse_group, parse_template
 from sparql_gpm.syntax.tokens import Token
-from spaseq.lang.ast import Condition, Define, Projection, Span, TemplateTriple
+from spaseq.lang.ast import Define, Projection, TemplateTriple, TopLevelFilter
 from spaseq.lang.cut import sparql_tokens
 from spaseq.lang.drafts import ColumnDraft, DefineClause, Word
 from spaseq.lang.iris import Namespace
@@ -75,7 +76,7 @@ class Embedded:
             return None
         start = clause.body.span.start
         filters = tuple(
-            Condition(found.expression, Span(start + found.start, start + found.end)) for found in parsed.filters
+            TopLevelFilter(found.expression, Span(start + found.start, start + found.end)) for found in parsed.filters
         )
         streams = tuple(dict.fromkeys(stream.text for stream in clause.streams))
         span = Span(clause.keyword.start, clause.body.span.end + 1)

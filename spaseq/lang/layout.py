@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from itertools import pairwise
 
-from spaseq.lang.ast import Span
+from automata.plan.expression import Span
 from spaseq.lang.drafts import Clause, UnreadClause
 from spaseq.lang.lexemes import CLAUSES, Lexeme
 from spaseq.lang.report import Report

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from spaseq.lang.ast import Span
+from automata.plan.expression import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from os import PathLike, fspath
 from pathlib import Path
 
+from automata.plan.expression import Span
 from spaseq.errors import InputError, Problem, QueryError
-from spaseq.lang.ast import Query, Span
+from spaseq.lang.ast import Query
 from spaseq.lang.layout import read_clauses
 from spaseq.lang.report import Report
 from spaseq.lang.resolve import Resolver

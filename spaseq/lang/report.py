@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import accumulate
 
+from automata.plan.expression import Span
 from spaseq.errors import Problem
-from spaseq.lang.ast import Span
 
 _NAMES_SHOWN_MAX = 12
 

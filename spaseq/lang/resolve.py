@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TypeVar
 
+from automata.plan.expression import Span, Step
+from automata.plan.program import Skip
 from spaseq.lang import ast, drafts
 from spaseq.lang.embedded import Embedded, Gpm, Uses
 from spaseq.lang.iris import Namespace
@@ -58,7 +60,7 @@ class Resolver:
             knowledge=tuple(knowledge),
             sequence=sequence,
             defines=tuple(gpm.define for gpm in gpms.values() if gpm),
-            skip=after.skip if after else ast.Skip.NO_SKIP,
+            skip=after.skip if after else Skip.NO_SKIP,
             limit=limit,
             prefixes=tuple(self._namespace.prefixes.items()),
             base=self._namespace.base,
@@ -100,7 +102,7 @@ class Resolver:
                 self._report.error(word.span, f"stream {word.text} is declared twice", hint)
             names.add(name.text)
             iris.add(iri)
-            yield ast.Stream(name.text, iri, ast.Span(name.span.start, word.span.end))
+            yield ast.Stream(name.text, iri, Span(name.span.start, word.span.end))
 
     def _gpms(self) -> dict[str, Gpm | None]:
         """The definitions by Name; None for one whose body could not be read."""
@@ -136,14 +138,15 @@ class Resolver:
         scopes.check_partition(self._partition())
         return sequence
 
-    def _check_names(self, steps: Sequence[ast.Step], gpms: Collection[str]) -> None:
+    def _check_names(self, steps: Sequence[Step[str]], gpms: Collection[str]) -> None:
         """Reports steps without a DEFINE, and DEFINEs without a step."""
         unread = self._unread()
         for step in steps:
-            if step.name not in gpms and step.name not in unread:
-                hint = choices_hint(step.name, gpms, "defined here: {}")
-                self._report.error(step.span, f"no DEFINE for pattern '{step.name}'", hint)
-        used = {step.name for step in steps}
+            name = step.symbol
+            if name not in gpms and name not in unread:
+                hint = choices_hint(name, gpms, "defined here: {}")
+                self._report.error(step.span, f"no DEFINE for pattern '{name}'", hint)
+        used = {step.symbol for step in steps}
         for clause in self._all(drafts.DefineClause):
             if clause.name.text not in used:
                 self._report.warning(clause.name.span, f"GPM '{clause.name.text}' is never used in SEQ( )")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from re import Match
 
-from spaseq.lang.ast import Span
+from automata.plan.expression import Span
 from spaseq.lang.cut import Cut, expression_end, group_end, template_end
 from spaseq.lang.lexemes import CLAUSES, DEFINITION, KEYWORDS, NAME, OUTER, PUNCTUATION, RESERVED, SEQUENCE, Lexeme
 from spaseq.lang.report import Report, nearest

@@ -1,65 +1,55 @@
-"""Which step binds which variable, and every use that no binding can serve (specification 2, "Rejected")."""
+"""The variables that each step binds, and the checks of every use of a variable (specification 2)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from spaseq.lang.ast import Expr, Negation, Projection, Repeat, Span, Step
+from automata.plan.expression import Negation, Repetition, Span, Step, steps
+from spaseq.lang.ast import Expr, Projection
 from spaseq.lang.drafts import Word
 from spaseq.lang.embedded import Fold, Gpm, Uses
 from spaseq.lang.report import Report, choices_hint, listed
-from spaseq.lang.structure import parts
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A Name in SEQ.
+    """A step in SEQ.
 
-    negations   the `!`s around it, by the place of their quantifier
-    repeated    whether a repetition is around it
+    negations   the spans of the `!`s around it
+    repeated    a repetition is around it
     """
 
-    step: Step
+    step: Step[str]
     negations: frozenset[Span]
     repeated: bool
 
 
 def occurrences(expression: Expr) -> Iterator[Occurrence]:
-    """Every step of a sequence, in the order written."""
-    return _occurrences(expression, frozenset(), False)
-
-
-def _occurrences(expression: Expr, negations: frozenset[Span], repeated: bool) -> Iterator[Occurrence]:
-    match expression:
-        case Step():
-            yield Occurrence(expression, negations, repeated)
-        case Negation(_, span):
-            negations |= {span}
-        case Repeat():
-            repeated = True
-    for part in parts(expression):
-        yield from _occurrences(part, negations, repeated)
+    """Every step of a sequence, in the order of the text."""
+    for step, around in steps(expression):
+        negations = frozenset(node.span for node in around if isinstance(node, Negation))
+        yield Occurrence(step, negations, any(isinstance(node, Repetition) for node in around))
 
 
 class Scopes:
-    """Knows for every variable the steps that bind it.
+    """The steps that bind each variable.
 
-    gpms    the definitions that could be read; None where one could not, and whatever it binds is unknown
+    gpms    the definitions by Name; None for one with errors, whose variables are unknown
     """
 
     def __init__(self, found: Sequence[Occurrence], gpms: Mapping[str, Gpm | None], report: Report) -> None:
         self._occurrences = found
         self._gpms = gpms
         self._report = report
-        self._all_known = all(gpms.get(occurrence.step.name) for occurrence in found)
+        self._all_known = all(gpms.get(occurrence.step.symbol) for occurrence in found)
         self._binders: dict[str, list[Occurrence]] = {}
         for occurrence in found:
             for variable in self._binds(occurrence):
                 self._binders.setdefault(variable, []).append(occurrence)
 
     def check_columns(self, columns: Sequence[tuple[Projection, Uses]]) -> None:
-        """SELECT's columns."""
+        """Checks the columns of SELECT."""
         seen: set[str] = set()
         for projection, used in columns:
             self._check_target(projection, seen)
@@ -67,7 +57,7 @@ class Scopes:
             self.check_outside(used, seen if projection.expression else frozenset())
 
     def check_outside(self, used: Uses, known: Iterable[str] = ()) -> None:
-        """A projected variable, a projected expression or a template; `known` are columns before it."""
+        """Checks a projected variable or expression, or a template; `known` are the columns before it."""
         for word in used.exists:
             hint = "move it into a FILTER of a GPM: only there is a graph to look at"
             self._report.error(word.span, "EXISTS cannot stand in SELECT or a template", hint)
@@ -81,21 +71,21 @@ class Scopes:
         self._check_folds(used.folds, frozenset())
 
     def check_conditions(self) -> None:
-        """The top-level FILTERs of every GPM that SEQ uses."""
+        """Checks the top-level FILTERs of every GPM in SEQ."""
         for occurrence in self._occurrences:
-            gpm = self._gpms.get(occurrence.step.name)
+            gpm = self._gpms.get(occurrence.step.symbol)
             if gpm is not None:
                 for word in gpm.uses.variables:
                     self._check_negated(word, occurrence.negations)
                 self._check_folds(gpm.uses.folds, occurrence.negations)
 
     def check_partition(self, variables: Iterable[Word]) -> None:
-        """PARTITION BY: every positive step must bind each variable."""
+        """Checks that every positive step binds each variable of PARTITION BY."""
         positive = [occurrence for occurrence in self._occurrences if not occurrence.negations]
-        known = [occurrence for occurrence in positive if self._gpms.get(occurrence.step.name)]
+        known = [occurrence for occurrence in positive if self._gpms.get(occurrence.step.symbol)]
         common = frozenset.intersection(*map(self._binds, known)) if known else frozenset()
         for word in variables:
-            lacking = {step.step.name for step in known if word.text[1:] not in self._binds(step)}
+            lacking = {step.step.symbol for step in known if word.text[1:] not in self._binds(step)}
             if lacking:
                 message = f"PARTITION BY {word.text} needs it in every step; it is not in {listed(lacking)}"
                 shared = listed(f"?{name}" for name in common)
@@ -107,16 +97,16 @@ class Scopes:
         if name in seen:
             self._report.error(projection.span, f"?{name} is projected twice", "give one of them another name")
         elif projection.expression is not None and name in self._binders:
-            steps = listed(binder.step.name for binder in self._binders[name])
+            steps = listed(binder.step.symbol for binder in self._binders[name])
             hint = "choose a new variable after AS"
             self._report.error(projection.span, f"?{name} is already bound by step {steps}", hint)
 
     def _check_negated(self, word: Word, inside: frozenset[Span]) -> bool:
-        """Reports a variable that only steps under `!` bind, used from outside of that `!`; whether it did."""
+        """Reports a variable that only steps under `!` bind and that is used outside; True if it did."""
         binders = self._binders.get(word.text[1:], [])
         if not binders or any(binder.negations <= inside for binder in binders):
             return False
-        steps = listed(binder.step.name for binder in binders)
+        steps = listed(binder.step.symbol for binder in binders)
         hint = f"{steps} under '!' stands for events that are absent, and binds nothing outside"
         self._report.error(word.span, f"{word.text} is bound only inside '!'", hint)
         return True
@@ -146,5 +136,5 @@ class Scopes:
         return [f"?{name}" for name, steps in self._binders.items() if any(not step.negations for step in steps)]
 
     def _binds(self, occurrence: Occurrence) -> frozenset[str]:
-        gpm = self._gpms.get(occurrence.step.name)
+        gpm = self._gpms.get(occurrence.step.symbol)
         return gpm.binds if gpm else frozenset()

@@ -1,4 +1,4 @@
-"""The shapes that a sequence expression must not have, however it is bound to events."""
+"""The rules about the structure of a sequence expression."""
 
 from __future__ import annotations
 
@@ -6,187 +6,136 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from spaseq.lang.ast import (
-    AnyOrder,
-    Choice,
-    Conjunction,
-    Contiguity,
-    Expr,
-    Negation,
-    Optional,
-    Repeat,
-    Sequence,
-    Span,
-    Step,
-)
-from spaseq.lang.build import REPETITIONS_MAX, start_of
+from automata.plan import expression as nodes
+from automata.plan.expression import Contiguity, Span, children, extent, walk
+from spaseq.lang.ast import Expr
+from spaseq.lang.build import REPETITIONS_MAX
 from spaseq.lang.report import Report
 
 _FIRST_TOKEN = re.compile(r"\w+|.", re.DOTALL)
+_EMPTY = "can match without any event"
 _EMPTY_HINT = "make one of its steps required: neither ?, ! nor *"
+_NEVER_EMPTY = {
+    nodes.Choice: "this branch",
+    nodes.AnyOrder: "this member of ALL( )",
+    nodes.Repetition: "this repeated group",
+}
+"""The nodes inside which an expression must have an event, and the name of such an expression in messages."""
 
 
-def check_structure(sequence: Sequence, text: str, report: Report) -> None:
-    """Reports every structural fault of specification 2 in the sequence."""
+def check_structure(sequence: Expr, text: str, report: Report) -> None:
+    """Reports every violation of a structural rule of specification 2."""
     if can_be_empty(sequence):
-        report.error(first_token(sequence, text), "the whole sequence can match without any event", _EMPTY_HINT)
+        report.error(first_token(sequence, text), f"the whole sequence {_EMPTY}", _EMPTY_HINT)
     for expression in walk(sequence):
+        if type(expression) in _NEVER_EMPTY:
+            for child in filter(can_be_empty, children(expression)):
+                report.error(first_token(child, text), f"{_NEVER_EMPTY[type(expression)]} {_EMPTY}", _EMPTY_HINT)
         match expression:
-            case Choice(branches):
-                for branch in filter(can_be_empty, branches):
-                    report.error(first_token(branch, text), "this branch can match without any event", _EMPTY_HINT)
-            case Conjunction(members):
-                for member in filter(_not_plain, members):
-                    _check_conjunct(member, text, report)
-            case AnyOrder(members):
+            case nodes.Conjunction(members):
+                for part in (part for member in members for part in _not_simultaneous(member)):
+                    message = "a member of '&' must be a Name, or a choice or conjunction of Names in parentheses"
+                    report.error(first_token(part, text), message, _simultaneous_hint(part))
+            case nodes.AnyOrder(members):
                 for member in members:
-                    _check_member(member, text, report)
-            case Repeat():
-                _check_repeat(expression, text, report)
-            case Optional(inner, span) | Negation(inner, span):
-                _check_left_out(inner, span, text, report)
-            case Sequence():
+                    _check_edges(member, text, report)
+            case nodes.Repetition():
+                _check_quantifier(expression, text, report)
+            case nodes.Optional(inner) | nodes.Negation(inner):
+                _check_required(inner, expression.span, text, report)
+            case nodes.Sequence():
                 _check_neighbours(expression, report)
-            case Step():
-                pass
-
-
-def walk(expression: Expr) -> Iterator[Expr]:
-    """The expression and everything inside it; plain parentheses are seen as the sequence around them sees them."""
-    if isinstance(expression, Sequence):
-        expression = flattened(expression)
-    yield expression
-    for part in parts(expression):
-        yield from walk(part)
-
-
-def parts(expression: Expr) -> tuple[Expr, ...]:
-    """What an expression is made of."""
-    match expression:
-        case Step():
-            return ()
-        case Sequence(items) | Choice(items) | Conjunction(items) | AnyOrder(items):
-            return items
-        case Repeat(inner=inner) | Optional(inner=inner) | Negation(inner=inner):
-            return (inner,)
-
-
-def flattened(sequence: Sequence) -> Sequence:
-    """((A ; B) : C) -> (A ; B : C): parentheses without a quantifier do not change a sequence."""
-    items: list[Expr] = []
-    operators: list[tuple[Contiguity, Span]] = []
-    before = list(zip(sequence.operators, sequence.operator_spans, strict=True))
-    for index, item in enumerate(sequence.items):
-        if index:
-            operators.append(before[index - 1])
-        inner = flattened(item) if isinstance(item, Sequence) else None
-        items.extend(inner.items if inner else [item])
-        operators.extend(zip(inner.operators, inner.operator_spans, strict=True) if inner else [])
-    names, spans = tuple(name for name, _ in operators), tuple(span for _, span in operators)
-    return Sequence(tuple(items), names, sequence.span, spans)
 
 
 def can_be_empty(expression: Expr) -> bool:
-    """Whether the expression can match without any event."""
+    """True if the expression can match without any event."""
     match expression:
-        case Step():
+        case nodes.Step():
             return False
-        case Optional() | Negation():
+        case nodes.Optional() | nodes.Negation():
             return True
-        case Repeat(inner=inner):
+        case nodes.Repetition(inner):
             return can_be_empty(inner)
-        case Choice(branches):
+        case nodes.Choice(branches):
             return any(map(can_be_empty, branches))
-        case Sequence(items) | Conjunction(items) | AnyOrder(items):
+        case nodes.Sequence(items) | nodes.Conjunction(items) | nodes.AnyOrder(items):
             return all(map(can_be_empty, items))
 
 
 def first_token(expression: Expr, text: str) -> Span:
     """The first word or character of an expression."""
-    start = start_of(expression)
+    start = extent(expression).start
     found = _FIRST_TOKEN.match(text, start)
     return Span(start, found.end() if found else start + 1)
 
 
-def _not_plain(member: Expr) -> bool:
+def _not_simultaneous(member: Expr) -> Iterator[Expr]:
+    """The outermost parts of a member of `&` that are neither Names nor choices or conjunctions of Names."""
     match member:
-        case Step():
-            return False
-        case Choice(inner) | Conjunction(inner):
-            return any(map(_not_plain, inner))
-    return True
-
-
-def _check_conjunct(member: Expr, text: str, report: Report) -> None:
-    message = "a member of '&' must be a Name, or a choice or conjunction of Names in parentheses"
-    match member:
-        case Choice(inner) | Conjunction(inner) if isinstance(member, Choice):
-            for branch in filter(_not_plain, inner):
-                report.error(first_token(branch, text), message, _conjunct_hint(branch))
-        case Conjunction():
+        case nodes.Step():
             return
+        case nodes.Choice(inner) | nodes.Conjunction(inner):
+            for part in inner:
+                yield from _not_simultaneous(part)
         case _:
-            report.error(first_token(member, text), message, _conjunct_hint(member))
+            yield member
 
 
-def _conjunct_hint(member: Expr) -> str:
+def _simultaneous_hint(member: Expr) -> str:
     match member:
-        case Repeat() | Optional() | Negation():
+        case nodes.Repetition() | nodes.Optional() | nodes.Negation():
             return "events at the same time have no order: put the quantifier around the whole, as in (A & B)+"
     return "events at the same time have no order: write A & B, or A & (B | C)"
 
 
-def _check_member(member: Expr, text: str, report: Report) -> None:
-    at = first_token(member, text)
-    if can_be_empty(member):
-        report.error(at, "this member of ALL( ) can match without any event", _EMPTY_HINT)
-    elif _has_loose_edge(member, 0) or _has_loose_edge(member, -1):
+def _check_edges(member: Expr, text: str, report: Report) -> None:
+    """Reports a member of ALL( ) that begins or ends with `?` or `!`."""
+    if not can_be_empty(member) and (_has_loose_edge(member, 0) or _has_loose_edge(member, -1)):
         hint = "what ? and ! stand for must lie between two steps of the member"
-        report.error(at, "a SEQ in ALL( ) must not begin or end with '!' or '?'", hint)
+        report.error(first_token(member, text), "a SEQ in ALL( ) must not begin or end with '!' or '?'", hint)
 
 
 def _has_loose_edge(expression: Expr, edge: int) -> bool:
-    """Whether the first (edge 0) or last (edge -1) item is one that may be left out."""
+    """True if the first (edge 0) or last (edge -1) item is optional or negated."""
     match expression:
-        case Optional() | Negation():
+        case nodes.Optional() | nodes.Negation():
             return True
-        case Sequence(items):
+        case nodes.Sequence(items):
             return _has_loose_edge(items[edge], edge)
-        case Choice(branches):
+        case nodes.Choice(branches):
             return any(_has_loose_edge(branch, edge) for branch in branches)
-        case Repeat(inner=inner):
+        case nodes.Repetition(inner):
             return _has_loose_edge(inner, edge)
     return False
 
 
-def _check_repeat(repeat: Repeat, text: str, report: Report) -> None:
-    at_most = repeat.at_most
-    if max(repeat.at_least, at_most or 0) > REPETITIONS_MAX:
-        report.error(repeat.span, f"a quantifier counts to {REPETITIONS_MAX} at most", "write {n,} for no upper limit")
-    elif at_most is not None and at_most < repeat.at_least:
-        message = f"at most {at_most} is less than at least {repeat.at_least}"
-        report.error(repeat.span, message, "write the smaller number first")
+def _check_quantifier(repetition: nodes.Repetition[str], text: str, report: Report) -> None:
+    inner, span, at_most = repetition.inner, repetition.span, repetition.at_most
+    if max(repetition.at_least, at_most or 0) > REPETITIONS_MAX:
+        report.error(span, f"a quantifier counts to {REPETITIONS_MAX} at most", "write {n,} for no upper limit")
+    elif at_most is not None and at_most < repetition.at_least:
+        report.error(
+            span, f"at most {at_most} is less than at least {repetition.at_least}", "write the smaller number first"
+        )
     elif at_most == 0:
-        report.error(repeat.span, "a step repeated 0 times matches nothing", "write '!' for the absence of events")
-    if can_be_empty(repeat.inner):
-        report.error(first_token(repeat.inner, text), "this repeated group can match without any event", _EMPTY_HINT)
-    if repeat.contiguity is not Contiguity.ANY and (_touches(repeat.inner, 0) or _touches(repeat.inner, -1)):
-        quantifier = text[repeat.span.start : repeat.span.end].lstrip(",;")
+        report.error(span, "a step repeated 0 times matches nothing", "write '!' for the absence of events")
+    if repetition.contiguity is not Contiguity.ANY and (_touches(inner, 0) or _touches(inner, -1)):
+        quantifier = text[span.start : span.end].lstrip(",;")
         hint = f"write ':{quantifier}' to leave open what happens between the iterations"
-        report.error(repeat.span, "iterations that begin or end with ALL( ) cannot be contiguous", hint)
+        report.error(span, "iterations that begin or end with ALL( ) cannot be contiguous", hint)
 
 
-def _check_left_out(inner: Expr, quantifier: Span, text: str, report: Report) -> None:
-    """`?` and `!` on what can match without any event; `*` is a repetition, which is checked as such."""
-    if isinstance(inner, Repeat) and inner.span == quantifier:
+def _check_required(inner: Expr, quantifier: Span, text: str, report: Report) -> None:
+    """Reports `?` and `!` on an expression that can match without any event; `*` is checked as a repetition."""
+    if isinstance(inner, nodes.Repetition) and inner.span == quantifier:
         return
     if can_be_empty(inner):
         sign = text[quantifier.start : quantifier.end]
         report.error(quantifier, f"'{sign}' on what can match without any event anyway", _EMPTY_HINT)
 
 
-def _check_neighbours(sequence: Sequence, report: Report) -> None:
-    """`,` and `;` between ALL( ) and its neighbour, also where what lies between may be left out."""
+def _check_neighbours(sequence: nodes.Sequence[str], report: Report) -> None:
+    """Reports `,` and `;` between ALL( ) and its neighbour, optional steps between them aside."""
     steps = list(pairwise(sequence.items))
     for index, ((left, right), operator) in enumerate(zip(steps, sequence.operators, strict=True)):
         if operator is Contiguity.ANY:
@@ -197,9 +146,9 @@ def _check_neighbours(sequence: Sequence, report: Report) -> None:
 
 
 def _reaches_back(items: tuple[Expr, ...]) -> bool:
-    """Whether an ALL( ) can be what precedes, because all that follows it here may be left out."""
+    """True if the event before can be one of an ALL( ): all items after the ALL( ) can match without any event."""
     for item in reversed(items):
-        if not isinstance(item, Negation) and _touches(item, -1):
+        if not isinstance(item, nodes.Negation) and _touches(item, -1):
             return True
         if not can_be_empty(item):
             return False
@@ -207,15 +156,15 @@ def _reaches_back(items: tuple[Expr, ...]) -> bool:
 
 
 def _touches(expression: Expr, edge: int) -> bool:
-    """Whether an expression can begin (edge 0) or end (edge -1) with ALL( )."""
+    """True if an expression can begin (edge 0) or end (edge -1) with ALL( )."""
     match expression:
-        case AnyOrder():
+        case nodes.AnyOrder():
             return True
-        case Repeat(inner=inner) | Optional(inner=inner) | Negation(inner=inner):
+        case nodes.Repetition(inner) | nodes.Optional(inner) | nodes.Negation(inner):
             return _touches(inner, edge)
-        case Choice(branches):
+        case nodes.Choice(branches):
             return any(_touches(branch, edge) for branch in branches)
-        case Sequence(items):
+        case nodes.Sequence(items):
             ordered = items if edge == 0 else items[::-1]
             for item in ordered:
                 if _touches(item, edge):

@@ -9,7 +9,7 @@ from importlib.resources import files
 from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 
-from spaseq.lang.ast import Span
+from automata.plan.expression import Span
 from spaseq.lang.build import Build
 from spaseq.lang.drafts import Clause
 from spaseq.lang.lexemes import CLAUSES, KEYWORDS, RESERVED, UNITS, Lexeme

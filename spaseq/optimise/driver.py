@@ -17,8 +17,8 @@ from spaseq.algebra.nodes import Enrichment, TemporalQuery
 from spaseq.optimise.facts import Facts
 from spaseq.optimise.forms import Form, forms
 from spaseq.optimise.needs import needed_before_output, read_by_output
+from spaseq.optimise.places import Place, places
 from spaseq.optimise.rules import is_keyed, keys_of, new_variables
-from spaseq.optimise.standing import Standing, standings
 
 UNKNOWN = "the knowledge base is not loaded here; with at most one solution for each key it is joined with the match"
 PARTLY_UNKNOWN = "; the knowledge base is not loaded here, and parts of it may be joined with the match"
@@ -93,10 +93,10 @@ def why_not(query: TemporalQuery, step: int, form: Form, facts: Facts | None) ->
     for name in sorted(new_variables(form.rest, form.last)):
         if name in needed:
             return f"?{name} is needed {needed[name]}"
-    places = standings(query.sequence, step)
-    if form.beside is None and all(place.negated for place in places):
+    found = places(query.sequence, step)
+    if form.beside is None and all(place.negated for place in found):
         return None
-    return _unreadable(places) or _unproven(form, facts)
+    return _unreadable(found) or _unproven(form, facts)
 
 
 def late(query: TemporalQuery, step: int, form: Form) -> TemporalQuery:
@@ -113,8 +113,8 @@ def late(query: TemporalQuery, step: int, form: Form) -> TemporalQuery:
     changed = replace(pattern, pattern=form.rest, variables=kept, certain=pattern.certain & bound)
     patterns = (*query.patterns[:step], changed, *query.patterns[step + 1 :])
     variables = tuple(dict.fromkeys(name for each in patterns for name in each.variables))
-    places = standings(query.sequence, step)
-    if all(place.negated for place in places):
+    found = places(query.sequence, step)
+    if all(place.negated for place in found):
         return replace(query, patterns=patterns, variables=variables)
     assert isinstance(form.last.name, IRI), form
     enrichment = Enrichment(
@@ -123,7 +123,7 @@ def late(query: TemporalQuery, step: int, form: Form) -> TemporalQuery:
         form.last.inner,
         keys_of(form.rest, form.last),
         tuple(sorted(new_variables(form.rest, form.last))),
-        any(place.skippable for place in places),
+        any(place.skippable for place in found),
     )
     return replace(query, patterns=patterns, variables=variables, enrichments=(enrichment, *query.enrichments))
 
@@ -131,7 +131,7 @@ def late(query: TemporalQuery, step: int, form: Form) -> TemporalQuery:
 def _moved(query: TemporalQuery, step: int, form: Form) -> tuple[TemporalQuery, Placement]:
     assert isinstance(form.last.name, IRI), form
     variables = tuple(sorted(new_variables(form.rest, form.last)))
-    dropped = all(place.negated for place in standings(query.sequence, step))
+    dropped = all(place.negated for place in places(query.sequence, step))
     if dropped:
         reason = "a negated step only needs the existence of an event"
     else:
@@ -151,12 +151,12 @@ def _evidence(form: Form) -> list[Pattern]:
     return [part.inner for part in beside if keys <= certain(part.inner)]
 
 
-def _unreadable(places: tuple[Standing, ...]) -> str | None:
-    if len(places) != 1:
+def _unreadable(found: tuple[Place, ...]) -> str | None:
+    if len(found) != 1:
         return "the step stands in SEQ more than once"
-    if places[0].negated:
+    if found[0].negated:
         return "an event without a solution in it is no match"
-    if places[0].sometimes:
+    if found[0].sometimes:
         return "an iteration may be without the step"
     return None
 

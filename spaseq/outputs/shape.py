@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from automata.plan.expression import symbols
 from spaseq.algebra.build import build
-from spaseq.algebra.sequence import positive_names
 from spaseq.lang.ast import Query
 
 
@@ -34,7 +34,7 @@ def result_shape(query: Query) -> ResultShape:
     """The shape of a query's rows."""
     constructs = query.template is not None
     variables = () if constructs else tuple(column.name for column in build(query).columns)
-    return ResultShape(query.name, variables, positive_names(query.sequence), constructs, query.prefixes)
+    return ResultShape(query.name, variables, symbols(query.sequence, negated=False), constructs, query.prefixes)
 
 
 def union_of(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:

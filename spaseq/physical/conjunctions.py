@@ -1,10 +1,8 @@
-"""Which steps are only ever taken together, so that one of them need not be matched where another is missing."""
+"""Steps that occur only together, so that one of them need not be matched where another has no solution."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from automata.plan.expression import Absent, AnyOrder, Chain, Either, Expression, Iterate, Maybe, Take
+from automata.plan.expression import Conjunction, Expression, steps, symbols
 from automata.plan.program import Program
 
 
@@ -15,22 +13,11 @@ def conjunctions(program: Program) -> tuple[tuple[int, ...], ...]:
     """
     if program.partition:
         return ()
-    taken = {tuple(sorted(set(take.symbols))) for take in _takes(program.expression)}
-    return tuple(
-        sorted(
-            symbols
-            for symbols in taken
-            if len(symbols) > 1 and not any(set(symbols) & set(other) for other in taken if other != symbols)
-        )
-    )
+    taken = {frozenset(symbols(_whole(step, around))) for step, around in steps(program.expression)}
+    together = [one for one in taken if len(one) > 1 and not any(one & other for other in taken if other != one)]
+    return tuple(sorted(tuple(sorted(one)) for one in together))
 
 
-def _takes(expression: Expression) -> Iterable[Take]:
-    match expression:
-        case Take():
-            yield expression
-        case Chain(items=parts) | Either(branches=parts) | AnyOrder(members=parts):
-            for part in parts:
-                yield from _takes(part)
-        case Iterate(inner=inner) | Maybe(inner=inner) | Absent(inner=inner):
-            yield from _takes(inner)
+def _whole(step: Expression, around: tuple[Expression, ...]) -> Expression:
+    """The conjunction that a step is a member of, else the step."""
+    return around[-1] if around and isinstance(around[-1], Conjunction) else step

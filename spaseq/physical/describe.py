@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from automata.matches.negation import symbols_of
+from automata.plan import expression as nodes
 from automata.plan.automaton import START, Accept, Action, Automaton, Crossing, Passed, build_automaton
 from automata.plan.facts import Analysis, analyse
 from sparql_gpm.algebra.describe import describe as describe_pattern
 from sparql_gpm.algebra.describe import expression_text
 from spaseq.algebra.distribution import distribution, sharding_in_words
 from spaseq.algebra.nodes import GraphPattern, TemporalQuery
-from spaseq.algebra.sequence import repetitions
 from spaseq.algebra.words import BETWEEN, sentences, window_in_words
 from spaseq.explain.description import (
     Alternative,
@@ -57,7 +56,7 @@ def describe(
         ),
         meaning.partition,
         knowledge,
-        _repetitions(query),
+        _repetitions(query.text, meaning.sequence),
         f"{sharding_in_words(distribution(meaning))}; in each shard the evaluator above",
     )
 
@@ -88,20 +87,15 @@ def _decided(query: TemporalQuery, compiled: Compiled, analysis: Analysis, condi
     return f"when {own} is taken if {names} is bound by then, else as soon as it is or no longer can be"
 
 
-def _repetitions(query: Query) -> tuple[Repetition, ...]:
+def _repetitions(text: str, sequence: nodes.Expression) -> tuple[Repetition, ...]:
     found = []
-    for node, contiguity in repetitions(query.sequence):
-        begin = min(_start(node.inner), node.span.start)
-        text = " ".join(query.text[begin : node.span.end].split())
-        found.append(Repetition(text, BETWEEN[contiguity], node.contiguity is not None))
+    for node in nodes.walk(sequence):
+        if isinstance(node, nodes.Repetition):
+            assert node.contiguity is not None, node
+            span = nodes.extent(node)
+            written = text[node.span.start] in ",;:"
+            found.append(Repetition(" ".join(text[span.start : span.end].split()), BETWEEN[node.contiguity], written))
     return tuple(found)
-
-
-def _start(node: object) -> int:
-    """Where the text of a sequence node begins."""
-    inner = getattr(node, "inner", None)
-    span: int = node.span.start if hasattr(node, "span") else 0
-    return _start(inner) if inner is not None else span
 
 
 class _Drawing:
@@ -166,5 +160,5 @@ class _Drawing:
         return (*notes, *(f"no {self._absent(p.absence)} in between" for p in passed))
 
     def _absent(self, absence: int) -> str:
-        symbols = sorted(symbols_of(self._automaton.negations[absence].expression))
+        symbols = sorted(nodes.symbols(self._automaton.negations[absence].expression))
         return " ".join(self._query.patterns[symbol].name for symbol in symbols)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator, why_not_adaptive
 from automata.lazy.lazy_evaluator import LazyEvaluator, TreeEvaluator
-from automata.plan.expression import Absent, Chain, Contiguity, Take
+from automata.plan.expression import Contiguity, Negation, Sequence, Step
 from automata.plan.program import ConditionEvaluator, Program, Selector, Skip, Symbol, Window
 from automata.protocol import Evaluator, RowEvaluator
 from automata.runs.columns.negated_groups import NegatedGroups
@@ -145,7 +145,7 @@ class ThenLazy(Moody):
 def test_a_match_whose_window_passes_while_nothing_comes_is_reported_by_the_evaluator_that_knows_it() -> None:
     """The first event waits for the end of its window, in a gap in which the newcomer becomes old enough."""
     symbols = tuple(Symbol(name, frozenset({n}), frozenset({n}), frozenset({0})) for n, name in enumerate("AB"))
-    sequence = Chain((Take((0,)), Absent(Take((1,)))), (Contiguity.ANY,))
+    sequence = Sequence((Step(0), Negation(Step(1))), (Contiguity.ANY,))
     window = Window(3, False, True)
     program = Program(sequence, symbols, 2, (), window, (), Selector.ALL, Skip.NO_SKIP, (), 1)
     none, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)

@@ -12,8 +12,9 @@ from automata.cea.configurations import Configurations
 from automata.cea.core import CeaCore
 from automata.cea.determinize import Determinised
 from automata.cea.strategies import strategy_for
+from automata.plan import expression as nodes
 from automata.plan.automaton import build_automaton
-from automata.plan.expression import Chain, Contiguity, Either, Expression, Iterate, Take
+from automata.plan.expression import Choice, Contiguity, Expression, Repetition, Step
 from automata.plan.program import FoldValue, Program, Reference, Selector, Skip, Symbol, Window
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Mask, Match
@@ -30,9 +31,9 @@ DRY = [n for n, (kind, sensor, value) in enumerate(STREAM) if kind == "H" and se
 LOW = [n for n, (kind, sensor, value) in enumerate(STREAM) if kind == "H" and sensor == 1 and value < 30]
 READ = [n for n, (kind, sensor, _) in enumerate(STREAM) if kind == "T" and sensor == 1]
 HIGH = [n for n, (kind, sensor, value) in enumerate(STREAM) if kind == "H" and sensor == 1 and value > 60]
-PHI1: Expression = Chain((Take((0,)), Take((1,))), (ANY,))
-PHI2: Expression = Either((PHI1, Chain((Take((1,)), Take((0,))), (ANY,))))
-PHI3: Expression = Chain((Take((0,)), Iterate(Take((1,)), 1, None, ANY), Take((2,))), (ANY, ANY))
+PHI1: Expression = nodes.Sequence((Step(0), Step(1)), (ANY,))
+PHI2: Expression = Choice((PHI1, nodes.Sequence((Step(1), Step(0)), (ANY,))))
+PHI3: Expression = nodes.Sequence((Step(0), Repetition(Step(1), 1, None, ANY), Step(2)), (ANY, ANY))
 
 
 class Nothing:
@@ -176,7 +177,7 @@ def test_a_limit_gives_the_newest_starts_of_each_triggering_event() -> None:
 @pytest.mark.parametrize("selector", [Selector.NEXT, Selector.LAST, Selector.MAX])
 def test_what_is_consumed_still_outdoes_others_before_they_are_reported(selector: Selector) -> None:
     """The selector comes before AFTER MATCH: {1} loses against {0, 1}, which the report of {0} forbids."""
-    some = Iterate(Take((0,)), 1, None, ANY)
+    some = Repetition(Step(0), 1, None, ANY)
     evaluator = CeaEvaluator(program(some, 1, selector=selector, skip=Skip.CONSUME_ALL), Nothing())
     assert [match.entries[0][1] for match in evaluator.on_batch(events(3), taken([0, 1, 2]))] == [0]
     every = CeaEvaluator(program(some, 1, skip=Skip.CONSUME_ALL), Nothing())

@@ -13,14 +13,24 @@ from automata.lazy.path import paths
 from automata.lazy.plan import ChainPlan, TreePlan
 from automata.lazy.units import units_of
 from automata.plan.automaton import build_automaton
-from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+from automata.plan.expression import (
+    AnyOrder,
+    Choice,
+    Contiguity,
+    Expression,
+    Negation,
+    Optional,
+    Repetition,
+    Sequence,
+    Step,
+)
 from automata.slices.step_index import hash_columns
 from automata.slices.step_table import Part, StepTable
 from automata.values import Ids
 from benchmarks.lazy import SYSTEMS, measure
 from benchmarks.lazy_patterns import patterns, stream
 
-A, B, C = (Take((symbol,)) for symbol in range(3))
+A, B, C = (Step(symbol) for symbol in range(3))
 ANY = Contiguity.ANY
 NOTHING: frozenset[int] = frozenset()
 UNRELATED = (NOTHING,) * 3
@@ -112,12 +122,12 @@ def test_of_units_as_frequent_the_one_related_to_what_is_bound_comes_first() -> 
 @pytest.mark.parametrize(
     ("expression", "ways"),
     [
-        (Chain((A, B, C), (ANY, ANY)), 1),
-        (Chain((A, Absent(B), C), (ANY, ANY)), 1),
-        (Chain((A, Maybe(B), Maybe(C)), (ANY, ANY)), 4),
-        (Chain((A, Either((B, C))), (ANY,)), 2),
-        (Chain((A, Iterate(B, 1, None, ANY), C), (ANY, ANY)), 1),
-        (AnyOrder((A, Chain((B, C), (ANY,)))), 1),
+        (Sequence((A, B, C), (ANY, ANY)), 1),
+        (Sequence((A, Negation(B), C), (ANY, ANY)), 1),
+        (Sequence((A, Optional(B), Optional(C)), (ANY, ANY)), 4),
+        (Sequence((A, Choice((B, C))), (ANY,)), 2),
+        (Sequence((A, Repetition(B, 1, None, ANY), C), (ANY, ANY)), 1),
+        (AnyOrder((A, Sequence((B, C), (ANY,)))), 1),
     ],
 )
 def test_there_is_a_way_for_each_choice(expression: Expression, ways: int) -> None:
@@ -125,7 +135,7 @@ def test_there_is_a_way_for_each_choice(expression: Expression, ways: int) -> No
 
 
 def test_members_of_all_are_not_ordered_and_the_steps_of_a_member_are() -> None:
-    (way,) = paths(build_automaton(Chain((A, AnyOrder((B, Chain((C, A), (ANY,))))), (ANY,))))
+    (way,) = paths(build_automaton(Sequence((A, AnyOrder((B, Sequence((C, A), (ANY,))))), (ANY,))))
     units = units_of(way)
     assert [unit.symbol for unit in units.units] == [0, 1, 2, 0]
     assert np.argwhere(units.before).tolist() == [[0, 1], [0, 2], [0, 3], [2, 3]]

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from automata.plan.automaton import START, Automaton, build_automaton
-from automata.plan.expression import Absent, AnyOrder, Chain, Contiguity, Either, Expression, Iterate, Maybe, Take
+from automata.plan.expression import (
+    AnyOrder,
+    Choice,
+    Contiguity,
+    Expression,
+    Negation,
+    Optional,
+    Repetition,
+    Sequence,
+    Step,
+)
 
 STRICT, NEXT, ANY = Contiguity.STRICT, Contiguity.NEXT, Contiguity.ANY
-A, B, C, D = (Take((symbol,)) for symbol in range(4))
+A, B, C, D = (Step(symbol) for symbol in range(4))
 NAMES = "ABCD"
 
 
@@ -40,65 +50,65 @@ def built(expression: Expression) -> Automaton:
 
 
 def test_a_chain_has_one_edge_a_step() -> None:
-    automaton = built(Chain((A, B, C), (NEXT, STRICT)))
+    automaton = built(Sequence((A, B, C), (NEXT, STRICT)))
     assert moves(automaton) == {"start : A", "A ; B", "B , C"}
     assert ends(automaton) == {"C"}
 
 
 def test_repetition_loops_with_its_own_contiguity() -> None:
-    automaton = built(Chain((A, Iterate(B, 1, None, STRICT), C), (NEXT, ANY)))
+    automaton = built(Sequence((A, Repetition(B, 1, None, STRICT), C), (NEXT, ANY)))
     assert moves(automaton) == {"start : A", "A ; B enter0", "B , B loop0", "B : C leave0"}
 
 
 def test_a_group_iterates_from_its_last_step_to_its_first() -> None:
-    automaton = built(Iterate(Chain((A, B), (STRICT,)), 2, 3, NEXT))
+    automaton = built(Repetition(Sequence((A, B), (STRICT,)), 2, 3, NEXT))
     assert moves(automaton) == {"start : A enter0", "A , B", "B ; A loop0"}
     assert (automaton.repetitions[0].at_least, automaton.repetitions[0].at_most) == (2, 3)
 
 
 def test_exactly_one_iteration_has_no_loop() -> None:
-    assert moves(built(Iterate(A, 1, 1, NEXT))) == {"start : A enter0"}
+    assert moves(built(Repetition(A, 1, 1, NEXT))) == {"start : A enter0"}
 
 
 def test_a_skipped_step_leaves_a_negation_and_the_later_operator() -> None:
-    automaton = built(Chain((A, Maybe(B), C), (STRICT, NEXT)))
+    automaton = built(Sequence((A, Optional(B), C), (STRICT, NEXT)))
     assert moves(automaton) == {"start : A", "A , B", "B ; C", "A ; C !0"}
 
 
 def test_a_trailing_optional_step_may_end_early_with_a_negation() -> None:
-    automaton = built(Chain((A, Maybe(B)), (NEXT,)))
+    automaton = built(Sequence((A, Optional(B)), (NEXT,)))
     assert ends(automaton) == {"B", "A !0"}
 
 
 def test_a_negation_takes_no_step() -> None:
-    automaton = built(Chain((A, Absent(B), C), (NEXT, STRICT)))
+    automaton = built(Sequence((A, Negation(B), C), (NEXT, STRICT)))
     assert moves(automaton) == {"start : A", "A , C !0"}
 
 
 def test_leading_negations_leave_the_first_step_free() -> None:
-    automaton = built(Chain((Absent(A), B), (NEXT,)))
+    automaton = built(Sequence((Negation(A), B), (NEXT,)))
     assert moves(automaton) == {"start : B !0"}
 
 
 def test_the_branches_of_a_choice_are_rivals_under_skip_till_next() -> None:
-    automaton = built(Chain((A, Either((B, C))), (NEXT,)))
+    automaton = built(Sequence((A, Choice((B, C))), (NEXT,)))
     (to_b, to_c) = (edge for edge in automaton.edges if edge.source != START)
     assert automaton.edges[to_b.rivals[0]] is to_c
     assert automaton.edges[to_c.rivals[0]] is to_b
 
 
 def test_optional_steps_are_no_rivals_of_what_follows_them() -> None:
-    automaton = built(Chain((A, Maybe(B), C), (NEXT, NEXT)))
+    automaton = built(Sequence((A, Optional(B), C), (NEXT, NEXT)))
     assert all(edge.rivals == () for edge in automaton.edges)
 
 
 def test_any_other_operator_knows_no_rivals() -> None:
-    automaton = built(Chain((A, Either((B, C))), (ANY,)))
+    automaton = built(Sequence((A, Choice((B, C))), (ANY,)))
     assert all(edge.rivals == () for edge in automaton.edges)
 
 
 def test_the_operator_before_a_group_holds_for_its_first_step_only() -> None:
-    automaton = built(Chain((A, Iterate(Chain((Maybe(B), C), (NEXT,)), 1, None, STRICT)), (ANY,)))
+    automaton = built(Sequence((A, Repetition(Sequence((Optional(B), C), (NEXT,)), 1, None, STRICT)), (ANY,)))
     assert "A : B enter0" in moves(automaton)
     assert "A ; C enter0 !0" in moves(automaton)
     assert "C , B loop0" in moves(automaton)
@@ -106,7 +116,7 @@ def test_the_operator_before_a_group_holds_for_its_first_step_only() -> None:
 
 
 def test_the_members_of_an_all_start_apart_and_meet() -> None:
-    automaton = built(Chain((A, AnyOrder((B, Chain((C, D), (ANY,))))), (ANY,)))
+    automaton = built(Sequence((A, AnyOrder((B, Sequence((C, D), (ANY,))))), (ANY,)))
     (unordered,) = automaton.unordered
     assert "A : ALL" in moves(automaton)
     assert [len(member.accepts) for member in unordered.members] == [1, 1]
@@ -114,6 +124,6 @@ def test_the_members_of_an_all_start_apart_and_meet() -> None:
 
 
 def test_equal_edges_are_one() -> None:
-    choice = Either((Chain((Maybe(A), B), (ANY,)), Chain((Maybe(C), D), (ANY,))))
-    automaton = built(Chain((A, choice), (ANY,)))
+    choice = Choice((Sequence((Optional(A), B), (ANY,)), Sequence((Optional(C), D), (ANY,))))
+    automaton = built(Sequence((A, choice), (ANY,)))
     assert len(automaton.edges) == len(set(automaton.edges))

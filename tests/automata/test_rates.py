@@ -8,7 +8,7 @@ from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
 from automata.adaptive.costs import CostModel
 from automata.adaptive.rates import Meter, Rates
 from automata.lazy.lazy_evaluator import LazyEvaluator
-from automata.plan.expression import Chain, Contiguity, Take
+from automata.plan.expression import Contiguity, Sequence, Step
 from automata.runs.columns.negated_groups import NegatedGroups
 from automata.runs.columns.run_evaluator import RunEvaluator
 from benchmarks.lazy_patterns import VALUES, A, B, C, Stream, pattern, patterns, stream
@@ -74,8 +74,8 @@ def driven(evaluator: AdaptiveEvaluator, events: Stream) -> list[str]:
 
 def test_lazy_evaluation_takes_over_where_the_last_step_is_rare_and_gives_way_where_all_is_a_match() -> None:
     rare, frequent = (100, 100, 1, 1), (1, 1, 1, 0)
-    a, b, c = (Take((symbol,)) for symbol in (A, B, C))
-    free = pattern("free", Chain((a, b, c), (Contiguity.ANY, Contiguity.ANY)), (), 60)
+    a, b, c = (Step(symbol) for symbol in (A, B, C))
+    free = pattern("free", Sequence((a, b, c), (Contiguity.ANY, Contiguity.ANY)), (), 60)
     evaluator = adaptive_evaluator(free.program, free.condition_evaluator)
     names = driven(evaluator, stream([rare, frequent], 2000, seed=4))
     assert names[0] == names[-1] == "nfa"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from spaseq.lang.ast import AnyOrder, Choice, Conjunction, Expr, Negation, Optional, Repeat, Sequence, Step
+from automata.plan.expression import AnyOrder, Choice, Conjunction, Negation, Optional, Repetition, Sequence, Step
+from spaseq.lang.ast import Expr
 
 
 def notation(expression: Expr) -> str:
@@ -20,7 +21,7 @@ def notation(expression: Expr) -> str:
             return f"both({', '.join(map(notation, members))})"
         case AnyOrder(members):
             return f"all({', '.join(map(notation, members))})"
-        case Repeat(inner, at_least, at_most, contiguity):
+        case Repetition(inner, at_least, at_most, contiguity):
             bounds = f"{at_least}..{'*' if at_most is None else at_most}"
             return f"repeat({notation(inner)}, {bounds}, {contiguity.value if contiguity else 'default'})"
         case Optional(inner):

@@ -4,10 +4,11 @@ from itertools import permutations
 
 import pytest
 
+from automata.plan.program import Selector, Skip
 from sparql_gpm.pattern import Aggregate, Call, Iteration, Triple, Variable
 from sparql_gpm.terms import IRI
 from spaseq.errors import QueryError
-from spaseq.lang.ast import Selector, Skip, Unit
+from spaseq.lang.ast import Unit
 from spaseq.lang.parse import check, parse
 from tests.lang.texts import define_of, query_of, text_of
 

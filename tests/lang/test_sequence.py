@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from spaseq.lang.ast import AnyOrder, Optional, Query, Repeat, Sequence, Span, Step
+from automata.plan.expression import AnyOrder, Optional, Repetition, Sequence, Span, Step
+from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from tests.lang.notation import notation
 from tests.lang.texts import query_of, sequence_of, text_of
@@ -21,7 +22,7 @@ READINGS = {
     "A & (B | C)": "seq(both(A, choice(B, C)))",
     "(A & B) | C": "seq(choice(both(A, B), C))",
     "((A;B) | (C;D))": "seq(choice(seq(A ; B), seq(C ; D)))",
-    "(A ; B) : C": "seq(seq(A ; B) : C)",
+    "(A ; B) : C": "seq(A ; B : C)",
     "A+": "seq(repeat(A, 1..*, default))",
     "A,+": "seq(repeat(A, 1..*, ,))",
     "A;+": "seq(repeat(A, 1..*, ;))",
@@ -67,7 +68,7 @@ def test_every_part_of_a_sequence_knows_its_place() -> None:
     sequence = query.sequence
     assert isinstance(sequence, Sequence)
     step, repeat, any_order = sequence.items
-    assert isinstance(step, Step) and isinstance(repeat, Repeat) and isinstance(any_order, AnyOrder)
+    assert isinstance(step, Step) and isinstance(repeat, Repetition) and isinstance(any_order, AnyOrder)
     assert written(query, sequence.span) == "SEQ(A ; (B , C);+ : ALL(D, E))"
     assert [written(query, span) for span in sequence.operator_spans] == [";", ":"]
     assert written(query, step.span) == "A"
@@ -80,7 +81,7 @@ def test_what_may_be_left_out_keeps_the_place_of_its_quantifier() -> None:
     query = query_of("A ; B:{0,4}")
     assert isinstance(query.sequence, Sequence)
     optional = query.sequence.items[1]
-    assert isinstance(optional, Optional) and isinstance(optional.inner, Repeat)
+    assert isinstance(optional, Optional) and isinstance(optional.inner, Repetition)
     assert written(query, optional.span) == written(query, optional.inner.span) == ":{0,4}"
 
 

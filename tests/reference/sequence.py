@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
+from automata.plan.expression import Contiguity
 from sparql_gpm.pattern import Exists
 from sparql_gpm.terms import Term
-from spaseq.lang.ast import Contiguity
 from tests.reference.expression import holds
 from tests.reference.gpm import Condition
 from tests.reference.graph import Dataset, Solution, compatible

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count, product
 
-from spaseq.lang import ast
-from spaseq.lang.ast import Contiguity
+from automata.plan import expression as syntax
+from automata.plan.expression import Contiguity
+from spaseq.lang.ast import Expr
 
 Path = tuple[tuple[int, int], ...]
 """(place of a repetition, iteration counted from 0), outermost first: where in the repetitions something stands."""
@@ -81,7 +82,7 @@ class Maybe:
 Node = Take | Series | Either | Loop | AnyOrder | Never | Maybe
 
 
-def shape(sequence: ast.Expr) -> Node:
+def shape(sequence: Expr) -> Node:
     """The sequence with the contiguity of each repetition filled in.
 
     Not written, it is `;` if no positive step is written before the repetition, else `,` (3.2).
@@ -90,56 +91,56 @@ def shape(sequence: ast.Expr) -> Node:
     return _shape(sequence, False, places)
 
 
-def _shape(expr: ast.Expr, preceded: bool, places: Iterator[int]) -> Node:
+def _shape(expr: Expr, preceded: bool, places: Iterator[int]) -> Node:
     place = next(places)
     match expr:
-        case ast.Step(name):
+        case syntax.Step(name):
             return Take(((name,),), (name,), place)
-        case ast.Conjunction():
+        case syntax.Conjunction():
             return Take(tuple(_alternatives(expr)), tuple(_written(expr)), place)
-        case ast.Sequence(items, operators):
+        case syntax.Sequence(items, operators):
             nodes: list[Node] = []
             for item in items:
                 nodes.append(_shape(item, preceded, places))
                 preceded = preceded or _has_positive(nodes[-1])
             return Series(tuple(nodes), (None, *operators), place)
-        case ast.Choice(branches):
+        case syntax.Choice(branches):
             return Either(tuple(_shape(branch, preceded, places) for branch in branches), place)
-        case ast.AnyOrder(members):
+        case syntax.AnyOrder(members):
             return AnyOrder(tuple(_shape(member, preceded, places) for member in members), place)
-        case ast.Repeat(inner, at_least, at_most, contiguity):
+        case syntax.Repetition(inner, at_least, at_most, contiguity):
             between = contiguity or (Contiguity.STRICT if preceded else Contiguity.NEXT)
             body = _shape(inner, preceded, places)
             return Loop(body, body, at_least, at_most, between, place)
-        case ast.Optional(inner):
+        case syntax.Optional(inner):
             return Maybe(_shape(inner, preceded, places), place)
-        case ast.Negation(inner):
+        case syntax.Negation(inner):
             return Never(_shape(inner, preceded, places), place)
 
 
-def _alternatives(expr: ast.Expr) -> Iterator[tuple[str, ...]]:
+def _alternatives(expr: Expr) -> Iterator[tuple[str, ...]]:
     """`(A | B) & C` is A & C or B & C."""
     match expr:
-        case ast.Step(name):
+        case syntax.Step(name):
             yield (name,)
-        case ast.Conjunction(members):
+        case syntax.Conjunction(members):
             for combination in product(*(tuple(_alternatives(member)) for member in members)):
                 yield tuple(name for names in combination for name in names)
-        case ast.Choice(branches):
+        case syntax.Choice(branches):
             for branch in branches:
                 yield from _alternatives(branch)
-        case ast.Sequence((only,)):
+        case syntax.Sequence((only,)):
             yield from _alternatives(only)
         case _:
             raise AssertionError(f"not a member of &: {expr}")
 
 
-def _written(expr: ast.Expr) -> Iterator[str]:
+def _written(expr: Expr) -> Iterator[str]:
     """The steps of a conjunction, from left to right."""
     match expr:
-        case ast.Step(name):
+        case syntax.Step(name):
             yield name
-        case ast.Conjunction(parts) | ast.Choice(parts) | ast.Sequence(parts):
+        case syntax.Conjunction(parts) | syntax.Choice(parts) | syntax.Sequence(parts):
             for part in parts:
                 yield from _written(part)
         case _:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from spaseq.lang.ast import Selector, Skip
+from automata.plan.program import Selector, Skip
 from tests.reference.run import Run
 from tests.reference.sequence import Search
 from tests.reference.shape import names

@@ -29,7 +29,7 @@ from automata.chains.table import (
 )
 from automata.matches.negation import NegationIndex
 from automata.plan.automaton import Automaton, Passed
-from automata.plan.expression import Take
+from automata.plan.expression import Step
 from automata.plan.program import Program
 from automata.runs.columns.core import Core
 from automata.runs.rows.candidates import Moment, Solution, StepCandidate
@@ -105,11 +105,8 @@ class RowNegationIndex:
             if number in negations.symbols
         }
         looking = any(c.needs_event for c in program.conditions if c.symbol in negations.symbols)
-        self.simple = not (
-            looking
-            or any(not isinstance(a.expression, Take) or a.repetitions for a in automaton.negations)
-            or any(isinstance(a.expression, Take) and len(a.expression.symbols) > 1 for a in automaton.negations)
-        )
+        grouped = any(not isinstance(a.expression, Step) or a.repetitions for a in automaton.negations)
+        self.simple = not looking and not grouped
         self._conditions = {number: conditions.negated(number) for number in self._symbols} if self.simple else {}
         self._passed = [_symbols(automaton, edge.passed) for edge in automaton.edges]
         self._trailing = [_symbols(automaton, accept.passed) for accept in automaton.accepts]
@@ -225,7 +222,7 @@ class RowNegationIndex:
 def _symbols(automaton: Automaton, passed: Sequence[Passed]) -> list[int]:
     """The steps that are passed over, where they are steps."""
     expressions = [automaton.negations[each.absence].expression for each in passed]
-    return [expression.symbols[0] for expression in expressions if isinstance(expression, Take)]
+    return [expression.symbol for expression in expressions if isinstance(expression, Step)]
 
 
 def _from_columns(table: StepTable, scope: Sequence[int]) -> list[_Kept]:

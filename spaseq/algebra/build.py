@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from automata.plan import expression
-from automata.plan.program import Window
 from sparql_gpm.algebra.scope import aggregates, background_names, certain, expression_variables, in_scope, iterations
 from sparql_gpm.pattern import Aggregate, Call, Cast, Exists, Expression, Filter, Iteration, Pattern, Variable
 from sparql_gpm.syntax.tokens import tokens
@@ -34,7 +33,7 @@ def build(query: Query) -> TemporalQuery:
         patterns,
         normal_form(query.sequence, {name: number for number, name in enumerate(names)}),
         tuple(dict.fromkeys(variable for pattern in patterns for variable in pattern.variables)),
-        _window(query),
+        query.window,
         query.partition,
         query.selector,
         query.skip,
@@ -86,11 +85,6 @@ def plain_nodes(expression: Expression) -> Iterator[Expression]:
             yield from plain_nodes(inner)
         case Exists() | Iteration():
             return
-
-
-def _window(query: Query) -> Window:
-    window = query.window
-    return Window(window.size, window.in_events, window.sliding, window.start or 0, window.start is not None)
 
 
 def _columns(query: Query, patterns: tuple[GraphPattern, ...]) -> tuple[Column, ...]:

@@ -87,3 +87,8 @@ class TemporalQuery:
     register: str | None
     knowledge: tuple[str, ...]
     enrichments: tuple[Enrichment, ...] = ()
+
+    def output_expressions(self) -> tuple[Expression, ...]:
+        """The expressions of SELECT's columns and of the objects of CONSTRUCT's template."""
+        objects = (triple.object for triple in self.template or () if triple.object is not None)
+        return (*(column.expression for column in self.columns), *objects)

@@ -21,7 +21,7 @@ def read_queries(paths: Sequence[Path]) -> list[Query]:
         except (QueryError, InputError) as error:
             failures.append(error)
         else:
-            _say_all([problem for problem in query.warnings if isinstance(problem, Problem)], query.text, path)
+            _say_all(query.warnings, query.text, path)
             queries.append(query)
     for failure in failures[:-1]:
         report(failure)

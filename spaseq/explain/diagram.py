@@ -7,12 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import assert_never
 
-from spaseq.explain.description import Description, Edge, State, move_text
+from spaseq.explain.description import Description, Edge, StateKind, move_text
 
 _MERMAID_SPECIAL = re.compile(r"[^\w \-+.,:=?!*/()…→]")
 """Characters escaped as numbers in a Mermaid label; letters of any script are not."""
+_DOT_SHAPES: dict[StateKind, str] = {
+    "start": "shape=circle, style=bold",
+    "step": "shape=circle",
+    "any-order": "shape=hexagon",
+    "accept": "shape=doublecircle",
+}
+_MERMAID_BRACKETS: dict[StateKind, tuple[str, str]] = {
+    "start": ("([", "])"),
+    "step": ("(", ")"),
+    "any-order": ("{{", "}}"),
+    "accept": ("(((", ")))"),
+}
 
 
 def to_dot(description: Description) -> str:
@@ -24,7 +35,9 @@ def to_dot(description: Description) -> str:
         "  node [fontname=Helvetica];",
         "  edge [fontname=Helvetica];",
     ]
-    lines += [f"  s{state.id} [{_dot_shape(state)}, label={_dot_text([state.label])}];" for state in description.states]
+    lines += [
+        f"  s{state.id} [{_DOT_SHAPES[state.kind]}, label={_dot_text([state.label])}];" for state in description.states
+    ]
     lines += [
         f"  s{edge.source} -> s{edge.target} [label={_dot_text(_edge_lines(edge))}];" for edge in description.edges
     ]
@@ -34,7 +47,9 @@ def to_dot(description: Description) -> str:
 def to_mermaid(description: Description) -> str:
     """The automaton as a Mermaid flowchart."""
     lines = ["flowchart LR", f"  %% {_one_line(description.query)}: {_one_line(_evaluator(description))}"]
-    lines += [f"  s{state.id}{_mermaid_shape(state)}" for state in description.states]
+    for state in description.states:
+        left, right = _MERMAID_BRACKETS[state.kind]
+        lines.append(f"  s{state.id}{left}{_mermaid_text([state.label])}{right}")
     lines += [f"  s{edge.source} -->|{_mermaid_text(_edge_lines(edge))}| s{edge.target}" for edge in description.edges]
     return "\n".join(lines) + "\n"
 
@@ -48,38 +63,9 @@ def _edge_lines(edge: Edge) -> list[str]:
     return [move_text(edge), *edge.notes]
 
 
-def _dot_shape(state: State) -> str:
-    match state.kind:
-        case "start":
-            return "shape=circle, style=bold"
-        case "step":
-            return "shape=circle"
-        case "any-order":
-            return "shape=hexagon"
-        case "accept":
-            return "shape=doublecircle"
-        case _:
-            assert_never(state.kind)
-
-
 def _dot_text(lines: Iterable[str]) -> str:
     escaped = (_one_line(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
     return '"' + "\\n".join(escaped) + '"'
-
-
-def _mermaid_shape(state: State) -> str:
-    text = _mermaid_text([state.label])
-    match state.kind:
-        case "start":
-            return f"([{text}])"
-        case "step":
-            return f"({text})"
-        case "any-order":
-            return f"{{{{{text}}}}}"
-        case "accept":
-            return f"((({text})))"
-        case _:
-            assert_never(state.kind)
 
 
 def _mermaid_text(lines: Sequence[str]) -> str:

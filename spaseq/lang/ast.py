@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from automata.plan.expression import Node, Span
-from automata.plan.program import Selector, Skip
+from automata.plan.program import Selector, Skip, Window
 from sparql_gpm.pattern import Expression, Pattern, Triple
+from spaseq.errors import Problem
 
 Expr = Node[str]
 """A sequence expression over the names of steps."""
@@ -38,7 +39,6 @@ class Define:
     streams: tuple[str, ...]
     pattern: Pattern
     filters: tuple[TopLevelFilter, ...]
-    span: Span
     body: Span
 
 
@@ -48,7 +48,6 @@ class Stream:
 
     name: str
     iri: str
-    span: Span
 
 
 class Unit(Enum):
@@ -60,22 +59,6 @@ class Unit(Enum):
     HOUR = 3_600_000_000_000
     DAY = 86_400_000_000_000
     EVENT = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """WITHIN.
-
-    size    in nanoseconds, or in events when `in_events`
-    start   STARTING AT: nanoseconds since the epoch, or a position; None where not written
-    """
-
-    size: int
-    in_events: bool
-    sliding: bool
-    start: int | None
-    text: str
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +90,6 @@ class Query:
     template        CONSTRUCT's triples; None for SELECT
     register        the IRI of REGISTER STREAM, or None
     knowledge       the KB IRIs of FROM NAMED, in order
-    warnings        the warnings of the parser
     """
 
     name: str
@@ -126,5 +108,4 @@ class Query:
     skip: Skip
     limit: int | None
     prefixes: tuple[tuple[str, str], ...]
-    base: str | None
-    warnings: tuple[object, ...]
+    warnings: tuple[Problem, ...]

@@ -91,8 +91,8 @@ class Build(Transformer[Token, Any]):
 
     def define(self, children: Children) -> drafts.Clause:
         """DEFINE GPM."""
-        keyword, name, *streams, _, body = children
-        return drafts.DefineClause(_span(keyword), _word(name), tuple(map(_word, streams)), _word(body))
+        name, *streams, _, body = children
+        return drafts.DefineClause(_word(name), tuple(map(_word, streams)), _word(body))
 
     def after(self, children: Children) -> drafts.Clause:
         """AFTER MATCH."""

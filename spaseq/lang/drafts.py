@@ -106,7 +106,6 @@ class SequenceClause:
 class DefineClause:
     """`DEFINE GPM name ON streams { body }`."""
 
-    keyword: Span
     name: Word
     streams: tuple[Word, ...]
     body: Word

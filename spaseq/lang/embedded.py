@@ -79,8 +79,7 @@ class Embedded:
             TopLevelFilter(found.expression, Span(start + found.start, start + found.end)) for found in parsed.filters
         )
         streams = tuple(dict.fromkeys(stream.text for stream in clause.streams))
-        span = Span(clause.keyword.start, clause.body.span.end + 1)
-        define = Define(clause.name.text, streams, parsed.pattern, filters, span, clause.body.span)
+        define = Define(clause.name.text, streams, parsed.pattern, filters, clause.body.span)
         binds = in_scope(parsed.pattern)
         return Gpm(define, binds, self._filter_uses(define, binds))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from automata.plan.program import Window
 from sparql_gpm.syntax.tokens import string_value
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time
-from spaseq.lang.ast import Unit, Window
+from spaseq.lang.ast import Unit
 from spaseq.lang.drafts import StartingDraft, WithinClause, Word
 from spaseq.lang.iris import Namespace
 from spaseq.lang.report import Report
@@ -31,7 +32,7 @@ def read_window(clause: WithinClause, namespace: Namespace, report: Report) -> W
         start = _start(clause.starting, in_events, namespace, report)
     if count is None:
         return None
-    return Window(count * max(unit.value, 1), in_events, sliding, start, _written(clause), clause.size.span)
+    return Window(count * max(unit.value, 1), in_events, sliding, start or 0, start is not None)
 
 
 def read_count(word: Word, what: str, report: Report) -> int | None:
@@ -49,15 +50,6 @@ def read_count(word: Word, what: str, report: Report) -> int | None:
         report.error(word.span, "this number is too large", f"the largest is {NUMBER_MAX}")
         return None
     return int(significant)
-
-
-def _written(clause: WithinClause) -> str:
-    """The window as it was written, with single blanks."""
-    words = [clause.size.text, clause.unit.text.upper(), clause.mode.text.upper() if clause.mode else ""]
-    if clause.starting is not None:
-        value, datatype = clause.starting.value, clause.starting.datatype
-        words += ["STARTING AT", value.text + (f"^^{datatype.text}" if datatype else "")]
-    return " ".join(filter(None, words))
 
 
 def _start(starting: StartingDraft, in_events: bool, namespace: Namespace, report: Report) -> int | None:

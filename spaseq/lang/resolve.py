@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TypeVar
 
-from automata.plan.expression import Span, Step
-from automata.plan.program import Skip
+from automata.plan.expression import Step
+from automata.plan.program import Skip, Window
 from spaseq.lang import ast, drafts
 from spaseq.lang.embedded import Embedded, Gpm, Uses
 from spaseq.lang.iris import Namespace
@@ -63,7 +63,6 @@ class Resolver:
             skip=after.skip if after else Skip.NO_SKIP,
             limit=limit,
             prefixes=tuple(self._namespace.prefixes.items()),
-            base=self._namespace.base,
             warnings=self._report.problems(),
         )
 
@@ -84,7 +83,7 @@ class Resolver:
             return None
         return [column for column in map(self._embedded.column, form.columns) if column]
 
-    def _window(self) -> ast.Window | None:
+    def _window(self) -> Window | None:
         clause = self._first(drafts.WithinClause)
         return read_window(clause, self._namespace, self._report) if clause else None
 
@@ -102,7 +101,7 @@ class Resolver:
                 self._report.error(word.span, f"stream {word.text} is declared twice", hint)
             names.add(name.text)
             iris.add(iri)
-            yield ast.Stream(name.text, iri, Span(name.span.start, word.span.end))
+            yield ast.Stream(name.text, iri)
 
     def _gpms(self) -> dict[str, Gpm | None]:
         """The definitions by Name; None for one whose body could not be read."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from sparql_gpm.algebra.analysis import all_variables
 from sparql_gpm.algebra.scope import expression_variables
-from sparql_gpm.pattern import Aggregate, Expression, Iteration, Variable
+from sparql_gpm.pattern import Aggregate, Iteration, Variable
 from spaseq.algebra.build import plain_nodes
 from spaseq.algebra.nodes import TemporalQuery
 
@@ -21,7 +21,7 @@ def needed_before_output(query: TemporalQuery, step: int) -> Mapping[str, str]:
             needed |= dict.fromkeys(all_variables(pattern.pattern), f"by the pattern of {pattern.name}")
         for condition in pattern.conditions:
             needed |= dict.fromkeys(expression_variables(condition), f"by a condition of {pattern.name}")
-    for expression in _projected(query):
+    for expression in query.output_expressions():
         for node in plain_nodes(expression):
             if isinstance(node, Iteration | Aggregate):
                 needed |= dict.fromkeys(expression_variables(node), "in every iteration, for the output")
@@ -30,13 +30,8 @@ def needed_before_output(query: TemporalQuery, step: int) -> Mapping[str, str]:
 
 def read_by_output(query: TemporalQuery) -> frozenset[str]:
     """The variables of the projection or the template."""
-    found = {name for expression in _projected(query) for name in expression_variables(expression)}
+    found = {name for expression in query.output_expressions() for name in expression_variables(expression)}
     for triple in query.template or ():
         nodes = (triple.pattern.subject, triple.pattern.predicate, triple.pattern.object)
         found |= {node.name for node in nodes if isinstance(node, Variable)}
     return frozenset(found)
-
-
-def _projected(query: TemporalQuery) -> Iterable[Expression]:
-    yield from (column.expression for column in query.columns)
-    yield from (triple.object for triple in query.template or () if triple.object is not None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from automata.plan.program import (
@@ -56,7 +55,7 @@ def compile_program(query: TemporalQuery) -> Compiled:
         Condition(symbol, numbering.references(expression), has_exists(expression))
         for symbol, expression in expressions
     )
-    outputs = tuple(dict.fromkeys(node for e in _projected(query) for node in _iterated(e)))
+    outputs = tuple(dict.fromkeys(node for e in query.output_expressions() for node in _iterated(e)))
     program = Program(
         query.sequence,
         symbols,
@@ -119,11 +118,6 @@ class _Numbering:
         number = self.variables[name]
         self.nodes[number] = Variable(name)
         return number
-
-
-def _projected(query: TemporalQuery) -> Iterable[Expression]:
-    yield from (column.expression for column in query.columns)
-    yield from (triple.object for triple in query.template or () if triple.object is not None)
 
 
 def _iterated(expression: Expression) -> list[Iteration | Aggregate]:

@@ -64,7 +64,7 @@ def test_an_error_says_where_and_what_and_how_to_go_on() -> None:
 
 def test_warnings_do_not_stop_a_query() -> None:
     query = query_of("A", form="SELECT ?a ?nothing")
-    assert [problem.message for problem in query.warnings] == ["nothing binds ?nothing; it stays unbound"]  # type: ignore[attr-defined]
+    assert [problem.message for problem in query.warnings] == ["nothing binds ?nothing; it stays unbound"]
 
 
 ACCEPTED = [

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from spaseq.lang.ast import Window
+from automata.plan.program import Window
 from tests.reference.stream import Event
 
 Deadline = tuple[int | Fraction, bool]
@@ -55,10 +55,9 @@ class Frame:
             return first + self.window.size, not self.window.in_events
         block = self._block(first)
         assert block is not None
-        return (self.window.start or 0) + (block + 1) * self.window.size, False
+        return self.window.start + (block + 1) * self.window.size, False
 
     def _block(self, value: int | Fraction) -> int | None:
         """k of [t + kω, t + (k+1)ω); None before STARTING AT."""
-        start = self.window.start
-        block = (value - (start or 0)) // self.window.size
-        return None if start is not None and block < 0 else int(block)
+        block = (value - self.window.start) // self.window.size
+        return None if self.window.anchored and block < 0 else int(block)

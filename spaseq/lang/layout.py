@@ -135,7 +135,7 @@ _MISSING = {
     "SELECT": ("the query has neither SELECT nor CONSTRUCT", "write what to report, such as SELECT *"),
     "WITHIN": ("the query has no WITHIN", "every query has a window, such as WITHIN 30 MINUTES"),
     "STREAM": ("the query has no FROM STREAM", "declare a stream: FROM STREAM S1 <http://example.org/stream>"),
-    "SEQ": ("the query has no SEQ( )", "say in which order the events come: SEQ(A ; B)"),
+    "SEQ": ("the query has no SEQ( )", "state the order of the events: SEQ(A ; B)"),
     "DEFINE": ("the query has no DEFINE GPM", "define each step of SEQ: DEFINE GPM A ON S1 { ?s ?p ?o }"),
 }
 

@@ -59,7 +59,7 @@ class Scopes:
     def check_outside(self, used: Uses, known: Iterable[str] = ()) -> None:
         """Checks a projected variable or expression, or a template; `known` are the columns before it."""
         for word in used.exists:
-            hint = "move it into a FILTER of a GPM: only there is a graph to look at"
+            hint = "move it into a FILTER of a GPM: it needs the graph of an event"
             self._report.error(word.span, "EXISTS cannot stand in SELECT or a template", hint)
         folded = {fold.variable for fold in used.folds}
         for word in used.variables:

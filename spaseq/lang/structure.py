@@ -121,7 +121,7 @@ def _check_quantifier(repetition: nodes.Repetition[str], text: str, report: Repo
         report.error(span, "a step repeated 0 times matches nothing", "write '!' for the absence of events")
     if repetition.contiguity is not Contiguity.ANY and (_touches(inner, 0) or _touches(inner, -1)):
         quantifier = text[span.start : span.end].lstrip(",;")
-        hint = f"write ':{quantifier}' to leave open what happens between the iterations"
+        hint = f"write ':{quantifier}' to allow other events between the iterations"
         report.error(span, "iterations that begin or end with ALL( ) cannot be contiguous", hint)
 
 

@@ -31,7 +31,7 @@ def query_of(sequence: str, **parts: object) -> Query:
 
 
 def sequence_of(sequence: str) -> Expr:
-    """What a sequence is read as."""
+    """The parsed sequence."""
     return query_of(sequence).sequence
 
 

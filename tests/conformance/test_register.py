@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from automata.plan.program import Demand
 from automata.registers import answers as register_answers
-from automata.registers import evaluator as register_evaluator
 from automata.registers import places as register_places
 from automata.registers import pool as register_pool
+from automata.registers import register_evaluator
 from sparql_gpm.terms import IRI, XSD, Literal
 from spaseq.algebra.build import build
 from spaseq.lang.parse import parse

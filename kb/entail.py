@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arrays.ranges import in_ranges
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.ranges import in_ranges
 from sparql_gpm.relations.keys import first_rows
 from sparql_gpm.terms import IRI, RDF, Literal
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.ranges import in_ranges
 from sparql_gpm.graph_names import joined, taken
-from sparql_gpm.ranges import in_ranges
 
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]

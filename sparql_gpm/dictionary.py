@@ -14,14 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparql_gpm.columns import UNBOUND, Ids
-from sparql_gpm.interning.exact_numbers import INTEGER_TYPES, exact_number
 from sparql_gpm.interning.term_objects import TermObjects
 from sparql_gpm.terms import Term
 
 if TYPE_CHECKING:
     from sparql_gpm.interning.term_table import TermTable
-
-__all__ = ["INTEGER_TYPES", "Dictionary", "exact_number"]
 
 
 class Dictionary:

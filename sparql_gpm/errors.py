@@ -16,6 +16,10 @@ class PatternSyntaxError(ValueError):
         self.hint = hint
 
 
+class ExpressionError(Exception):
+    """SPARQL's type error: an expression has no value."""
+
+
 class RDFSyntaxError(ValueError):
     """RDF data is malformed; line and column are counted from 1 (0: not known)."""
 

@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sparql_gpm.ranges import in_ranges
+from arrays.ranges import in_ranges
 
 Ids = NDArray[np.int64]
 _UNUSED_FACTOR = 2

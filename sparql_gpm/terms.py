@@ -12,6 +12,8 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD_STRING = XSD + "string"
 RDF_LANG_STRING = RDF + "langString"
+WHITE_SPACE = " \t\r\n"
+"""What may surround the lexical form of a number, a boolean or a date."""
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 

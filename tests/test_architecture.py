@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("spaseq", "sparql_gpm", "automata", "kb")
+PACKAGES = ("spaseq", "sparql_gpm", "automata", "kb", "arrays")
 OTHER_FOLDERS = ("tests", "examples", "benchmarks", ".ci", "docs")
 BINARY = (".gz", ".png", ".pyc")
 FUNCTION_LINES_MAX = 70

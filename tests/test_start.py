@@ -26,7 +26,7 @@ ELSEWHERE = {
     "a terminal": {"rich.console", "rich.progress", "spaseq.cli.progress"},
     "long input": {
         "numba",
-        "sparql_gpm.kernels",
+        "arrays.jit",
         "automata.cea.cea_evaluator",
         "automata.registers.register_evaluator",
     },

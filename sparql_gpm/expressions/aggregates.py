@@ -7,20 +7,21 @@ from math import nan
 
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.values import (
-    ExpressionError,
-    Kind,
+from sparql_gpm.errors import ExpressionError
+from sparql_gpm.expressions.values import order_key
+from sparql_gpm.numeric import (
+    ZERO,
     Number,
+    NumericType,
     calculate,
+    integer_literal,
     numeric_literal,
-    order_key,
     require_number,
     total,
 )
 from sparql_gpm.pattern import Aggregate
-from sparql_gpm.terms import IRI, XSD, Literal, Term, to_ntriples
+from sparql_gpm.terms import IRI, Literal, Term, to_ntriples
 
-_ZERO = Number(Kind.INTEGER, 0)
 _FEW_MAX = 8
 """Values whose aggregate may be estimated."""
 
@@ -35,7 +36,7 @@ def fold(aggregate: Aggregate, values: Sequence[int], dictionary: Dictionary) ->
     if aggregate.distinct:
         bound = list(dict.fromkeys(bound))
     if aggregate.name == "COUNT":
-        return dictionary.intern(Literal(str(len(bound)), XSD + "integer"))
+        return dictionary.intern(integer_literal(len(bound)))
     if UNBOUND in values:
         return UNBOUND
     if aggregate.name == "SAMPLE":
@@ -66,8 +67,8 @@ def _fold_terms(aggregate: Aggregate, terms: Sequence[Term]) -> Term | None:
             return numeric_literal(_sum(terms))
         case "AVG":
             if not terms:
-                return numeric_literal(_ZERO)
-            return numeric_literal(calculate("/", _sum(terms), Number(Kind.INTEGER, len(terms))))
+                return numeric_literal(ZERO)
+            return numeric_literal(calculate("/", _sum(terms), Number(NumericType.INTEGER, len(terms))))
         case "MIN":
             return min(terms, key=_place, default=None)
         case "MAX":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from arrays.comparison import ARITHMETIC, COMPARISONS
+from sparql_gpm.algebra.analysis import is_volatile, parts_of
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.scalar import VOLATILE
-from sparql_gpm.expressions.vector import ARITHMETIC, COMPARISONS
 from sparql_gpm.pattern import Aggregate, Call, Cast, Constant, Exists, Expression, Iteration, Variable
 from sparql_gpm.terms import Literal, to_ntriples
 
@@ -91,40 +91,25 @@ def _as_columns(expression: Expression, tests: dict[Exists, str]) -> Expression:
 
 
 def _compile(expression: Expression, dictionary: Dictionary) -> Compiled:
-    names = tuple(dict.fromkeys(_names(expression)))
-    volatile = _is_volatile(expression)
+    names = tuple(dict.fromkeys(part.name for part in parts_of(expression) if isinstance(part, Variable)))
+    volatile = is_volatile(expression)
     match expression:
         case Constant(term):
             return Compiled(expression, names, (), False, constant=dictionary.pin(term))
         case Call("IN" | "NOTIN", (left, *choices)) if all(map(_is_leaf, (left, *choices))):
             equal = tuple(_compile(Call("=", (left, choice)), dictionary) for choice in choices)
             return Compiled(expression, names, (), volatile, (Compiled(expression, names, (), volatile, equal),))
-        case Call(name, arguments) if name in _LOGICAL or (name in ARITHMETIC and not volatile):
-            return Compiled(expression, names, (), volatile, tuple(_compile(a, dictionary) for a in arguments))
-        case Call(name, arguments) if name in COMPARISONS and not volatile:
-            return Compiled(expression, names, (), volatile, tuple(_compile(a, dictionary) for a in arguments))
-        case Call("SAMETERM", arguments) if all(map(_is_leaf, arguments)):
+        case Call(name, arguments) if _has_parts(name, arguments, volatile):
             return Compiled(expression, names, (), volatile, tuple(_compile(a, dictionary) for a in arguments))
     return Compiled(expression, names, (), volatile)
 
 
+def _has_parts(name: str, arguments: tuple[Expression, ...], volatile: bool) -> bool:
+    """The operands are evaluated over columns on their own."""
+    if name in ARITHMETIC or name in COMPARISONS:
+        return not volatile
+    return name in _LOGICAL or (name == "SAMETERM" and all(map(_is_leaf, arguments)))
+
+
 def _is_leaf(expression: Expression) -> bool:
     return isinstance(expression, Variable | Constant)
-
-
-def _is_volatile(expression: Expression) -> bool:
-    match expression:
-        case Call(name, arguments):
-            return name in VOLATILE or any(map(_is_volatile, arguments))
-        case Cast(_, arguments):
-            return any(map(_is_volatile, arguments))
-    return False
-
-
-def _names(expression: Expression) -> list[str]:
-    match expression:
-        case Variable(name):
-            return [name]
-        case Call(_, arguments) | Cast(_, arguments):
-            return [name for argument in arguments for name in _names(argument)]
-    return []

@@ -11,34 +11,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from arrays.comparison import ARITHMETIC, COMPARISONS, ERROR, TRUE, UNKNOWN
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.aggregates import fold
 from sparql_gpm.expressions.compiled import Compiled, column_name, compile_expression
 from sparql_gpm.expressions.scalar import Solution, current_time, evaluate_or_none
 from sparql_gpm.expressions.single import Decided, Truth, estimate_of, picking, truth_of
-from sparql_gpm.expressions.values import ExpressionError, order_key, truth
+from sparql_gpm.expressions.values import truth_of as truth_of_term
 from sparql_gpm.expressions.vector import (
-    ARITHMETIC,
-    COMPARISONS,
-    ERROR,
-    TRUE,
-    UNKNOWN,
+    CONNECTIVES,
+    NEGATION,
     Bounded,
     Truths,
     calculate_numbers,
     compare_numbers,
-    conjunction,
-    disjunction,
-    exactly,
-    negation,
 )
 from sparql_gpm.pattern import FALSE as FALSE_TERM
 from sparql_gpm.pattern import TRUE as TRUE_TERM
 from sparql_gpm.pattern import Call, Constant, Exists, Expression, Variable
 from sparql_gpm.terms import Literal, Term
 
-__all__ = ["Evaluator", "ExistsResolver", "column_name", "fold", "order_key"]
+__all__ = ["Evaluator", "ExistsResolver", "column_name"]
 
 ExistsResolver = Callable[[Exists, Mapping[str, Ids], int], Mask]
 """Whether the pattern of an EXISTS has a solution, for each row of the columns; its `negated` is not looked at."""
@@ -186,12 +179,7 @@ class Evaluator:
 
     def _truth(self, compiled: Compiled, arguments: Sequence[int]) -> int:
         identifier = self._value(compiled, arguments)
-        if identifier == UNBOUND:
-            return ERROR
-        try:
-            return int(truth(self._dictionary.term(identifier)))
-        except ExpressionError:
-            return ERROR
+        return truth_of_term(None if identifier == UNBOUND else self._dictionary.term(identifier))
 
     def _slow(
         self,
@@ -235,9 +223,9 @@ class Evaluator:
         match compiled.expression:
             case Call("&&" | "||" as name, _):
                 left, right = (self._truths(part, columns, rows) for part in compiled.parts)
-                return conjunction(left, right) if name == "&&" else disjunction(left, right)
+                return CONNECTIVES[name][left, right]
             case Call("!", _):
-                return negation(self._truths(compiled.parts[0], columns, rows))
+                return NEGATION[self._truths(compiled.parts[0], columns, rows)]
             case Call("BOUND", (Variable(name),)):
                 return np.asarray(_column(columns, name, rows) != UNBOUND, dtype=np.int8)
             case Call("SAMETERM", _) if compiled.is_simple:
@@ -255,8 +243,8 @@ class Evaluator:
     def _membership(self, name: str, compiled: Compiled, columns: Mapping[str, Ids], rows: int) -> Truths:
         result = np.zeros(rows, dtype=np.int8)
         for choice in compiled.parts[0].parts:
-            result = disjunction(result, self._truths(choice, columns, rows))
-        return result if name == "IN" else negation(result)
+            result = CONNECTIVES["||"][result, self._truths(choice, columns, rows)]
+        return result if name == "IN" else NEGATION[result]
 
     def _comparison(self, name: str, compiled: Compiled, columns: Mapping[str, Ids], rows: int) -> Truths:
         left, right = (self._numbers(part, columns, rows) for part in compiled.parts)
@@ -273,9 +261,9 @@ class Evaluator:
         """The numbers of a side; None if it is more than arithmetic."""
         match compiled.expression:
             case Variable(name):
-                return exactly(self._dictionary.numbers[_column(columns, name, rows)])
+                return Bounded(self._dictionary.numbers[_column(columns, name, rows)])
             case Constant():
-                return exactly(np.full(rows, self._dictionary.numbers[compiled.constant]))
+                return Bounded(np.full(rows, self._dictionary.numbers[compiled.constant]))
             case Call(name, (_, _)) if name in ARITHMETIC:
                 left, right = (self._numbers(part, columns, rows) for part in compiled.parts)
                 return None if left is None or right is None else calculate_numbers(name, left, right)

@@ -3,80 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import ROUND_DOWN, Context, Decimal
-from math import isfinite
 
-from sparql_gpm.expressions.datetimes import parse_date, parse_date_time
-from sparql_gpm.expressions.values import (
-    ExpressionError,
-    Kind,
-    Number,
-    boolean,
-    number,
-    number_text,
-    numeric_literal,
-    parse_number,
-    promoted,
-    truth,
-)
-from sparql_gpm.terms import IRI, XSD, XSD_STRING, BlankNode, Literal, Term
-
-_WHOLE = Context(prec=2000)
-_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+from sparql_gpm.datetimes import date_time_of
+from sparql_gpm.errors import ExpressionError
+from sparql_gpm.expressions.values import BOOLEANS, boolean, effective_boolean_value
+from sparql_gpm.numeric import ZERO, NumericType, cast, number, number_text, numeric_literal, parse_number
+from sparql_gpm.terms import IRI, WHITE_SPACE, XSD, XSD_STRING, BlankNode, Literal, Term
 
 
-def _lexical(term: Term) -> str:
-    """The text of a string, trimmed."""
-    if isinstance(term, Literal) and term.datatype == XSD_STRING:
-        return term.lexical.strip(" \t\r\n")
+def _lexical(term: Term, kind: str = "string") -> str:
+    """The text of a string, or of a literal of the named datatype, trimmed."""
+    if isinstance(term, Literal) and term.datatype in (XSD_STRING, XSD + kind):
+        return term.lexical.strip(WHITE_SPACE)
     raise ExpressionError("cannot be cast")
 
 
-def _to_number(kind: Kind) -> Callable[[Term], Term]:
-    def cast(term: Term) -> Term:
+def _to_number(kind: NumericType) -> Callable[[Term], Term]:
+    def to_number(term: Term) -> Term:
         found = number(term)
+        if found is None and isinstance(term, Literal) and term.datatype == XSD + "boolean":
+            found = ZERO._replace(value=int(_boolean(term.lexical)))
         if found is None:
-            found = _truth_as_number(term) or parse_number(_lexical(term), kind)
+            found = parse_number(_lexical(term), kind)
         if found is None:
             raise ExpressionError("no such number")
-        return numeric_literal(_converted(found, kind))
+        return numeric_literal(cast(found, kind))
 
-    return cast
-
-
-def _truth_as_number(term: Term) -> Number | None:
-    if isinstance(term, Literal) and term.datatype == XSD + "boolean":
-        if term.lexical not in _BOOLEANS:
-            raise ExpressionError("not a boolean")
-        return Number(Kind.INTEGER, int(_BOOLEANS[term.lexical]))
-    return None
+    return to_number
 
 
-def _converted(value: Number, kind: Kind) -> Number:
-    """The value in another type; to a narrower one it is cut, and INF and NaN have no exact value."""
-    if kind >= Kind.FLOAT:
-        return Number(kind, promoted(value, Number(kind, 0.0))[1]) if value.kind <= kind else _narrowed(value)
-    if isinstance(value.value, float) and not isfinite(value.value):
-        raise ExpressionError("not finite")
-    exact = Decimal(repr(value.value)) if isinstance(value.value, float) else Decimal(value.value)
-    if kind == Kind.DECIMAL:
-        return Number(kind, exact)
-    return Number(kind, int(exact.quantize(Decimal(1), rounding=ROUND_DOWN, context=_WHOLE)))
-
-
-def _narrowed(value: Number) -> Number:
-    return Number(Kind.FLOAT, promoted(Number(Kind.FLOAT, float(value.value)), Number(Kind.FLOAT, 0.0))[1])
+def _boolean(lexical: str) -> bool:
+    if lexical not in BOOLEANS:
+        raise ExpressionError("not a boolean")
+    return BOOLEANS[lexical]
 
 
 def to_boolean(term: Term) -> Term:
     """xsd:boolean."""
     if number(term) is not None:
-        return boolean(truth(term))
-    if isinstance(term, Literal) and term.datatype in (XSD + "boolean", XSD_STRING):
-        lexical = term.lexical.strip(" \t\r\n")
-        if lexical in _BOOLEANS:
-            return boolean(_BOOLEANS[lexical])
-    raise ExpressionError("not a boolean")
+        return boolean(effective_boolean_value(term))
+    return boolean(_boolean(_lexical(term, "boolean")))
 
 
 def to_string(term: Term) -> Term:
@@ -89,36 +55,30 @@ def to_string(term: Term) -> Term:
     found = number(term)
     if found is not None:
         return Literal(number_text(found))
-    if term.datatype == XSD + "boolean" and term.lexical in _BOOLEANS:
-        return Literal(boolean(_BOOLEANS[term.lexical]).lexical)
+    if term.datatype == XSD + "boolean" and term.lexical in BOOLEANS:
+        return Literal(boolean(BOOLEANS[term.lexical]).lexical)
     return Literal(term.lexical)
 
 
 def to_date_time(term: Term) -> Term:
     """xsd:dateTime; a date becomes its first moment."""
-    if isinstance(term, Literal) and term.datatype == XSD + "date" and (day := parse_date(term.lexical)):
-        date = term.lexical[: len(term.lexical) - len(day.zone)]
-        return Literal(f"{date}T00:00:00{day.zone}", XSD + "dateTime")
-    kept = _keep(term, "dateTime")
-    if parse_date_time(kept) is None:
-        raise ExpressionError("not a dateTime")
-    return Literal(kept, XSD + "dateTime")
+    if isinstance(term, Literal) and term.datatype == XSD + "date" and (day := date_time_of(term)):
+        lexical = term.lexical.strip(WHITE_SPACE)
+        return Literal(f"{lexical[: len(lexical) - len(day.zone)]}T00:00:00{day.zone}", XSD + "dateTime")
+    return _well_formed(Literal(_lexical(term, "dateTime"), XSD + "dateTime"))
 
 
 def to_date(term: Term) -> Term:
     """xsd:date; a dateTime loses its time."""
-    if isinstance(term, Literal) and term.datatype == XSD + "dateTime" and (moment := parse_date_time(term.lexical)):
-        return Literal(term.lexical.partition("T")[0] + moment.zone, XSD + "date")
-    kept = _keep(term, "date")
-    if parse_date(kept) is None:
+    if isinstance(term, Literal) and term.datatype == XSD + "dateTime" and (moment := date_time_of(term)):
+        return Literal(term.lexical.strip(WHITE_SPACE).partition("T")[0] + moment.zone, XSD + "date")
+    return _well_formed(Literal(_lexical(term, "date"), XSD + "date"))
+
+
+def _well_formed(literal: Literal) -> Literal:
+    if date_time_of(literal) is None:
         raise ExpressionError("not a date")
-    return Literal(kept, XSD + "date")
-
-
-def _keep(term: Term, name: str) -> str:
-    if isinstance(term, Literal) and term.datatype == XSD + name:
-        return term.lexical.strip(" \t\r\n")
-    return _lexical(term)
+    return literal
 
 
 CASTS: dict[str, Callable[[Term], Term]] = {
@@ -126,8 +86,8 @@ CASTS: dict[str, Callable[[Term], Term]] = {
     XSD + "string": to_string,
     XSD + "dateTime": to_date_time,
     XSD + "date": to_date,
-    XSD + "integer": _to_number(Kind.INTEGER),
-    XSD + "decimal": _to_number(Kind.DECIMAL),
-    XSD + "float": _to_number(Kind.FLOAT),
-    XSD + "double": _to_number(Kind.DOUBLE),
+    XSD + "integer": _to_number(NumericType.INTEGER),
+    XSD + "decimal": _to_number(NumericType.DECIMAL),
+    XSD + "float": _to_number(NumericType.FLOAT),
+    XSD + "double": _to_number(NumericType.DOUBLE),
 }

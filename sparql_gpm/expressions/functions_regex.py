@@ -10,7 +10,7 @@ import re
 import sys
 import unicodedata
 
-from sparql_gpm.expressions.values import ExpressionError
+from sparql_gpm.errors import ExpressionError
 
 _FLAGS = {"s": re.DOTALL, "m": re.MULTILINE, "i": re.IGNORECASE, "x": re.NOFLAG, "q": re.NOFLAG}
 _COMPILED_MAX = 512

@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 from urllib.parse import quote
 
+from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.functions_regex import compiled, replacement
-from sparql_gpm.expressions.values import ExpressionError, Kind, boolean, require_number
-from sparql_gpm.terms import RDF_LANG_STRING, XSD, XSD_STRING, Literal, Term
+from sparql_gpm.expressions.values import boolean
+from sparql_gpm.numeric import NumericType, integer_literal, require_number
+from sparql_gpm.terms import RDF_LANG_STRING, XSD_STRING, Literal, Term
 
 
 def text(term: Term) -> Literal:
@@ -38,13 +40,9 @@ def _compatible(first: Term, second: Term) -> tuple[Literal, Literal]:
     return left, right
 
 
-def _integer(length: int) -> Literal:
-    return Literal(str(length), XSD + "integer")
-
-
 def strlen(string: Term) -> Term:
     """STRLEN, in code points."""
-    return _integer(len(text(string).lexical))
+    return integer_literal(len(text(string).lexical))
 
 
 def substr(string: Term, start: Term, length: Term | None = None) -> Term:
@@ -59,7 +57,7 @@ def substr(string: Term, start: Term, length: Term | None = None) -> Term:
 def _rounded(term: Term) -> float:
     value = require_number(term)
     as_float = float(value.value)
-    if value.kind == Kind.INTEGER or as_float != as_float or as_float in (float("inf"), float("-inf")):
+    if value.kind == NumericType.INTEGER or as_float != as_float or as_float in (float("inf"), float("-inf")):
         return as_float
     return float((as_float + 0.5) // 1)
 

@@ -6,23 +6,16 @@ import hashlib
 import math
 import re
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from sparql_gpm.expressions.datetimes import DateTime, parse_date, parse_date_time
+from sparql_gpm.datetimes import DateTime, date_time_of
+from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.functions_strings import plain
-from sparql_gpm.expressions.values import (
-    ExpressionError,
-    Kind,
-    Number,
-    boolean,
-    number,
-    numeric_literal,
-    require_number,
-)
+from sparql_gpm.expressions.values import boolean
 from sparql_gpm.iris import is_absolute, resolve_iri
+from sparql_gpm.numeric import EXACT, Number, NumericType, integer_literal, number, numeric_literal, require_number
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal, Term
 
-_WHOLE = Context(prec=2000)
 _LANGUAGE = re.compile("[a-zA-Z]+(?:-[a-zA-Z0-9]+)*")
 
 
@@ -93,8 +86,8 @@ def _whole(rounding: str) -> Callable[[Term], Term]:
 
 def _round_decimal(value: Decimal, rounding: str) -> Decimal:
     if rounding == "ROUND":
-        value, rounding = _WHOLE.add(value, Decimal("0.5")), ROUND_FLOOR
-    return value.quantize(Decimal(1), rounding=rounding, context=_WHOLE)
+        value, rounding = EXACT.add(value, Decimal("0.5")), ROUND_FLOOR
+    return value.quantize(Decimal(1), rounding=rounding, context=EXACT)
 
 
 def _round_float(value: float, rounding: str) -> float:
@@ -132,28 +125,19 @@ def positive(term: Term) -> Term:
 
 def _moment(term: Term) -> DateTime:
     """The fields of a dateTime, or those of a date at its first moment."""
-    lexical = _literal(term).lexical.strip(" \t\r\n")
-    moment = None
-    match _literal(term).datatype.removeprefix(XSD):
-        case "dateTime" | "dateTimeStamp":
-            moment = parse_date_time(lexical)
-        case "date":
-            moment = parse_date(lexical)
+    moment = date_time_of(_literal(term))
     if moment is None:
         raise ExpressionError("not a dateTime")
     return moment
 
 
 def _field(name: str) -> Callable[[Term], Term]:
-    def read(term: Term) -> Term:
-        return Literal(str(getattr(_moment(term), name)), XSD + "integer")
-
-    return read
+    return lambda term: integer_literal(getattr(_moment(term), name))
 
 
 def seconds(term: Term) -> Term:
     """SECONDS, a decimal."""
-    return numeric_literal(Number(Kind.DECIMAL, _moment(term).seconds))
+    return numeric_literal(Number(NumericType.DECIMAL, _moment(term).seconds))
 
 
 def timezone(term: Term) -> Term:

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from arrays.comparison import ARITHMETIC, COMPARISONS, CONNECTIVES, ERROR, TRUE
+from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.functions_casts import CASTS
 from sparql_gpm.expressions.functions_strings import STRING_FUNCTIONS, plain
 from sparql_gpm.expressions.functions_terms import TERM_FUNCTIONS
-from sparql_gpm.expressions.values import (
-    ExpressionError,
-    Kind,
-    Number,
-    boolean,
-    calculate,
-    compare,
-    numeric_literal,
-    require_number,
-    truth,
-)
+from sparql_gpm.expressions.values import boolean, compare, effective_boolean_value, truth_of
+from sparql_gpm.numeric import Number, NumericType, calculate, numeric_literal, require_number
+from sparql_gpm.pattern import FALSE as FALSE_TERM
 from sparql_gpm.pattern import Call, Cast, Constant, Expression, Variable
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, Term
 
-VOLATILE = frozenset(("RAND", "UUID", "STRUUID", "BNODE"))
-"""Functions with a value of their own in every solution."""
-
 _FUNCTIONS = STRING_FUNCTIONS | TERM_FUNCTIONS
-_COMPARISONS = frozenset(("=", "!=", "<", "<=", ">", ">="))
-_ARITHMETIC = frozenset("+-*/")
 
 
 def current_time() -> Literal:
@@ -83,7 +72,7 @@ def evaluate_or_none(expression: Expression, solution: Solution) -> Term | None:
 def _call(name: str, arguments: tuple[Expression, ...], solution: Solution) -> Term:
     match name:
         case "&&" | "||":
-            return boolean(_logical(arguments, solution, decided_by=name == "||"))
+            return _connected(name, arguments, solution)
         case "!":
             return boolean(not _truth(arguments[0], solution))
         case "IF":
@@ -91,15 +80,16 @@ def _call(name: str, arguments: tuple[Expression, ...], solution: Solution) -> T
         case "COALESCE":
             return _coalesce(arguments, solution)
         case "BOUND":
-            return boolean(_is_bound(arguments[0], solution))
+            assert isinstance(arguments[0], Variable), arguments
+            return boolean(solution.value(arguments[0].name) is not None)
         case "IN":
-            return boolean(_is_in(arguments, solution))
+            return _connected("||", _choices(arguments), solution)
         case "NOTIN":
-            return boolean(not _is_in(arguments, solution))
+            return boolean(_connected("||", _choices(arguments), solution) == FALSE_TERM)
     terms = [evaluate_term(argument, solution) for argument in arguments]
-    if name in _COMPARISONS:
+    if name in COMPARISONS:
         return boolean(compare(name, *terms))
-    if name in _ARITHMETIC:
+    if name in ARITHMETIC:
         return numeric_literal(calculate(name, require_number(terms[0]), require_number(terms[1])))
     return _FUNCTIONS[name](*terms) if name in _FUNCTIONS else _fresh(name, terms, solution)
 
@@ -109,7 +99,7 @@ def _fresh(name: str, terms: list[Term], solution: Solution) -> Term:
         case "NOW":
             return solution.now
         case "RAND":
-            return numeric_literal(Number(Kind.DOUBLE, solution.random.random()))
+            return numeric_literal(Number(NumericType.DOUBLE, solution.random.random()))
         case "UUID":
             return IRI(f"urn:uuid:{_uuid(solution)}")
         case "STRUUID":
@@ -126,21 +116,20 @@ def _uuid(solution: Solution) -> str:
 
 
 def _truth(expression: Expression, solution: Solution) -> bool:
-    return truth(evaluate_term(expression, solution))
+    return effective_boolean_value(evaluate_term(expression, solution))
 
 
-def _logical(arguments: tuple[Expression, ...], solution: Solution, decided_by: bool) -> bool:
-    """`||` is decided by a true operand and `&&` by a false one, whatever error the others are (Section 17.2)."""
-    error: ExpressionError | None = None
-    for argument in arguments:
-        try:
-            if _truth(argument, solution) == decided_by:
-                return decided_by
-        except (ExpressionError, ArithmeticError, ValueError) as found:
-            error = found if isinstance(found, ExpressionError) else ExpressionError(str(found))
-    if error is not None:
-        raise error
-    return not decided_by
+def _connected(name: str, operands: Iterable[Expression], solution: Solution) -> Term:
+    """`&&` or `||` of any number of operands; an error in one does not matter if another decides (Section 17.2)."""
+    connect, decisive = CONNECTIVES[name]
+    found = 1 - decisive
+    for operand in operands:
+        found = connect(found, truth_of(evaluate_or_none(operand, solution)))
+        if found == decisive:
+            break
+    if found == ERROR:
+        raise ExpressionError("an operand has no truth")
+    return boolean(found == TRUE)
 
 
 def _coalesce(arguments: tuple[Expression, ...], solution: Solution) -> Term:
@@ -151,12 +140,6 @@ def _coalesce(arguments: tuple[Expression, ...], solution: Solution) -> Term:
     raise ExpressionError("COALESCE of nothing but errors")
 
 
-def _is_bound(argument: Expression, solution: Solution) -> bool:
-    assert isinstance(argument, Variable), argument
-    return solution.value(argument.name) is not None
-
-
-def _is_in(arguments: tuple[Expression, ...], solution: Solution) -> bool:
+def _choices(arguments: tuple[Expression, ...]) -> Iterator[Expression]:
     """`x IN (a, b)` is `x = a || x = b`, and false for no choice at all."""
-    choices = tuple(Call("=", (arguments[0], choice)) for choice in arguments[1:])
-    return _logical(choices, solution, decided_by=True)
+    return (Call("=", (arguments[0], choice)) for choice in arguments[1:])

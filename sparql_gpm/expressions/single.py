@@ -1,20 +1,20 @@
-"""Conditions on one solution at a time, as closures: numbers are compared in plain Python, the rest is scalar.
+"""Conditions on one solution at a time, as closures: numbers are compared in plain Python, all else is scalar.
 
-The truth is TRUE, FALSE or ERROR (`vector.py`), and the same as over columns.
+The truth is TRUE, FALSE or ERROR, and the same as over columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import eq, ge, gt, itemgetter, le, lt, ne
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.comparison import COMPARISONS, CONNECTIVES, FALSE, TRUE, is_far_apart, negation
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.compiled import Compiled
-from sparql_gpm.expressions.vector import ERROR, FALSE, TRUE
 from sparql_gpm.pattern import Call, Constant, Expression, Variable
 
 Values = Sequence[int]
@@ -25,31 +25,21 @@ Decided = Callable[[Values, float], bool | None]
 Remembered = Callable[[Compiled, tuple[int, ...]], int]
 """The truth of an expression, given the values of its `names`, by the scalar path; looked up if known."""
 
-_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
-    "=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
-}  # fmt: skip
-_DISTANCE_MIN = 1e-6
-"""Numbers that differ by more than this, relatively, differ in every numeric type; single precision has 6e-8."""
-_MAGNITUDE_MIN, _MAGNITUDE_MAX = 1e-12, 1e30
-"""Between these no numeric type overflows or loses digits."""
-
 
 def truth_of(compiled: Compiled, places: Mapping[str, int], dictionary: Dictionary, remembered: Remembered) -> Truth:
     """The truth of a condition without EXISTS; variables without a place are unbound."""
 
     def truth(part: Compiled) -> Truth:
         match part.expression:
-            case Call("&&", _) if part.parts:
-                return _conjunction(truth(part.parts[0]), truth(part.parts[1]))
-            case Call("||", _) if part.parts:
-                left, right = truth(part.parts[0]), truth(part.parts[1])
-                return _negation(_conjunction(_negation(left), _negation(right)))
+            case Call("&&" | "||" as name, _) if part.parts:
+                return _connected(name, truth(part.parts[0]), truth(part.parts[1]))
             case Call("!", _) if part.parts:
-                return _negation(truth(part.parts[0]))
-            case Call(name, (left, right)) if name in _COMPARISONS and part.parts:
+                operand = truth(part.parts[0])
+                return lambda values: negation(operand(values))
+            case Call(name, (left, right)) if name in COMPARISONS and part.parts:
                 first, second = _number(left, places, dictionary), _number(right, places, dictionary)
                 if first is not None and second is not None:
-                    return _comparison(_COMPARISONS[name], first, second, looked_up(part), dictionary)
+                    return _comparison(COMPARISONS[name], first, second, looked_up(part), dictionary)
         return looked_up(part)
 
     def looked_up(part: Compiled) -> Truth:
@@ -62,10 +52,10 @@ def truth_of(compiled: Compiled, places: Mapping[str, int], dictionary: Dictiona
 def estimate_of(compiled: Compiled, name: str, places: Mapping[str, int], dictionary: Dictionary) -> Decided | None:
     """A comparison with the variable `name`, of whose number only about a millionth is known; None: it is no such."""
     match compiled.expression:
-        case Call(operator, (left, right)) if operator in _COMPARISONS and (left == Variable(name)) != (
+        case Call(operator, (left, right)) if operator in COMPARISONS and (left == Variable(name)) != (
             right == Variable(name)
         ):
-            first, holds = left == Variable(name), _COMPARISONS[operator]
+            first, holds = left == Variable(name), COMPARISONS[operator]
             other = _number(right if first else left, places, dictionary)
             if other is not None:
                 return _deciding(holds, first, other, dictionary)
@@ -75,8 +65,7 @@ def estimate_of(compiled: Compiled, name: str, places: Mapping[str, int], dictio
 def _deciding(holds: Callable[[float, float], bool], first: bool, other: _Number, dictionary: Dictionary) -> Decided:
     def decided(values: Values, number: float) -> bool | None:
         known = other(values, dictionary.numbers)
-        size = abs(known) + abs(number)
-        if _MAGNITUDE_MIN < size < _MAGNITUDE_MAX and abs(known - number) > _DISTANCE_MIN * size:
+        if is_far_apart(known, number):
             return holds(number, known) if first else holds(known, number)
         return None
 
@@ -118,32 +107,23 @@ def _number(expression: Expression, places: Mapping[str, int], dictionary: Dicti
 def _comparison(
     holds: Callable[[float, float], bool], left: _Number, right: _Number, otherwise: Truth, dictionary: Dictionary
 ) -> Truth:
-    """Decided here if the numbers are equal, or surely different in every numeric type; never where one is NaN."""
+    """Decided here if the numbers are equal, or different in every numeric type; never where one is NaN."""
 
     def truth(values: Values) -> int:
         numbers = dictionary.numbers
         a, b = left(values, numbers), right(values, numbers)
-        size = abs(a) + abs(b)
-        if a == b or (_MAGNITUDE_MIN < size < _MAGNITUDE_MAX and abs(a - b) > _DISTANCE_MIN * size):
+        if a == b or is_far_apart(a, b):
             return TRUE if holds(a, b) else FALSE
         return otherwise(values)
 
     return truth
 
 
-def _negation(operand: Truth) -> Truth:
-    opposite = {FALSE: TRUE, TRUE: FALSE, ERROR: ERROR}
-    return lambda values: opposite[operand(values)]
-
-
-def _conjunction(left: Truth, right: Truth) -> Truth:
-    """False if either is false, else an error if either is."""
+def _connected(name: str, left: Truth, right: Truth) -> Truth:
+    connect, decisive = CONNECTIVES[name]
 
     def truth(values: Values) -> int:
         first = left(values)
-        if first == FALSE:
-            return FALSE
-        second = right(values)
-        return second if first == TRUE or second == FALSE else ERROR
+        return first if first == decisive else connect(first, right(values))
 
     return truth

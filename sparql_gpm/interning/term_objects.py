@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparql_gpm.columns import UNBOUND, Ids, Mask
-from sparql_gpm.interning.exact_numbers import exact_number
+from sparql_gpm.numeric import float64
 from sparql_gpm.term_text import canonical_token, term_of
-from sparql_gpm.terms import Literal, Term
+from sparql_gpm.terms import Term
 
 _term_of = lru_cache(maxsize=1 << 16)(term_of)
 """The dictionaries of one process have many terms in common."""
@@ -94,5 +94,5 @@ class TermObjects:
             if identifier >= len(self.numbers):
                 self.numbers = np.concatenate((self.numbers, np.full(len(self.numbers), np.nan)))
         self._ids[term] = identifier
-        self.numbers[identifier] = exact_number(term) if isinstance(term, Literal) else np.nan
+        self.numbers[identifier] = float64(term)
         return identifier

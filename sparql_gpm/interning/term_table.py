@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.words import WORD, Bytes
 from sparql_gpm.columns import Ids, Mask
-from sparql_gpm.interning.exact_numbers import exact_number
 from sparql_gpm.interning.pages import zeros
 from sparql_gpm.interning.term_table_kernels import (
     CHECKED,
@@ -29,9 +29,9 @@ from sparql_gpm.interning.term_table_kernels import (
     find_one,
     keep,
 )
-from sparql_gpm.kernels import WORD, Bytes
+from sparql_gpm.numeric import float64
 from sparql_gpm.term_text import canonical_token, term_of
-from sparql_gpm.terms import Literal, Term
+from sparql_gpm.terms import Term
 
 OBJECTS_MAX = 100_000
 """Terms remembered as objects, in either direction; beyond that they are forgotten, and made again when asked for."""
@@ -236,7 +236,7 @@ class TermTable:
 
     def _set_number(self, identifier: int, term: Term) -> None:
         self.numbers = _with_room(self.numbers, len(self.strings.entries))
-        self.numbers[identifier] = exact_number(term) if isinstance(term, Literal) else np.nan
+        self.numbers[identifier] = float64(term)
 
     def _remember(self, term: Term, identifier: int) -> None:
         if len(self._objects) >= OBJECTS_MAX:

@@ -15,8 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.jit import kernel, part
+from arrays.words import WORD, Bytes, word_at
 from sparql_gpm.columns import Ids, Mask
-from sparql_gpm.kernels import WORD, Bytes, kernel, part, word_at
 
 Slots = NDArray[np.int32]
 

@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from arrays.ranges import in_ranges
 from sparql_gpm.columns import EventBatch, Ids, Mask
-from sparql_gpm.ranges import in_ranges
 from sparql_gpm.relations.keys import first_rows
 
 _Key = tuple[int, int | None, int | None]

@@ -10,11 +10,13 @@ import numpy as np
 
 from sparql_gpm.columns import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import fold, order_key
+from sparql_gpm.expressions.aggregates import fold
+from sparql_gpm.expressions.values import order_key
+from sparql_gpm.numeric import integer_literal
 from sparql_gpm.pattern import Aggregate
 from sparql_gpm.relations.keys import first_rows
 from sparql_gpm.relations.relation import Relation
-from sparql_gpm.terms import XSD, Literal, Term, to_ntriples
+from sparql_gpm.terms import Term, to_ntriples
 
 _ORDER_MATTERS = frozenset({"SUM", "AVG", "SAMPLE", "GROUP_CONCAT"})
 """Aggregates whose result may depend on the order of the values."""
@@ -96,5 +98,5 @@ def _counts(
         columns = list(rows.columns.values()) if argument is None else [argument[argument != UNBOUND]]
         counted = counted[first_rows([counted, *columns])]
     numbers, inverse = np.unique(np.bincount(counted, minlength=size), return_inverse=True)
-    ids = np.array([dictionary.intern(Literal(str(n), XSD + "integer")) for n in numbers.tolist()], dtype=np.int64)
+    ids = np.array([dictionary.intern(integer_literal(n)) for n in numbers.tolist()], dtype=np.int64)
     return ids[inverse]

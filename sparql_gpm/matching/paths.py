@@ -12,10 +12,10 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 
+from arrays.ranges import in_ranges
 from sparql_gpm.columns import Ids, Mask
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.pattern import Inverse, Link, NegatedSet, Path, PathAlternative, PathSequence, Repeat
-from sparql_gpm.ranges import in_ranges
 from sparql_gpm.relations.join import join
 from sparql_gpm.relations.keys import first_rows, groups
 from sparql_gpm.relations.relation import Relation

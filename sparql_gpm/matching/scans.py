@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.values import equals_only_itself
 from sparql_gpm.matching.bgp import Scan, TriplePattern
 from sparql_gpm.matching.pattern_expressions import CompiledExpression
 from sparql_gpm.pattern import Call, Constant, Expression, Variable
-from sparql_gpm.terms import IRI, XSD_STRING, Literal, Term
+from sparql_gpm.terms import Term
 
 
 def push_to_scans(
@@ -70,10 +71,5 @@ def _compared(expression: Expression) -> tuple[str, Term] | None:
         case Call(
             "=" | "SAMETERM" as name, (Variable(variable), Constant(term)) | (Constant(term), Variable(variable))
         ):
-            return (variable, term) if name == "SAMETERM" or _equals_itself_only(term) else None
+            return (variable, term) if name == "SAMETERM" or equals_only_itself(term) else None
     return None
-
-
-def _equals_itself_only(term: Term) -> bool:
-    """Whether `=` of the term is sameTerm: not of numbers, booleans and times, which have values."""
-    return isinstance(term, IRI) or (isinstance(term, Literal) and term.datatype == XSD_STRING)

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from arrays.jit import kernel, part
+from arrays.words import WORD, Bytes
 from sparql_gpm.columns import Ids
 from sparql_gpm.graph_names import GraphNames
 from sparql_gpm.interning.pages import zeros
 from sparql_gpm.interning.term_table import as_bytes
 from sparql_gpm.interning.term_table_kernels import Slots, hash_of, same_bytes
-from sparql_gpm.kernels import WORD, Bytes, kernel, part
 
 COUNT, FORGOTTEN = 0, 1
 """The state: how many keys are in the table, and how many of them, the oldest, do not count any more."""

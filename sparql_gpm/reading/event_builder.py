@@ -24,7 +24,7 @@ from sparql_gpm.terms import BlankNode, Literal
 from sparql_gpm.times import format_time, parse_time
 
 if TYPE_CHECKING:
-    from sparql_gpm.kernels import Bytes
+    from arrays.words import Bytes
     from sparql_gpm.reading.closed_graph_table import ClosedGraphTable
 
 CLOSED_GRAPHS_MAX = 250_000

@@ -200,7 +200,7 @@ class NQuadsReader:
 @cache
 def _kernels_are_kept() -> bool:
     """Whether the kernels need not be compiled, only loaded; asking imports numba."""
-    from sparql_gpm.kernels import is_kept
+    from arrays.jit import is_kept
     from sparql_gpm.reading.nquads_kernel import scan
 
     return is_kept(scan)

@@ -13,11 +13,11 @@ from typing import Protocol
 
 import numpy as np
 
+from arrays.words import Bytes
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.graph_names import GraphNames
 from sparql_gpm.interning.term_table import ByteStrings, as_bytes
-from sparql_gpm.kernels import Bytes
 from sparql_gpm.reading.blocks import BLOCK_BYTES
 from sparql_gpm.reading.document_terms import parse_token
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from arrays.jit import part
+from arrays.words import WORD, Bytes, byte_at, first_byte, word_at
 from sparql_gpm.columns import Ids
-from sparql_gpm.kernels import WORD, Bytes, byte_at, first_byte, part, word_at
 from sparql_gpm.reading.token_kernels import (
     AT,
     BACKSLASH,

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.jit import kernel, part
+from arrays.words import Bytes, byte_at
 from sparql_gpm.columns import Ids
 from sparql_gpm.interning.term_table_kernels import CHECKED, Slots, add, find, hash_of, same_bytes
-from sparql_gpm.kernels import Bytes, byte_at, kernel, part
 from sparql_gpm.reading.nquads_cut import NONE, cut, next_line
 from sparql_gpm.reading.token_kernels import (
     LESS,

@@ -9,8 +9,9 @@ import string
 
 import numpy as np
 
+from arrays.jit import part
+from arrays.words import WORD, Bytes, byte_at
 from sparql_gpm.interning.term_table_kernels import same_bytes
-from sparql_gpm.kernels import WORD, Bytes, byte_at, part
 from sparql_gpm.terms import RDF, XSD
 
 SPACE, EXCLAMATION, QUOTE, HASH, DOT, SLASH, COLON = 32, 33, 34, 35, 46, 47, 58

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arrays.jit import COMPILED
 from sparql_gpm.columns import UNBOUND
-from sparql_gpm.dictionary import Dictionary, exact_number
+from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.interning import term_table
 from sparql_gpm.interning.term_table import canonical_token, term_of
-from sparql_gpm.kernels import COMPILED
+from sparql_gpm.numeric import float64
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal, Term
 
 texts = st.text(st.one_of(st.sampled_from('"\\\n\r\t @^<>é\x00\ud800'), st.characters()), max_size=6)
@@ -58,7 +59,7 @@ def test_a_term_keeps_its_id_until_it_is_released(steps: list[tuple[str, Term | 
     for term, identifier in known.items():
         assert identifier > UNBOUND
         assert (dictionary.find(term), dictionary.term(identifier)) == (identifier, term)
-        number = exact_number(term) if isinstance(term, Literal) else np.nan
+        number = float64(term)
         assert np.array_equal(dictionary.numbers[identifier], number, equal_nan=True)
     assert dictionary.find(IRI("urn:never")) == UNBOUND
 

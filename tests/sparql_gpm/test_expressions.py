@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arrays.comparison import TRUE
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator, column_name, distinct_rows
 from sparql_gpm.expressions.scalar import Solution, current_time, evaluate_or_none
-from sparql_gpm.expressions.values import ExpressionError, truth
+from sparql_gpm.expressions.values import truth_of
 from sparql_gpm.parse import parse_expression
 from sparql_gpm.pattern import Aggregate, Call, Constant, Exists, Expression, Iteration, Variable
 from sparql_gpm.terms import IRI, XSD, Literal, Term
@@ -68,10 +69,7 @@ def _scalar(expression: Expression, row: tuple[Term | None, ...]) -> Term | None
 
 
 def _is_true(term: Term | None) -> bool:
-    try:
-        return term is not None and truth(term)
-    except ExpressionError:
-        return False
+    return truth_of(term) == TRUE
 
 
 _ROWS = st.lists(st.tuples(*[st.none() | _TERMS] * 3), min_size=1, max_size=40)

@@ -19,9 +19,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from arrays.jit import COMPILED
 from sparql_gpm.columns import EventBatch
-from sparql_gpm.dictionary import Dictionary, exact_number
-from sparql_gpm.kernels import COMPILED
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.numeric import float64
 from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.reading import blocks, lines, nquads_columns
 from sparql_gpm.reading.event_builder import Malformed
@@ -76,7 +77,7 @@ def found_in(text: bytes, sizes: list[int], options: ReadOptions, releasing: boo
             yield batch
             for identifier in np.unique(batch.objects).tolist():
                 term = dictionary.term(identifier)
-                expected = exact_number(term) if isinstance(term, Literal) else np.nan
+                expected = float64(term)
                 assert np.array_equal(dictionary.numbers[identifier], expected, equal_nan=True), term
                 assert np.signbit(dictionary.numbers[identifier]) == np.signbit(expected), term
                 assert dictionary.find(term) == dictionary.intern(term) == identifier
@@ -246,19 +247,6 @@ def test_only_an_input_that_is_known_to_be_long_waits_for_the_compiler(options: 
 
 
 if COMPILED:
-
-    def test_a_kernel_is_kept_once_it_has_been_compiled(tmp_path: Path) -> None:
-        module = tmp_path / "one_kernel.py"
-        module.write_text(
-            "from sparql_gpm.kernels import is_kept, kernel\n@kernel\ndef double(n: int) -> int:\n    return 2 * n\n"
-            "before = is_kept(double)\nassert double(4) == 8\nprint(before, is_kept(double))"
-        )
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
-        runs = [
-            subprocess.run([sys.executable, module], env=environment, capture_output=True, text=True, check=True).stdout
-            for _ in range(2)
-        ]
-        assert runs == ["False True\n", "True True\n"]
 
     def test_all_of_this_holds_without_the_compiler() -> None:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]

@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparql_gpm.columns import UNBOUND
+from sparql_gpm.datetimes import date_time_of
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.aggregates import fold
-from sparql_gpm.expressions.datetimes import parse_date_time
-from sparql_gpm.expressions.values import ExpressionError, Kind, Number, compare, number, numeric_literal, order_key
+from sparql_gpm.expressions.values import compare, order_key
+from sparql_gpm.numeric import Number, NumericType, number, numeric_literal
 from sparql_gpm.pattern import Aggregate, Variable
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal, Term
 
@@ -36,7 +38,7 @@ def folded(name: str, *terms: Term | None, distinct: bool = False, separator: st
 
 @given(st.integers() | st.decimals(allow_nan=False, allow_infinity=False, places=6) | st.floats())
 def test_the_literal_of_a_number_is_read_back_as_the_number(value: int | Decimal | float) -> None:
-    kind = {int: Kind.INTEGER, Decimal: Kind.DECIMAL, float: Kind.DOUBLE}[type(value)]
+    kind = {int: NumericType.INTEGER, Decimal: NumericType.DECIMAL, float: NumericType.DOUBLE}[type(value)]
     found = number(numeric_literal(Number(kind, value)))
     assert found is not None and found.kind == kind
     assert found.value == value or value != value
@@ -44,7 +46,7 @@ def test_the_literal_of_a_number_is_read_back_as_the_number(value: int | Decimal
 
 @given(st.floats(width=32))
 def test_single_precision_is_kept(value: float) -> None:
-    found = number(numeric_literal(Number(Kind.FLOAT, value)))
+    found = number(numeric_literal(Number(NumericType.FLOAT, value)))
     assert found is not None and (found.value == value or value != value)
 
 
@@ -59,13 +61,13 @@ def test_every_year_has_its_days() -> None:
     for year in (-400, -1, 0, 1, 1899, 1900, 1970, 2000, 2100, 12000):
         for day in ("01-01", "02-28", "03-01", "12-31"):
             sign = "-" if year < 0 else ""
-            found = parse_date_time(f"{sign}{abs(year):04}-{day}T00:00:00Z")
+            found = date_time_of(Literal(f"{sign}{abs(year):04}-{day}T00:00:00Z", XSD + "dateTime"))
             assert found is not None
             instants.append(found.instant())
     assert instants == sorted(instants)
-    epoch = parse_date_time("1970-01-02T00:00:00.5Z")
+    epoch = date_time_of(Literal("1970-01-02T00:00:00.5Z", XSD + "dateTime"))
     assert epoch is not None and epoch.instant() == Decimal("86400.5")
-    assert parse_date_time("1900-02-29T00:00:00Z") is None
+    assert date_time_of(Literal("1900-02-29T00:00:00Z", XSD + "dateTime")) is None
 
 
 def test_aggregates_over_nothing() -> None:

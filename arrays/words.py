@@ -1,60 +1,21 @@
-"""The one door to numba: whoever imports this module pays for numba's import.
-
-Kernels take arrays and scalars, and run unchanged as Python with NUMBA_DISABLE_JIT=1. Their integers wrap around.
-"""
+"""Bytes of a text, one or eight at a time, inside kernels; importing this imports numba."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-Bytes = NDArray[np.uint8]
+from arrays.jit import COMPILED
 
-COMPILED = not bool(getattr(numba.config, "DISABLE_JIT", 0))
+Bytes = NDArray[np.uint8]
 WORD = 8
 """Bytes in a word; a text that words are read from has so many bytes after its end."""
-
-
-def kernel(function: Function) -> Function:
-    """The function compiled on its first call; kept on disk where a folder can be written, else in memory only.
-
-    What is kept on disk is outdated when the kernel's own file changes, not when a file of its parts does.
-    """
-    compiler: Any = numba.njit
-    if not COMPILED:
-        return np.errstate(over="ignore")(function)
-    try:
-        compiled: Function = compiler(cache=True, no_cfunc_wrapper=True)(function)
-    except RuntimeError:  # numba's word for "no place for the cache"
-        compiled = compiler(no_cfunc_wrapper=True)(function)
-    return compiled
-
-
-def is_kept(compiled: Callable[..., Any]) -> bool:
-    """Whether a kernel has been kept on disk, in some version."""
-    if not COMPILED:
-        return False
-    folder, code = cast("Any", compiled).stats.cache_path, compiled.__code__
-    kept = f"{Path(code.co_filename).stem}.{compiled.__qualname__}-*.nbi"
-    return folder is not None and any(Path(folder).glob(kept))
-
-
-def part(function: Function) -> Function:
-    """A function that only kernels call: compiled into them, without a way in from Python, which takes longest."""
-    compiler: Any = numba.njit
-    if not COMPILED:
-        return function
-    compiled: Function = compiler(no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
-    return compiled
 
 
 def _load(bits: int) -> Callable[..., Any]:

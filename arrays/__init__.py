@@ -1,1 +1,1 @@
-"""What both `sparql_gpm` and `automata` need of arrays: number comparison, ranges, compiled kernels."""
+"""Array code under both `sparql_gpm` and `automata`: columns of ids, comparison of numbers, compiled kernels."""

@@ -66,13 +66,25 @@ def is_within(a: Value, b: Value, error: Value) -> Holds:
     return (error > 0) & (abs(a - b) <= error)
 
 
-def is_far_apart(a: float, b: float) -> bool:
-    """Two numbers are different in every numeric type, even if one is off by a millionth; false for NaN.
+def decision(operator: str, equal: bool = True) -> Callable[[float, float], int]:
+    """The comparison of two Python floats: decided if they differ by more than a millionth, or are equal.
 
-    For Python floats: it says less than `is_ambiguous` denies, in a tenth of the time.
+    equal   False: equal floats are UNKNOWN as well, as where one is only an estimate
+
+    It decides less than `is_ambiguous` lets, in a tenth of the time.
     """
-    size = abs(a) + abs(b)
-    return _MAGNITUDE_MIN < size < _MAGNITUDE_MAX and abs(a - b) > _DISTANCE_MIN * size
+    holds = COMPARISONS[operator]
+    less, same, greater = int(holds(0, 1)), int(holds(0, 0)) if equal else UNKNOWN, int(holds(1, 0))
+
+    def decide(a: float, b: float) -> int:
+        if a == b:
+            return same
+        size = abs(a) + abs(b)
+        if _MAGNITUDE_MIN < size < _MAGNITUDE_MAX and abs(a - b) > _DISTANCE_MIN * size:
+            return less if a < b else greater
+        return UNKNOWN
+
+    return decide
 
 
 def is_exact(value: Value) -> Holds:
@@ -93,8 +105,9 @@ def bounded(number: int, a: Value, a_error: Value, b: Value, b_error: Value) -> 
 
     The error is 0 where operands and result are the same in every numeric type.
     """
-    first, second = a_error + abs(a) * _ROUNDING, b_error + abs(b) * _ROUNDING
-    usable = (abs(b) > second) | (number < 3)
+    first, second = abs(a) * _ROUNDING + a_error, abs(b) * _ROUNDING + b_error
+    exact = is_exact(a) & is_exact(b) & (a_error + b_error == 0)
+    usable = exact | is_moderate(a) & is_moderate(b)
     if number == 0:
         result, error = a + b, first + second
     elif number == 1:
@@ -102,8 +115,14 @@ def bounded(number: int, a: Value, a_error: Value, b: Value, b_error: Value) -> 
     elif number == 2:
         result, error = a * b, abs(a) * second + abs(b) * first + first * second
     else:
+        usable = usable & (abs(b) > second)
         result = a / (b * usable + (1 - usable))
         error = (first + abs(result) * second) / ((abs(b) - second) * usable + (1 - usable))
-    exact = is_exact(a) & is_exact(b) & is_exact(result) & (a_error + b_error == 0) & ((number < 3) | (result * b == a))
-    moderate = is_moderate(a) & is_moderate(b) & is_moderate(result) & (result != 0)
-    return result, (error + abs(result) * _ROUNDING) * (1 - exact), usable & (exact | moderate)
+        exact = exact & (result * b == a)
+    exact = exact & is_exact(result)
+    known = usable & (exact | is_moderate(result) & (result != 0))
+    return result, (abs(result) * _ROUNDING + error) * (1 - exact), known
+
+
+RULES = (negation, conjunction, disjunction, is_ambiguous, is_within, is_exact, is_moderate, bounded)
+"""The functions that kernels call."""

@@ -59,7 +59,7 @@ def lean_part(function: Function) -> Function:
 
 def callable_from_kernels(function: Function) -> Function:
     """The same Python function, which kernels may call from now on."""
-    shared: Function = extending.register_jitable(_nrt=False)(function)
+    shared: Function = extending.register_jitable(_nrt=False)(function) if COMPILED else function
     return shared
 
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from arrays.columns import NONE, UNBOUND, Ids, Mask
 
-Ids = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-UNBOUND = 0
-"""The id of a variable without a value."""
-NONE = -1
-"""The absence of a row, position or number."""
+__all__ = ["NONE", "UNBOUND", "Ids", "Mask", "Match"]
 
 
 class Match(NamedTuple):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arrays.ranges import in_ranges
+from arrays.columns import in_ranges, offsets_of
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.relations.keys import first_rows
@@ -123,7 +123,7 @@ class Schema:
         first = first_rows([events, *columns])
         order = first[np.argsort(events[first], kind="stable")]
         counts = np.bincount(events[order], minlength=len(batch))
-        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        offsets = offsets_of(counts)
         return EventBatch(batch.times, batch.streams, batch.names, offsets, *(column[order] for column in columns))
 
     def _not_literal(self, ids: Ids) -> Ids:

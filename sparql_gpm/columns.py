@@ -11,12 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from arrays.ranges import in_ranges
+from arrays.columns import UNBOUND, Ids, Mask, in_ranges, offsets_of
 from sparql_gpm.graph_names import joined, taken
 
-Ids = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-UNBOUND = 0
+__all__ = ["UNBOUND", "EventBatch", "Ids", "Mask", "SingleEvent", "Solutions", "as_ids"]
 
 
 def as_ids(values: Sequence[int] | NDArray[np.int64]) -> Ids:
@@ -53,7 +51,7 @@ class EventBatch:
     def take(self, events: Ids) -> EventBatch:
         """The batch of these events, in this order; O(triples taken)."""
         counts = np.diff(self.offsets)[events]
-        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        offsets = offsets_of(counts)
         rows = in_ranges(self.offsets[:-1][events], counts)
         return EventBatch(
             self.times[events],
@@ -75,7 +73,7 @@ class EventBatch:
             np.concatenate([batch.times for batch in batches]),
             np.concatenate([batch.streams for batch in batches]),
             joined([batch.names for batch in batches]),
-            np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+            offsets_of(counts),
             np.concatenate([batch.subjects for batch in batches]),
             np.concatenate([batch.predicates for batch in batches]),
             np.concatenate([batch.objects for batch in batches]),

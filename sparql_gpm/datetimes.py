@@ -1,4 +1,4 @@
-"""xsd:dateTime and xsd:date: their fields, the seconds that they are compared by (XML Schema 1.1, Part 2)."""
+"""xsd:dateTime and xsd:date: their fields, and the seconds that they are compared by (XML Schema 1.1, Part 2)."""
 
 from __future__ import annotations
 
@@ -12,30 +12,39 @@ from sparql_gpm.terms import WHITE_SPACE, XSD, Literal
 KINDS = ("dateTime", "dateTimeStamp", "date")
 """Names of the datatypes."""
 _LEXICAL = re.compile(
-    r"(-?[0-9]{4,})-([0-9]{2})-([0-9]{2})"
-    r"(?:T([0-9]{2}):([0-9]{2}):([0-9]{2}(?:\.[0-9]+)?))?"
-    r"(Z|[+-][0-9]{2}:[0-9]{2})?"
+    r"(-?[0-9]{4,}-[0-9]{2}-[0-9]{2})(?:T([0-9]{2}):([0-9]{2}):([0-9]{2}(?:\.[0-9]+)?))?(Z|[+-][0-9]{2}:[0-9]{2}|)"
 )
 _ZONE_MINUTES_MAX = 14 * 60
-_DAYS_MAX = 1024
-"""Days whose distance from the epoch is cached."""
+_CACHED_MAX = 1024
+"""Days, and zones, whose distances are cached."""
+
+
+class Date(NamedTuple):
+    """A day by its fields; `days` since 1970-01-01."""
+
+    year: int
+    month: int
+    day: int
+    days: int
 
 
 class DateTime(NamedTuple):
     """A point in time by its fields; that of a date is its first moment.
 
-    days    since 1970-01-01
-    zone    the text of the time zone, "" for none
+    seconds_text    two digits, perhaps with a fraction
+    zone            the text of the time zone, "" for none
     """
 
-    year: int
-    month: int
-    day: int
+    date: Date
     hours: int
     minutes: int
-    seconds: Decimal
+    seconds_text: str
     zone: str
-    days: int
+
+    @property
+    def seconds(self) -> Decimal:
+        """The seconds of the minute."""
+        return Decimal(self.seconds_text)
 
     def zone_minutes(self) -> int | None:
         """The offset from UTC, or None without a zone."""
@@ -43,7 +52,7 @@ class DateTime(NamedTuple):
 
     def minutes_utc(self) -> int:
         """Whole minutes since 1970-01-01T00:00:00Z; without a zone it is taken as UTC."""
-        return (self.days * 24 + self.hours) * 60 + self.minutes - (self.zone_minutes() or 0)
+        return (self.date.days * 24 + self.hours) * 60 + self.minutes - _zone_minutes(self.zone)
 
     def instant(self) -> Decimal:
         """Seconds since 1970-01-01T00:00:00Z; without a zone it is taken as UTC."""
@@ -62,37 +71,43 @@ def date_time_of(literal: Literal) -> DateTime | None:
 def parse_date_time(lexical: str, kind: str) -> DateTime:
     """The value of a lexical form of one of KINDS; ValueError says what is wrong with it."""
     found = _LEXICAL.fullmatch(lexical)
-    if found is None or (found[4] is None) != (kind == "date"):
+    if found is None or (found[2] is None) != (kind == "date"):
         raise ValueError(f"{lexical!r} is not an xsd:{kind}")
-    year, month, day, hours, minutes, seconds, zone = found.groups(default="")
-    if len(digits := year.lstrip("-")) > 4 and digits[0] == "0":
-        raise ValueError(f"{lexical!r} has a year with leading zeros")
+    day, hours, minutes, seconds, zone = found.groups(default="00")
+    try:
+        value = DateTime(_date(day), int(hours), int(minutes), seconds, zone)
+        _zone_minutes(zone)
+    except ValueError as error:
+        raise ValueError(f"{lexical!r}{error}") from None
     if kind == "dateTimeStamp" and not zone:
         raise ValueError(f"{lexical!r} is not an xsd:dateTimeStamp: it has no time zone")
-    if zone not in ("", "Z") and (int(zone[4:]) > 59 or abs(_zone_minutes(zone)) > _ZONE_MINUTES_MAX):
-        raise ValueError(f"{lexical!r} has an impossible time zone, {zone}")
-    days = _days_since_epoch(int(year), int(month), int(day))
-    if days is None:
-        raise ValueError(f"{lexical!r}: there is no such day")
-    clock = int(hours or 0), int(minutes or 0), Decimal(seconds or 0)
-    if clock > (24, 0, 0) or clock[1] > 59 or clock[2] >= 60:
+    if (hours > "23" and (hours > "24" or minutes != "00" or seconds.strip("0."))) or minutes > "59" or seconds >= "60":
         raise ValueError(f"{lexical!r} is not an xsd:{kind}: there is no such time of day")
-    return DateTime(int(year), int(month), int(day), *clock, zone, days)
+    return value
 
 
+@lru_cache(maxsize=_CACHED_MAX)
 def _zone_minutes(zone: str) -> int:
-    minutes = 0 if zone == "Z" else int(zone[1:3]) * 60 + int(zone[4:6])
+    if zone in ("", "Z"):
+        return 0
+    minutes = int(zone[1:3]) * 60 + int(zone[4:6])
+    if zone[4:] > "59" or minutes > _ZONE_MINUTES_MAX:
+        raise ValueError(f" has an impossible time zone, {zone}")
     return -minutes if zone[0] == "-" else minutes
 
 
-@lru_cache(maxsize=_DAYS_MAX)
-def _days_since_epoch(year: int, month: int, day: int) -> int | None:
-    """Days since 1970-01-01 in the proleptic Gregorian calendar, for any year; None if there is no such day."""
+@lru_cache(maxsize=_CACHED_MAX)
+def _date(text: str) -> Date:
+    """A day of the proleptic Gregorian calendar, of any year."""
+    digits, month, day = text[:-6], int(text[-5:-3]), int(text[-2:])
+    if len(digits.lstrip("-")) > 4 and digits.lstrip("-").startswith("0"):
+        raise ValueError(" has a year with leading zeros")
+    year = int(digits)
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     lengths = (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
     if not (1 <= month <= 12 and 1 <= day <= lengths[month - 1]):
-        return None
+        raise ValueError(": there is no such day")
     shifted = year - (month <= 2)
     era, of_era = divmod(shifted, 400)
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
+    return Date(year, month, day, era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468)

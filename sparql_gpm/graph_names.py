@@ -7,11 +7,9 @@ from itertools import chain
 from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from arrays.ranges import in_ranges
+from arrays.columns import Ids, in_ranges
 
-Ids = NDArray[np.int64]
 _UNUSED_FACTOR = 2
 """Text that is so many times as long as its names is copied without the rest before it is put together with other."""
 

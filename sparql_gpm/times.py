@@ -48,7 +48,8 @@ def parse_time(literal: Literal) -> int:
     lexical, kind = literal.lexical.strip(WHITE_SPACE), literal.datatype.removeprefix(XSD)
     if kind in KINDS:
         moment = parse_date_time(lexical, kind)
-        time_ns = moment.minutes_utc() * 60 * SECOND_NS + int(_CUT.scaleb(moment.seconds, 9))
+        seconds, _, fraction = moment.seconds_text.partition(".")
+        time_ns = (moment.minutes_utc() * 60 + int(seconds)) * SECOND_NS + int(f"{fraction}00000000"[:9])
     elif literal.datatype in NUMERIC_TYPES:
         time_ns = _seconds_ns(lexical, literal.datatype)
     else:

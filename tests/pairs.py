@@ -23,8 +23,8 @@ from itertools import count
 from random import Random
 from unittest.mock import patch
 
+from arrays.jit import ASSERTING
 from automata.cea.applicability import why_not_cea
-from automata.jit import ASSERTING
 from automata.plan.program import ConditionEvaluator, Program
 from spaseq.algebra.build import build
 from spaseq.errors import QueryError

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arrays.jit import lean_kernel, lean_part
 from automata.cea.tecs import BOTTOM, LABEL, LEFT, RIGHT, Arena, part, top_of
-from automata.jit import lean_kernel, lean_part
 from automata.values import Ids
 
 DONE, OUTPUT_FULL, WORK_FULL = range(3)

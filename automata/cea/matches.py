@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from arrays.columns import expand
 from automata.cea.bit_vectors import COUNT, FIRST, POSITION, SUBSTREAM, SYMBOL, TIME
 from automata.cea.core import CeaCore, ComplexEvents
 from automata.plan.automaton import Automaton, Crossing
 from automata.plan.facts import Analysis
-from automata.slices.step_table import expand
 from automata.values import UNBOUND, Ids, Match
 
 _PLANS_MAX = 1 << 10

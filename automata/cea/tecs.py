@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automata.jit import ASSERTING, lean_part
+from arrays.jit import ASSERTING, lean_part
 from automata.values import Ids
 
 LEFT, RIGHT, LABEL, TOP = range(4)

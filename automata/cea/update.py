@@ -7,6 +7,7 @@ hence with falling tops.
 
 from __future__ import annotations
 
+from arrays.jit import lean_kernel, lean_part
 from automata.cea.arrays import (
     ARENA_FULL,
     BIT_VECTOR,
@@ -34,7 +35,6 @@ from automata.cea.arrays import (
     Tables,
 )
 from automata.cea.tecs import HEAD, TAIL, Arena, extend, insert, merge, new_bottom, top_of
-from automata.jit import lean_kernel, lean_part
 from automata.values import Ids
 
 

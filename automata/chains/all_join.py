@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.columns import expand
 from automata.chains.iteration import Tracks
 from automata.chains.table import (
     CLOSED,
@@ -39,7 +40,7 @@ from automata.chains.table import (
 )
 from automata.plan.automaton import Automaton, Unordered
 from automata.plan.program import Window
-from automata.slices.step_table import SEVERAL, expand
+from automata.slices.step_table import SEVERAL
 from automata.values import NONE, UNBOUND, Ids, Mask
 
 

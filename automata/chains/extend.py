@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arrays.columns import expand, hash_columns
 from automata.chains.bindings import Bindings
 from automata.chains.deferred import RunView
 from automata.chains.table import (
@@ -33,8 +34,8 @@ from automata.plan.automaton import Automaton, Crossing, Edge
 from automata.plan.expression import Contiguity
 from automata.plan.program import Program
 from automata.slices.pairs import Pairs, first_slots, follows, joined, unpreceded
-from automata.slices.step_index import StepIndex, clipped, hash_columns, step_index
-from automata.slices.step_table import SEVERAL, StepTable, blocks, expand
+from automata.slices.step_index import StepIndex, clipped, step_index
+from automata.slices.step_table import SEVERAL, StepTable, blocks
 from automata.slices.substreams import Substream
 from automata.slices.successors import Successors, successors
 from automata.values import NONE, Ids, Mask

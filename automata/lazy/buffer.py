@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.columns import expand, hash_columns
 from automata.lazy.index import BufferIndex, buffer_index
-from automata.slices.step_index import hash_columns
-from automata.slices.step_table import Part, StepTable, blocks, expand
+from automata.slices.step_table import Part, StepTable, blocks
 from automata.values import UNBOUND, Ids
 
 LOW, TIME, STREAM, SLOT, SEQ, TAIL, RANK, WINDOW, PARTITION, SERIAL = range(10)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from arrays.columns import hash_columns
 from automata.lazy.buffer import LOW, RANK, STREAM, TIME, Buffer
 from automata.lazy.buffer import PARTITION as BUFFER_PARTITION
 from automata.lazy.buffer import WINDOW as BUFFER_WINDOW
@@ -27,7 +28,6 @@ from automata.lazy.partial import (
 )
 from automata.lazy.units import Units
 from automata.plan.program import ConditionEvaluator, Program
-from automata.slices.step_index import hash_columns
 from automata.values import UNBOUND, Ids, Mask
 
 Bound = frozenset[int]

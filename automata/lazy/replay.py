@@ -13,6 +13,7 @@ from functools import reduce
 
 import numpy as np
 
+from arrays.columns import expand, hash_columns
 from automata.chains.all_join import AllJoin
 from automata.chains.growth import Growth
 from automata.chains.store import AcceptedRuns, ChainStore
@@ -24,8 +25,7 @@ from automata.lazy.partial import WINDOW as OF_WINDOW
 from automata.lazy.path import AllOf, Item, Path, Step
 from automata.lazy.units import Units
 from automata.slices.pairs import Pairs
-from automata.slices.step_index import hash_columns
-from automata.slices.step_table import StepTable, expand, side_by_side
+from automata.slices.step_table import StepTable, side_by_side
 from automata.values import NONE, Ids, Mask
 
 _Walked = tuple[Ids, Ids]

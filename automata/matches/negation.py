@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.columns import expand
 from automata.chains.iteration import Series, Tracks, View
 from automata.chains.lookback import Lookback
 from automata.chains.table import (
@@ -35,7 +36,7 @@ from automata.plan.automaton import Automaton
 from automata.plan.expression import Step, symbols
 from automata.plan.program import EVENT, ConditionEvaluator, FoldValue, IterationValue, Program
 from automata.slices.shared_work import SharedWork
-from automata.slices.step_table import StepTable, blocks, expand
+from automata.slices.step_table import StepTable, blocks
 from automata.slices.substreams import Substream, Substreams
 from automata.slices.timeline import window_ends
 from automata.values import NONE, UNBOUND, Ids, Mask

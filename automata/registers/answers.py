@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automata.jit import lean_kernel
+from arrays.comparison import FALSE, TRUE, UNKNOWN
+from arrays.jit import lean_kernel
 from automata.plan.program import Condition, ConditionEvaluator, Reference
-from automata.registers.code import FALSE, TRUE, UNKNOWN
 from automata.registers.pool import mix
 from automata.registers.tables import NONE
 from automata.values import Ids

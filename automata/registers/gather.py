@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.jit import lean_kernel
+from arrays.comparison import FALSE, TRUE, UNKNOWN
+from arrays.jit import lean_kernel
 from automata.registers.answers import look_up, write_question
-from automata.registers.code import FALSE, TRUE, UNKNOWN, evaluate_guard
+from automata.registers.code import evaluate_guard
 from automata.registers.machine import (
     EDGE,
     ENDS,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.jit import lean_kernel
+from arrays.jit import lean_kernel
 from automata.registers.answers import ASKED
 from automata.registers.apply import (
     ENTRIES,

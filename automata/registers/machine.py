@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automata.jit import lean_kernel
+from arrays.jit import lean_kernel
 from automata.registers.answers import Answers
 from automata.registers.code import GuardCode
 from automata.registers.places import Places

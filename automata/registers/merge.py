@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from automata.jit import lean_kernel
+from arrays.jit import lean_kernel
 from automata.registers.iterated import CURRENT, FIRST_VALUE, ITERATED, LAST_VALUE, PREVIOUS
 from automata.registers.machine import Machine, Step
 from automata.registers.tables import ACTIONS, ENTER, LOCALS, LOOP, TRACK, TRACKED

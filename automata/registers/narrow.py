@@ -9,7 +9,7 @@ registers that are still read, where there may be exponentially many runs: the s
 
 from __future__ import annotations
 
-from automata.jit import lean_kernel
+from arrays.jit import lean_kernel
 from automata.registers.machine import EDGE, ENDS, FOUND, GOES_ON, KIND, LIST, PLACE, POSITION_NOW, RUN, Machine, Step
 from automata.registers.merge import count_after, entry_after, merge
 from automata.registers.pool import DEPTH, FIRST, MARKERS, PARENT, POSITION, ROOT, SYMBOL, mix

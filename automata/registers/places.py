@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.jit import lean_kernel
+from arrays.jit import lean_kernel
 from automata.registers.pool import RUNS, mix
 from automata.registers.tables import NONE, PARTITION_BY, Shape
 from automata.values import UNBOUND, Ids

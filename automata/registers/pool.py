@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.jit import lean_kernel
+from arrays.jit import lean_kernel
 from automata.registers.tables import KEYS, NONE, OPERATOR, OUTGOING, STRICT, Shape
 from automata.values import Ids
 

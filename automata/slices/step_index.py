@@ -6,17 +6,14 @@ hashed to 64 bits; whoever uses the range compares the values themselves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.columns import hash_columns
 from automata.slices.step_table import StepTable
 from automata.values import Ids
-
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(29)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +67,6 @@ def step_index(table: StepTable, variables: tuple[int, ...], in_context: bool) -
 def clipped(values: Ids, least: Ids | int, most: Ids | int) -> Ids:
     """The values within bounds; for few of them in a fraction of the time that np.clip takes."""
     return np.minimum(np.maximum(values, least), most)
-
-
-def hash_columns(columns: Sequence[Ids], rows: int) -> Ids:
-    """One 64-bit hash a row."""
-    hashed = np.zeros(rows, dtype=np.uint64)
-    for column in columns:
-        hashed = (hashed ^ column.astype(np.uint64)) * _PRIME
-        hashed ^= hashed >> _SHIFT
-    return hashed.view(np.int64)
 
 
 def _build(lows: Ids, slots: Ids, *columns: Ids) -> StepIndex:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from arrays.columns import expand
 from automata.slices.shared_work import SharedWork
 from automata.values import UNBOUND, Ids, Mask
 
@@ -160,15 +161,6 @@ def side_by_side(x: StepTable, y: StepTable) -> StepTable:
 def _either(a: Ids, b: Ids) -> Ids:
     """The values of a variable on which both agree where both bind it."""
     return np.where(a != UNBOUND, a, b)
-
-
-def expand(counts: Ids) -> tuple[Ids, Ids]:
-    """For each i, counts[i] times: (i, 0), (i, 1), … as two columns."""
-    counts = counts.astype(np.int64)
-    which = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-    ends = np.cumsum(counts)
-    within = np.arange(len(which), dtype=np.int64) - (ends - counts)[which]
-    return which, within
 
 
 def blocks(counts: Ids) -> list[slice]:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arrays.columns import expand, hash_columns
 from automata.slices.pairs import follows
-from automata.slices.step_index import StepIndex, hash_columns
-from automata.slices.step_table import StepTable, expand
+from automata.slices.step_index import StepIndex
+from automata.slices.step_table import StepTable
 from automata.values import UNBOUND, Ids
 
 _PAIRS_MAX = 1 << 20

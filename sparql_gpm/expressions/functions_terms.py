@@ -135,6 +135,10 @@ def _field(name: str) -> Callable[[Term], Term]:
     return lambda term: integer_literal(getattr(_moment(term), name))
 
 
+def _date_field(name: str) -> Callable[[Term], Term]:
+    return lambda term: integer_literal(getattr(_moment(term).date, name))
+
+
 def seconds(term: Term) -> Term:
     """SECONDS, a decimal."""
     return numeric_literal(Number(NumericType.DECIMAL, _moment(term).seconds))
@@ -175,7 +179,7 @@ TERM_FUNCTIONS: dict[str, Callable[..., Term]] = {
     "SAMETERM": lambda left, right: boolean(left == right),
     "ABS": abs_, "CEIL": _whole(ROUND_CEILING), "FLOOR": _whole(ROUND_FLOOR), "ROUND": _whole("ROUND"),
     "NEG": negate, "POS": positive,
-    "YEAR": _field("year"), "MONTH": _field("month"), "DAY": _field("day"), "HOURS": _field("hours"),
+    "YEAR": _date_field("year"), "MONTH": _date_field("month"), "DAY": _date_field("day"), "HOURS": _field("hours"),
     "MINUTES": _field("minutes"), "SECONDS": seconds, "TIMEZONE": timezone, "TZ": tz,
     "MD5": _digest("md5"), "SHA1": _digest("sha1"), "SHA256": _digest("sha256"), "SHA384": _digest("sha384"),
     "SHA512": _digest("sha512"),

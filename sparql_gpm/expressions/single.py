@@ -11,7 +11,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from arrays.comparison import COMPARISONS, CONNECTIVES, FALSE, TRUE, is_far_apart, negation
+from arrays.comparison import COMPARISONS, CONNECTIVES, TRUE, UNKNOWN, decision, negation
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.compiled import Compiled
@@ -39,7 +39,7 @@ def truth_of(compiled: Compiled, places: Mapping[str, int], dictionary: Dictiona
             case Call(name, (left, right)) if name in COMPARISONS and part.parts:
                 first, second = _number(left, places, dictionary), _number(right, places, dictionary)
                 if first is not None and second is not None:
-                    return _comparison(COMPARISONS[name], first, second, looked_up(part), dictionary)
+                    return _comparison(decision(name), first, second, looked_up(part), dictionary)
         return looked_up(part)
 
     def looked_up(part: Compiled) -> Truth:
@@ -55,19 +55,17 @@ def estimate_of(compiled: Compiled, name: str, places: Mapping[str, int], dictio
         case Call(operator, (left, right)) if operator in COMPARISONS and (left == Variable(name)) != (
             right == Variable(name)
         ):
-            first, holds = left == Variable(name), COMPARISONS[operator]
-            other = _number(right if first else left, places, dictionary)
+            other = _number(right if left == Variable(name) else left, places, dictionary)
             if other is not None:
-                return _deciding(holds, first, other, dictionary)
+                return _deciding(decision(operator, equal=False), left == Variable(name), other, dictionary)
     return None
 
 
-def _deciding(holds: Callable[[float, float], bool], first: bool, other: _Number, dictionary: Dictionary) -> Decided:
+def _deciding(decide: Callable[[float, float], int], first: bool, other: _Number, dictionary: Dictionary) -> Decided:
     def decided(values: Values, number: float) -> bool | None:
         known = other(values, dictionary.numbers)
-        if is_far_apart(known, number):
-            return holds(number, known) if first else holds(known, number)
-        return None
+        found = decide(number, known) if first else decide(known, number)
+        return None if found == UNKNOWN else found == TRUE
 
     return decided
 
@@ -105,25 +103,24 @@ def _number(expression: Expression, places: Mapping[str, int], dictionary: Dicti
 
 
 def _comparison(
-    holds: Callable[[float, float], bool], left: _Number, right: _Number, otherwise: Truth, dictionary: Dictionary
+    decide: Callable[[float, float], int], left: _Number, right: _Number, otherwise: Truth, dictionary: Dictionary
 ) -> Truth:
-    """Decided here if the numbers are equal, or different in every numeric type; never where one is NaN."""
-
     def truth(values: Values) -> int:
         numbers = dictionary.numbers
-        a, b = left(values, numbers), right(values, numbers)
-        if a == b or is_far_apart(a, b):
-            return TRUE if holds(a, b) else FALSE
-        return otherwise(values)
+        found = decide(left(values, numbers), right(values, numbers))
+        return otherwise(values) if found == UNKNOWN else found
 
     return truth
 
 
 def _connected(name: str, left: Truth, right: Truth) -> Truth:
     connect, decisive = CONNECTIVES[name]
+    neutral = 1 - decisive
 
     def truth(values: Values) -> int:
         first = left(values)
+        if first == neutral:
+            return right(values)
         return first if first == decisive else connect(first, right(values))
 
     return truth

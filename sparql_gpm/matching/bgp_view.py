@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from arrays.ranges import in_ranges
+from arrays.columns import in_ranges, offsets_of
 from sparql_gpm.columns import EventBatch, Ids, Mask
 from sparql_gpm.relations.keys import first_rows
 
@@ -104,7 +104,7 @@ class BatchView:
                 self._distinct = self
             else:
                 sizes = np.bincount(self.events[first], minlength=len(batch))
-                offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+                offsets = offsets_of(sizes)
                 columns = (batch.subjects[first], batch.predicates[first], batch.objects[first])
                 self._distinct = BatchView(EventBatch(batch.times, batch.streams, batch.names, offsets, *columns))
         return self._distinct

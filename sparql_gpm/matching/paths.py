@@ -12,7 +12,7 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from arrays.ranges import in_ranges
+from arrays.columns import in_ranges
 from sparql_gpm.columns import Ids, Mask
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.pattern import Inverse, Link, NegatedSet, Path, PathAlternative, PathSequence, Repeat

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arrays.columns import hash_columns, offsets_of
 from sparql_gpm.columns import EventBatch, Ids, as_ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.graph_names import GraphNames
@@ -302,7 +303,8 @@ def without_repeated_triples(events: EventBatch) -> EventBatch:
     """The same events, each triple once: a graph is a set. O(m) when nothing is repeated, as is usual."""
     of = events.event_of_triple()
     columns = (of, events.subjects, events.predicates, events.objects)
-    if not _may_repeat(columns):
+    hashes = np.sort(hash_columns(columns, len(of)))
+    if not (hashes[1:] == hashes[:-1]).any():
         return events
     order = np.lexsort((*columns[:0:-1], of))
     repeated = np.ones(len(of), dtype=np.bool_)
@@ -312,16 +314,6 @@ def without_repeated_triples(events: EventBatch) -> EventBatch:
     kept = np.ones(len(of), dtype=np.bool_)
     kept[order[repeated]] = False
     counts = np.bincount(of[kept], minlength=len(events))
-    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    offsets = offsets_of(counts)
     rows = (column[kept] for column in columns[1:])
     return EventBatch(events.times, events.streams, events.names, offsets, *rows)
-
-
-def _may_repeat(columns: tuple[Ids, ...]) -> bool:
-    """Whether two rows have the same hash; equal rows always do."""
-    mixed = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column in columns:
-        mixed = (mixed ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    mixed.sort()
-    return bool((mixed[1:] == mixed[:-1]).any())

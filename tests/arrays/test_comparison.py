@@ -35,10 +35,13 @@ def test_the_rules_say_of_columns_what_they_say_of_floats(pairs: list[tuple[floa
                 assert known == bool(same) and (not known or found == [result, error])
 
 
-@given(NUMBERS, NUMBERS)
-def test_numbers_far_apart_are_not_ambiguous(a: float, b: float) -> None:
+@given(st.sampled_from(list(comparison.COMPARISONS)), NUMBERS, NUMBERS)
+def test_what_is_decided_of_two_floats_holds_whatever_their_types(operator: str, a: float, b: float) -> None:
+    found, differing = comparison.decision(operator)(a, b), comparison.decision(operator, equal=False)(a, b)
     with np.errstate(all="ignore"):
-        assert not (comparison.is_far_apart(a, b) and comparison.is_ambiguous(a, b))
+        assert found == comparison.UNKNOWN or not comparison.is_ambiguous(a, b)
+    assert found in (comparison.UNKNOWN, comparison.COMPARISONS[operator](a, b))
+    assert differing in (comparison.UNKNOWN, found) and (a != b or differing == comparison.UNKNOWN)
 
 
 @given(st.integers(0, 3), NUMBERS, NUMBERS)

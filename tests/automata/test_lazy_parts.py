@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arrays.columns import hash_columns
 from automata.lazy import buffer as lazy_buffer
 from automata.lazy.buffer import LOW, Buffer
 from automata.lazy.path import paths
@@ -24,7 +25,6 @@ from automata.plan.expression import (
     Sequence,
     Step,
 )
-from automata.slices.step_index import hash_columns
 from automata.slices.step_table import Part, StepTable
 from automata.values import Ids
 from benchmarks.lazy import SYSTEMS, measure

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from automata.registers.code import FALSE, TRUE, UNKNOWN, evaluate_guard, guard_code
+from arrays.comparison import FALSE, TRUE, UNKNOWN
+from automata.registers.code import evaluate_guard, guard_code
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.pattern import Call, Constant, Expression, Variable

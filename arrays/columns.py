@@ -1,0 +1,45 @@
+"""Columns of ids and masks, the numbers in many ranges, and hashes of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+UNBOUND = 0
+"""The id of a variable without a value."""
+NONE = -1
+"""The absence of a row, position or number."""
+
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+
+
+def expand(counts: Ids) -> tuple[Ids, Ids]:
+    """For each i, counts[i] times: (i, 0), (i, 1), … as two columns."""
+    which = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+    return which, in_ranges(np.zeros(len(counts), dtype=np.int64), counts)
+
+
+def in_ranges(begins: Ids, counts: Ids) -> Ids:
+    """begins[i], begins[i] + 1 and so on, counts[i] of them, for each i in turn: rows of CSR and of sorted columns."""
+    ends = np.cumsum(counts)
+    size = int(ends[-1]) if len(ends) else 0
+    return np.repeat(begins - ends + counts, counts) + np.arange(size, dtype=np.int64)
+
+
+def offsets_of(counts: Ids) -> Ids:
+    """The offsets of a CSR column: 0, and where each range of so many rows ends."""
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+
+
+def hash_columns(columns: Sequence[Ids], rows: int) -> Ids:
+    """One 64-bit hash a row."""
+    hashed = np.zeros(rows, dtype=np.uint64)
+    for column in columns:
+        hashed = (hashed ^ column.astype(np.uint64)) * _PRIME
+        hashed ^= hashed >> _SHIFT
+    return hashed.view(np.int64)

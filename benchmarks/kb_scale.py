@@ -36,6 +36,7 @@ from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.pattern import BGP, Triple, Variable
 from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.terms import IRI
+from spaseq.algebra.build import build as meaning_of
 from spaseq.engine.setup import Setup
 from spaseq.runtime.embedded import Network
 
@@ -159,7 +160,7 @@ def matching_s(events: Path, knowledge: Path, size: int, optimise: bool) -> floa
         nonlocal rows
         rows += len(found)
 
-    network.add(setup.operator(enriching()), count)
+    network.add(setup.operator(meaning_of(enriching())), count)
     with events.open("rb") as stream:
         batches = list(read_events(stream, "nquads", dictionary, ReadOptions((PROV_TIME,), None, size, "S"), print))
     before = time.process_time()

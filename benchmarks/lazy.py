@@ -32,7 +32,7 @@ from automata.runs.columns.run_evaluator import RunEvaluator
 from benchmarks.flink_peer import measure_flink, why_no_flink
 from benchmarks.lazy_patterns import MARGIN, A, B, C, Pattern, Stream, patterns, stream
 from benchmarks.sase import PlainRuns, Run
-from spaseq.physical.replanning import adaptive_evaluator
+from spaseq.physical.evaluators import adaptive_evaluator
 
 SHIFTS = ((100, 100, 1, 1), (1, 100, 100, 1), (100, 1, 100, 1))
 SHARES = {"AND": 16, "ITER": 24}

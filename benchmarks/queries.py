@@ -36,6 +36,7 @@ from examples.event_files import write_example
 from examples.smart_grid.generate import EXAMPLE
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
+from spaseq.algebra.build import build
 from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
@@ -155,7 +156,7 @@ def _from_ids(
         matches[0] += len(rows)
 
     for query in queries:
-        operator = setup.operator(query)
+        operator = setup.operator(build(query))
         if not pushing:
             operator.solver.give_up_pushing()
         if not summary:

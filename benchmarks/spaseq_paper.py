@@ -31,6 +31,7 @@ from rich.table import Table
 
 from automata.chains import active_runs as active
 from benchmarks.paper_streams import USE_CASES, Data, load, query_text
+from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.parse import parse
@@ -88,7 +89,7 @@ def measure(
 ) -> Measured:
     """One run of a query by runs; `prepare` changes how it is run, `together` so many events arrive at a time."""
     setup = Setup(data.knowledge, RunOptions(evaluator="nfa"), data.dictionary)
-    operator = setup.operator(parse(text, "q"))
+    operator = setup.operator(build(parse(text, "q")))
     if prepare is not None:
         prepare(operator)
     spent = [0.0]

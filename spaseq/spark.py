@@ -120,7 +120,7 @@ def outcomes(
         iri: os.path.abspath(at) if isinstance(at, str) and os.path.exists(at) else at for iri, at in (kb or {}).items()
     }
     plans = staged.planned(queries, number, evaluator, compiled)
-    job = staged.StagedJob(queries, plans, known, settings, names, number, not streaming)
+    job = staged.StagedJob(plans, known, settings, names, number, not streaming)
     staged.check(job)
     label = uuid.uuid4().hex
     inputs = []
@@ -156,8 +156,8 @@ def explain(query: Query | Sequence[Query], evaluator: str = "auto", compiled: b
     """How each query is divided among shards and why, and what evaluates its sequences, one line a query."""
     queries = (query,) if isinstance(query, Query) else tuple(query)
     return "\n".join(
-        f"{plan.meaning.name}: {sharding_in_words(plan.distribution)}; in each shard {EVALUATORS[plan.evaluator]}"
-        for plan in staged.planned(queries, 1, evaluator, compiled)
+        f"{each.query.name}: {sharding_in_words(each.distribution)}; in each shard {EVALUATORS[each.plan.evaluator]}"
+        for each in staged.planned(queries, 1, evaluator, compiled)
     )
 
 

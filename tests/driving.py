@@ -11,6 +11,7 @@ from automata import protocol
 from sparql_gpm.columns import EventBatch, SingleEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import BlankNode, Term
+from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup
 from spaseq.lang.ast import Query
@@ -47,11 +48,11 @@ def run_engine(
     compiled = evaluator in ("nfa", "cea") if compiled is None else compiled
     options = RunOptions(evaluator=evaluator, compiled=compiled, optimise=optimise)
     setup = Setup(kb or {}, options, dictionary)
-    network.add(setup.operator(query), rows.extend)
     iris = {stream.name: stream.iri for stream in query.streams}
     if few is None:
         few = 1 if len(pieces) % 2 else protocol.FEW_EVENTS_MAX
     with patch.object(protocol, "FEW_EVENTS_MAX", few):
+        network.add(setup.operator(build(query)), rows.extend)
         for piece in pieces:
             for name in dict.fromkeys(event[0] for event in piece):
                 if name in iris:

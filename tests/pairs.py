@@ -31,9 +31,8 @@ from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.physical import replanning
-from spaseq.physical.lazy_applies import why_not_lazy, why_not_replanned
+from spaseq.physical.applicability import why_no_registers, why_not_lazy, why_not_replanned
 from spaseq.physical.program import Compiled, compile_program
-from spaseq.physical.register_applies import why_no_registers
 from tests.automata.test_adaptive import Moody
 from tests.driving import Comparable, comparable, run_engine
 from tests.reference.api import evaluate

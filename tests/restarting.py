@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI
+from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
@@ -32,7 +33,7 @@ class Restarting:
             self.dictionary.pin(IRI(f"urn:shift:{number}"))
         setup = Setup({}, self.options, self.dictionary)
         self.network = Network(self.dictionary, self.delay_ns)
-        self.network.add(setup.operator(self.query), self.rows.extend)
+        self.network.add(setup.operator(build(self.query)), self.rows.extend)
 
     def restart(self) -> int:
         """The size of the blob."""

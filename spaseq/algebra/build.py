@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from automata.plan import expression
 from sparql_gpm.algebra.scope import aggregates, background_names, certain, expression_variables, in_scope, iterations
@@ -14,11 +13,7 @@ from spaseq.algebra.nodes import Column, GraphPattern, TemporalQuery
 from spaseq.algebra.sequence import normal_form
 from spaseq.lang.ast import Define, Query
 
-_KNOWN_MAX = 256
-"""Meanings remembered: inputs are resolved, knowledge is loaded and operators are made by the same one."""
 
-
-@lru_cache(maxsize=_KNOWN_MAX)
 def build(query: Query) -> TemporalQuery:
     """The meaning of a parsed query."""
     names = expression.symbols(query.sequence)

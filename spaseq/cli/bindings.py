@@ -37,8 +37,9 @@ def bind_knowledge(queries: Sequence[Query], assignments: Iterable[str]) -> tupl
     Raises InputError for an assignment that is malformed or given twice, and for a knowledge base
     that a query names and nobody supplies.
     """
-    named = {iri: query.name for query in queries for iri in build(query).knowledge}
-    services = {iri for query in queries for iri in endpoints_of(build(query))}
+    meanings = [build(query) for query in queries]
+    named = {iri: query.name for query in meanings for iri in query.knowledge}
+    services = {iri for query in meanings for iri in endpoints_of(query)}
     sources: dict[str, str] = {}
     for assignment in assignments:
         iri, source = _split("--kb", "IRI=PATH_OR_URL", assignment, {*named, *services})

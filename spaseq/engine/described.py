@@ -13,7 +13,8 @@ from spaseq.engine.setup import Knowledge, Setup, named_knowledge
 from spaseq.explain.description import Description, KnowledgeBase, KnowledgeUse
 from spaseq.lang.ast import Query
 from spaseq.optimise.driver import Placement, optimise
-from spaseq.physical.describe import describe as describe_meaning
+from spaseq.physical.describe import describe as describe_compiled
+from spaseq.physical.program import compile_program
 
 _HOW = "(files are solved once and looked up; an endpoint is asked for distinct keys in batches, its answers are kept)"
 
@@ -31,12 +32,13 @@ def describe(
     meaning = build(query)
     if not kb:
         optimised = optimise(meaning, None)
-        return describe_meaning(query, optimised.query, _knowledge(meaning, optimised.placements, None), evaluator)
-    setup = Setup(named_knowledge([query], kb), options or RunOptions(), Dictionary(), [query])
+        known = _knowledge(meaning, optimised.placements, None)
+        return describe_compiled(query.text, compile_program(optimised.query), known, evaluator)
+    setup = Setup(named_knowledge([meaning], kb), options or RunOptions(), Dictionary(), [meaning])
     try:
-        optimised = setup.optimised(query)
+        optimised = setup.optimised(meaning)
         known = _knowledge(meaning, optimised.placements, setup.bases)
-        return describe_meaning(query, optimised.query, known, evaluator)
+        return describe_compiled(query.text, compile_program(optimised.query), known, evaluator)
     finally:
         setup.bases.close()
 

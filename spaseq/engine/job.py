@@ -10,6 +10,7 @@ from typing import Any
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
+from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, PathLike, Setup, named_knowledge, resolve_streams, skipped_rows
 from spaseq.inputs.paths import input_size
@@ -46,10 +47,11 @@ class Job:
         self._batch_events = self._options.batch_events_for(len(queries))
         if self._options.compiled is None:
             self._options = replace(self._options, compiled=self._bytes_expected >= _COMPILED_BYTES_MIN)
-        setup = Setup(named_knowledge(queries, kb or {}), self._options, self._dictionary, queries)
+        meanings = [build(query) for query in queries]
+        setup = Setup(named_knowledge(meanings, kb or {}), self._options, self._dictionary, meanings)
         self._bases = setup.bases
         self._network = Network(self._dictionary, self._options.max_delay_ns)
-        self._operators = [setup.operator(query) for query in queries]
+        self._operators = [setup.operator(meaning) for meaning in meanings]
         for operator in self._operators:
             self._network.add(operator, self._collect)
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)

@@ -25,6 +25,7 @@ from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import format_time, parse_time
+from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
 from spaseq.errors import InputError
@@ -70,7 +71,7 @@ class Engine:
         ends the push, the rows that are left come with the next one.
         Raises InputError if it names a knowledge base that the engine was not given.
         """
-        operator = self._setup.operator(query)
+        operator = self._setup.operator(build(query))
 
         def on_rows(rows: list[Row]) -> None:
             self.statistics.matches += len(rows)

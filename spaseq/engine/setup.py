@@ -16,14 +16,14 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.shared import PatternPool
-from spaseq.algebra.build import build
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.knowledge import asked_of, endpoints_of
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, RunError
 from spaseq.lang.ast import Query
 from spaseq.optimise.driver import Optimised, optimise
-from spaseq.physical.planner import choose_evaluator
+from spaseq.physical.planner import plan_query
+from spaseq.physical.program import compile_program
 from spaseq.runtime.operator import QueryOperator
 
 PathLike = str | os.PathLike[str]
@@ -40,7 +40,7 @@ class Setup:
     """
 
     def __init__(
-        self, kb: Knowledge, options: RunOptions, dictionary: Dictionary, queries: Sequence[Query] | None = None
+        self, kb: Knowledge, options: RunOptions, dictionary: Dictionary, queries: Sequence[TemporalQuery] | None = None
     ) -> None:
         if options.runtime != "embedded":
             raise InputError(
@@ -52,10 +52,9 @@ class Setup:
         self._evaluator = Evaluator(dictionary)
         self._pool = PatternPool(dictionary, self._evaluator)
         self._named: dict[tuple[frozenset[str], frozenset[str]], KnowledgeBases] = {}
-        meanings = None if queries is None else [build(query) for query in queries]
 
         def usable(iri: str) -> Collection[Pattern] | None:
-            return None if meanings is None else asked_of(iri, meanings)
+            return None if queries is None else asked_of(iri, queries)
 
         try:
             access = Access.to(options.allow_hosts)
@@ -65,38 +64,27 @@ class Setup:
         except KnowledgeBaseError as error:
             raise InputError(error.told, hint=error.hint) from error
 
-    def optimised(self, query: Query) -> Optimised:
+    def optimised(self, query: TemporalQuery) -> Optimised:
         """The query as it is run, and why; raises InputError for a knowledge base that cannot be used."""
-        meaning = build(query)
         with _told_to_the_user():
-            return optimise(meaning, self.bases.named(meaning.knowledge, endpoints_of(meaning)))
+            return optimise(query, self._background(query))
 
-    def operator(self, query: Query) -> QueryOperator:
-        """The query, compiled; raises InputError for a knowledge base that it names and nobody supplies."""
-        meaning = build(query)
+    def operator(self, query: TemporalQuery) -> QueryOperator:
+        """The query, planned and ready; raises InputError for a knowledge base that it names and nobody supplies."""
         with _told_to_the_user():
-            background = self._background(meaning)
+            background = self._background(query)
             if self._options.optimise:
-                meaning = optimise(meaning, background).query
-            choice = choose_evaluator(meaning, self._options.evaluator, bool(self._options.compiled))
+                query = optimise(query, background).query
+            plan = plan_query(compile_program(query), self._options.evaluator, bool(self._options.compiled))
             entailed = background.entailed if background.entails else None
-            return QueryOperator(
-                meaning,
-                self._dictionary,
-                self._evaluator,
-                background,
-                entailed,
-                choice.name,
-                bool(self._options.compiled),
-                self._pool,
-            )
+            return QueryOperator(plan, self._dictionary, self._evaluator, background, entailed, self._pool)
 
-    def _background(self, meaning: TemporalQuery) -> KnowledgeBases:
+    def _background(self, query: TemporalQuery) -> KnowledgeBases:
         """The knowledge bases that a query names: one object for all queries that name the same."""
-        endpoints = endpoints_of(meaning)
-        named = frozenset(meaning.knowledge), frozenset(endpoints)
+        endpoints = endpoints_of(query)
+        named = frozenset(query.knowledge), frozenset(endpoints)
         if named not in self._named:
-            self._named[named] = self.bases.named(meaning.knowledge, endpoints)
+            self._named[named] = self.bases.named(query.knowledge, endpoints)
         return self._named[named]
 
 
@@ -132,10 +120,9 @@ def skipped_rows(bases: KnowledgeBases) -> dict[str, int]:
     return {iri: asked.skipped_rows for iri, asked in bases.counts().items() if asked.skipped_rows}
 
 
-def named_knowledge(queries: Sequence[Query], kb: Knowledge) -> dict[str, PathLike | Source]:
-    """Those of the knowledge bases that some query names: no other is read."""
-    meanings = [build(query) for query in queries]
-    named = {iri for meaning in meanings for iri in (*meaning.knowledge, *endpoints_of(meaning))}
+def named_knowledge(queries: Sequence[TemporalQuery], kb: Knowledge) -> dict[str, PathLike | Source]:
+    """The knowledge bases that some query names; no other is read."""
+    named = {iri for query in queries for iri in (*query.knowledge, *endpoints_of(query))}
     return {iri: path for iri, path in kb.items() if iri in named}
 
 

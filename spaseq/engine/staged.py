@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kb.base import KnowledgeBases
-from sparql_gpm.algebra.scope import has_exists
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import compile_pattern
@@ -24,7 +23,9 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
 from spaseq.lang.ast import Query
 from spaseq.outputs.rows import Row
-from spaseq.physical.planner import choose_evaluator
+from spaseq.physical.plan import PhysicalPlan
+from spaseq.physical.planner import plan_query
+from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded import Network
 from spaseq.runtime.spark.matching import Matching, QueryMatching, StepMatching, stable_hash
 from spaseq.runtime.spark.operators import SolvedOperator
@@ -38,26 +39,30 @@ class PlannedQuery:
     """One query of a job.
 
     number      which query of the job it is
+    plan        of stage 2; its query has hidden columns for the values of PARTITION BY
     home        its shard, if it has only one
     derived     positions in FROM of the streams that other queries of the job make
-    evaluator   of its sequences, by name: the same as long as the job has a checkpoint
     """
 
     number: int
-    meaning: TemporalQuery
+    plan: PhysicalPlan
     distribution: Distribution
     home: int
     derived: tuple[int, ...]
-    evaluator: str
+
+    @property
+    def query(self) -> TemporalQuery:
+        """Its meaning."""
+        return self.plan.compiled.query
 
     @property
     def graphs(self) -> bool:
-        """Whether its conditions look into the graphs of events."""
-        return any(has_exists(condition) for pattern in self.meaning.patterns for condition in pattern.conditions)
+        """Whether its conditions read the graphs of events."""
+        return self.plan.compiled.keeps_graphs
 
     def position(self, iri: str) -> int | None:
         """Of a stream in FROM; None if the query does not read it."""
-        return next((number for number, (_, stream) in enumerate(self.meaning.streams) if stream == iri), None)
+        return next((number for number, (_, stream) in enumerate(self.query.streams) if stream == iri), None)
 
     @property
     def looks(self) -> bool:
@@ -69,19 +74,23 @@ class PlannedQuery:
 class StagedJob:
     """What is run.
 
-    plans   of the queries, in the same order: what `planned` makes of them
+    plans   of the queries, as `planned` makes them
     kb      paths and URLs that mean the same on every worker
     names   of the input streams, by IRI; derived streams are not among them
     static  the input is all there: nothing is late
     """
 
-    queries: tuple[Query, ...]
     plans: tuple[PlannedQuery, ...]
     kb: Knowledge
     options: RunOptions
     names: Mapping[str, str]
     shards: int
     static: bool
+
+    def setup(self, plans: Sequence[PlannedQuery], dictionary: Dictionary) -> Setup:
+        """The knowledge bases of some of the queries, loaded; raises InputError for one that cannot be used."""
+        queries = [plan.query for plan in plans]
+        return Setup(named_knowledge(queries, self.kb), self.options, dictionary, queries)
 
 
 def planned(
@@ -101,26 +110,26 @@ def planned(
         if derived or meaning.register:
             reason, home = "queries that feed each other share a shard", 0
             own = replace(own, key=(), reason=reason)
-        chosen = choose_evaluator(meaning, evaluator, compiled).name
-        found.append(PlannedQuery(number, meaning, own, home, derived, chosen))
+        plan = plan_query(compile_program(_with_partition(meaning)), evaluator, compiled).in_columns()
+        found.append(PlannedQuery(number, plan, own, home, derived))
     return tuple(found)
 
 
 def check(job: StagedJob) -> None:
     """Raises InputError for a job that cannot run, on the machine that starts it: the workers see the same inputs."""
-    options = replace(job.options, compiled=False)
-    setup = Setup(named_knowledge(job.queries, job.kb), options, Dictionary(), job.queries)
+    setup = replace(job, options=replace(job.options, compiled=False)).setup(job.plans, Dictionary())
     try:
         network = Network(Dictionary(), 0)
-        for query in job.queries:
-            network.add(setup.operator(query), _ignored)
+        for plan in job.plans:
+            network.add(setup.operator(plan.query), _ignored)
     finally:
         setup.bases.close()
 
 
 def variables(job: StagedJob) -> list[str]:
     """What the queries project, in order."""
-    return [column.name for plan in job.plans for column in plan.meaning.columns]
+    names = (column.name for plan in job.plans for column in plan.query.columns)
+    return [name for name in names if not name.startswith(PARTITION_COLUMN)]
 
 
 def stream_input(job: StagedJob, number: int, iri: str, rdf_format: str, rows: str) -> StreamInput:
@@ -135,8 +144,7 @@ def stream_input(job: StagedJob, number: int, iri: str, rdf_format: str, rows: s
 
 def reading(job: StagedJob, iri: str) -> StagedJob:
     """The part of a job that reads a stream: all that `matching` needs of it."""
-    both = [(q, p) for q, p in zip(job.queries, job.plans, strict=True) if p.position(iri) is not None]
-    return replace(job, queries=tuple(query for query, _ in both), plans=tuple(plan for _, plan in both))
+    return replace(job, plans=tuple(plan for plan in job.plans if plan.position(iri) is not None))
 
 
 def matching(job: StagedJob, iri: str) -> tuple[Matching, Dictionary, KnowledgeBases]:
@@ -145,11 +153,11 @@ def matching(job: StagedJob, iri: str) -> tuple[Matching, Dictionary, KnowledgeB
     Raises InputError for a knowledge base that cannot be used.
     """
     dictionary = Dictionary()
-    setup = Setup(named_knowledge(job.queries, job.kb), job.options, dictionary, job.queries)
+    setup = job.setup(job.plans, dictionary)
     evaluator = Evaluator(dictionary)
     queries = []
     for plan in job.plans:
-        meaning, position = plan.meaning, plan.position(iri)
+        meaning, position = plan.query, plan.position(iri)
         assert position is not None, iri
         background = setup.bases.named(meaning.knowledge, endpoints_of(meaning))
         negated = negated_symbols(meaning.sequence)
@@ -175,13 +183,12 @@ def shard(job: StagedJob, number: int) -> Shard:
     if job.options.compiled:
         dictionary.table()
     plans = job.plans
-    looking = [query for query, plan in zip(job.queries, plans, strict=True) if plan.looks]
-    setup = Setup(named_knowledge(looking, job.kb), job.options, dictionary, looking)
+    setup = job.setup([plan for plan in plans if plan.looks], dictionary)
     evaluator = Evaluator(dictionary)
-    marks = [[mark(dictionary, p.number, s) for s in range(len(p.meaning.patterns))] for p in plans]
+    marks = [[mark(dictionary, p.number, s) for s in range(len(p.query.patterns))] for p in plans]
     every = [identifier for own in marks for identifier in own]
     operators = [
-        _operator(plan, own, every, setup.bases, dictionary, evaluator, bool(job.options.compiled))
+        _operator(plan, own, every, setup.bases, dictionary, evaluator)
         for plan, own in zip(plans, marks, strict=True)
         if plan.distribution.key or plan.home == number
     ]
@@ -196,29 +203,31 @@ def _operator(
     bases: KnowledgeBases,
     dictionary: Dictionary,
     evaluator: Evaluator,
-    compiled: bool,
 ) -> SolvedOperator:
-    meaning = plan.meaning
+    meaning = plan.query
     background = bases.named(meaning.knowledge, endpoints_of(meaning)) if plan.looks else None
     if not plan.looks:
         solved = tuple(replace(pattern, pattern=Values(pattern.variables, ())) for pattern in meaning.patterns)
         meaning = replace(meaning, patterns=solved)
-    if meaning.template is None:
-        hidden = tuple(Column(f"{PARTITION_COLUMN}{name}", Variable(name)) for name in meaning.partition)
-        meaning = replace(meaning, columns=meaning.columns + hidden)
     entailed = background.entailed if background is not None and background.entails else None
     return SolvedOperator(
-        meaning,
+        replace(plan.plan, compiled=replace(plan.plan.compiled, query=meaning)),
         dictionary,
         evaluator,
         background,
         entailed,
-        plan.evaluator,
-        compiled,
         marks=marks,
         all_marks=every,
         derived=plan.derived,
     )
+
+
+def _with_partition(query: TemporalQuery) -> TemporalQuery:
+    """The query with hidden columns for the values of PARTITION BY."""
+    if query.template is not None:
+        return query
+    hidden = tuple(Column(f"{PARTITION_COLUMN}{name}", Variable(name)) for name in query.partition)
+    return replace(query, columns=query.columns + hidden)
 
 
 def _ignored(rows: list[Row]) -> None:

@@ -113,6 +113,8 @@ class Evaluator:
 
     estimates   the expected costs of those that could run the query
     replanning  what is measured at run time, and when another evaluator replaces it; "": nothing is
+    form        columns, row at a time or compiled kernels, with the reason in `form_reason`
+    on_short_input  the evaluator and the form where the input is short; "": the same
     """
 
     name: str
@@ -120,6 +122,9 @@ class Evaluator:
     alternatives: tuple[Alternative, ...] = ()
     estimates: tuple[str, ...] = ()
     replanning: str = ""
+    form: str = ""
+    form_reason: str = ""
+    on_short_input: str = ""
 
 
 @dataclass(frozen=True, slots=True)

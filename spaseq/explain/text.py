@@ -122,6 +122,10 @@ def _repetitions(repetitions: Sequence[Repetition]) -> Iterator[str]:
 def _evaluator(description: Description) -> Iterator[str]:
     evaluator = description.evaluator
     yield from _wrapped([f"{evaluator.name}: {evaluator.reason}"], hanging=_INDENT)
+    if evaluator.form:
+        yield from _wrapped([f"form: {evaluator.form}: {evaluator.form_reason}"], hanging=_INDENT)
+    if evaluator.on_short_input:
+        yield from _wrapped([f"on short input: {evaluator.on_short_input}"], hanging=_INDENT)
     if evaluator.replanning:
         yield from _wrapped([evaluator.replanning], hanging=_INDENT)
     for estimate in evaluator.estimates:

@@ -22,20 +22,21 @@ from spaseq.explain.description import (
     State,
     Stream,
 )
-from spaseq.lang.ast import Query
-from spaseq.physical.planner import EVALUATORS, choose_evaluator
-from spaseq.physical.program import Compiled, compile_program
+from spaseq.physical.estimates import estimates
+from spaseq.physical.plan import PhysicalPlan
+from spaseq.physical.planner import EVALUATORS, TOO_SHORT, plan_query
+from spaseq.physical.program import Compiled
+from spaseq.physical.replanning import SWITCHING
 
 
 def describe(
-    query: Query, meaning: TemporalQuery, knowledge: tuple[KnowledgeBase, ...] = (), evaluator: str = "auto"
+    text: str, compiled: Compiled, knowledge: tuple[KnowledgeBase, ...] = (), evaluator: str = "auto"
 ) -> Description:
-    """Everything worth saying; raises InputError for an evaluator that this version does not have.
+    """The description of a query with this text, compiled as it is run.
 
-    meaning     of the query, as it will be run
+    Raises InputError for an evaluator that cannot run it.
     """
-    choice = choose_evaluator(meaning, evaluator)
-    compiled = compile_program(meaning)
+    meaning = compiled.query
     automaton = build_automaton(meaning.sequence)
     analysis = analyse(compiled.program, automaton)
     drawn = _Drawing(meaning, automaton)
@@ -47,17 +48,28 @@ def describe(
         tuple(_plan(meaning, compiled, analysis, number) for number in range(len(meaning.patterns))),
         drawn.states(),
         drawn.edges(),
-        Evaluator(
-            EVALUATORS[choice.name],
-            choice.reason,
-            tuple(Alternative(*other) for other in choice.others),
-            choice.estimates,
-            choice.replanning,
-        ),
+        _evaluator(plan_query(compiled, evaluator), plan_query(compiled, evaluator, kernels=False)),
         meaning.partition,
         knowledge,
-        _repetitions(query.text, meaning.sequence),
+        _repetitions(text, meaning.sequence),
         f"{sharding_in_words(distribution(meaning))}; in each shard the evaluator above",
+    )
+
+
+def _evaluator(long: PhysicalPlan, short: PhysicalPlan) -> Evaluator:
+    """The evaluators of a query on long and on short input."""
+    on_short_input = ""
+    if (long.evaluator, long.form) != (short.evaluator, short.form):
+        on_short_input = f"{EVALUATORS[short.evaluator]}, in {short.form_in_words}: {TOO_SHORT}"
+    return Evaluator(
+        EVALUATORS[long.evaluator],
+        long.reason,
+        tuple(Alternative(name, why_not) for name, why_not in long.others),
+        estimates(long.compiled.program, long.able),
+        SWITCHING if "adaptive" in (long.evaluator, short.evaluator) else "",
+        long.form_in_words,
+        long.form_reason,
+        on_short_input,
     )
 
 

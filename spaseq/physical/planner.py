@@ -1,29 +1,35 @@
-"""Which evaluator runs a query, and why."""
+"""The planner: from a compiled query to its physical plan, with the reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from automata import protocol
 from automata.cea.applicability import why_not_cea
 from automata.plan.program import Demand, Program
-from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
-from spaseq.physical.estimates import estimates
-from spaseq.physical.lazy_applies import needs_known_rates, single_step, why_not_lazy, why_not_replanned
-from spaseq.physical.program import Compiled, compile_program
-from spaseq.physical.register_applies import why_no_registers
-from spaseq.physical.replanning import SWITCHING, beginning
+from spaseq.physical.applicability import (
+    needs_known_rates,
+    single_step,
+    why_no_registers,
+    why_not_lazy,
+    why_not_replanned,
+)
+from spaseq.physical.conjunctions import conjunctions
+from spaseq.physical.plan import Form, PhysicalPlan
+from spaseq.physical.program import Compiled
+from spaseq.physical.replanning import initial
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """An evaluator that this version has.
+    """An evaluator of this version.
 
-    title       what it is
-    why_not     what keeps it from running a program, in words, or None
-    why         why it is chosen where it can run
-    unless      what speaks against choosing it without being asked, in words, or None
+    title       for `explain`
+    why_not     the reason why it cannot run a program, or None
+    why         the reason for choosing it where it can run
+    unless      the argument against choosing it without being asked, or None
     """
 
     title: str
@@ -61,95 +67,91 @@ _KINDS = {
 }
 """By the name that `--evaluator` takes, the most preferred first."""
 EVALUATORS = {name: kind.title for name, kind in _KINDS.items()}
-"""The evaluators of this version by the name that `--evaluator` takes."""
-
+"""The titles of the evaluators, by the name that `--evaluator` takes."""
 
 TOO_SHORT = "compiling its kernels, once for each installation, takes longer than a short input does"
-"""Why compiled evaluators are left to long inputs."""
+"""The reason why compiled kernels are left to long inputs."""
 REGISTERS = "a register automaton, event by event with compiled guards, takes long input"
-"""Why runs are kept where they are compiled."""
-
-
+"""The reason why rates are not measured where runs are compiled."""
 _RECOGNISED = {
     Demand.EVERY: "",
     Demand.FIRST: "; LIMIT 1: of the runs of one event that no later event can tell apart, the first goes on alone",
     Demand.HAPPENED: "; LIMIT 1, no variable shown: a recogniser, of the runs of one event that no later event can "
     "tell apart only one goes on",
 }
-"""What LIMIT 1 leaves of the runs of a register automaton."""
+"""The effect of LIMIT 1 on the runs of a register automaton."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The evaluator chosen; `others` are the names of those that were not, each with the reason.
+def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True) -> PhysicalPlan:
+    """The physical plan of a query; raises InputError for an evaluator that cannot run it.
 
-    estimates   the expected cost of each that could run the query, in words
-    replanning  what is measured while it runs, and what follows from it; "": nothing
+    kernels     the input is long enough to make up for compiling them
     """
-
-    name: str
-    reason: str
-    others: tuple[tuple[str, str], ...]
-    estimates: tuple[str, ...] = ()
-    replanning: str = ""
-
-
-def choose_evaluator(query: TemporalQuery, requested: str = "auto", compiled_pays: bool = True) -> Choice:
-    """The evaluator for a query; raises InputError for one that cannot run it.
-
-    compiled_pays   the input is long enough for what must be compiled first
-    """
-    compiled = compile_program(query)
     program = compiled.program
-    applying = {name: kind.why_not(program) for name, kind in _KINDS.items()}
-    refusals = dict(applying)
+    refusals = {name: kind.why_not(program) for name, kind in _KINDS.items()}
+    able = tuple(name for name, refusal in refusals.items() if refusal is None)
+    registers = why_no_registers(compiled) if kernels else TOO_SHORT
     if requested == "auto":
         refusals = {name: refusal or _KINDS[name].unless(program) for name, refusal in refusals.items()}
-        if not compiled_pays:
+        if not kernels:
             refusals["cea"] = refusals["cea"] or TOO_SHORT
-        elif why_no_registers(compiled) is None:
+        elif registers is None:
             refusals["adaptive"] = refusals["adaptive"] or REGISTERS
-        chosen = next(name for name, refusal in refusals.items() if refusal is None)
-        reason = _KINDS[chosen].why
+        evaluator = next(name for name, refusal in refusals.items() if refusal is None)
+        reason = _KINDS[evaluator].why
     else:
-        chosen, reason = _requested(query, requested, refusals), "asked for"
-    if chosen == "adaptive":
-        reason = f"{reason}; it begins with {_KINDS[beginning(program)].title}"
-    if chosen == "nfa":
-        reason = f"{reason}; {_how_runs_are_kept(compiled)}"
-    replanned = chosen == "adaptive"
-    if requested == "auto" and compiled_pays and (chosen == "cea" or why_no_registers(compiled) is None):
-        replanned = applying["adaptive"] is None and not single_step(program)
-        short = EVALUATORS["adaptive"] if replanned else "a set of runs at a time"
-        reason = f"{reason}; where the input is short it is {short}: {TOO_SHORT}"
-    passed_over = {name: refusal or _weaker(name, requested) for name, refusal in refusals.items() if name != chosen}
-    able = [name for name, refusal in applying.items() if refusal is None]
-    replanning = SWITCHING if replanned else ""
-    return Choice(chosen, reason, tuple(passed_over.items()), estimates(program, able), replanning)
+        evaluator, reason = _requested(compiled, requested, refusals), "asked for"
+    if evaluator == "adaptive":
+        reason = f"{reason}; it begins with {_KINDS[initial(program)].title}"
+    others = {name: refusal or _weaker(name, requested) for name, refusal in refusals.items() if name != evaluator}
+    form, form_reason = _form(evaluator, program, registers)
+    row_events_max = protocol.FEW_EVENTS_MAX if form is Form.ROWS else 0
+    return PhysicalPlan(
+        compiled,
+        evaluator,
+        form,
+        reason,
+        form_reason,
+        tuple(others.items()),
+        able,
+        row_events_max,
+        conjunctions(program),
+    )
 
 
-def _requested(query: TemporalQuery, requested: str, refusals: dict[str, str | None]) -> str:
+def _requested(compiled: Compiled, requested: str, refusals: Mapping[str, str | None]) -> str:
     """The evaluator asked for, if it can run the query."""
-    hint = "leave the option out, every evaluator gives the same rows"
-    refused = f"query '{query.name}' cannot be run with --evaluator {requested}"
     if requested not in EVALUATORS:
         raise InputError(f"unknown evaluator '{requested}'", hint=f"one of: auto, {', '.join(EVALUATORS)}")
     if refusals[requested] is not None:
-        raise InputError(f"{refused}: {refusals[requested]}", hint=hint)
+        raise InputError(
+            f"query '{compiled.query.name}' cannot be run with --evaluator {requested}: {refusals[requested]}",
+            hint="leave the option out, every evaluator gives the same rows",
+        )
     return requested
 
 
-def _how_runs_are_kept(compiled: Compiled) -> str:
-    """Which of the two implementations of runs takes the query, and why."""
-    refusal = why_no_registers(compiled)
-    if refusal is None:
-        kept = "as a register automaton, event by event, its conditions guards over registers"
-        return kept + _RECOGNISED[compiled.program.wanted]
-    return f"a set of runs at a time, not as a register automaton: {refusal}"
+def _form(evaluator: str, program: Program, registers: str | None) -> tuple[Form, str]:
+    """The form of an evaluator, and the reason; `registers` is the reason against a register automaton, or None."""
+    if evaluator == "cea":
+        return Form.KERNELS, "constant time an event needs compiled code"
+    if evaluator in ("lazy", "tree"):
+        return Form.COLUMNS, "events are buffered as columns"
+    if evaluator == "nfa" and registers is None:
+        return Form.KERNELS, f"a register automaton, its conditions guards over registers{_RECOGNISED[program.wanted]}"
+    from automata.runs.rows.live_evaluator import runs_singly
+
+    if evaluator == "nfa":
+        reason = f"not a register automaton, because {registers}"
+    else:
+        reason = "the evaluators that replace each other hold columns"
+    if runs_singly(program):
+        return Form.ROWS, reason
+    return Form.COLUMNS, f"{reason}; a negation looks at the events of a partition, which are columns"
 
 
 def _weaker(name: str, requested: str) -> str:
-    """Why an evaluator that could run the query does not."""
+    """The reason why an evaluator that could run the query does not."""
     if requested != "auto":
         return f"{requested} is asked for"
     return f"it could, at a cost that grows with the runs: {_KINDS[name].why}"

@@ -23,19 +23,26 @@ from spaseq.algebra.nodes import TemporalQuery
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A program with what its numbers stand for.
+    """A query compiled once: its program, and what the numbers in it stand for.
 
+    query       its meaning, as it is run
     conditions  the expression of each condition
     folds       the aggregate of each `FoldValue.fold`
     outputs     the expression nodes whose values the matches carry, in the order of `Program.outputs`
     nodes       reference → the variable, iteration or aggregate it stands for
     """
 
+    query: TemporalQuery
     program: Program
     conditions: tuple[Expression, ...]
     folds: tuple[Aggregate, ...]
     outputs: tuple[Iteration | Aggregate, ...]
     nodes: dict[Reference, Variable | Iteration | Aggregate]
+
+    @property
+    def keeps_graphs(self) -> bool:
+        """Whether a condition reads the graphs of events (EXISTS)."""
+        return any(condition.needs_event for condition in self.program.conditions)
 
 
 def compile_program(query: TemporalQuery) -> Compiled:
@@ -70,7 +77,7 @@ def compile_program(query: TemporalQuery) -> Compiled:
         _wanted(query),
     )
     folds = tuple(numbering.folds)
-    return Compiled(program, tuple(e for _, e in expressions), folds, outputs, numbering.nodes)
+    return Compiled(query, program, tuple(e for _, e in expressions), folds, outputs, numbering.nodes)
 
 
 def _wanted(query: TemporalQuery) -> Demand:

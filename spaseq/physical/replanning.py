@@ -8,10 +8,8 @@ estimated from both.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
-from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
 from automata.adaptive.costs import CostModel, Estimate
 from automata.adaptive.policy import Switch
 from automata.adaptive.rates import Meter, Rates
@@ -20,7 +18,6 @@ from automata.plan.program import ConditionEvaluator, Program
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids
 from sparql_gpm.times import format_time
-from spaseq.physical.exchangeable import exchangeable
 
 _GAIN_MIN = 2.0
 """Runs must make so many times more run operations before they are given up for lazy evaluation …"""
@@ -40,17 +37,9 @@ SWITCHING = (
 """The policy in words."""
 
 
-def beginning(program: Program) -> str:
-    """The evaluator to begin with, before anything is measured."""
+def initial(program: Program) -> str:
+    """The evaluator that runs until rates are measured."""
     return "lazy" if build_automaton(program.expression).unordered else "nfa"
-
-
-def adaptive_evaluator(program: Program, condition_evaluator: ConditionEvaluator) -> AdaptiveEvaluator:
-    """Runs, lazy chains or a lazy tree, whichever the measured rates favour."""
-    makers = {name: partial(exchangeable, name, program, condition_evaluator) for name in ("nfa", "lazy", "tree")}
-    return AdaptiveEvaluator(
-        program, makers, beginning(program), RatesDecide(program, condition_evaluator), alone="nfa"
-    )
 
 
 def switch_in_words(switch: Switch) -> str:
@@ -67,7 +56,7 @@ class RatesDecide:
         self._meter = Meter(program, condition_evaluator, self._model.symbols)
         self._orders: tuple[tuple[int, ...], ...] | None = None
         self._shifting = False
-        self._wish = beginning(program)
+        self._wish = initial(program)
         self.rates: Rates | None = None
         self.estimate: Estimate | None = None
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from automata import protocol
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
-from automata.protocol import Restorable, RowEvaluator, SemiJoinSource
+from automata.protocol import RowEvaluator, SemiJoinSource
 from automata.slices.events import Events
 from automata.values import Ids, Match
 from sparql_gpm.background import Background
@@ -22,15 +21,12 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.shared import Entailed, PatternPool, Slice
-from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import RunError
 from spaseq.outputs.rows import Row
 from spaseq.physical.condition_evaluator import TermConditionEvaluator
-from spaseq.physical.conjunctions import conjunctions
-from spaseq.physical.exchangeable import exchangeable
-from spaseq.physical.program import Compiled, compile_program
-from spaseq.physical.register_applies import why_no_registers
-from spaseq.physical.replanning import adaptive_evaluator, switch_in_words
+from spaseq.physical.evaluators import evaluator_of
+from spaseq.physical.plan import PhysicalPlan
+from spaseq.physical.replanning import switch_in_words
 from spaseq.runtime.enrichment import Enricher
 from spaseq.runtime.names import Names
 from spaseq.runtime.projection import Projector
@@ -46,32 +42,29 @@ class QueryOperator:
     """Matches, sequences and projects. Feed it slices of the merged order of the query's streams.
 
     entailed    what patterns see of events, with the triples that follow by some schema; None: the events as they are
-    sequence    the name of the evaluator that `spaseq.physical.planner` chose for the query
-    compiled    runs may be kept by compiled kernels
     pool        the patterns of all queries over the dictionary; None: this query shares with no other
     """
 
     def __init__(
         self,
-        query: TemporalQuery,
+        plan: PhysicalPlan,
         dictionary: Dictionary,
         evaluator: Evaluator,
         background: Background | None,
         entailed: Entailed | None = None,
-        sequence: str = "nfa",
-        compiled: bool = False,
         pool: PatternPool | None = None,
     ) -> None:
-        self.query = query
+        self.plan = plan
+        self.query = query = plan.compiled.query
         self._entailed = entailed
-        self.compiled: Compiled = compile_program(query)
+        self.compiled = plan.compiled
         self._pool = PatternPool(dictionary, evaluator) if pool is None else pool
         self.patterns = [self._pool.add(pattern.pattern, background) for pattern in query.patterns]
         self._variables = {name: number for number, name in enumerate(query.variables)}
-        self.solver = PatternSolver(query.patterns, self.patterns, self._variables, conjunctions(self.compiled.program))
+        self.solver = PatternSolver(query.patterns, self.patterns, self._variables, plan.conjunctions)
         matchers = self._condition_matchers(dictionary, evaluator, background)
         self._condition_evaluator = TermConditionEvaluator(self.compiled, dictionary, evaluator, matchers)
-        self._sequence = _sequence_evaluator(sequence, self.compiled, self._condition_evaluator, compiled)
+        self._sequence = evaluator_of(plan, self._condition_evaluator)
         self._semi_join_filters = (
             self._sequence.semi_join_filters if isinstance(self._sequence, SemiJoinSource) else dict
         )
@@ -79,11 +72,12 @@ class QueryOperator:
         self._projector = Projector(query, self.compiled, dictionary, evaluator, enricher)
         self._condition_evaluator.project = self._projector.texts
         self._names = Names()
-        self._keeps_graphs = any(condition.needs_event for condition in self.compiled.program.conditions)
+        self._keeps_graphs = self.compiled.keeps_graphs
         self._open_slot: Slice | None = None
         self._position = 0
         self._single: SingleEvents | None = None
-        if isinstance(self._sequence, RowEvaluator):
+        if plan.row_events_max:
+            assert isinstance(self._sequence, RowEvaluator), plan.form
             self._single = SingleEvents(query.patterns, self.patterns, self._variables, self._sequence)
 
     def on_batch(self, events: EventBatch | Slice) -> list[Row]:
@@ -196,7 +190,7 @@ class QueryOperator:
             return []
         slice_ = slice_.entailed(self._entailed)
         if (
-            len(slice_) <= protocol.FEW_EVENTS_MAX
+            len(slice_) <= self.plan.row_events_max
             and self._single is not None
             and self._may_come_alone(self._single, slice_)
         ):
@@ -268,21 +262,3 @@ class QueryOperator:
 
 def _as_events(batch: EventBatch) -> Events:
     return Events(batch.times, batch.streams)
-
-
-def _sequence_evaluator(
-    name: str, compiled: Compiled, condition_evaluator: TermConditionEvaluator, kernels: bool
-) -> Restorable:
-    """The evaluator with this name; one with compiled kernels is imported only when it is used."""
-    match name:
-        case "cea":
-            from automata.cea.cea_evaluator import CeaEvaluator
-
-            return CeaEvaluator(compiled.program, condition_evaluator)
-        case "adaptive":
-            return adaptive_evaluator(compiled.program, condition_evaluator)
-        case "nfa" if kernels and why_no_registers(compiled) is None:
-            from automata.registers.register_evaluator import RegisterEvaluator
-
-            return RegisterEvaluator(compiled.program, condition_evaluator)
-    return exchangeable(name, compiled.program, condition_evaluator)

@@ -12,7 +12,8 @@ from automata.plan.expression import Contiguity, Sequence, Step
 from automata.runs.columns.negated_groups import NegatedGroups
 from automata.runs.columns.run_evaluator import RunEvaluator
 from benchmarks.lazy_patterns import VALUES, A, B, C, Stream, pattern, patterns, stream
-from spaseq.physical.replanning import RatesDecide, adaptive_evaluator
+from spaseq.physical.evaluators import adaptive_evaluator
+from spaseq.physical.replanning import RatesDecide
 
 SEQUENCE = patterns(100)[0]
 EVEN = Rates({A: 50, B: 50, C: 50}, {})

@@ -12,6 +12,7 @@ from automata.runs.columns import adjacency_lookahead as prospects
 from automata.runs.columns.run_evaluator import RunEvaluator
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI, Literal
+from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
@@ -81,7 +82,7 @@ def test_adjacent_steps_give_the_rows_of_the_reference_whatever_the_batches(data
 def rows_made(sequence: str, kinds: str) -> int:
     """The rows of runs over one batch of events, one a second."""
     dictionary = Dictionary()
-    operator = Setup({}, RunOptions(evaluator="nfa"), dictionary).operator(query(sequence, "1 HOUR"))
+    operator = Setup({}, RunOptions(evaluator="nfa"), dictionary).operator(build(query(sequence, "1 HOUR")))
     network = Network(dictionary, 0)
     network.add(operator, lambda rows: None)
     for stream in ("S1", "S2"):

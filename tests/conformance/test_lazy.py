@@ -16,7 +16,7 @@ from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.physical import replanning
-from spaseq.physical.lazy_applies import why_not_lazy
+from spaseq.physical.applicability import why_not_lazy
 from spaseq.physical.program import compile_program
 from tests.automata.test_adaptive import Moody
 from tests.driving import comparable, run_engine

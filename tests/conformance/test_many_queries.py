@@ -9,6 +9,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from sparql_gpm.dictionary import Dictionary
+from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
@@ -59,7 +60,7 @@ def run_together(
     for number, piece in enumerate([*pieces, ()]):
         for (begin, query), found in zip(entries, rows, strict=True):
             if begin == number:
-                network.add(setup.operator(query), found.extend)
+                network.add(setup.operator(build(query)), found.extend)
         for name in dict.fromkeys(event[0] for event in piece):
             if iris.get(name) in network.streams:
                 network.push(iris[name], as_batch([e for e in piece if e[0] == name], dictionary))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sparql_gpm import shared
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI, Literal
+from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
@@ -46,7 +47,7 @@ def run(
     """The rows of a query, and its operator after the run."""
     dictionary = Dictionary()
     network = Network(dictionary, 0)
-    operator = Setup({}, RunOptions(evaluator=evaluator), dictionary).operator(query)
+    operator = Setup({}, RunOptions(evaluator=evaluator), dictionary).operator(build(query))
     if not push:
         operator.solver.give_up_pushing()
     rows: list[Row] = []

@@ -23,9 +23,9 @@ from automata.registers import register_evaluator
 from sparql_gpm.terms import IRI, XSD, Literal
 from spaseq.algebra.build import build
 from spaseq.lang.parse import parse
-from spaseq.physical.planner import choose_evaluator
+from spaseq.physical.applicability import why_no_registers
+from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
-from spaseq.physical.register_applies import why_no_registers
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, streams, to_trig
@@ -104,9 +104,9 @@ WHERE {{ SEQ({sequence})
 @pytest.mark.parametrize(
     ("sequence", "condition", "said"),
     [
-        ("A, B", "?w > ?v && ?w - ?v < 10", "as a register automaton"),
+        ("A, B", "?w > ?v && ?w - ?v < 10", "a register automaton, its conditions guards"),
         ("A, B", "REGEX(?w, STR(?v))", "is more than comparisons of numbers"),
-        ("A+, B", "?w > PREV(?v) && ?w < FIRST(?v)", "as a register automaton"),
+        ("A+, B", "?w > PREV(?v) && ?w < FIRST(?v)", "a register automaton, its conditions guards"),
         ("A+, B", "?w > AVG(?v)", "aggregates look at all iterations of a repetition"),
         ("A; B!; A", "?w > ?v", "a negation looks at events between the steps"),
         ("A & B", "?w > ?v", "a conjunction takes several events"),
@@ -114,7 +114,7 @@ WHERE {{ SEQ({sequence})
 )
 def test_the_plan_says_whether_runs_are_kept_as_a_register_automaton(sequence: str, condition: str, said: str) -> None:
     query = parse(QUERY.format(sequence=sequence, condition=condition), "q")
-    assert said in choose_evaluator(build(query), "nfa").reason
+    assert said in plan_query(compile_program(build(query)), "nfa").form_reason
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,9 @@ SMART_GRID = Description(
             Alternative("cea", "the steps are related by more than equality on a key"),
             Alternative("lazy", "';' and ',' need every event in order"),
         ),
+        form="compiled kernels",
+        form_reason="a register automaton",
+        on_short_input="run-based NFA^scep, in columns",
     ),
     repetitions=(
         Repetition("B+", "strict: nothing on any stream between two iterations", False),

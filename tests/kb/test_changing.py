@@ -21,6 +21,7 @@ from sparql_gpm.expressions.evaluator import Evaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import BGP, Graph, Join, Triple, Variable
 from sparql_gpm.terms import IRI
+from spaseq.algebra.build import build as meaning_of
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Setup
 from spaseq.runtime.embedded import Network
@@ -188,7 +189,7 @@ def test_terms_of_a_state_that_is_gone_are_released_when_no_match_needs_them(cha
     setup = Setup({DB: Source(str(changing.path), refresh_s=0)}, RunOptions(), dictionary)
     network = Network(dictionary, 0)
     rows: list[spaseq.Row] = []
-    network.add(setup.operator(two), rows.extend)
+    network.add(setup.operator(meaning_of(two)), rows.extend)
     sizes = []
     for number in range(1, 30):
         changing.write(state(number) if number != 5 else "")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from spaseq.algebra.build import build
-from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
 from spaseq.lang.parse import parse
-from spaseq.physical.planner import Choice, choose_evaluator
+from spaseq.physical.describe import describe
+from spaseq.physical.plan import Form, PhysicalPlan
+from spaseq.physical.planner import plan_query
+from spaseq.physical.program import Compiled, compile_program
 
 BODIES = {
     "A": "?a a :A ; :k ?k",
@@ -19,25 +21,25 @@ BODIES = {
 }
 
 
-def chosen(sequence: str, evaluator: str = "auto", head: str = "WITHIN 9 SECONDS") -> Choice:
-    """The choice for a sequence of the GPMs above."""
-    return choose_evaluator(meaning(sequence, head), evaluator)
+def chosen(sequence: str, evaluator: str = "auto", head: str = "WITHIN 9 SECONDS") -> PhysicalPlan:
+    """The plan for a sequence of the GPMs above."""
+    return plan_query(compiled(sequence, head), evaluator)
 
 
-def meaning(sequence: str, head: str = "WITHIN 9 SECONDS") -> TemporalQuery:
+def compiled(sequence: str, head: str = "WITHIN 9 SECONDS") -> Compiled:
     """The sequence as a query."""
     streams = "FROM STREAM S <http://ex.org/s>"
     defines = " ".join(f"DEFINE GPM {name} ON S {{ {body} }}" for name, body in BODIES.items() if name in sequence)
     text = f"PREFIX : <http://ex.org/> SELECT * {head} {streams} WHERE {{ SEQ({sequence}) {defines} }}"
-    return build(parse(text, "q"))
+    return compile_program(build(parse(text, "q")))
 
 
 @pytest.mark.parametrize("sequence", ["A", "A ; B", "A ; A", "A : B:+ , E", "(A | B) ; E", "A : (B | E):{2,3}"])
 def test_steps_joined_by_one_key_or_by_nothing_are_for_complex_event_automata(sequence: str) -> None:
-    choice = chosen(sequence)
-    assert choice.name == "cea"
-    assert "equality on a key" in choice.reason
-    assert dict(choice.others)["nfa"].startswith("it could")
+    plan = chosen(sequence)
+    assert plan.evaluator == "cea"
+    assert "equality on a key" in plan.reason
+    assert dict(plan.others)["nfa"].startswith("it could")
 
 
 @pytest.mark.parametrize(
@@ -53,9 +55,9 @@ def test_steps_joined_by_one_key_or_by_nothing_are_for_complex_event_automata(se
     ],
 )
 def test_where_they_do_not_apply_the_reason_is_given(sequence: str, head: str, reason: str) -> None:
-    choice = chosen(sequence, head=head)
-    assert choice.name == "nfa"
-    assert dict(choice.others)["cea"] == reason
+    plan = chosen(sequence, head=head)
+    assert plan.evaluator == "nfa"
+    assert dict(plan.others)["cea"] == reason
     with pytest.raises(InputError, match="cannot be run with --evaluator cea") as refused:
         chosen(sequence, "cea", head)
     assert reason in str(refused.value)
@@ -63,38 +65,67 @@ def test_where_they_do_not_apply_the_reason_is_given(sequence: str, head: str, r
 
 
 def test_members_in_any_order_are_looked_for_lazily_the_rarest_first() -> None:
-    choice = chosen("ALL(A, B)")
-    assert choice.name == "adaptive"
-    assert "the rarest first" in choice.reason
-    assert choice.reason.endswith("it begins with lazy chain automata")
-    assert dict(choice.others)["cea"] == "it has an ALL( )"
+    plan = chosen("ALL(A, B)")
+    assert plan.evaluator == "adaptive"
+    assert "the rarest first" in plan.reason
+    assert plan.reason.endswith("it begins with lazy chain automata")
+    assert dict(plan.others)["cea"] == "it has an ALL( )"
     assert "rates are not known" in dict(chosen("B : D").others)["lazy"]
 
 
 def test_an_evaluator_that_is_asked_for_and_applies_is_taken() -> None:
-    assert (chosen("A ; B", "nfa").name, chosen("A ; B", "cea").name) == ("nfa", "cea")
+    assert (chosen("A ; B", "nfa").evaluator, chosen("A ; B", "cea").evaluator) == ("nfa", "cea")
     assert dict(chosen("A ; B", "nfa").others)["cea"] == "nfa is asked for"
 
 
 def test_steps_that_can_be_looked_for_in_any_order_are_planned_anew_as_rates_are_measured() -> None:
-    choice = chosen("A : B : D")
-    assert choice.name == "nfa"
-    assert choice.reason.count("where the input is short") == 1
-    short = choose_evaluator(meaning("A : B : D"), compiled_pays=False)
-    assert short.name == "adaptive"
+    long, short = (plan_query(compiled("A : B : D"), kernels=kernels) for kernels in (True, False))
+    assert (long.evaluator, short.evaluator) == ("nfa", "adaptive")
     assert short.reason.endswith("it begins with run-based NFA^scep")
-    assert choice.replanning == short.replanning
-    assert "2 times fewer" in short.replanning
-    assert not chosen("A ; B ; D").replanning
+    described = describe("", compiled("A : B : D")).evaluator
+    assert described.on_short_input.startswith("runs or lazy automata, as measured rates favour, in columns, row")
+    assert "2 times fewer" in described.replanning
+    assert not describe("", compiled("A ; B ; D")).evaluator.replanning
 
 
-def test_what_each_evaluator_would_cost_is_estimated() -> None:
-    assert [line.partition(":")[0] for line in chosen("A : E").estimates] == [
+def test_the_cost_of_each_evaluator_is_estimated() -> None:
+    assert [line.partition(":")[0] for line in describe("", compiled("A : E")).evaluator.estimates] == [
         "cea",
         "with 100 solutions of each step in a window and 10% of related pairs joining",
         "with the last step 100 times rarer",
     ]
-    assert chosen("B ; D").estimates == ()
+    assert describe("", compiled("B ; D")).evaluator.estimates == ()
+
+
+@pytest.mark.parametrize(
+    ("sequence", "evaluator", "kernels", "form", "reason"),
+    [
+        ("A ; B", "cea", False, Form.KERNELS, "compiled code"),
+        ("B ; D", "nfa", True, Form.KERNELS, "a register automaton"),
+        ("B ; D", "nfa", False, Form.ROWS, "compiling its kernels"),
+        ("A & B", "nfa", True, Form.ROWS, "a conjunction takes several events"),
+        ("A : B", "adaptive", True, Form.ROWS, "the evaluators that replace each other"),
+        ("A : B", "lazy", True, Form.COLUMNS, "buffered as columns"),
+    ],
+)
+def test_the_plan_says_the_form_and_its_reason(
+    sequence: str, evaluator: str, kernels: bool, form: Form, reason: str
+) -> None:
+    plan = plan_query(compiled(sequence), evaluator, kernels)
+    assert plan.form is form and reason in plan.form_reason
+    assert (plan.row_events_max > 0) == (form is Form.ROWS)
+
+
+def test_a_negation_that_looks_at_the_events_of_a_partition_keeps_runs_in_columns() -> None:
+    assert chosen("A ; B! ; A", head="WITHIN 9 SECONDS PARTITION BY ?k").form is Form.ROWS
+    counted = chosen("A ; B! ; A", head="WITHIN 9 EVENTS PARTITION BY ?k")
+    assert counted.form is Form.COLUMNS and "the events of a partition" in counted.form_reason
+
+
+def test_a_plan_for_long_slices_has_no_form_for_short_ones() -> None:
+    plan = chosen("A & B")
+    assert (plan.form, plan.in_columns().form, plan.in_columns().row_events_max) == (Form.ROWS, Form.COLUMNS, 0)
+    assert plan.in_columns().in_columns() == plan.in_columns()
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from spaseq.errors import RunError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.physical import replanning
+from spaseq.physical.applicability import why_no_registers
 from spaseq.physical.program import compile_program
-from spaseq.physical.register_applies import why_no_registers
 from spaseq.runtime.snapshot import dumps, loads
 from tests.automata.test_adaptive import Moody
 from tests.conformance.test_lazy import lazy_query

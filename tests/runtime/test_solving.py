@@ -58,7 +58,7 @@ def run(lazy: bool) -> tuple[list[Row], list[int]]:
     """A hundred events on S, each an A; the tenth part as many on T, each a B at the same time."""
     dictionary = Dictionary()
     network = Network(dictionary, 0)
-    operator = Setup({}, RunOptions(evaluator="nfa"), dictionary).operator(parse(text("A & B"), "q"))
+    operator = Setup({}, RunOptions(evaluator="nfa"), dictionary).operator(build(parse(text("A & B"), "q")))
     if not lazy:
         operator.solver.give_up_laziness()
     rows: list[Row] = []

@@ -45,7 +45,7 @@ def job_of(
     keys = {iri: key for iri, (_, key) in resolve_streams(queries, {name: name for name in streams}).items()}
     options = RunOptions(evaluator=evaluator, max_delay_ns=delay_ns, compiled=compiled, optimise=False)
     plans = staged.planned(queries, shards, evaluator, compiled)
-    return staged.StagedJob(tuple(queries), plans, kb or {}, options, keys, shards, static)
+    return staged.StagedJob(plans, kb or {}, options, keys, shards, static)
 
 
 def run_stages(

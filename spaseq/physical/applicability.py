@@ -1,0 +1,61 @@
+"""Conditions under which an evaluator runs a query, and what speaks against it; the reasons are shown by `explain`."""
+
+from __future__ import annotations
+
+from automata.adaptive.adaptive_evaluator import why_not_adaptive
+from automata.lazy.path import NotLazy, paths
+from automata.lazy.units import units_of
+from automata.plan.automaton import build_automaton
+from automata.plan.program import Program
+from automata.registers.iterated import register_of
+from automata.registers.tables import why_not
+from sparql_gpm.algebra.describe import expression_text
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.evaluator import column_name
+from sparql_gpm.pattern import Aggregate, Iteration, Variable
+from spaseq.physical.program import Compiled
+from spaseq.physical.register_guard import guard_of
+
+
+def why_not_lazy(program: Program) -> str | None:
+    """The reason why lazy chains and trees cannot run the program; None if they can."""
+    try:
+        paths(build_automaton(program.expression))
+    except NotLazy as refusal:
+        return str(refusal)
+    return None
+
+
+def why_not_replanned(program: Program) -> str | None:
+    """The reason why the evaluator cannot be replaced as rates are measured; None if it can."""
+    return why_not_lazy(program) or why_not_adaptive(program)
+
+
+def single_step(program: Program) -> bool:
+    """Whether no path of the sequence has two steps, so that there is only one evaluation order."""
+    return all(len(units_of(path).steps) < 2 for path in paths(build_automaton(program.expression)))
+
+
+def needs_known_rates(program: Program) -> str | None:
+    """The argument against lazy evaluation while the rates of the steps are unknown; None with an ALL( )."""
+    if build_automaton(program.expression).unordered:
+        return None
+    return "it pays where later steps are the rarer ones, and their rates are not known before it runs"
+
+
+def why_no_registers(compiled: Compiled) -> str | None:
+    """The reason why the register automaton cannot run the query; None if it can."""
+    reason = why_not(compiled.program)
+    if reason is not None:
+        return reason
+    dictionary, registers = Dictionary(), register_of(compiled.program)
+    for condition, expression in zip(compiled.program.conditions, compiled.conditions, strict=True):
+        names = {_name(compiled.nodes[r]): registers[r] for r in condition.references}
+        if guard_of(expression, names, dictionary) is None:
+            return f"the condition {expression_text(expression)} is more than comparisons of numbers"
+    return None
+
+
+def _name(node: Variable | Iteration | Aggregate) -> str:
+    """The name of a register in a guard."""
+    return node.name if isinstance(node, Variable) else column_name(node)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.speed import figures, with_table
+
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PAGES = sorted(path for pattern in ("*.md", "*/*.md", "*/*/*.md") for path in ROOT.glob(pattern))
@@ -45,6 +47,13 @@ def test_the_readme_begins_with_the_two_commands() -> None:
     beginning = text_of("README.md").splitlines()[:6]
     assert any(line.startswith("make demo") for line in beginning)
     assert any(line.startswith("make test") for line in beginning)
+
+
+def test_the_speed_table_of_the_readme_is_made_from_the_measured_figures() -> None:
+    assert with_table(text_of("README.md"), figures()) == text_of("README.md")
+    groups = figures()["groups"]
+    assert len(groups) == 3
+    assert sum(len(group["rows"]) for group in groups) <= 8
 
 
 def test_the_readme_says_what_each_dependency_is_for() -> None:

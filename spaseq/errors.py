@@ -11,6 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+_PROBLEMS_MAX = 50
+_ECHO_COLUMNS_MAX = 160
+_MESSAGE_CHARACTERS_MAX = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -41,12 +45,12 @@ class SPAseqError(Exception):
 
 
 class QueryError(SPAseqError):
-    """The text of a query is wrong; `str()` is the report of all its problems, each with line, caret and hint."""
+    """The text of a query is wrong; `str()` is the report of its problems, each with line, caret and hint."""
 
     def __init__(self, problems: Sequence[Problem], text: str, name: str) -> None:
         first = problems[0]
         super().__init__(
-            "\n".join(render_problem(problem, text, name) for problem in problems),
+            render_problems(problems, text, name),
             line=first.line,
             column=first.column,
             hint=first.hint,
@@ -62,13 +66,36 @@ class RunError(SPAseqError):
     """The run failed after it had started."""
 
 
-def render_problem(problem: Problem, text: str, name: str) -> str:
-    """`NAME:LINE:COL: error: …` with the line of the text, carets, and a hint."""
+def render_problems(problems: Sequence[Problem], text: str, name: str) -> str:
+    """Each problem as `NAME:LINE:COL: error: …` with the line of the text, carets and a hint.
+
+    Of more than `_PROBLEMS_MAX` the first ones, errors before warnings, and how many more there are.
+    """
+    shown = list(problems)
+    if len(shown) > _PROBLEMS_MAX:
+        kept = set(sorted(shown, key=lambda problem: problem.severity)[:_PROBLEMS_MAX])
+        shown = [problem for problem in problems if problem in kept]
     lines = text.splitlines()
+    rendered = [_rendered(problem, lines, name) for problem in shown]
+    if len(problems) > len(shown):
+        rendered.append(f"{name}: {len(problems) - len(shown):,} more problems are not shown")
+    return "\n".join(rendered)
+
+
+def _rendered(problem: Problem, lines: Sequence[str], name: str) -> str:
     source = lines[problem.line - 1] if problem.line <= len(lines) else ""
-    shown = "".join("\t" if character == "\t" else " " for character in source[: problem.column - 1])
-    parts = [f"{name}:{problem.line}:{problem.column}: {problem.severity}: {problem.message}"]
-    parts += [f"  {source}", f"  {shown}{'^' * max(1, problem.length)}"]
+    start = max(0, min(problem.column - 1 - _ECHO_COLUMNS_MAX // 2, len(source) - _ECHO_COLUMNS_MAX))
+    end = start + _ECHO_COLUMNS_MAX
+    before, after = "…" if start else "", "…" if end < len(source) else ""
+    indent = "".join("\t" if character == "\t" else " " for character in source[start : problem.column - 1])
+    carets = "^" * max(1, min(problem.length, end - problem.column + 1))
+    message = _cut(problem.message)
+    parts = [f"{name}:{problem.line}:{problem.column}: {problem.severity}: {message}"]
+    parts += [f"  {before}{source[start:end]}{after}", f"  {' ' * len(before)}{indent}{carets}"]
     if problem.hint:
-        parts.append(f"  hint: {problem.hint}")
+        parts.append(f"  hint: {_cut(problem.hint)}")
     return "\n".join(parts)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MESSAGE_CHARACTERS_MAX else f"{text[:_MESSAGE_CHARACTERS_MAX]}…"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spaseq.cli.reporting import report, say
-from spaseq.errors import InputError, Problem, QueryError, render_problem
+from spaseq.errors import InputError, Problem, QueryError, render_problems
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import check, read_query, read_text
 
@@ -47,5 +47,5 @@ def report_problems(paths: Sequence[Path]) -> bool:
 
 
 def _say_all(problems: Sequence[Problem], text: str, path: Path) -> None:
-    for problem in problems:
-        say(render_problem(problem, text, str(path)))
+    if problems:
+        say(render_problems(problems, text, str(path)))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spaseq.errors import InputError, QueryError, SPAseqError, render_problem
+from spaseq.errors import InputError, QueryError, SPAseqError, render_problems
 from spaseq.lang.parse import check, parse, read_query
 from tests.lang.texts import query_of, text_of
 
@@ -17,7 +17,7 @@ PAPER = Path(__file__).parent / "paper"
 def test_the_report_of_a_faulty_query_is_the_golden_one(path: Path) -> None:
     text = path.read_bytes().decode("utf-8")
     query, problems = check(text, path.stem)
-    report = "".join(f"{render_problem(problem, text, path.name)}\n" for problem in problems)
+    report = render_problems(problems, text, path.name) + "\n"
     golden = path.with_suffix(".txt")
     if os.environ.get("UPDATE_GOLDEN"):
         golden.write_text(report, encoding="utf-8")
@@ -154,3 +154,24 @@ def test_deep_nesting_is_an_error_and_not_a_crash(depth: int) -> None:
 def test_a_long_sequence_is_read() -> None:
     query = query_of(" ; ".join(f"A{index}" for index in range(300)))
     assert len(query.defines) == 300
+
+
+def test_of_many_problems_the_first_fifty_are_shown_with_the_line_cut_around_the_caret() -> None:
+    unused = " ".join(f"DEFINE GPM U{index} ON S1 {{ ?s :p ?u }}" for index in range(1_000))
+    query = text_of("A ; Wnd").replace("GPM Wnd", "GPM Wind").replace("DEFINE GPM A", f"{unused} DEFINE GPM A")
+    text = query.replace("\n", " ")
+    _, problems = check(text)
+    assert len(problems) > 1_000
+    report = render_problems(problems, text, "q").splitlines()
+    assert report[-1] == f"q: {len(problems) - 50:,} more problems are not shown"
+    assert sum(line.startswith("q:1:") for line in report) == 50
+    assert any("error: no DEFINE for pattern 'Wnd'" in line for line in report)
+    echoes = [(line, report[number + 1]) for number, line in enumerate(report) if "DEFINE GPM U" in line]
+    assert all(len(line) <= 2 + 160 + 2 and line[carets.index("^")] in "UW" for line, carets in echoes)
+    assert len(echoes) == 50
+
+
+def test_a_long_name_is_cut_in_message_and_echo() -> None:
+    text = text_of(f"A ; {'Z' * 100_000}")
+    _, problems = check(text)
+    assert len(render_problems(problems, text, "q")) < 2_000

@@ -32,7 +32,7 @@ from kb.base import KnowledgeBases
 from kb.prepared_file import build
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.pattern import BGP, Triple, Variable
 from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.terms import IRI
@@ -79,10 +79,10 @@ def measure_endpoint(keys: int = 200_000) -> None:
             source = Source(
                 url, batch_keys=batch_keys, batch_keys_max=batch_keys_max, in_flight=in_flight, whole_rows_max=0
             )
-            kbs = KnowledgeBases.load({DB: source}, dictionary, Evaluator(dictionary))
+            kbs = KnowledgeBases.load({DB: source}, dictionary, ExpressionEvaluator(dictionary))
             ids = np.array([dictionary.intern(IRI(f"http://x/s{n}")) for n in range(keys)], dtype=np.int64)
             begin, before = time.perf_counter(), time.process_time()
-            found = sum(len(kbs.ask(DB, pattern, {"s": part})) for part in np.array_split(ids, keys // 10_000))
+            found = sum(len(kbs.bind_join(DB, pattern, {"s": part})) for part in np.array_split(ids, keys // 10_000))
             seconds, spent = time.perf_counter() - begin, time.process_time() - before
             kbs.close()
             assert found == keys, found

@@ -33,10 +33,10 @@ from examples.smart_grid.generate import EXAMPLE as GRID
 from examples.stock.generate import EXAMPLE as STOCK
 from examples.traffic.generate import EXAMPLE as TRAFFIC
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.parse import parse_group
 from sparql_gpm.rdf_io import ReadOptions, read_events
-from sparql_gpm.shared import Asked, PatternPool, Slice
+from sparql_gpm.shared import PatternPool, Slice, StreamPattern
 
 
 class Samples(NamedTuple):
@@ -149,12 +149,12 @@ def streams_of(workload: Workload, events: int) -> list[Stream]:
 def in_columns(streams: Sequence[Stream], runs: int) -> tuple[int, int, int, float]:
     """Our matcher, as a run uses it: (events, triples, solutions, seconds); the clock starts when all ids are there."""
     dictionary = Dictionary()
-    pool = PatternPool(dictionary, Evaluator(dictionary))
+    pool = PatternPool(dictionary, ExpressionEvaluator(dictionary))
     work, events, triples = [], 0, 0
     for stream in streams:
         named = pool.add(parse_group(f"{{ {stream.pattern} }}", stream.prefixes, "").pattern, None)
         batches = list(read_events(io.BytesIO(stream.text), "nquads", dictionary, ReadOptions(), _refuse))
-        work.append((Asked(named.shared, (0,)), batches))
+        work.append((StreamPattern(named.shared, (0,)), batches))
         events += sum(len(batch) for batch in batches)
         triples += sum(len(batch.subjects) for batch in batches)
     seconds, solutions = [], 0

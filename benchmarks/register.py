@@ -27,7 +27,7 @@ from automata.registers.register_evaluator import RegisterEvaluator
 from automata.runs.columns.run_evaluator import RunEvaluator
 from automata.slices.events import Events, SymbolSolutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator as Expressions
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator as Expressions
 from sparql_gpm.terms import IRI, XSD, Literal
 from spaseq.algebra.build import build
 from spaseq.algebra.nodes import TemporalQuery

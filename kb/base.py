@@ -18,13 +18,13 @@ from kb.proofs import covers, one_each
 from kb.source import PathLike, Source
 from sparql_gpm.columns import EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.relations.relation import Relation
 from sparql_gpm.terms import IRI
 
 if TYPE_CHECKING:
-    from kb.bind_join import Asked
+    from kb.bind_join import EndpointCounts
     from kb.endpoint import Endpoint
     from kb.loop import LoopThread
 
@@ -45,7 +45,7 @@ class KnowledgeBases:
         self,
         bases: Mapping[str, Base | EventBatch],
         dictionary: Dictionary,
-        evaluator: Evaluator,
+        evaluator: ExpressionEvaluator,
         services: Collection[str] = (),
         access: Access | None = None,
         loop: LoopThread | None = None,
@@ -68,7 +68,7 @@ class KnowledgeBases:
     def load(
         sources: Mapping[str, Source | PathLike],
         dictionary: Dictionary,
-        evaluator: Evaluator,
+        evaluator: ExpressionEvaluator,
         *,
         access: Access | None = None,
         usable: Callable[[str], Collection[Pattern] | None] = lambda iri: None,
@@ -138,14 +138,14 @@ class KnowledgeBases:
         """See `Background`."""
         return self._version[0]
 
-    def asked(self, name: str, pattern: Pattern) -> bool:
+    def is_bind_joined(self, name: str, pattern: Pattern) -> bool:
         """See `Background`."""
         base = self._base(name)
         if isinstance(base, Prepared):
             base.prepare(pattern)
         elif not isinstance(base, Loaded):
             base.check(pattern, name in self._services)
-        return base.asked
+        return base.is_bind_joined
 
     def solve(self, name: str, pattern: Pattern, given: Mapping[str, Ids] | None = None, rows: int = 1) -> Solutions:
         """See `Background`."""
@@ -153,11 +153,11 @@ class KnowledgeBases:
         assert isinstance(base, Loaded), name
         return base.solve(pattern, given, rows, self)
 
-    def ask(self, name: str, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
+    def bind_join(self, name: str, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
         """See `Background`."""
         base = self._base(name)
         assert not isinstance(base, Loaded), name
-        return base.ask(pattern, given)
+        return base.bind_join(pattern, given)
 
     def how(self, name: str) -> str:
         """How a knowledge base is asked, in words, for `explain`."""
@@ -215,7 +215,7 @@ class KnowledgeBases:
         changed = [base.refresh() for base in self._bases.values()]
         self._version[0] += any(changed)
 
-    def counts(self) -> Mapping[str, Asked]:
+    def counts(self) -> Mapping[str, EndpointCounts]:
         """What each endpoint was asked, and how much of that was skipped."""
         return {iri: base.counts for iri, base in self._bases.items() if not isinstance(base, Loaded | Prepared)}
 

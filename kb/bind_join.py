@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kb.access import shown
-from kb.cache import AnswerCache, Row
+from kb.cache import AnswerCache, TermTuple
 from kb.errors import KnowledgeBaseError
 from kb.protocol import Client, Fault
-from kb.results import Rows
+from kb.results import ResultReader
 from kb.source import ANSWERS_KEPT_S, Source
 from kb.sparql_text import SparqlWriter, key_text, select_text, values_text
 from sparql_gpm.algebra.analysis import substitution_is_a_join
@@ -39,7 +39,7 @@ Text is hashed once and then compared fast, and it has to be written anyway.
 
 
 @dataclass(slots=True)
-class Asked:
+class EndpointCounts:
     """What was asked, and what became of it.
 
     keys            distinct keys that requests were made for
@@ -59,7 +59,7 @@ class BindJoin:
     """
 
     def __init__(
-        self, pattern: Pattern, source: Source, dictionary: Dictionary, now: Callable[[], float], asked: Asked
+        self, pattern: Pattern, source: Source, dictionary: Dictionary, now: Callable[[], float], asked: EndpointCounts
     ) -> None:
         self._pattern = pattern
         self._source = source
@@ -69,10 +69,10 @@ class BindJoin:
         self._age = ANSWERS_KEPT_S if source.refresh_s is None else source.refresh_s
         self._caches: dict[Names, AnswerCache[str]] = {}
         self._bodies: dict[Names, str] = {}
-        self._whole: tuple[float, list[Row]] | None = None
+        self._whole: tuple[float, list[TermTuple]] | None = None
         self._is_large = source.whole_rows_max == 0
         self.variables = tuple(sorted(in_scope(pattern)))
-        self._reader = Rows(self.variables)
+        self._reader = ResultReader(self.variables)
 
     async def solutions(self, given: Mapping[str, Ids], client: Client) -> Solutions:
         """At least the solutions that agree with a row of the given values; raises KnowledgeBaseError."""
@@ -96,12 +96,12 @@ class BindJoin:
         term = self._dictionary.term
         return [key_text(term(identifier)) for identifier in ids.tolist()]
 
-    def _from_cache(self, names: Names, keys: Keys) -> tuple[list[Row], Keys]:
+    def _from_cache(self, names: Names, keys: Keys) -> tuple[list[TermTuple], Keys]:
         """The solutions for keys that the cache knows, and the other keys."""
         if names not in self._caches:
             self._caches[names] = AnswerCache(CACHED_ROWS_MAX, self._age, self._now)
         get = self._caches[names].get
-        rows: list[Row] = []
+        rows: list[TermTuple] = []
         missing: Keys = {}
         for key, count in keys.items():
             found = get(key)
@@ -112,7 +112,7 @@ class BindJoin:
         self._asked.cached += len(keys) - len(missing)
         return rows, missing
 
-    async def _fetched(self, names: Names, keys: Keys, client: Client) -> list[Row]:
+    async def _fetched(self, names: Names, keys: Keys, client: Client) -> list[TermTuple]:
         """The solutions for keys that the cache does not know; the first failure ends all requests."""
         try:
             async with asyncio.TaskGroup() as group:
@@ -130,7 +130,7 @@ class BindJoin:
         for begin in range(0, len(items), size):
             yield dict(items[begin : begin + size])
 
-    async def _fetch(self, names: Names, keys: Keys, client: Client) -> list[Row]:
+    async def _fetch(self, names: Names, keys: Keys, client: Client) -> list[TermTuple]:
         """The solutions for some keys, kept in the cache; none if the endpoint fails and that is to be skipped."""
         self._asked.keys += len(keys)
         try:
@@ -138,7 +138,7 @@ class BindJoin:
         except Fault as fault:
             self._failed(fault, sum(keys.values()))
             return []
-        answers: dict[str, list[Row]] = {key: [] for key in keys}
+        answers: dict[str, list[TermTuple]] = {key: [] for key in keys}
         for key, row in zip(self._keys_in(rows, names), rows, strict=True):
             wanted = answers.get(key)
             if wanted is not None:
@@ -146,7 +146,7 @@ class BindJoin:
         self._caches[names].put_all(answers)
         return rows
 
-    def _keys_in(self, rows: Sequence[Row], names: Names) -> Sequence[str]:
+    def _keys_in(self, rows: Sequence[TermTuple], names: Names) -> Sequence[str]:
         """The key that each row of an answer is for."""
         columns = [[_row_text(row[place]) for row in rows] for place in map(self.variables.index, names)]
         return columns[0] if len(columns) == 1 else [" ".join(key) for key in zip(*columns, strict=True)]
@@ -159,7 +159,7 @@ class BindJoin:
             self._bodies[names] = body if flat else f"{{ {body} }}"
         return select_text(self.variables, f"{values_text(names, texts)} {self._bodies[names]}")
 
-    async def _all(self, client: Client) -> list[Row]:
+    async def _all(self, client: Client) -> list[TermTuple]:
         """Every solution."""
         rows = await self._select_whole(client, self._source.answer_rows_max + 1, counted=1)
         if rows is None:
@@ -179,7 +179,7 @@ class BindJoin:
             self._whole = (self._now() + self._age, rows)
         return not self._is_large
 
-    async def _select_whole(self, client: Client, limit: int, counted: int) -> list[Row] | None:
+    async def _select_whole(self, client: Client, limit: int, counted: int) -> list[TermTuple] | None:
         try:
             return await client.select(
                 select_text(self.variables, SparqlWriter().group(self._pattern), limit), self._reader
@@ -188,7 +188,7 @@ class BindJoin:
             self._failed(fault, counted)
             return None
 
-    def _known_whole(self) -> list[Row] | None:
+    def _known_whole(self) -> list[TermTuple] | None:
         if self._whole is not None and self._whole[0] <= self._now():
             self._whole = None
         return None if self._whole is None else self._whole[1]
@@ -198,7 +198,7 @@ class BindJoin:
             raise KnowledgeBaseError(str(fault), shown(self._source.location)) from fault
         self._asked.skipped_rows += rows
 
-    def _as_ids(self, rows: Sequence[Row]) -> Solutions:
+    def _as_ids(self, rows: Sequence[TermTuple]) -> Solutions:
         intern = self._dictionary.intern
         columns = zip(*rows, strict=True) if rows else ((),) * len(self.variables)
         ids = {

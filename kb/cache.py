@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from sparql_gpm.terms import Term
 
-Row = tuple[Term | None, ...]
+TermTuple = tuple[Term | None, ...]
 """A solution: the term of each variable of its query, None where it is unbound."""
 
 Key = TypeVar("Key")
@@ -27,12 +27,12 @@ class AnswerCache(Generic[Key]):
         self._age_max = age_s_max
         self._clock = clock
         self._size = 0
-        self._kept: OrderedDict[Key, tuple[float, Sequence[Row]]] = OrderedDict()
+        self._kept: OrderedDict[Key, tuple[float, Sequence[TermTuple]]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, key: Key) -> Sequence[Row] | None:
+    def get(self, key: Key) -> Sequence[TermTuple] | None:
         """What is known for the key; None: nothing, or it is too old."""
         found = self._kept.get(key)
         if found is None:
@@ -43,11 +43,11 @@ class AnswerCache(Generic[Key]):
         self._kept.move_to_end(key)
         return found[1]
 
-    def put(self, key: Key, rows: Sequence[Row]) -> None:
+    def put(self, key: Key, rows: Sequence[TermTuple]) -> None:
         """Keep the solutions for the key."""
         self.put_all({key: rows})
 
-    def put_all(self, answers: Mapping[Key, Sequence[Row]]) -> None:
+    def put_all(self, answers: Mapping[Key, Sequence[TermTuple]]) -> None:
         """Keep the solutions for some keys."""
         until = self._clock() + self._age_max
         kept = self._kept

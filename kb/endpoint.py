@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from kb.access import Access, shown
-from kb.bind_join import Asked, BindJoin
+from kb.bind_join import BindJoin, EndpointCounts
 from kb.errors import KnowledgeBaseError
 from kb.loop import LoopThread
 from kb.protocol import Client, Traffic
@@ -21,12 +21,12 @@ _PATTERNS_MAX = 256
 
 
 class Endpoint:
-    """Asked for the keys of a batch, within one batch in one state as far as its answers are known.
+    """EndpointCounts for the keys of a batch, within one batch in one state as far as its answers are known.
 
     clock   in seconds; looked at between batches only
     """
 
-    asked = True
+    is_bind_joined = True
     unprovable = "nothing can be proven about an endpoint, which may know more by the time of the match"
 
     def __init__(
@@ -46,7 +46,7 @@ class Endpoint:
         self._now = clock()
         self._joins: dict[Pattern, BindJoin] = {}
         self._client: Client | None = None
-        self.counts = Asked()
+        self.counts = EndpointCounts()
         self.traffic = Traffic()
 
     @property
@@ -63,7 +63,7 @@ class Endpoint:
                 hint="write the two one after the other, not one inside the other",
             )
 
-    def ask(self, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
+    def bind_join(self, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
         """At least the solutions that agree with a row of the given values; raises KnowledgeBaseError."""
         return self._loop.run(self._ask(pattern, given))
 

@@ -14,7 +14,7 @@ from kb.source import Source
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.pattern import Pattern
@@ -34,14 +34,14 @@ class Loaded:
     refresh_s       how often that is looked at; None: never
     """
 
-    asked = False
+    is_bind_joined = False
     how = "is read into memory: each pattern is solved once, and looked up"
 
     def __init__(
         self,
         read: Reader,
         dictionary: Dictionary,
-        evaluator: Evaluator,
+        evaluator: ExpressionEvaluator,
         fingerprint: Callable[[], Fingerprint] = tuple,
         refresh_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -62,7 +62,7 @@ class Loaded:
         source: Source,
         iri: str,
         dictionary: Dictionary,
-        evaluator: Evaluator,
+        evaluator: ExpressionEvaluator,
         usable: Callable[[], Collection[Pattern] | None],
         progress: Progress | None = None,
         clock: Callable[[], float] = time.monotonic,

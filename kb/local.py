@@ -21,7 +21,7 @@ import pyoxigraph
 
 from kb.entail import materialised
 from kb.errors import KnowledgeBaseError
-from kb.usable import Usable
+from kb.triple_filter import TripleFilter
 from kb.xml_safety import entity_fault
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
@@ -70,7 +70,7 @@ def load_graph(
     entail  add what follows by RDFS
     usable  keep only triples that these patterns can use; with `entail` everything is kept, as all may lead to such
     """
-    wanted = None if usable is None or entail else Usable.of(usable)
+    wanted = None if usable is None or entail else TripleFilter.of(usable)
     columns: Columns = (array("q"), array("q"), array("q"))
     for path in files_of(os.fspath(source)):
         _read_file(path, iri, dictionary, columns, wanted, progress)
@@ -115,7 +115,7 @@ def _read_file(
     iri: str,
     dictionary: Dictionary,
     columns: Columns,
-    wanted: Usable | None,
+    wanted: TripleFilter | None,
     progress: Progress | None,
 ) -> None:
     suffix = suffix_of(path)

@@ -20,7 +20,7 @@ from sparql_gpm.algebra.analysis import walk
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.pattern import Graph, Pattern, Service
@@ -42,7 +42,7 @@ class Prepared:
     refresh_s   how often it is looked for whether the file has been replaced; None: never
     """
 
-    asked = True
+    is_bind_joined = True
     how = "is a prepared file, mapped into memory: each pattern is solved once, and looked up for the keys of a batch"
 
     def __init__(
@@ -82,7 +82,7 @@ class Prepared:
             raise KnowledgeBaseError("GRAPH or SERVICE inside GRAPH over a prepared file", self._iri, hint=hint)
         self.solved(pattern)
 
-    def ask(self, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
+    def bind_join(self, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
         """The solutions that agree with a row of the given values."""
         known = self.solved(pattern)
         if not given:
@@ -122,7 +122,7 @@ class Prepared:
         self._seen = self._identity()
         arrays, self.entailed = opened(self._path)
         self._terms = PreparedTerms(arrays)
-        self._evaluator = Evaluator(self._terms)
+        self._evaluator = ExpressionEvaluator(self._terms)
         self._view = BatchView(_as_batch(self._iri, arrays))
         self._known: dict[Pattern, Relation] = {}
         self._generation = self._dictionary.generation

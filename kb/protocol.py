@@ -13,8 +13,8 @@ import tenacity
 
 from kb.access import Access, shown
 from kb.breaker import Breaker
-from kb.cache import Row
-from kb.results import Rows
+from kb.cache import TermTuple
+from kb.results import ResultReader
 from kb.source import Source
 
 ATTEMPTS_MAX = 4
@@ -87,7 +87,7 @@ class Client:
         )
         self.traffic = Traffic()
 
-    async def select(self, query: str, reader: Rows) -> list[Row]:
+    async def select(self, query: str, reader: ResultReader) -> list[TermTuple]:
         """The solutions of a SELECT; raises Fault. Under `wait` it comes back when the endpoint does."""
         waits = self._source.failure == "wait"
         attempts = tenacity.AsyncRetrying(
@@ -107,7 +107,7 @@ class Client:
         """Closes the connections."""
         await self._http.aclose()
 
-    async def _attempt(self, query: str, reader: Rows, waits: bool) -> list[Row]:
+    async def _attempt(self, query: str, reader: ResultReader, waits: bool) -> list[TermTuple]:
         await self._admission(waits)
         if not self._breaker.is_open:
             return await self._answer(query, reader)
@@ -128,7 +128,7 @@ class Client:
             else:
                 raise Fault(f"failed too often and is left alone for a while (last: {self._last})", passing=False)
 
-    async def _answer(self, query: str, reader: Rows) -> list[Row]:
+    async def _answer(self, query: str, reader: ResultReader) -> list[TermTuple]:
         """One attempt; the breaker learns how it went."""
         try:
             rows = reader.decode(await self._post(query), f"ep{next(_answers)}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from kb.cache import Row
+from kb.cache import TermTuple
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, Term
 
 _IRIS_MAX = 1 << 16
@@ -22,7 +22,7 @@ class _Value(msgspec.Struct, gc=False):
     language: str = msgspec.field(name="xml:lang", default="")
 
 
-class Rows:
+class ResultReader:
     """Reads the answers to queries for some variables.
 
     Raises ValueError for what is not such a document.
@@ -33,7 +33,7 @@ class Rows:
         self._decoder = _decoder(self._variables)
         self._iris: dict[str, IRI] = {}
 
-    def decode(self, text: bytes, scope: str) -> list[Row]:
+    def decode(self, text: bytes, scope: str) -> list[TermTuple]:
         """The solutions as terms in the order of the variables; `scope` makes blank node labels unique."""
         try:
             bindings = self._decoder.decode(text).results.bindings

@@ -27,7 +27,7 @@ class Background(Protocol):
     def version(self) -> int:
         """Counts the changes of solved knowledge bases so far; it never changes inside a batch."""
 
-    def asked(self, name: str, pattern: Pattern) -> bool:
+    def is_bind_joined(self, name: str, pattern: Pattern) -> bool:
         """Whether the knowledge base is asked; raises BackgroundError if it cannot be, or was not supplied."""
 
     def solve(self, name: str, pattern: Pattern, given: Mapping[str, Ids] | None = None, rows: int = 1) -> Solutions:
@@ -37,7 +37,7 @@ class Background(Protocol):
                 `events` of the answer says for which. Without them the one row is 0.
         """
 
-    def ask(self, name: str, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
+    def bind_join(self, name: str, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
         """At least the solutions that agree with some row of the given values, `events` all 0; raises BackgroundError.
 
         given   columns of the same length, of variables in scope, without UNBOUND; none of them: every solution

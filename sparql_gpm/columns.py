@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arrays.columns import UNBOUND, Ids, Mask, in_ranges, offsets_of
-from sparql_gpm.graph_names import joined, taken
+from sparql_gpm.graph_names import joined
+from sparql_gpm.graph_names import take as take_names
 
-__all__ = ["UNBOUND", "EventBatch", "Ids", "Mask", "SingleEvent", "Solutions", "as_ids"]
+__all__ = ["UNBOUND", "EventBatch", "Ids", "Mask", "RowEvent", "Solutions", "as_ids"]
 
 
 def as_ids(values: Sequence[int] | NDArray[np.int64]) -> Ids:
@@ -56,7 +57,7 @@ class EventBatch:
         return EventBatch(
             self.times[events],
             self.streams[events],
-            taken(self.names, events),
+            take_names(self.names, events),
             offsets,
             self.subjects[rows],
             self.predicates[rows],
@@ -86,7 +87,7 @@ class EventBatch:
         return EventBatch(none, none, [], np.zeros(1, dtype=np.int64), none, none, none)
 
 
-class SingleEvent:
+class RowEvent:
     """One event by itself, in plain Python; columns are made of it when they are asked for.
 
     time, stream, name  as in EventBatch
@@ -117,12 +118,12 @@ class SingleEvent:
         return self._batch
 
     @staticmethod
-    def each_of(batch: EventBatch) -> list[SingleEvent]:
+    def each_of(batch: EventBatch) -> list[RowEvent]:
         """The events of a batch, each by itself."""
         triples = list(zip(batch.subjects.tolist(), batch.predicates.tolist(), batch.objects.tolist(), strict=True))
         ends = batch.offsets.tolist()
         facts = zip(batch.times.tolist(), batch.streams.tolist(), batch.names, ends[:-1], ends[1:], strict=True)
-        return [SingleEvent(time, stream, name, triples[begin:end]) for time, stream, name, begin, end in facts]
+        return [RowEvent(time, stream, name, triples[begin:end]) for time, stream, name, begin, end in facts]
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class GraphNames(Sequence[str]):
         return GraphNames(b"".join(part._text for part in compact), np.concatenate(starts), np.concatenate(stops))
 
 
-def taken(names: Sequence[str], places: Ids) -> Sequence[str]:
+def take(names: Sequence[str], places: Ids) -> Sequence[str]:
     """The names at these places, in this order."""
     return names.take(places) if isinstance(names, GraphNames) else [names[place] for place in places.tolist()]
 

@@ -15,14 +15,14 @@ from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch, Ids, Mask, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
-from sparql_gpm.matching.bearing import bearing_events, bearing_scan
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.compile import Compiler
 from sparql_gpm.matching.frames import Frames
 from sparql_gpm.matching.needs import needs_of
-from sparql_gpm.matching.pattern_expressions import ExistsTest, Operator
-from sparql_gpm.matching.single import SingleMatcher, single_matcher
+from sparql_gpm.matching.pattern_expression import ExistsTest, Operator
+from sparql_gpm.matching.row_matcher import RowMatcher, row_matcher
+from sparql_gpm.matching.semi_join import semi_join_events, semi_join_scan
 from sparql_gpm.pattern import Exists, Expression, Pattern
 from sparql_gpm.relations.relation import Relation
 
@@ -30,7 +30,7 @@ from sparql_gpm.relations.relation import Relation
 def compile_pattern(
     pattern: Pattern,
     dictionary: Dictionary,
-    evaluator: Evaluator,
+    evaluator: ExpressionEvaluator,
     background: Background | None = None,
     conditions: Iterable[Expression] = (),
 ) -> Matcher:
@@ -73,14 +73,14 @@ class Matcher:
         relation = self._operator.evaluate(frames).project(self.variables)
         return self._solutions(relation.distinct().spread(frames.all()))
 
-    def bearing(self, batch: BatchView, variable: str, values: Ids) -> Mask | None:
+    def semi_join(self, batch: BatchView, variable: str, values: Ids) -> Mask | None:
         """The events outside of which no solution has one of the values; None if no triple pattern can tell."""
-        scan = bearing_scan(self._operator, variable)
-        return None if scan is None else bearing_events(scan, variable, batch, values)
+        scan = semi_join_scan(self._operator, variable)
+        return None if scan is None else semi_join_events(scan, variable, batch, values)
 
-    def single(self, variables: Sequence[str]) -> SingleMatcher | None:
+    def row_matcher(self, variables: Sequence[str]) -> RowMatcher | None:
         """`match` for one event at a time, if the pattern is of the usual kind: rows of these variables."""
-        return single_matcher(self._operator, variables, self._compiler.dictionary)
+        return row_matcher(self._operator, variables, self._compiler.dictionary)
 
     def solve(
         self, batch: EventBatch | BatchView, graphs: Ids | None = None, given: Mapping[str, Ids] | None = None

@@ -2,7 +2,7 @@
 
 pool = PatternPool(dictionary, evaluator)
 mine = pool.add(pattern, background)                    # equal to one that is there already: the same matcher
-solutions = slice.solutions(Asked(mine.shared, (0,))) # matched now, or found already with this slice of events
+solutions = slice.solutions(StreamPattern(mine.shared, (0,))) # matched now, or found already with this slice of events
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sparql_gpm.algebra.analysis import walk
 from sparql_gpm.algebra.canonical import canonical
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.background import Background
-from sparql_gpm.columns import EventBatch, Ids, Mask, SingleEvent, Solutions
+from sparql_gpm.columns import EventBatch, Ids, Mask, RowEvent, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.summary import Summary
@@ -61,7 +61,7 @@ class NamedPattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StreamPattern:
     """A pattern with the streams that it is looked for on."""
 
     pattern: SharedPattern
@@ -69,7 +69,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class NamedEvents:
     """Events of a slice, ascending, with the names of their graphs."""
 
     events: Sequence[int]
@@ -87,7 +87,7 @@ class Taken:
             places = np.minimum(np.searchsorted(every, missing), len(every) - 1)
             if (others := every[places] != missing).any():
                 raise KeyError(int(np.array(missing)[others][0]))
-            told.update(zip(missing, graph_names.taken(self.names, places), strict=True))
+            told.update(zip(missing, graph_names.take(self.names, places), strict=True))
         return [told[event] for event in wanted]
 
     def name(self, event: int) -> str:
@@ -112,18 +112,18 @@ class Slice:
     It must not outlive the ids of its batch, nor a change of the background knowledge.
     """
 
-    def __init__(self, events: EventBatch | SingleEvent) -> None:
+    def __init__(self, events: EventBatch | RowEvent) -> None:
         self._batch: EventBatch | None = None
-        self._event: SingleEvent | None = None
-        if isinstance(events, SingleEvent):
+        self._event: RowEvent | None = None
+        if isinstance(events, RowEvent):
             self._event = events
         else:
             self._batch = events
         self._surveys: dict[PatternPool, Survey] = {}
         self._masks: dict[Streams, Mask] = {}
-        self._solutions: dict[Asked, Solutions] = {}
-        self._taken: dict[tuple[Asked, ...], Taken] = {}
-        self._each: list[SingleEvent] | None = None
+        self._solutions: dict[StreamPattern, Solutions] = {}
+        self._taken: dict[tuple[StreamPattern, ...], NamedEvents] = {}
+        self._each: list[RowEvent] | None = None
         self._entailed: dict[Entailed, Slice] = {}
         self._made: dict[Callable[[EventBatch], object], object] = {}
 
@@ -138,10 +138,10 @@ class Slice:
             self._batch = self._event.batch
         return self._batch
 
-    def each(self) -> Sequence[SingleEvent]:
+    def each(self) -> Sequence[RowEvent]:
         """The events one by one; cut up once."""
         if self._each is None:
-            self._each = SingleEvent.each_of(self.batch) if self._event is None else [self._event]
+            self._each = RowEvent.each_of(self.batch) if self._event is None else [self._event]
         return self._each
 
     @property
@@ -177,14 +177,14 @@ class Slice:
         """Whether some of these patterns of a pool may have a solution in the events."""
         return not patterns.isdisjoint(self._survey(pool).touched)
 
-    def solutions(self, asked: Asked) -> Solutions:
+    def solutions(self, asked: StreamPattern) -> Solutions:
         """The solutions of a pattern in the events on some streams; found once."""
         if asked not in self._solutions:
             on = self.on(asked.streams)
             self._solutions[asked] = self._found(asked, None if on.all() else on)
         return self._solutions[asked]
 
-    def solutions_among(self, asked: Asked, wanted: Mask) -> Solutions:
+    def solutions_among(self, asked: StreamPattern, wanted: Mask) -> Solutions:
         """Those in some of the events; found for them alone, unless other queries want the rest."""
         if not self.wanted_by_others(asked):
             return self._found(asked, wanted & self.on(asked.streams))
@@ -192,33 +192,33 @@ class Slice:
         rows = np.flatnonzero(wanted[found.events])
         return Solutions(found.events[rows], {name: column[rows] for name, column in found.columns.items()})
 
-    def wanted_by_others(self, asked: Asked) -> bool:
+    def wanted_by_others(self, asked: StreamPattern) -> bool:
         """Whether some other pattern of a query is the same, or was: then its solutions are found once and for all."""
         return asked in self._solutions or asked.pattern.pool.uses(asked.pattern) > 1
 
-    def bearing(self, asked: Asked, name: str, values: Ids) -> Mask:
+    def semi_join(self, asked: StreamPattern, name: str, values: Ids) -> Mask:
         """At least the events on the pattern's streams where a column of its solutions may have one of some values."""
         if not len(values):
             return np.zeros(len(self), dtype=np.bool_)
         on, pattern = self.on(asked.streams), asked.pattern
-        bearing = pattern.matcher.bearing(self._survey(pattern.pool).view, name, values)
+        bearing = pattern.matcher.semi_join(self._survey(pattern.pool).view, name, values)
         return on if bearing is None else on & bearing
 
-    def taken(self, asked: tuple[Asked, ...]) -> Taken:
+    def taken(self, asked: tuple[StreamPattern, ...]) -> NamedEvents:
         """The events in which some of these patterns have a solution."""
         if asked not in self._taken:
             self._taken[asked] = self.named([self.solutions(one).events for one in asked])
         return self._taken[asked]
 
-    def named(self, events: Sequence[Ids]) -> Taken:
+    def named(self, events: Sequence[Ids]) -> NamedEvents:
         """The events of some columns, each once."""
         some: Mask = np.zeros(len(self), dtype=np.bool_)
         for own in events:
             some[own] = True
         distinct = np.flatnonzero(some)
-        return Taken(distinct.tolist(), graph_names.taken(self.batch.names, distinct))
+        return NamedEvents(distinct.tolist(), graph_names.take(self.batch.names, distinct))
 
-    def _found(self, asked: Asked, wanted: Mask | None) -> Solutions:
+    def _found(self, asked: StreamPattern, wanted: Mask | None) -> Solutions:
         pattern = asked.pattern
         survey = self._survey(pattern.pool)
         if pattern.number not in survey.touched:
@@ -237,7 +237,7 @@ class PatternPool:
     summary     what they look for
     """
 
-    def __init__(self, dictionary: Dictionary, evaluator: Evaluator) -> None:
+    def __init__(self, dictionary: Dictionary, evaluator: ExpressionEvaluator) -> None:
         self.summary = Summary()
         self._summarises = True
         self._dictionary = dictionary

@@ -8,7 +8,7 @@ from unittest.mock import patch
 import numpy as np
 
 from automata import protocol
-from sparql_gpm.columns import EventBatch, SingleEvent
+from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import BlankNode, Term
 from spaseq.algebra.build import build
@@ -58,7 +58,7 @@ def run_engine(
                 if name in iris:
                     batch = as_batch([e for e in piece if e[0] == name], dictionary)
                     if len(batch) == 1:
-                        network.push_event(iris[name], *SingleEvent.each_of(batch))
+                        network.push_event(iris[name], *RowEvent.each_of(batch))
                     else:
                         network.push(iris[name], batch)
             network.release_terms(always=release)

@@ -9,7 +9,7 @@ import numpy as np
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matching.background_operators import GraphOperator
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.compile import Compiler
@@ -17,13 +17,13 @@ from sparql_gpm.matching.frames import Frames
 from sparql_gpm.pattern import Graph, Pattern
 from sparql_gpm.relations.join import join
 from sparql_gpm.relations.relation import Relation
-from sparql_gpm.relations.rows import RowsByKey
+from sparql_gpm.relations.rows_by_key import RowsByKey
 from sparql_gpm.terms import IRI
 
 _ROW = "\0row"
 
 
-class Lookup:
+class BackgroundLookup:
     """A pattern over a knowledge base that has at most one solution for each value of its keys.
 
     Raises BackgroundError for a pattern that the knowledge base cannot be asked.
@@ -37,7 +37,7 @@ class Lookup:
         variables: Sequence[str],
         background: Background,
         dictionary: Dictionary,
-        evaluator: Evaluator,
+        evaluator: ExpressionEvaluator,
     ) -> None:
         self._operator = Compiler(dictionary, evaluator, background).compile(Graph(IRI(name), pattern))
         self._keys = tuple(keys)

@@ -11,13 +11,13 @@ from sparql_gpm.columns import EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.frames import Frames
-from sparql_gpm.matching.pattern_expressions import Operator
+from sparql_gpm.matching.pattern_expression import Operator
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.relations.join import join
 from sparql_gpm.relations.relation import UNIT, Relation, constant
 
 
-class Kept:
+class CachedRelation:
     """A relation that is computed when it is needed, and anew when the background has changed since.
 
     Its terms are held in the dictionary as long as it is kept, if one is given.
@@ -56,7 +56,7 @@ class GraphOperator:
     variable: str | None
     inner: Pattern
     background: Background
-    known: Kept
+    known: CachedRelation
 
     @staticmethod
     def of(
@@ -67,7 +67,7 @@ class GraphOperator:
         def known() -> Relation:
             return _named(_everywhere(background.solve(name, inner)), variable, identifier)
 
-        kept = Kept(known, background, dictionary if computes(inner) else None)
+        kept = CachedRelation(known, background, dictionary if computes(inner) else None)
         kept.get()
         return GraphOperator(name, identifier, variable, inner, background, kept)
 
@@ -83,7 +83,7 @@ class GraphOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AskedOperator:
+class BindJoinOperator:
     """`GRAPH` or `SERVICE` over what is asked: a bind-join with what the frames want.
 
     variable    of the name, None if that is an IRI; `identifier` is the id of the name
@@ -114,7 +114,7 @@ class AskedOperator:
 
     def _asked(self, given: Mapping[str, Ids]) -> Relation:
         try:
-            return _everywhere(self.background.ask(self.name, self.inner, given))
+            return _everywhere(self.background.bind_join(self.name, self.inner, given))
         except BackgroundError:
             if not self.silent:
                 raise
@@ -128,7 +128,7 @@ class AskedOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OnceOperator:
+class StaticOperator:
     """A part that does not look at the event: evaluated once, unless something is substituted in it.
 
     variables   all that stand in the part
@@ -138,7 +138,7 @@ class OnceOperator:
     variables: frozenset[str]
     dictionary: Dictionary
     background: Background | None
-    _known: list[Kept] = field(default_factory=list)
+    _known: list[CachedRelation] = field(default_factory=list)
 
     def evaluate(self, frames: Frames) -> Relation:
         """Its solutions, the same for all frames; the terms that it computed are held in the dictionary."""
@@ -146,7 +146,7 @@ class OnceOperator:
             return self.inner.evaluate(frames)
         if not self._known:
             empty = Frames(BatchView(EventBatch.empty()))
-            self._known.append(Kept(lambda: self.inner.evaluate(empty), self.background, self.dictionary))
+            self._known.append(CachedRelation(lambda: self.inner.evaluate(empty), self.background, self.dictionary))
         return self._known[0].get()
 
 

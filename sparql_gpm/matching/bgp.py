@@ -23,7 +23,7 @@ _FEW_FACTOR = 4
 """Looking only at some events pays where so many times more are left out."""
 
 
-class Condition(Protocol):
+class RowFilter(Protocol):
     """A filter: the rows of a relation for which it holds."""
 
     @property
@@ -46,7 +46,7 @@ class Scan:
     predicate: Slot
     object: Slot
     given: tuple[tuple[str, int], ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[RowFilter, ...] = ()
 
     def slots(self) -> tuple[Slot, ...]:
         """What stands in it."""
@@ -184,14 +184,14 @@ def _among(relation: Relation, frames: Frames, among: Ids | None) -> Ids | None:
     return np.unique(relation.events)
 
 
-def keep_all(conditions: Sequence[Condition], relation: Relation, frames: Frames) -> Relation:
+def keep_all(conditions: Sequence[RowFilter], relation: Relation, frames: Frames) -> Relation:
     """The rows for which all conditions hold."""
     for condition in conditions:
         relation = condition.keep(relation, frames)
     return relation
 
 
-def join_all(relations: Sequence[Relation], conditions: Sequence[Condition], frames: Frames) -> Relation:
+def join_all(relations: Sequence[Relation], conditions: Sequence[RowFilter], frames: Frames) -> Relation:
     """Join of all relations, filtered; each condition is applied as soon as what it needs is settled.
 
     Starts with the smallest relation that belongs to frames and goes on with the smallest that shares a variable with
@@ -213,7 +213,7 @@ def join_all(relations: Sequence[Relation], conditions: Sequence[Condition], fra
     return keep_all(pending, current, frames)
 
 
-def _join_step(current: Relation, following: Relation, ready: Sequence[Condition], frames: Frames) -> Relation:
+def _join_step(current: Relation, following: Relation, ready: Sequence[RowFilter], frames: Frames) -> Relation:
     if current is UNIT or not ready:
         return keep_all(ready, join(current, following), frames)
     return join(current, following, lambda block: keep_all(ready, block, frames))
@@ -228,7 +228,7 @@ def _cost(relation: Relation, current: Relation) -> tuple[int, bool, int]:
     return apart, current is UNIT and relation.events is None, len(relation)
 
 
-def _settled(condition: Condition, left: Relation, right: Relation, waiting: Sequence[Relation]) -> bool:
+def _settled(condition: RowFilter, left: Relation, right: Relation, waiting: Sequence[Relation]) -> bool:
     """Whether no relation that still waits can bind what the condition needs, once left and right are joined."""
     open_ones = [v for v in condition.variables if any(v in relation.columns for relation in waiting)]
     return all(any(v in side.columns and side.binds(v) for side in (left, right)) for v in open_ones)

@@ -20,8 +20,8 @@ from sparql_gpm.algebra.scope import certain, expression_variables, in_scope
 from sparql_gpm.background import Background, BackgroundError
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
-from sparql_gpm.matching.background_operators import AskedOperator, GraphOperator, OnceOperator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.matching.background_operators import BindJoinOperator, GraphOperator, StaticOperator
 from sparql_gpm.matching.bgp import PathScan, Scan, Slot, TriplePattern
 from sparql_gpm.matching.operators import (
     ConstantOperator,
@@ -38,7 +38,7 @@ from sparql_gpm.matching.operators import (
     UnionOperator,
 )
 from sparql_gpm.matching.paths import CompiledPath
-from sparql_gpm.matching.pattern_expressions import CompiledExpression, ExistsTest, Operator
+from sparql_gpm.matching.pattern_expression import ExistsTest, Operator, PatternExpression
 from sparql_gpm.matching.scans import push_to_scans
 from sparql_gpm.pattern import (
     BGP,
@@ -84,8 +84,8 @@ class _Inputs:
 
     scans: list[TriplePattern] = field(default_factory=list)
     others: list[Operator] = field(default_factory=list)
-    asked: list[tuple[Operator, frozenset[str]]] = field(default_factory=list)
-    conditions: list[CompiledExpression] = field(default_factory=list)
+    bind_joins: list[tuple[Operator, frozenset[str]]] = field(default_factory=list)
+    conditions: list[PatternExpression] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)
 
 
@@ -94,7 +94,7 @@ class Compiler:
     """Turns patterns into operators; `background` None: there is no background knowledge."""
 
     dictionary: Dictionary
-    evaluator: Evaluator
+    evaluator: ExpressionEvaluator
     background: Background | None
 
     def compile(self, pattern: Pattern) -> Operator:
@@ -108,7 +108,7 @@ class Compiler:
     def _operator(self, pattern: Pattern) -> Operator:
         made = self._made(pattern)
         if is_static(pattern) and not isinstance(pattern, BGP | Values | Graph | Service) and not self._asks(pattern):
-            return OnceOperator(made, all_variables(pattern), self.dictionary, self.background)
+            return StaticOperator(made, all_variables(pattern), self.dictionary, self.background)
         return made
 
     def _asks(self, pattern: Pattern) -> bool:
@@ -121,7 +121,7 @@ class Compiler:
         if isinstance(node, Service):
             return True
         names = [node.name.value] if isinstance(node.name, IRI) else background.names()
-        return any(background.asked(name, node.inner) for name in names)
+        return any(background.is_bind_joined(name, node.inner) for name in names)
 
     def _made(self, pattern: Pattern) -> Operator:
         match pattern:
@@ -166,7 +166,7 @@ class Compiler:
                 assert_never(pattern)
 
     def _join(self, pattern: BGP | Join | Filter) -> Operator:
-        conditions: list[CompiledExpression] = []
+        conditions: list[PatternExpression] = []
         core: Pattern = pattern
         while isinstance(core, Filter):
             conditions.extend(self._expression(c) for c in conjuncts(core.condition))
@@ -178,7 +178,7 @@ class Compiler:
         if not isinstance(core, BGP | Join):
             return FilterOperator(self._operator(core), dearest_last)
         scans, late = push_to_scans(inputs.scans, dearest_last, self.dictionary)
-        return JoinOperator(tuple(scans), tuple(inputs.others), dearest_last, tuple(late), tuple(inputs.asked))
+        return JoinOperator(tuple(scans), tuple(inputs.others), dearest_last, tuple(late), tuple(inputs.bind_joins))
 
     def _collect(self, pattern: Pattern, whole: Pattern, inputs: _Inputs) -> None:
         """Flattens joins; a filter below one joins in if the others cannot change what it sees."""
@@ -193,7 +193,7 @@ class Compiler:
                 inputs.conditions.extend(self._expression(c) for c in conjuncts(condition))
                 self._collect(inner, whole, inputs)
             case _ if self._asks(pattern):
-                inputs.asked.append((self._operator(pattern), in_scope(pattern)))
+                inputs.bind_joins.append((self._operator(pattern), in_scope(pattern)))
             case _:
                 inputs.others.append(self._operator(pattern))
 
@@ -211,10 +211,10 @@ class Compiler:
     def _slot(self, node: Node) -> Slot:
         return node.name if isinstance(node, Variable) else self.dictionary.pin(node)
 
-    def _expression(self, expression: Expression) -> CompiledExpression:
+    def _expression(self, expression: Expression) -> PatternExpression:
         tests = {exists: self.exists(exists) for exists in exists_in(expression)}
         variables = needed_variables(expression)
-        return CompiledExpression(expression, variables, tests, is_volatile(expression), self.evaluator)
+        return PatternExpression(expression, variables, tests, is_volatile(expression), self.evaluator)
 
     def _graph(self, pattern: Graph) -> Operator:
         if isinstance(pattern.name, IRI):
@@ -225,15 +225,15 @@ class Compiler:
 
     def _knowledge(self, name: str, variable: str | None, inner: Pattern) -> Operator:
         background, identifier = self._background(), self.dictionary.pin(IRI(name))
-        if background.asked(name, inner):
-            return AskedOperator(name, identifier, variable, inner, in_scope(inner), background)
+        if background.is_bind_joined(name, inner):
+            return BindJoinOperator(name, identifier, variable, inner, in_scope(inner), background)
         return GraphOperator.of(name, identifier, variable, inner, background, self.dictionary)
 
     def _service(self, pattern: Service) -> Operator:
         if isinstance(pattern.endpoint, Variable):
             raise BackgroundError(f"SERVICE ?{pattern.endpoint.name}: the endpoint must be written as an IRI")
         made = self._knowledge(pattern.endpoint.value, None, pattern.inner)
-        return replace(made, silent=pattern.silent) if isinstance(made, AskedOperator) else made
+        return replace(made, silent=pattern.silent) if isinstance(made, BindJoinOperator) else made
 
     def _background(self) -> Background:
         if self.background is None:

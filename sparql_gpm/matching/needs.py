@@ -21,7 +21,7 @@ from sparql_gpm.matching.operators import (
     UnionOperator,
 )
 from sparql_gpm.matching.paths import CompiledPath
-from sparql_gpm.matching.pattern_expressions import Operator
+from sparql_gpm.matching.pattern_expression import Operator
 from sparql_gpm.pattern import Inverse, Link, NegatedSet, Path, PathAlternative, PathSequence, Repeat
 
 _ALTERNATIVES_MAX = 16

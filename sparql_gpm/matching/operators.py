@@ -13,10 +13,10 @@ import numpy as np
 
 from sparql_gpm.columns import Ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.matching.bgp import Condition, TriplePattern, join_all, keep_all, match_triples, scan_all
+from sparql_gpm.matching.bgp import RowFilter, TriplePattern, join_all, keep_all, match_triples, scan_all
 from sparql_gpm.matching.frames import Frames
 from sparql_gpm.matching.groups import aggregate_column, order_rows, slice_rows
-from sparql_gpm.matching.pattern_expressions import CompiledExpression, Operator
+from sparql_gpm.matching.pattern_expression import Operator, PatternExpression
 from sparql_gpm.pattern import Aggregate
 from sparql_gpm.relations.join import left_join, minus
 from sparql_gpm.relations.keys import groups
@@ -35,9 +35,9 @@ class JoinOperator:
 
     scans: tuple[TriplePattern, ...]
     others: tuple[Operator, ...]
-    conditions: tuple[CompiledExpression, ...]
-    late: tuple[CompiledExpression, ...]
-    asked: tuple[tuple[Operator, frozenset[str]], ...] = ()
+    conditions: tuple[PatternExpression, ...]
+    late: tuple[PatternExpression, ...]
+    bind_joins: tuple[tuple[Operator, frozenset[str]], ...] = ()
 
     def evaluate(self, frames: Frames) -> Relation:
         """Solutions of all inputs together; the blank nodes of the pattern are dropped."""
@@ -50,16 +50,18 @@ class JoinOperator:
             if relations and not len(relations[-1]):
                 return nothing()
             relations.append(other.evaluate(frames))
-        joined = self._ask(relations, conditions, frames) if self.asked else join_all(relations, conditions, frames)
+        joined = (
+            self._ask(relations, conditions, frames) if self.bind_joins else join_all(relations, conditions, frames)
+        )
         return joined.without([name for name in joined.columns if name.startswith("_:")])
 
-    def _ask(self, relations: list[Relation], conditions: Sequence[Condition], frames: Frames) -> Relation:
+    def _ask(self, relations: list[Relation], conditions: Sequence[RowFilter], frames: Frames) -> Relation:
         """The join of the relations with what is asked for their rows; filters that need none of that come first."""
-        open_ones: frozenset[str] = frozenset().union(*(scope for _, scope in self.asked))
+        open_ones: frozenset[str] = frozenset().union(*(scope for _, scope in self.bind_joins))
         early = [c for c in conditions if open_ones.isdisjoint(c.variables)]
         late = [c for c in conditions if c not in early]
         current = join_all(relations, early, frames)
-        waiting = list(self.asked)
+        waiting = list(self.bind_joins)
         while waiting and len(current):
             asked = max(waiting, key=lambda part: len(part[1] & current.columns.keys()))
             waiting.remove(asked)
@@ -75,7 +77,7 @@ class LeftJoinOperator:
 
     left: Operator
     right: Operator
-    condition: CompiledExpression | None
+    condition: PatternExpression | None
 
     def evaluate(self, frames: Frames) -> Relation:
         """Compatible pairs for which the condition holds, and the left solutions that are in none."""
@@ -123,7 +125,7 @@ class FilterOperator:
     """FILTER and HAVING."""
 
     inner: Operator
-    conditions: tuple[CompiledExpression, ...]
+    conditions: tuple[PatternExpression, ...]
 
     def evaluate(self, frames: Frames) -> Relation:
         """Solutions for which all conditions hold."""
@@ -136,7 +138,7 @@ class ExtendOperator:
 
     inner: Operator
     variable: str
-    expression: CompiledExpression
+    expression: PatternExpression
 
     def evaluate(self, frames: Frames) -> Relation:
         """Solutions with the variable bound to the expression's value."""
@@ -166,9 +168,9 @@ class GroupOperator:
 
     inner: Operator
     names: tuple[str, ...]
-    keys: tuple[CompiledExpression, ...]
+    keys: tuple[PatternExpression, ...]
     aggregates: tuple[tuple[str, Aggregate], ...]
-    arguments: tuple[CompiledExpression | None, ...]
+    arguments: tuple[PatternExpression | None, ...]
     ordered: bool
     dictionary: Dictionary
 
@@ -208,7 +210,7 @@ class OrderOperator:
     """
 
     inner: Operator
-    keys: tuple[tuple[CompiledExpression, bool], ...]
+    keys: tuple[tuple[PatternExpression, bool], ...]
     ties: tuple[str, ...]
     dictionary: Dictionary
 

@@ -8,19 +8,19 @@ from dataclasses import replace
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.values import equals_only_itself
 from sparql_gpm.matching.bgp import Scan, TriplePattern
-from sparql_gpm.matching.pattern_expressions import CompiledExpression
+from sparql_gpm.matching.pattern_expression import PatternExpression
 from sparql_gpm.pattern import Call, Constant, Expression, Variable
 from sparql_gpm.terms import Term
 
 
 def push_to_scans(
-    scans: Sequence[TriplePattern], conditions: Sequence[CompiledExpression], dictionary: Dictionary
-) -> tuple[list[TriplePattern], list[CompiledExpression]]:
+    scans: Sequence[TriplePattern], conditions: Sequence[PatternExpression], dictionary: Dictionary
+) -> tuple[list[TriplePattern], list[PatternExpression]]:
     """The scans with what filters say of one triple alone, and the filters that are left.
 
     A scan binds its variables in every solution, so what a filter sees of them there is what it sees in the end.
     """
-    left: list[CompiledExpression] = []
+    left: list[PatternExpression] = []
     given: dict[str, int] = {}
     for condition in conditions:
         compared = _compared(condition.expression)
@@ -34,9 +34,9 @@ def push_to_scans(
 
 
 def _with_conditions(
-    scans: list[TriplePattern], conditions: Sequence[CompiledExpression]
-) -> tuple[list[TriplePattern], list[CompiledExpression]]:
-    left: list[CompiledExpression] = []
+    scans: list[TriplePattern], conditions: Sequence[PatternExpression]
+) -> tuple[list[TriplePattern], list[PatternExpression]]:
+    left: list[PatternExpression] = []
     for condition in conditions:
         place = next((n for n, scan in enumerate(scans) if _decides(condition, scan)), None)
         if place is None:
@@ -48,7 +48,7 @@ def _with_conditions(
     return scans, left
 
 
-def _decides(condition: CompiledExpression, scan: TriplePattern) -> bool:
+def _decides(condition: PatternExpression, scan: TriplePattern) -> bool:
     if condition.tests or condition.volatile or not condition.variables or not isinstance(scan, Scan):
         return False
     return condition.variables <= {slot for slot in scan.slots() if isinstance(slot, str)}

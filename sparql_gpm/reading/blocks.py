@@ -29,7 +29,7 @@ class ByteStream(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class ParseFault:
     """Why a text is malformed; line and column are counted from 1 in that text."""
 
     line: int
@@ -38,13 +38,13 @@ class Complaint:
     kind: str
 
 
-def complaint(error: SyntaxError | ValueError) -> Complaint:
+def parse_fault(error: SyntaxError | ValueError) -> ParseFault:
     """A parser's error, without the position that its message repeats."""
     reason = _WHERE.sub("", str(error.msg if isinstance(error, SyntaxError) else error))
     if not isinstance(error, SyntaxError):
-        return Complaint(1, 1, reason, "triple term")
+        return ParseFault(1, 1, reason, "triple term")
     kind = "encoding" if reason.startswith("Invalid UTF-8") else "syntax"
-    return Complaint(error.lineno or 1, error.offset or 1, reason, kind)
+    return ParseFault(error.lineno or 1, error.offset or 1, reason, kind)
 
 
 class Blocks:

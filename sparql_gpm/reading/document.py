@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyoxigraph as ox
 
 from sparql_gpm.errors import RDFSyntaxError
-from sparql_gpm.reading.blocks import BLOCK_BYTES, ByteStream, complaint
+from sparql_gpm.reading.blocks import BLOCK_BYTES, ByteStream, parse_fault
 from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.terms import Literal
@@ -43,8 +43,8 @@ class DocumentReader:
             if self._format == ox.RdfFormat.N_TRIPLES:
                 self._take(self._lines(text))
             else:
-                found = complaint(error)
-                builder.blame(found.line, found.column, found.reason, found.kind)
+                found = parse_fault(error)
+                builder.mark_malformed(found.line, found.column, found.reason, found.kind)
         builder.close()
         yield from builder.flush()
         self._terms.refresh()
@@ -56,7 +56,7 @@ class DocumentReader:
             try:
                 triples += _parse(line, self._format)
             except (SyntaxError, UnsupportedTerm) as error:
-                found = complaint(error)
+                found = parse_fault(error)
                 self._builder.report(number, found.column, found.reason, line, found.kind)
         return triples
 
@@ -66,7 +66,7 @@ class DocumentReader:
             if triple.predicate in self._time_predicates:
                 term = to_term(triple.object)
                 if fault := builder.timestamp(term if isinstance(term, Literal) else None):
-                    builder.blame(1, 1, fault.reason, fault.kind)
+                    builder.mark_malformed(1, 1, fault.reason, fault.kind)
             builder.subjects.append(terms.parsed_id(triple.subject))
             builder.predicates.append(terms.parsed_id(triple.predicate))
             builder.objects.append(terms.parsed_id(triple.object))

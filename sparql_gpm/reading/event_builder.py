@@ -1,6 +1,6 @@
 """Quads, in the order in which they were read, become events in columns.
 
-The readers of each syntax call `open`, `timestamp`, `blame`, `close` and append rows to the three
+The readers of each syntax call `open`, `timestamp`, `mark_malformed`, `close` and append rows to the three
 columns; this module knows what an event is: which timestamps it may have, when it is malformed, what
 it is called, and how events fill batches.
 
@@ -139,7 +139,7 @@ class EventBuilder:
         self._time = self._arrival_time() if self._arrival_time is not None else None
         if self._document_key(key) in self._closed_graphs:
             reason = f"graph {shown(key)} is reopened after others: its triples must stand together"
-            self.blame(line, 1, reason, "reopened")
+            self.mark_malformed(line, 1, reason, "reopened")
 
     def scoped(self, label: str) -> int:
         """The id of a blank node of the open event."""
@@ -165,7 +165,7 @@ class EventBuilder:
         both = f"{format_time(known)} and {format_time(time)}"
         return Fault(f"{self._shown_key()} has two different timestamps, {both}", "two timestamps")
 
-    def blame(self, line: int, column: int, reason: str, kind: str) -> None:
+    def mark_malformed(self, line: int, column: int, reason: str, kind: str) -> None:
         """The open event is malformed and will be left out; the first reason given is the one reported."""
         if self._fault is None:
             self._fault = (line, column, reason, kind)
@@ -175,7 +175,7 @@ class EventBuilder:
         if self.key is None:
             return
         if self._time is None:
-            self.blame(self._line, 1, f"{self._shown_key()} has no timestamp", "no timestamp")
+            self.mark_malformed(self._line, 1, f"{self._shown_key()} has no timestamp", "no timestamp")
         if self._fault is not None:
             self._leave_out(self._fault)
         else:
@@ -194,7 +194,7 @@ class EventBuilder:
         if reason:
             self.report(line, 1, f"the input breaks off: {reason}", b"", "truncated")
         if reason and self.key is not None:
-            self.blame(line, 1, f"{self._shown_key()} is incomplete: the input breaks off", "truncated")
+            self.mark_malformed(line, 1, f"{self._shown_key()} is incomplete: the input breaks off", "truncated")
 
     def close_fresh(self, text: Bytes, starts: Ids, stops: Ids) -> GraphNames:
         """The names of the graphs whose keys, IRIs, stand there in a text, up to the first that was closed before.

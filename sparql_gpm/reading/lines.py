@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pyoxigraph as ox
 
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.reading.blocks import Blocks, ByteStream, complaint
+from sparql_gpm.reading.blocks import Blocks, ByteStream, parse_fault
 from sparql_gpm.reading.document_terms import PLAIN_IRI, TermIds, is_token, parse_token, to_term
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.terms import IRI, Literal
@@ -151,7 +151,7 @@ class NQuadsReader:
         if states_time:
             term = parse_token(object_)
             if fault := builder.timestamp(term if isinstance(term, Literal) else None):
-                builder.blame(number, _column(line, object_), fault.reason, fault.kind)
+                builder.mark_malformed(number, _column(line, object_), fault.reason, fault.kind)
         if graph:
             self._row(subject, predicate, object_)
 
@@ -188,7 +188,7 @@ class NQuadsReader:
             for quad in quads:
                 to_term(quad.object)
         except (SyntaxError, ValueError) as error:
-            found = complaint(error)
+            found = parse_fault(error)
             self._builder.report(number + found.line - 1, found.column, found.reason, line, found.kind)
             return []
         return [

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pyoxigraph as ox
 
-from sparql_gpm.reading.blocks import Blocks, ByteStream, complaint
+from sparql_gpm.reading.blocks import Blocks, ByteStream, parse_fault
 from sparql_gpm.reading.document_terms import ParsedTerm, TermIds, UnsupportedTerm, to_term
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.trig_units import Unit, Units
@@ -72,7 +72,7 @@ class TriGReader:
         except UnsupportedTerm as error:
             self._lost(unit, unit.line, unit.column, str(error), "triple term")
         except SyntaxError as error:
-            found = complaint(error)
+            found = parse_fault(error)
             row = found.line - header.count(b"\n")
             column = found.column + unit.column - 1 if row == 1 else found.column
             self._lost(unit, unit.line + row - 1, column, found.reason, found.kind)
@@ -119,7 +119,7 @@ class TriGReader:
     def _timestamp(self, stated: ParsedTerm, unit: Unit) -> None:
         term = to_term(stated)
         if fault := self._builder.timestamp(term if isinstance(term, Literal) else None):
-            self._builder.blame(unit.line, unit.column, fault.reason, fault.kind)
+            self._builder.mark_malformed(unit.line, unit.column, fault.reason, fault.kind)
 
     def _row(self, subject: ParsedTerm, predicate: ParsedTerm, object_: ParsedTerm) -> None:
         builder, identifier = self._builder, self._terms.parsed_id
@@ -135,7 +135,7 @@ class TriGReader:
             self._builder.report(line, column, reason, unit.text, kind)
             return
         self._enter(key, unit)
-        self._builder.blame(line, column, reason, kind)
+        self._builder.mark_malformed(line, column, reason, kind)
 
     def _label(self, unit: Unit) -> bytes | None:
         """The graph of a block, be the rest of it empty or malformed."""

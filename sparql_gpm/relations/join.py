@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparql_gpm.columns import UNBOUND, Ids, Mask
-from sparql_gpm.relations.relation import NIL, UNIT, Part, Relation, nothing, union
+from sparql_gpm.relations.relation import NIL, UNIT, BoundRows, Relation, nothing, union
 
 _BLOCK_ROWS_MAX = 2_000_000
 """A join hands its rows to the filter above it in blocks of about this size."""
@@ -27,8 +27,8 @@ Keep = Callable[[Relation], Relation]
 class _Span(NamedTuple):
     """The compatible pairs between two parts: row i of `left` with the rows at starts[i]:starts[i]+counts[i]."""
 
-    left: Part
-    right: Part
+    left: BoundRows
+    right: BoundRows
     keys: tuple[str, ...]
     starts: Ids
     counts: Ids
@@ -80,13 +80,13 @@ def _spans(left: Relation, right: Relation) -> Iterator[_Span]:
     shared = tuple(v for v in left.columns if v in right.columns)
     loose = tuple(v for v in shared if not (left.binds(v) and right.binds(v)))
     firm = [v for v in shared if v not in loose]
-    for left_part in left.parts(loose) if loose else [Part(frozenset(), None, left)]:
-        for right_part in right.parts(loose) if loose else [Part(frozenset(), None, right)]:
+    for left_part in left.parts(loose) if loose else [BoundRows(frozenset(), None, left)]:
+        for right_part in right.parts(loose) if loose else [BoundRows(frozenset(), None, right)]:
             keys = (*firm, *(v for v in loose if v in left_part.bound & right_part.bound))
             yield _span(left_part, right_part, keys)
 
 
-def _span(left: Part, right: Part, keys: tuple[str, ...]) -> _Span:
+def _span(left: BoundRows, right: BoundRows, keys: tuple[str, ...]) -> _Span:
     timed = left.relation.events is not None and right.relation.events is not None
     if not keys and not timed:
         starts = np.zeros(len(left.relation), dtype=np.int64)
@@ -99,7 +99,7 @@ def _span(left: Part, right: Part, keys: tuple[str, ...]) -> _Span:
     return _Span(left, right, keys, starts, counts, index.order)
 
 
-def _span_of_frames(left: Part, right: Part, keys: tuple[str, ...], row_of_frame: Ids) -> _Span:
+def _span_of_frames(left: BoundRows, right: BoundRows, keys: tuple[str, ...], row_of_frame: Ids) -> _Span:
     """The same where each frame has one row at the most: nothing need be sorted or searched."""
     frames = left.relation.events
     assert frames is not None

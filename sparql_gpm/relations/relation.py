@@ -21,7 +21,7 @@ _SPARSE_FACTOR = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class BoundRows:
     """The rows of a relation that bind the same ones of some variables.
 
     bound       those variables that the rows bind
@@ -51,7 +51,7 @@ class Relation:
     bound: frozenset[str] = frozenset()
     _binds: dict[str, bool] = field(default_factory=dict, repr=False)
     _indexes: dict[tuple[str, ...], Index] = field(default_factory=dict, repr=False)
-    _parts: dict[tuple[str, ...], list[Part]] = field(default_factory=dict, repr=False)
+    _parts: dict[tuple[str, ...], list[BoundRows]] = field(default_factory=dict, repr=False)
     _rows: list[Ids | None] = field(default_factory=list, repr=False)
 
     def __len__(self) -> int:
@@ -138,13 +138,13 @@ class Relation:
             self._rows.append(None if self.events is None else _row_of_frame(self.events))
         return self._rows[0]
 
-    def parts(self, variables: tuple[str, ...]) -> list[Part]:
+    def parts(self, variables: tuple[str, ...]) -> list[BoundRows]:
         """The rows split by which of the variables they bind; made once and kept with the relation."""
         if variables not in self._parts:
             self._parts[variables] = self._split(variables)
         return self._parts[variables]
 
-    def _split(self, variables: tuple[str, ...]) -> list[Part]:
+    def _split(self, variables: tuple[str, ...]) -> list[BoundRows]:
         signature = np.zeros(self.size, dtype=np.int64)
         for bit, variable in enumerate(variables):
             signature |= (self.columns[variable] != UNBOUND).astype(np.int64) << bit
@@ -153,7 +153,7 @@ class Relation:
         for value in found:
             bound = frozenset(v for bit, v in enumerate(variables) if value >> bit & 1)
             rows = None if len(found) == 1 else np.flatnonzero(signature == value)
-            parts.append(Part(bound, rows, self if rows is None else self.take(rows)))
+            parts.append(BoundRows(bound, rows, self if rows is None else self.take(rows)))
         return parts
 
 

@@ -56,7 +56,7 @@ def build_prepared(files: Iterable[Path], output: Path, entail: bool) -> None:
         with loading() as progress:
             triples, terms = build([str(path) for path in files], output, entail=entail, progress=progress)
     except KnowledgeBaseError as error:
-        raise InputError(error.told, hint=error.hint) from error
+        raise InputError(error.located, hint=error.hint) from error
     say(f"{output}: {triples:,} triples, {terms:,} terms, {output.stat().st_size:,} bytes")
 
 

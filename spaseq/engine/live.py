@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
-from sparql_gpm.columns import EventBatch, SingleEvent
+from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.reading.event_builder import Malformed
@@ -95,7 +95,7 @@ class Engine:
         """
         iri = self._iri(stream)
         triples = self._graphs.triples(graph)
-        self._take(iri, SingleEvent(nanoseconds(time), 0, name or self._fresh_name(stream, iri), triples))
+        self._take(iri, RowEvent(nanoseconds(time), 0, name or self._fresh_name(stream, iri), triples))
 
     def push_batch(self, stream: str, data: Any, format: str = "nquads") -> None:
         """Many events.
@@ -153,10 +153,10 @@ class Engine:
             on_match, row = self._found.popleft()
             on_match(row)
 
-    def _take(self, iri: str, events: EventBatch | SingleEvent) -> None:
+    def _take(self, iri: str, events: EventBatch | RowEvent) -> None:
         try:
             with BatchOver(self._setup.bases):
-                if isinstance(events, SingleEvent):
+                if isinstance(events, RowEvent):
                     late: Sequence[int] = (0,) if self._network.push_event(iri, events) else ()
                 else:
                     late = self._network.push(iri, events).tolist()
@@ -164,11 +164,11 @@ class Engine:
         finally:
             self._hand_out()
 
-    def _count(self, iri: str, events: EventBatch | SingleEvent, late: Sequence[int]) -> None:
-        self.statistics.events += 1 if isinstance(events, SingleEvent) else len(events)
+    def _count(self, iri: str, events: EventBatch | RowEvent, late: Sequence[int]) -> None:
+        self.statistics.events += 1 if isinstance(events, RowEvent) else len(events)
         self.statistics.skipped_rows = skipped_rows(self._setup.bases)
         for index in late:
-            batch = events.batch if isinstance(events, SingleEvent) else events
+            batch = events.batch if isinstance(events, RowEvent) else events
             self._dead_letters.late(iri, "push", 0, event_as_nquads(batch, index, self._dictionary))
         self._network.release_terms()
 

@@ -13,7 +13,7 @@ from kb.errors import KnowledgeBaseError
 from kb.source import Source
 from sparql_gpm.background import BackgroundError
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.shared import PatternPool
 from spaseq.algebra.nodes import TemporalQuery
@@ -49,7 +49,7 @@ class Setup:
             )
         self._options = options
         self._dictionary = dictionary
-        self._evaluator = Evaluator(dictionary)
+        self._evaluator = ExpressionEvaluator(dictionary)
         self._pool = PatternPool(dictionary, self._evaluator)
         self._named: dict[tuple[frozenset[str], frozenset[str]], KnowledgeBases] = {}
 
@@ -62,7 +62,7 @@ class Setup:
                 kb, dictionary, self._evaluator, access=access, usable=usable, progress=options.loading
             )
         except KnowledgeBaseError as error:
-            raise InputError(error.told, hint=error.hint) from error
+            raise InputError(error.located, hint=error.hint) from error
 
     def optimised(self, query: TemporalQuery) -> Optimised:
         """The query as it is run, and why; raises InputError for a knowledge base that cannot be used."""
@@ -94,7 +94,7 @@ def _told_to_the_user() -> Iterator[None]:
     try:
         yield
     except KnowledgeBaseError as error:
-        raise InputError(error.told, hint=error.hint) from error
+        raise InputError(error.located, hint=error.hint) from error
     except BackgroundError as error:
         raise InputError(str(error)) from error
 
@@ -110,7 +110,7 @@ class BatchOver:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if isinstance(error, KnowledgeBaseError):
-            raise RunError(error.told, hint=error.hint) from error
+            raise RunError(error.located, hint=error.hint) from error
         if isinstance(error, BackgroundError):
             raise RunError(str(error)) from error
 

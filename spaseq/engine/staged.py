@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from kb.base import KnowledgeBases
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import Values, Variable
 from spaseq.algebra.build import build
@@ -154,7 +154,7 @@ def matching(job: StagedJob, iri: str) -> tuple[Matching, Dictionary, KnowledgeB
     """
     dictionary = Dictionary()
     setup = job.setup(job.plans, dictionary)
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     queries = []
     for plan in job.plans:
         meaning, position = plan.query, plan.position(iri)
@@ -184,7 +184,7 @@ def shard(job: StagedJob, number: int) -> Shard:
         dictionary.table()
     plans = job.plans
     setup = job.setup([plan for plan in plans if plan.looks], dictionary)
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     marks = [[mark(dictionary, p.number, s) for s in range(len(p.query.patterns))] for p in plans]
     every = [identifier for own in marks for identifier in own]
     operators = [
@@ -202,7 +202,7 @@ def _operator(
     every: Sequence[int],
     bases: KnowledgeBases,
     dictionary: Dictionary,
-    evaluator: Evaluator,
+    evaluator: ExpressionEvaluator,
 ) -> SolvedOperator:
     meaning = plan.query
     background = bases.named(meaning.knowledge, endpoints_of(meaning)) if plan.looks else None

@@ -11,7 +11,7 @@ from automata.registers.iterated import register_of
 from automata.registers.tables import why_not
 from sparql_gpm.algebra.describe import expression_text
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import column_name
+from sparql_gpm.expressions.expression_evaluator import column_name
 from sparql_gpm.pattern import Aggregate, Iteration, Variable
 from spaseq.physical.program import Compiled
 from spaseq.physical.register_guard import guard_of

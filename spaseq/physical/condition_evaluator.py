@@ -16,7 +16,7 @@ from automata.values import Ids, Mask, Match
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.aggregates import estimate, fold
-from sparql_gpm.expressions.evaluator import Evaluator, column_name
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator, column_name
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.pattern import Exists, Variable
 from spaseq.physical.program import Compiled
@@ -71,7 +71,11 @@ class TermConditionEvaluator:
     """Answers an evaluator's questions about one query; see `automata.plan.program.Host`."""
 
     def __init__(
-        self, compiled: Compiled, dictionary: Dictionary, evaluator: Evaluator, matchers: Mapping[int, Matcher]
+        self,
+        compiled: Compiled,
+        dictionary: Dictionary,
+        evaluator: ExpressionEvaluator,
+        matchers: Mapping[int, Matcher],
     ) -> None:
         self._compiled = compiled
         self._dictionary = dictionary

@@ -8,7 +8,7 @@ import numpy as np
 
 from automata.registers.guard import Guard, Op
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import column_name
+from sparql_gpm.expressions.expression_evaluator import column_name
 from sparql_gpm.pattern import Call, Constant, Expression, Iteration, Variable
 
 _COMPARISONS = {

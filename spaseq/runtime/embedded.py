@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sparql_gpm.columns import EventBatch, Ids, SingleEvent
+from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from spaseq.errors import InputError
 from spaseq.outputs.rows import Row
@@ -80,7 +80,7 @@ class Network:
             return late[0]
         return np.unique(np.concatenate(late)) if late else np.zeros(0, dtype=np.int64)
 
-    def push_event(self, iri: str, event: SingleEvent) -> bool:
+    def push_event(self, iri: str, event: RowEvent) -> bool:
         """One event as it arrived; tells whether it is late for some query."""
         late = False
         for feed in self._reading(iri):

@@ -10,9 +10,9 @@ from automata.values import UNBOUND, Ids, Match
 from sparql_gpm.background import Background
 from sparql_gpm.columns import Mask
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
-from sparql_gpm.expressions.single import picking
-from sparql_gpm.matching.background_lookup import Lookup
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.expressions.row_conditions import picking
+from sparql_gpm.matching.background_lookup import BackgroundLookup
 from spaseq.algebra.nodes import Enrichment
 
 
@@ -28,14 +28,16 @@ class Enricher:
         variables: Sequence[str],
         background: Background | None,
         dictionary: Dictionary,
-        evaluator: Evaluator,
+        evaluator: ExpressionEvaluator,
     ) -> None:
-        self._lookups: list[tuple[Enrichment, Lookup]] = []
-        self._ready: list[tuple[Enrichment, Lookup, Callable[[Sequence[int]], tuple[int, ...]]]] = []
+        self._lookups: list[tuple[Enrichment, BackgroundLookup]] = []
+        self._ready: list[tuple[Enrichment, BackgroundLookup, Callable[[Sequence[int]], tuple[int, ...]]]] = []
         self.variables = list(variables)
         for each in enrichments:
             assert background is not None, each
-            lookup = Lookup(each.knowledge, each.pattern, each.keys, each.variables, background, dictionary, evaluator)
+            lookup = BackgroundLookup(
+                each.knowledge, each.pattern, each.keys, each.variables, background, dictionary, evaluator
+            )
             self._lookups.append((each, lookup))
             places = {name: place for place, name in enumerate(self.variables)}
             self._ready.append((each, lookup, picking(each.keys, places)))

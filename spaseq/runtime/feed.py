@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sparql_gpm.columns import EventBatch, Ids, SingleEvent
+from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.shared import Slice
 from spaseq.runtime.merge import Merger
 
@@ -42,7 +42,7 @@ class Feed:
         self._give_back()
         return self.merger.push(self._position_of[iri], batch)
 
-    def push_event(self, iri: str, event: SingleEvent) -> bool:
+    def push_event(self, iri: str, event: RowEvent) -> bool:
         """`push` of one event: whether it is late; what need not wait for anything is given out as it is."""
         if self._next is None and self.merger.passes(event.time):
             self.untouched = False

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 
 from automata.values import Match
-from sparql_gpm.expressions.evaluator import Evaluator, column_name
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator, column_name
 from sparql_gpm.pattern import Expression, Variable
 from spaseq.physical.program import Compiled
 from spaseq.runtime.enrichment import Enricher
@@ -16,7 +16,7 @@ class FewValues:
     """The values of some expressions over variables, what enrichments bring, and iterations."""
 
     def __init__(
-        self, expressions: Sequence[Expression], compiled: Compiled, evaluator: Evaluator, enricher: Enricher
+        self, expressions: Sequence[Expression], compiled: Compiled, evaluator: ExpressionEvaluator, enricher: Enricher
     ) -> None:
         nodes: list[Expression] = [*map(Variable, enricher.variables), *compiled.outputs]
         known = {node: place for place, node in enumerate(nodes)}

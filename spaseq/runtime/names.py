@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from automata.matches.match_table import POSITION, MatchTable
 from sparql_gpm.columns import Ids
-from sparql_gpm.shared import Taken
+from sparql_gpm.shared import NamedEvents
 
 _GONE_MIN = 64
 """Forgotten slices below which the lists are not cut."""
@@ -23,7 +23,7 @@ class Names(Mapping[int, str]):
 
     def __init__(self) -> None:
         self._firsts: list[int] = []
-        self._stretches: list[Taken] = []
+        self._stretches: list[NamedEvents] = []
         self._gone = 0
         self._alone: dict[int, str] = {}
 
@@ -31,7 +31,7 @@ class Names(Mapping[int, str]):
         """Remembers an event that came alone."""
         self._alone[position] = name
 
-    def add(self, first: int, taken: Taken) -> None:
+    def add(self, first: int, taken: NamedEvents) -> None:
         """Remembers the events taken from the next slice, whose first event has this position."""
         if taken.events:
             self._firsts.append(first)
@@ -60,7 +60,7 @@ class Names(Mapping[int, str]):
     def restore(self, names: Iterable[tuple[int, str]]) -> None:
         """Goes on from the items of another, in order of position."""
         found = dict(names)
-        self.add(0, Taken(list(found), list(found.values())))
+        self.add(0, NamedEvents(list(found), list(found.values())))
 
     def of(self, positions: Sequence[int]) -> list[str]:
         """The names at a few positions."""

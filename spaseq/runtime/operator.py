@@ -18,7 +18,7 @@ from automata.values import Ids, Match
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.shared import Entailed, PatternPool, Slice
 from spaseq.errors import RunError
@@ -49,7 +49,7 @@ class QueryOperator:
         self,
         plan: PhysicalPlan,
         dictionary: Dictionary,
-        evaluator: Evaluator,
+        evaluator: ExpressionEvaluator,
         background: Background | None,
         entailed: Entailed | None = None,
         pool: PatternPool | None = None,
@@ -238,7 +238,7 @@ class QueryOperator:
         return rows
 
     def _condition_matchers(
-        self, dictionary: Dictionary, evaluator: Evaluator, background: Background | None
+        self, dictionary: Dictionary, evaluator: ExpressionEvaluator, background: Background | None
     ) -> Mapping[int, Matcher]:
         """Of each step with a condition that looks at its event, a matcher with the query's own variables."""
         looking = {condition.symbol for condition in self.compiled.program.conditions if condition.needs_event}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from automata.matches.match_table import MatchTable
 from automata.values import UNBOUND, Ids, Mask, Match
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator, column_name
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator, column_name
 from sparql_gpm.pattern import Expression, Node, Variable
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term, to_ntriples
 from spaseq.algebra.nodes import TemporalQuery
@@ -37,7 +37,7 @@ class Projector:
         query: TemporalQuery,
         compiled: Compiled,
         dictionary: Dictionary,
-        evaluator: Evaluator,
+        evaluator: ExpressionEvaluator,
         enricher: Enricher,
     ) -> None:
         self._query = query

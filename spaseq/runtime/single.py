@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from automata.protocol import RowEvaluator
 from automata.values import Match
-from sparql_gpm.columns import SingleEvent
+from sparql_gpm.columns import RowEvent
 from sparql_gpm.matcher import Matcher
-from sparql_gpm.matching.single import SingleMatcher, Triples, by_predicate
-from sparql_gpm.relations.rows import Row
+from sparql_gpm.matching.row_matcher import RowMatcher, Triples, by_predicate
+from sparql_gpm.relations.rows_by_key import SolutionTuple
 from sparql_gpm.shared import NamedPattern
 from spaseq.algebra.nodes import GraphPattern
 
@@ -29,13 +29,13 @@ class SingleEvents:
         for symbol, (pattern, shared) in enumerate(zip(patterns, named, strict=True)):
             matcher = shared.shared.matcher
             names = [shared.names[name] for name in sorted(pattern.variables, key=variables.__getitem__)]
-            self._patterns.append((symbol, frozenset(pattern.streams), names, matcher, matcher.single(names)))
+            self._patterns.append((symbol, frozenset(pattern.streams), names, matcher, matcher.row_matcher(names)))
 
     def wanted(self) -> bool:
         """Whether the next event, which comes alone, should go this way."""
         return self._evaluator.prefers_single_events()
 
-    def solutions(self, event: SingleEvent) -> dict[int, list[Row]]:
+    def solutions(self, event: RowEvent) -> dict[int, list[SolutionTuple]]:
         """symbol → the solutions in the event, of the symbols that have any."""
         stream, triples = event.stream, by_predicate(event)
         found = {}
@@ -46,14 +46,14 @@ class SingleEvents:
                     found[symbol] = rows
         return found
 
-    def matches(self, event: SingleEvent, solutions: Mapping[int, Sequence[Row]]) -> Sequence[Match]:
+    def matches(self, event: RowEvent, solutions: Mapping[int, Sequence[SolutionTuple]]) -> Sequence[Match]:
         """The matches that end with the event."""
         return self._evaluator.on_event(event.time, event.stream, solutions)
 
 
 def _solved(
-    single: SingleMatcher | None, matcher: Matcher, names: Sequence[str], triples: Triples, event: SingleEvent
-) -> list[Row]:
+    single: RowMatcher | None, matcher: Matcher, names: Sequence[str], triples: Triples, event: RowEvent
+) -> list[SolutionTuple]:
     rows = None if single is None else single.solutions(triples)
     if rows is not None:
         return rows

@@ -18,7 +18,7 @@ from automata.plan.semi_join import SemiJoinFilter
 from automata.slices.events import SymbolSolutions
 from automata.values import UNBOUND, Ids
 from sparql_gpm.columns import Mask, Solutions
-from sparql_gpm.shared import Asked, NamedPattern, Slice, Taken
+from sparql_gpm.shared import NamedEvents, NamedPattern, Slice, StreamPattern
 from spaseq.algebra.nodes import GraphPattern
 
 SemiJoinFilters = Callable[[], Mapping[int, SemiJoinFilter]]
@@ -41,7 +41,7 @@ class PatternSolver:
         conjunctions: Sequence[tuple[int, ...]],
     ) -> None:
         pairs = list(zip(patterns, named, strict=True))
-        self._asked = tuple(Asked(mine.shared, pattern.streams) for pattern, mine in pairs)
+        self._asked = tuple(StreamPattern(mine.shared, pattern.streams) for pattern, mine in pairs)
         self._columns = [[(variables[name], mine.names[name]) for name in pattern.variables] for pattern, mine in pairs]
         self._pool = named[0].shared.pool
         self._numbers = frozenset(mine.shared.number for mine in named)
@@ -92,7 +92,7 @@ class PatternSolver:
                 found[number] = self._table(number, slice_.solutions(self._asked[number]))
         return {number: found[number] for number in range(len(self._asked))}
 
-    def taken(self, slice_: Slice, solutions: Mapping[int, SymbolSolutions]) -> Taken:
+    def taken(self, slice_: Slice, solutions: Mapping[int, SymbolSolutions]) -> NamedEvents:
         """The events of a slice that some GPM has a solution in."""
         if self._whole:
             return slice_.taken(self._asked)
@@ -115,7 +115,7 @@ class PatternSolver:
         brought = [found[feeder].values[variable] for feeder in semi_join_filter.target.feeders]
         values = np.unique(np.concatenate([semi_join_filter.values, *brought]))
         name = next(name for mine, name in self._columns[number] if mine == variable)
-        wanted = slice_.bearing(asked, name, values[values != UNBOUND])
+        wanted = slice_.semi_join(asked, name, values[values != UNBOUND])
         self.matched[number] += int(np.count_nonzero(wanted))
         return self._table(number, slice_.solutions_among(asked, wanted))
 

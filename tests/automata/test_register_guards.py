@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from arrays.comparison import FALSE, TRUE, UNKNOWN
 from automata.registers.code import evaluate_guard, guard_code
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.pattern import Call, Constant, Expression, Variable
 from sparql_gpm.terms import IRI, XSD, Literal, Term
 from spaseq.physical.register_guard import guard_of
@@ -61,7 +61,7 @@ def test_a_guard_that_decides_decides_as_the_scalar_evaluator(
     dictionary = Dictionary()
     ids = [0 if term is None else dictionary.intern(term) for term in terms]
     columns = {name: np.array([i], dtype=np.int64) for name, i in zip(VARIABLES, ids, strict=True)}
-    expected = TRUE if Evaluator(dictionary).holds(condition, columns, 1)[0] else FALSE
+    expected = TRUE if ExpressionEvaluator(dictionary).holds(condition, columns, 1)[0] else FALSE
     assert _guarded(condition, dictionary, ids) in (expected, UNKNOWN)
 
 

@@ -12,7 +12,7 @@ from kb.base import KnowledgeBases
 from kb.errors import KnowledgeBaseError
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import BGP, Graph, Join, Pattern, Service, Triple, Variable
 from sparql_gpm.terms import IRI, Literal
@@ -27,7 +27,7 @@ class Setting:
 
     def __init__(self, folder: Path) -> None:
         self.dictionary = Dictionary()
-        self.evaluator = Evaluator(self.dictionary)
+        self.evaluator = ExpressionEvaluator(self.dictionary)
         (folder / "cities.ttl").write_text("@prefix : <http://x/> . :a :near :b, :c . :b :near :c .")
         (folder / "owners.ttl").write_text("@prefix : <http://x/> . :a :of 'Ann' . :b :near :a .")
         sources = {CITIES: folder / "cities.ttl", OWNERS: folder / "owners.ttl"}

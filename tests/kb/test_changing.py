@@ -17,7 +17,7 @@ from kb.prepared_file import build
 from kb.source import Source
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import BGP, Graph, Join, Triple, Variable
 from sparql_gpm.terms import IRI
@@ -35,7 +35,7 @@ def state(number: int) -> str:
     return f"<http://x/s> <http://x/in> <http://x/room{number}> .\n"
 
 
-def room(row: spaseq.Row) -> str:
+def room(row: spaseq.TermTuple) -> str:
     term = dict(row.bindings)["room"]
     assert isinstance(term, IRI)
     return term.value.rsplit("/", 1)[1]
@@ -70,7 +70,7 @@ def push(engine: spaseq.Engine, second: int) -> None:
 
 
 def test_an_event_meets_the_state_that_the_file_has_when_it_comes(changing: Changing) -> None:
-    rows: list[spaseq.Row] = []
+    rows: list[spaseq.TermTuple] = []
     with spaseq.Engine({DB: Source(str(changing.path), refresh_s=0)}) as engine:
         engine.register(query(BODY), rows.append)
         push(engine, 1)
@@ -84,7 +84,7 @@ def test_an_event_meets_the_state_that_the_file_has_when_it_comes(changing: Chan
 
 
 def test_a_file_that_is_not_to_be_refreshed_is_read_once(changing: Changing) -> None:
-    rows: list[spaseq.Row] = []
+    rows: list[spaseq.TermTuple] = []
     with spaseq.Engine({DB: str(changing.path)}) as engine:
         engine.register(query(BODY), rows.append)
         changing.write(state(2))
@@ -93,7 +93,7 @@ def test_a_file_that_is_not_to_be_refreshed_is_read_once(changing: Changing) -> 
 
 
 def test_a_file_that_cannot_be_read_just_now_leaves_the_last_state(changing: Changing) -> None:
-    rows: list[spaseq.Row] = []
+    rows: list[spaseq.TermTuple] = []
     with spaseq.Engine({DB: Source(str(changing.path), refresh_s=0)}) as engine:
         engine.register(query(BODY), rows.append)
         changing.path.unlink()
@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_read_just_now_leaves_the_last_state(changing: Cha
 
 
 def test_what_was_joined_stays_in_a_match_that_ends_later(changing: Changing) -> None:
-    rows: list[spaseq.Row] = []
+    rows: list[spaseq.TermTuple] = []
     text = query(BODY).text.replace("SEQ(A)", "SEQ(A, B)").replace("WHERE {", "{")
     end = text.rindex("}")
     two = spaseq.parse(text[:end] + " DEFINE GPM B ON S { ?t :ends ?w } }")
@@ -119,7 +119,7 @@ def test_what_was_joined_stays_in_a_match_that_ends_later(changing: Changing) ->
 
 def test_a_refresh_between_two_questions_of_one_batch_does_not_happen(changing: Changing) -> None:
     dictionary = Dictionary()
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     kbs = KnowledgeBases.load({DB: Source(str(changing.path), refresh_s=0)}, dictionary, evaluator)
     s, in_, reads = Variable("s"), IRI("http://x/in"), IRI("http://x/reads")
     pattern = Join(BGP((Triple(s, reads, Variable("v")),)), Graph(IRI(DB), BGP((Triple(s, in_, Variable("room")),))))
@@ -145,7 +145,7 @@ def endpoint() -> Iterator[str]:
 
 
 def test_answers_of_an_endpoint_are_believed_as_long_as_the_source_says(endpoint: str) -> None:
-    rows: list[spaseq.Row] = []
+    rows: list[spaseq.TermTuple] = []
     for refresh_s, asked in ((0.0, 3), (3600.0, 1)):
         with (
             Proxy(endpoint) as proxy,
@@ -177,7 +177,7 @@ def test_a_cache_forgets_what_is_old_and_what_was_not_used_lately() -> None:
 def test_a_prepared_file_that_goes_away_is_missed_when_it_is_opened(tmp_path: Path) -> None:
     dictionary = Dictionary()
     with pytest.raises(KnowledgeBaseError, match="No such file"):
-        KnowledgeBases.load({DB: str(tmp_path / "none.kb")}, dictionary, Evaluator(dictionary))
+        KnowledgeBases.load({DB: str(tmp_path / "none.kb")}, dictionary, ExpressionEvaluator(dictionary))
 
 
 def test_terms_of_a_state_that_is_gone_are_released_when_no_match_needs_them(changing: Changing) -> None:
@@ -188,7 +188,7 @@ def test_terms_of_a_state_that_is_gone_are_released_when_no_match_needs_them(cha
     dictionary = Dictionary()
     setup = Setup({DB: Source(str(changing.path), refresh_s=0)}, RunOptions(), dictionary)
     network = Network(dictionary, 0)
-    rows: list[spaseq.Row] = []
+    rows: list[spaseq.TermTuple] = []
     network.add(setup.operator(meaning_of(two)), rows.extend)
     sizes = []
     for number in range(1, 30):

@@ -16,7 +16,7 @@ from kb.base import KnowledgeBases
 from kb.prepared_file import build as prepare
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.terms import to_ntriples
 from spaseq.algebra.build import build
 from spaseq.engine.described import describe
@@ -80,7 +80,9 @@ def placed(folder: Path, body: str, sequence: str = "A : B", head: str = HEAD, *
     (folder / "kb.ttl").write_text(KB)
     text = f"{head} WHERE {{ SEQ({sequence}) DEFINE GPM A ON S {{ {body} }} DEFINE GPM B ON S {{ ?s :b ?b }} }}"
     dictionary = Dictionary()
-    bases = KnowledgeBases.load({DB: Source(str(folder / "kb.ttl"), **source)}, dictionary, Evaluator(dictionary))
+    bases = KnowledgeBases.load(
+        {DB: Source(str(folder / "kb.ttl"), **source)}, dictionary, ExpressionEvaluator(dictionary)
+    )
     placements = optimise(build(parse(text, "q")), bases.named([DB])).placements
     return {" ".join(p.variables) + ("" if p.late else " not"): p.reason for p in placements}
 

@@ -13,7 +13,7 @@ from kb.errors import KnowledgeBaseError
 from kb.loaded import Loaded
 from kb.local import files_of, load_graph
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.terms import XSD, BlankNode, Literal, to_ntriples
 
 IRI = "http://kb.example/db"
@@ -95,7 +95,7 @@ def test_terms_stay_when_the_dictionary_forgets_as_long_as_the_knowledge_base_is
 ) -> None:
     dictionary = Dictionary()
     graph = load_graph(write("kb.nt", TEXTS["kb.nt"]), IRI, dictionary)
-    knowledge = Loaded(lambda: graph, dictionary, Evaluator(dictionary))
+    knowledge = Loaded(lambda: graph, dictionary, ExpressionEvaluator(dictionary))
     assert dictionary.retain([]) == 0
     assert dictionary.find(Literal("14.0", XSD + "double"))
     del knowledge

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb.protocol import form_of
-from kb.results import Rows
+from kb.results import ResultReader
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal
 
 
@@ -26,22 +26,22 @@ def test_every_sort_of_term_is_read_and_what_is_missing_is_unbound() -> None:
         {"a": {"type": "literal", "value": "1", "datatype": "http://www.w3.org/2001/XMLSchema#int"}},
         {"z": {"type": "typed-literal", "value": "2", "datatype": "http://www.w3.org/2001/XMLSchema#int"}},
         {"a": {"type": "literal", "value": "e", "xml:lang": "EN"}, "z": {"type": "literal", "value": ""}}, {}]}}"""
-    assert Rows(["a", "v1", "z"]).decode(text, "s") == [
+    assert ResultReader(["a", "v1", "z"]).decode(text, "s") == [
         (IRI("http://x/1"), None, BlankNode("sxb")),
         (Literal("1", XSD + "int"), None, None),
         (None, None, Literal("2", XSD + "int")),
         (Literal("e", RDF_LANG_STRING, "en"), None, Literal("")),
         (None, None, None),
     ]
-    assert Rows([]).decode(text, "s") == [()] * 5
+    assert ResultReader([]).decode(text, "s") == [()] * 5
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'{"results": {"bindings": [{"a": {"type": "uri"}}]}}', b"<a/>"])
 def test_what_is_no_document_of_results_is_refused(text: bytes) -> None:
     with pytest.raises(ValueError, match="not SPARQL JSON results"):
-        Rows(["a"]).decode(text, "s")
+        ResultReader(["a"]).decode(text, "s")
 
 
 def test_a_term_of_an_unknown_type_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown type 'triple'"):
-        Rows(["a"]).decode(b'{"results": {"bindings": [{"a": {"type": "triple", "value": ""}}]}}', "s")
+        ResultReader(["a"]).decode(b'{"results": {"bindings": [{"a": {"type": "triple", "value": ""}}]}}', "s")

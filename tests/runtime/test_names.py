@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparql_gpm.shared import Taken
+from sparql_gpm.shared import NamedEvents
 from spaseq.runtime.names import Names
 
 STRETCHES = st.lists(st.sets(st.integers(0, 40), max_size=40).map(sorted), max_size=4)
@@ -19,7 +19,7 @@ def test_names_of_single_events_stand_among_those_of_stretches(
 ) -> None:
     names = Names()
     for number, events in enumerate(stretches):
-        names.add(41 * number, Taken(events, [f"urn:{41 * number + event}" for event in events]))
+        names.add(41 * number, NamedEvents(events, [f"urn:{41 * number + event}" for event in events]))
     for position in sorted(alone):
         names.add_one(position, f"urn:{position}")
     names.forget(before)
@@ -36,7 +36,7 @@ def test_names_of_single_events_stand_among_those_of_stretches(
 def test_names_of_many_positions_are_those_of_each(stretches: list[list[int]], data: st.DataObject) -> None:
     names = Names()
     for number, events in enumerate(stretches):
-        names.add(41 * number, Taken(events, [f"urn:{number}:{event}" for event in events]))
+        names.add(41 * number, NamedEvents(events, [f"urn:{number}:{event}" for event in events]))
     known = dict(names)
     wanted = sorted(data.draw(st.sets(st.sampled_from(sorted(known))))) if known else []
     assert names.at(np.array(wanted, dtype=np.int64)) == [known[position] for position in wanted]
@@ -49,7 +49,7 @@ def test_names_of_many_positions_are_those_of_each(stretches: list[list[int]], d
 def test_what_a_snapshot_keeps_is_every_name_from_its_position_on(stretches: list[list[int]], position: int) -> None:
     names = Names()
     for number, events in enumerate(stretches):
-        names.add(41 * number, Taken(events, [f"urn:{number}:{event}" for event in events]))
+        names.add(41 * number, NamedEvents(events, [f"urn:{number}:{event}" for event in events]))
     assert names.since(position) == [item for item in names.items() if item[0] >= position]
     names.forget(position)
     assert names.since(position) == [item for item in names.items() if item[0] >= position]

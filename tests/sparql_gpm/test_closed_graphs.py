@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparql_gpm.columns import Ids
-from sparql_gpm.graph_names import GraphNames, joined, taken
+from sparql_gpm.graph_names import GraphNames, joined, take
 from sparql_gpm.interning.term_table import as_bytes
 from sparql_gpm.reading.closed_graph_table import ClosedGraphTable
 from sparql_gpm.reading.closed_graphs import ClosedGraphs
@@ -72,7 +72,7 @@ def test_names_in_a_text_are_those_of_a_list(
     assert isinstance(found, GraphNames) == (["één"] not in lists)
     assert list(found) == [found[place] for place in range(len(found))] == expected
     places = data.draw(st.lists(st.integers(0, len(expected) - 1), max_size=6)) if expected else []
-    assert list(taken(found, np.array(places, dtype=np.int64))) == [expected[place] for place in places]
+    assert list(take(found, np.array(places, dtype=np.int64))) == [expected[place] for place in places]
     begin, end = data.draw(st.tuples(st.integers(0, 6), st.integers(0, 6)))
     assert list(found[begin:end]) == expected[begin:end]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from arrays.comparison import TRUE
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator, column_name, distinct_rows
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator, column_name, distinct_rows
 from sparql_gpm.expressions.scalar import Solution, current_time, evaluate_or_none
 from sparql_gpm.expressions.values import truth_of
 from sparql_gpm.parse import parse_expression
@@ -79,7 +79,7 @@ _ROWS = st.lists(st.tuples(*[st.none() | _TERMS] * 3), min_size=1, max_size=40)
 def test_the_array_path_equals_the_scalar_path(expression: Expression, rows: list[tuple[Term | None, ...]]) -> None:
     dictionary = Dictionary()
     columns = _columns(dictionary, rows)
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     expected = [_scalar(expression, row) for row in rows]
     for _ in range(2):  # the second time from memory
         found = evaluator.evaluate(expression, columns, len(rows)).tolist()
@@ -92,7 +92,7 @@ def test_numbers_of_all_types_compare_alike_on_both_paths(operator: str, pairs: 
     rows: list[tuple[Term | None, ...]] = [(left, right, None) for left, right in pairs]
     expression = Call(operator, (Variable("x"), Variable("y")))
     dictionary = Dictionary()
-    found = Evaluator(dictionary).holds(expression, _columns(dictionary, rows), len(rows))
+    found = ExpressionEvaluator(dictionary).holds(expression, _columns(dictionary, rows), len(rows))
     assert found.tolist() == [_is_true(_scalar(expression, row)) for row in rows]
 
 
@@ -125,7 +125,7 @@ def test_calculated_numbers_compare_alike_on_both_paths(
     expression = Call(comparison, (side, z))
     rows = [*rows, *((a, b, _scalar(side, (a, b, None))) for a, b, _ in rows)]  # where sides are equal, too
     dictionary = Dictionary()
-    found = Evaluator(dictionary).holds(expression, _columns(dictionary, rows), len(rows))
+    found = ExpressionEvaluator(dictionary).holds(expression, _columns(dictionary, rows), len(rows))
     assert found.tolist() == [_is_true(_scalar(expression, row)) for row in rows]
 
 
@@ -139,7 +139,7 @@ def _read(text: str) -> Expression:
 
 def test_a_missing_column_is_unbound() -> None:
     dictionary = Dictionary()
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     assert evaluator.evaluate(Variable("x"), {}, 3).tolist() == [UNBOUND] * 3
     assert evaluator.holds(_read("!BOUND(?x)"), {}, 2).tolist() == [True, True]
     assert evaluator.evaluate(_read("?x + 1"), {}, 0).tolist() == []
@@ -160,7 +160,7 @@ def test_a_missing_column_is_unbound() -> None:
 def test_iterations_and_aggregates_are_columns_by_their_text(node: Iteration | Aggregate, name: str) -> None:
     assert column_name(node) == name
     dictionary = Dictionary()
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     column = _ids(dictionary, 1, 5)
     assert evaluator.evaluate(node, {name: column}, 2).tolist() == column.tolist()
     columns = {name: column, "x": _ids(dictionary, 2, 2)}
@@ -170,7 +170,7 @@ def test_iterations_and_aggregates_are_columns_by_their_text(node: Iteration | A
 
 def test_exists_is_asked_of_the_resolver_and_negated_here() -> None:
     dictionary = Dictionary()
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     asked: list[Exists] = []
 
     def resolve(exists: Exists, columns: Mapping[str, Ids], rows: int) -> Mask:
@@ -185,7 +185,7 @@ def test_exists_is_asked_of_the_resolver_and_negated_here() -> None:
 
 def test_what_is_remembered_does_not_outlive_the_ids() -> None:
     dictionary = Dictionary()
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     length = _read("STRLEN(?x)")
     first = np.array([dictionary.intern(Literal("abc"))], dtype=np.int64)
     assert dictionary.term(evaluator.evaluate(length, {"x": first}, 1)[0]) == Literal("3", XSD + "integer")
@@ -196,7 +196,7 @@ def test_what_is_remembered_does_not_outlive_the_ids() -> None:
 
 def test_random_values_are_fresh_in_every_row_and_now_is_not() -> None:
     dictionary = Dictionary()
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     for text in ("RAND()", "UUID()", "STRUUID()", "BNODE()", 'BNODE("a")', "CONCAT(STR(RAND()), 'x')"):
         assert len(set(evaluator.evaluate(_read(text), {}, 30).tolist())) == 30
     assert len(set(evaluator.evaluate(_read("NOW()"), {}, 30).tolist())) == 1
@@ -206,7 +206,7 @@ def test_random_values_are_fresh_in_every_row_and_now_is_not() -> None:
 
 
 def test_volatile_comparisons_are_decided_row_by_row() -> None:
-    found = Evaluator(Dictionary(), seed=1).holds(_read("RAND() < 0.5"), {}, 200)
+    found = ExpressionEvaluator(Dictionary(), seed=1).holds(_read("RAND() < 0.5"), {}, 200)
     assert 0 < found.sum() < 200
 
 

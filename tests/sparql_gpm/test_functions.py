@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.expressions.functions_regex import category, compiled
 from sparql_gpm.parse import parse_expression
 from sparql_gpm.pattern import Constant
@@ -26,7 +26,7 @@ def value(text: str, base: str | None = None) -> Term | None:
     dictionary = Dictionary()
     one = np.array([dictionary.intern(Literal("1", XSD + "integer"))], dtype=np.int64)
     expression = parse_expression(text, PREFIXES, base)
-    (found,) = Evaluator(dictionary).evaluate(expression, {"one": one}, 1).tolist()
+    (found,) = ExpressionEvaluator(dictionary).evaluate(expression, {"one": one}, 1).tolist()
     return None if found == UNBOUND else dictionary.term(found)
 
 
@@ -77,7 +77,7 @@ def test_an_ordinary_regex_does_not_hang_on_long_text() -> None:
     text = dictionary.intern(Literal("ab " * 100_000))
     expression = parse_expression('REGEX(?t, "(a|b)+c$") || REGEX(?t, "\\\\s+x")', PREFIXES, None)
     start = time.perf_counter()
-    Evaluator(dictionary).holds(expression, {"t": np.array([text], dtype=np.int64)}, 1)
+    ExpressionEvaluator(dictionary).holds(expression, {"t": np.array([text], dtype=np.int64)}, 1)
     assert time.perf_counter() - start < 20
 
 

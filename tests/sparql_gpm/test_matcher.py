@@ -16,7 +16,7 @@ from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.background import BackgroundError
 from sparql_gpm.columns import EventBatch, Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.matching import bgp
 from sparql_gpm.matching.bgp_view import BatchView
@@ -56,7 +56,7 @@ class Engine:
 
     def __init__(self, kbs: Mapping[str, Triples]) -> None:
         self.dictionary = Dictionary()
-        self.evaluator = Evaluator(self.dictionary)
+        self.evaluator = ExpressionEvaluator(self.dictionary)
         batches = {iri: batch_of([graph], self.dictionary) for iri, graph in kbs.items()}
         self.background = KnowledgeBases(batches, self.dictionary, self.evaluator)
         for term in OUTSIDE:
@@ -200,7 +200,7 @@ def test_the_empty_pattern_has_one_solution_in_every_event() -> None:
 def test_a_pattern_that_asks_knowledge_bases_cannot_be_compiled_without_any() -> None:
     dictionary = Dictionary()
     with pytest.raises(BackgroundError, match="no knowledge base"):
-        compile_pattern(Graph(IRI(KBS[0]), BGP(())), dictionary, Evaluator(dictionary))
+        compile_pattern(Graph(IRI(KBS[0]), BGP(())), dictionary, ExpressionEvaluator(dictionary))
 
 
 def test_a_variable_that_a_subquery_does_not_select_is_another_one() -> None:

@@ -11,7 +11,7 @@ from rdflib.term import Identifier
 
 from sparql_gpm.algebra.expression_text import path_text
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.parse import parse_group
 from sparql_gpm.pattern import Link
@@ -66,7 +66,9 @@ def groups(draw: st.DrawFn) -> str:
 def ours(text: str, graph: Triples) -> set[Solution]:
     dictionary = Dictionary()
     group = parse_group("SELECT * { " + text + " }", {}, None)
-    solutions = compile_pattern(group.pattern, dictionary, Evaluator(dictionary)).match(batch_of([graph], dictionary))
+    solutions = compile_pattern(group.pattern, dictionary, ExpressionEvaluator(dictionary)).match(
+        batch_of([graph], dictionary)
+    )
     columns = {v: column.tolist() for v, column in solutions.columns.items()}
     rows = range(len(solutions))
     return {frozenset((v, to_ntriples(dictionary.term(ids[i]))) for v, ids in columns.items() if ids[i]) for i in rows}

@@ -13,12 +13,12 @@ from kb.base import KnowledgeBases
 from sparql_gpm.algebra.canonical import canonical
 from sparql_gpm.columns import Solutions
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.matching import bgp, summary
 from sparql_gpm.parse import parse_group
 from sparql_gpm.pattern import Pattern
-from sparql_gpm.shared import Asked, PatternPool, Slice
+from sparql_gpm.shared import PatternPool, Slice, StreamPattern
 from sparql_gpm.terms import IRI, Term
 from tests.sparql_gpm.matcher_strategies import KBS, batch_of, graphs, patterns
 
@@ -55,7 +55,7 @@ def test_shared_patterns_have_the_solutions_that_each_has_alone(
 ) -> None:
     events, *known = world
     dictionary = Dictionary()
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     kbs = {iri: batch_of([graph], dictionary) for iri, graph in zip(KBS, known, strict=True)}
     background = KnowledgeBases(kbs, dictionary, evaluator)
     pool = PatternPool(dictionary, evaluator)
@@ -65,12 +65,12 @@ def test_shared_patterns_have_the_solutions_that_each_has_alone(
         matcher = compile_pattern(pattern, dictionary, evaluator, background)
         names = {name: mine.names[name] for name in matcher.variables}
         alone = rows(matcher.match(slice_.batch), {name: name for name in names}, dictionary)
-        assert rows(slice_.solutions(Asked(mine.shared, (0,))), names, dictionary) == alone
+        assert rows(slice_.solutions(StreamPattern(mine.shared, (0,))), names, dictionary) == alone
     pool.give_up_summary()
     unsummarised = Slice(slice_.batch)
     for mine in named:
-        summarised = slice_.solutions(Asked(mine.shared, (0,)))
-        found = unsummarised.solutions(Asked(mine.shared, (0,)))
+        summarised = slice_.solutions(StreamPattern(mine.shared, (0,)))
+        found = unsummarised.solutions(StreamPattern(mine.shared, (0,)))
         names = {name: name for name in found.columns}
         assert rows(found, names, dictionary) == rows(summarised, names, dictionary)
 
@@ -101,7 +101,7 @@ def test_a_pattern_that_draws_by_lot_is_shared_with_none() -> None:
 
 def touched(texts: list[str], event: list[tuple[str, str, str]]) -> set[int]:
     dictionary = Dictionary()
-    pool = PatternPool(dictionary, Evaluator(dictionary))
+    pool = PatternPool(dictionary, ExpressionEvaluator(dictionary))
     numbers = [pool.add(pattern(text), None).shared.number for text in texts]
     graph = frozenset((IRI(EX + s), IRI(EX + p), IRI(EX + o)) for s, p, o in event)
     slice_ = Slice(batch_of([graph], dictionary))
@@ -130,7 +130,7 @@ def test_only_patterns_whose_constants_occur_are_asked() -> None:
 
 def test_without_the_summary_every_pattern_is_asked() -> None:
     dictionary = Dictionary()
-    pool = PatternPool(dictionary, Evaluator(dictionary))
+    pool = PatternPool(dictionary, ExpressionEvaluator(dictionary))
     shared = pool.add(pattern(":h1 :p ?x"), None).shared
     pool.give_up_summary()
     assert Slice(batch_of([frozenset()], dictionary)).touches(pool, frozenset((shared.number,)))
@@ -138,7 +138,7 @@ def test_without_the_summary_every_pattern_is_asked() -> None:
 
 def test_a_pattern_in_many_queries_is_compiled_once() -> None:
     dictionary = Dictionary()
-    pool = PatternPool(dictionary, Evaluator(dictionary))
+    pool = PatternPool(dictionary, ExpressionEvaluator(dictionary))
     mine = [pool.add(pattern(f"?a{n} :p ?b{n}"), None) for n in range(5)]
     assert len(pool) == 1
     assert {id(named.shared) for named in mine} == {id(mine[0].shared)}

@@ -18,7 +18,7 @@ from kb.local import graph_of as batch_of_graph
 from kb.local import load_graph
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.iris import resolve_iri
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.parse import parse_group
@@ -70,7 +70,7 @@ def passes(case: Case) -> bool:
 
 def _answer(case: Case) -> Answer:
     dictionary = Dictionary()
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     kbs = KnowledgeBases.load({_iri(path): path for path in case.graphs}, dictionary, evaluator)
     (event,) = [load_graph(path, _iri(path), dictionary) for path in case.data] or [_no_triples()]
     text, prefixes, base = split_prologue(case.query.read_text("utf-8"), _iri(case.query))

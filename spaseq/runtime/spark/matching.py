@@ -185,7 +185,7 @@ def _batch(batch: EventBatch, events: Ids, triples: Marked) -> EventBatch:
     return EventBatch(
         batch.times[events],
         batch.streams[events],
-        graph_names.taken(batch.names, events),
+        graph_names.take(batch.names, events),
         offsets.astype(np.int64),
         triples.marks,
         triples.firsts,

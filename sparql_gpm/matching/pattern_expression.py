@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from sparql_gpm.columns import UNBOUND, Ids, Mask
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.frames import Frames
 from sparql_gpm.pattern import Exists, Expression
@@ -63,7 +63,7 @@ def _by_bound_variables(columns: Mapping[str, Ids], size: int) -> Iterator[tuple
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CompiledExpression:
+class PatternExpression:
     """An expression with what it needs.
 
     variables   whose values it needs, those inside EXISTS included
@@ -75,7 +75,7 @@ class CompiledExpression:
     variables: frozenset[str]
     tests: Mapping[Exists, ExistsTest]
     volatile: bool
-    evaluator: Evaluator
+    evaluator: ExpressionEvaluator
 
     def place(self, relation: Relation, frames: Frames) -> Relation:
         """The relation, written out for every frame if the expression can tell frames apart."""

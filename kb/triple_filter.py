@@ -29,7 +29,7 @@ Ends = tuple[Constant | None, Constant | None]
 """Subject and object, None where anything may stand."""
 
 
-class Usable:
+class TripleFilter:
     """A test of triples: whether some triple pattern, by its constants, could match.
 
     by_predicate    what may stand at the ends; the key None is any predicate
@@ -43,18 +43,18 @@ class Usable:
         self._any = frozenset(by_predicate.get(None, ()))
 
     @staticmethod
-    def of(patterns: Collection[Pattern]) -> Usable:
+    def of(patterns: Collection[Pattern]) -> TripleFilter:
         """What the patterns, each asked of the one knowledge base, can use."""
         found: dict[pyoxigraph.NamedNode | None, set[Ends]] = {}
         for pattern in patterns:
             for predicate, ends in _wanted(pattern):
                 found.setdefault(predicate, set()).add(ends)
-        return Usable(found)
+        return TripleFilter(found)
 
-    def with_predicates(self, iris: Collection[str]) -> Usable:
+    def with_predicates(self, iris: Collection[str]) -> TripleFilter:
         """These predicates' triples too."""
         more: dict[pyoxigraph.NamedNode | None, set[Ends]] = {pyoxigraph.NamedNode(i): {(None, None)} for i in iris}
-        return Usable(self._by_predicate | more)
+        return TripleFilter(self._by_predicate | more)
 
     def __call__(self, quad: pyoxigraph.Quad) -> bool:
         """Whether the triple may be of use."""

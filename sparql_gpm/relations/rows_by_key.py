@@ -9,7 +9,7 @@ import numpy as np
 from sparql_gpm.columns import Ids
 from sparql_gpm.relations.relation import Relation
 
-Row = tuple[int, ...]
+SolutionTuple = tuple[int, ...]
 
 _KEYS_MAX = 100_000
 """Keys whose rows are remembered."""
@@ -27,14 +27,14 @@ class RowsByKey:
         self._relation = relation
         self._keys = tuple(keys)
         self._variables = tuple(variables)
-        self._known: dict[Row, list[Row]] = {}
+        self._known: dict[SolutionTuple, list[SolutionTuple]] = {}
         self._whole = len(relation) <= _WHOLE_MAX
         if self._whole:
             rows = np.arange(len(relation), dtype=np.int64)
             for key, row in zip(self._tuples(self._keys, rows), self._tuples(self._variables, rows), strict=True):
                 self._known.setdefault(key, []).append(row)
 
-    def of(self, key: Row) -> list[Row]:
+    def of(self, key: SolutionTuple) -> list[SolutionTuple]:
         """The rows for these values of the keys; looked up once."""
         known = self._known.get(key)
         if known is None and self._whole:
@@ -45,7 +45,7 @@ class RowsByKey:
             known = self._known[key] = self._found(key)
         return known
 
-    def _found(self, key: Row) -> list[Row]:
+    def _found(self, key: SolutionTuple) -> list[SolutionTuple]:
         relation = self._relation
         rows = np.arange(len(relation), dtype=np.int64)
         if self._keys and len(relation):
@@ -55,6 +55,6 @@ class RowsByKey:
             rows = rows if index.order is None else index.order[rows]
         return self._tuples(self._variables, rows)
 
-    def _tuples(self, variables: Sequence[str], rows: Ids) -> list[Row]:
+    def _tuples(self, variables: Sequence[str], rows: Ids) -> list[SolutionTuple]:
         columns = [self._relation.columns[name][rows].tolist() for name in variables]
         return list(zip(*columns, strict=True)) if columns else [()] * len(rows)

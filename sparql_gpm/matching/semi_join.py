@@ -17,24 +17,24 @@ from sparql_gpm.matching.operators import (
     MinusOperator,
     ProjectOperator,
 )
-from sparql_gpm.matching.pattern_expressions import Operator
+from sparql_gpm.matching.pattern_expression import Operator
 
 
-def bearing_scan(operator: Operator, variable: str) -> Scan | None:
+def semi_join_scan(operator: Operator, variable: str) -> Scan | None:
     """A triple pattern that every solution of a compiled pattern has its value of the variable from."""
     match operator:
         case JoinOperator(scans, others):
             own = (scan for scan in scans if isinstance(scan, Scan) and _bears(scan, variable))
             return next(own, None) or _first(others, variable)
         case LeftJoinOperator(inner) | MinusOperator(inner) | FilterOperator(inner) | DistinctOperator(inner):
-            return bearing_scan(inner, variable)
+            return semi_join_scan(inner, variable)
         case ProjectOperator(inner, variables) if variable in variables:
-            return bearing_scan(inner, variable)
+            return semi_join_scan(inner, variable)
         case _:
             return None
 
 
-def bearing_events(scan: Scan, variable: str, view: BatchView, values: Ids) -> Mask:
+def semi_join_events(scan: Scan, variable: str, view: BatchView, values: Ids) -> Mask:
     """The events with a triple that gives the variable one of the values: a semi-join on ids."""
     assert isinstance(scan.predicate, int), scan
     rows = view.rows(scan.predicate, scan.fixed(scan.subject), scan.fixed(scan.object))
@@ -49,4 +49,4 @@ def _bears(scan: Scan, variable: str) -> bool:
 
 
 def _first(operators: Sequence[Operator], variable: str) -> Scan | None:
-    return next((scan for inner in operators if (scan := bearing_scan(inner, variable)) is not None), None)
+    return next((scan for inner in operators if (scan := semi_join_scan(inner, variable)) is not None), None)

@@ -7,12 +7,12 @@ from itertools import product
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sparql_gpm.columns import SingleEvent, as_ids
+from sparql_gpm.columns import RowEvent, as_ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.aggregates import estimate, fold
-from sparql_gpm.expressions.evaluator import Evaluator
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import compile_pattern
-from sparql_gpm.matching.single import by_predicate
+from sparql_gpm.matching.row_matcher import by_predicate
 from sparql_gpm.parse import parse_expression, parse_group
 from sparql_gpm.pattern import Aggregate
 from sparql_gpm.terms import XSD, Literal
@@ -45,13 +45,13 @@ def patterns(draw: st.DrawFn) -> str:
 @given(patterns(), st.lists(graphs, min_size=1, max_size=3))
 def test_one_event_has_the_solutions_that_it_has_in_columns(text: str, events: list[Triples]) -> None:
     dictionary = Dictionary()
-    matcher = compile_pattern(parse_group(text, {}, None).pattern, dictionary, Evaluator(dictionary))
-    single = matcher.single(matcher.variables)
+    matcher = compile_pattern(parse_group(text, {}, None).pattern, dictionary, ExpressionEvaluator(dictionary))
+    single = matcher.row_matcher(matcher.variables)
     assume(single is not None)
     assert single is not None
     for graph in events:
         batch = batch_of([graph], dictionary)
-        found = single.solutions(by_predicate(*SingleEvent.each_of(batch)))
+        found = single.solutions(by_predicate(*RowEvent.each_of(batch)))
         columns = matcher.match(batch)
         expected = zip(*(columns.columns[name].tolist() for name in matcher.variables), strict=True)
         assert found is not None
@@ -80,7 +80,7 @@ def test_a_condition_decides_one_solution_as_it_decides_columns(
     text: str, pairs: list[tuple[Literal, Literal]]
 ) -> None:
     dictionary = Dictionary()
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     expression = parse_expression(text, {}, None)
     rows = [(dictionary.intern(one), dictionary.intern(other)) for one, other in pairs] + [
         (0, dictionary.intern(pairs[0][0]))
@@ -99,7 +99,7 @@ def test_an_expression_has_the_value_in_one_solution_that_it_has_in_columns(
     text: str, pairs: list[tuple[Literal, Literal]]
 ) -> None:
     dictionary = Dictionary()
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     expression = parse_expression(text, {}, None)
     rows = [(dictionary.intern(one), dictionary.intern(other)) for one, other in pairs] + [(0, 0)]
     value = evaluator.value(expression, {"a": 0, "b": 1})
@@ -123,7 +123,7 @@ def test_a_condition_that_an_estimate_decides_is_decided_so_by_the_aggregate(
     text: str, aggregate: str, other: Literal | None, values: list[Literal]
 ) -> None:
     dictionary = Dictionary()
-    evaluator = Evaluator(dictionary)
+    evaluator = ExpressionEvaluator(dictionary)
     node = parse_expression(aggregate, {}, None)
     assert isinstance(node, Aggregate)
     expression, given_ids = parse_expression(text.format(aggregate), {}, None), [dictionary.intern(v) for v in values]
@@ -141,7 +141,9 @@ def test_an_estimate_decides_where_numbers_differ() -> None:
     node = parse_expression("AVG(?b)", {}, None)
     assert isinstance(node, Aggregate)
     ids = [dictionary.intern(Literal(text, XSD + "decimal")) for text in ("1.5", "2.5", "2.1")]
-    estimated = Evaluator(dictionary).estimate(parse_expression("?a < AVG(?b)", {}, None), "AVG(?b)", {"a": 0})
+    estimated = ExpressionEvaluator(dictionary).estimate(
+        parse_expression("?a < AVG(?b)", {}, None), "AVG(?b)", {"a": 0}
+    )
     assert estimated is not None
     number = estimate(node, ids[:2], dictionary)
     assert [estimated([each], number) for each in ids] == [True, False, False]

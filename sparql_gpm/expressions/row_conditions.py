@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from arrays.comparison import COMPARISONS, CONNECTIVES, TRUE, UNKNOWN, decision, negation
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.compiled import Compiled
+from sparql_gpm.expressions.compiled_expression import CompiledExpression
 from sparql_gpm.pattern import Call, Constant, Expression, Variable
 
 Values = Sequence[int]
@@ -22,14 +22,16 @@ Values = Sequence[int]
 Truth = Callable[[Values], int]
 Decided = Callable[[Values, float], bool | None]
 """Whether a condition holds, given about the number of one of its variables; None where that does not tell."""
-Remembered = Callable[[Compiled, tuple[int, ...]], int]
+Remembered = Callable[[CompiledExpression, tuple[int, ...]], int]
 """The truth of an expression, given the values of its `names`, by the scalar path; looked up if known."""
 
 
-def truth_of(compiled: Compiled, places: Mapping[str, int], dictionary: Dictionary, remembered: Remembered) -> Truth:
+def truth_of(
+    compiled: CompiledExpression, places: Mapping[str, int], dictionary: Dictionary, remembered: Remembered
+) -> Truth:
     """The truth of a condition without EXISTS; variables without a place are unbound."""
 
-    def truth(part: Compiled) -> Truth:
+    def truth(part: CompiledExpression) -> Truth:
         match part.expression:
             case Call("&&" | "||" as name, _) if part.parts:
                 return _connected(name, truth(part.parts[0]), truth(part.parts[1]))
@@ -42,14 +44,16 @@ def truth_of(compiled: Compiled, places: Mapping[str, int], dictionary: Dictiona
                     return _comparison(decision(name), first, second, looked_up(part), dictionary)
         return looked_up(part)
 
-    def looked_up(part: Compiled) -> Truth:
+    def looked_up(part: CompiledExpression) -> Truth:
         pick = picking(part.names, places)
         return lambda values: remembered(part, pick(values))
 
     return truth(compiled)
 
 
-def estimate_of(compiled: Compiled, name: str, places: Mapping[str, int], dictionary: Dictionary) -> Decided | None:
+def estimate_of(
+    compiled: CompiledExpression, name: str, places: Mapping[str, int], dictionary: Dictionary
+) -> Decided | None:
     """A comparison with the variable `name`, of whose number only about a millionth is known; None: it is no such."""
     match compiled.expression:
         case Call(operator, (left, right)) if operator in COMPARISONS and (left == Variable(name)) != (

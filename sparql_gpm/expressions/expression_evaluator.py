@@ -14,9 +14,9 @@ import numpy as np
 from arrays.comparison import ARITHMETIC, COMPARISONS, ERROR, TRUE, UNKNOWN
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.compiled import Compiled, column_name, compile_expression
+from sparql_gpm.expressions.compiled_expression import CompiledExpression, column_name, compile_expression
+from sparql_gpm.expressions.row_conditions import Decided, Truth, estimate_of, picking, truth_of
 from sparql_gpm.expressions.scalar import Solution, current_time, evaluate_or_none
-from sparql_gpm.expressions.single import Decided, Truth, estimate_of, picking, truth_of
 from sparql_gpm.expressions.values import truth_of as truth_of_term
 from sparql_gpm.expressions.vector import (
     CONNECTIVES,
@@ -31,7 +31,7 @@ from sparql_gpm.pattern import TRUE as TRUE_TERM
 from sparql_gpm.pattern import Call, Constant, Exists, Expression, Variable
 from sparql_gpm.terms import Literal, Term
 
-__all__ = ["Evaluator", "ExistsResolver", "column_name"]
+__all__ = ["ExistsResolver", "ExpressionEvaluator", "column_name"]
 
 ExistsResolver = Callable[[Exists, Mapping[str, Ids], int], Mask]
 """Whether the pattern of an EXISTS has a solution, for each row of the columns; its `negated` is not looked at."""
@@ -45,7 +45,7 @@ _VERY_FEW_ROWS = 2
 """Up to here the scalar path is faster than array operations."""
 
 
-class Evaluator:
+class ExpressionEvaluator:
     """Evaluates expressions over columns; not for several threads at once.
 
     A variable without a column is unbound. PREV, FIRST, LAST and aggregates are looked up in the columns under their
@@ -56,7 +56,7 @@ class Evaluator:
         self._dictionary = dictionary
         self._random = random.Random(seed)
         self._now = current_time()
-        self._compiled: dict[Expression, Compiled] = {}
+        self._compiled: dict[Expression, CompiledExpression] = {}
         self._generation = dictionary.generation
         self._remembered = 0
         self._true = dictionary.pin(TRUE_TERM)
@@ -106,7 +106,7 @@ class Evaluator:
 
     def value(self, expression: Expression, places: Mapping[str, int]) -> Callable[[Sequence[int]], int]:
         """`evaluate` for one solution at a time, as `test` is `holds` for one."""
-        made: tuple[int, Compiled, Callable[[Sequence[int]], tuple[int, ...]]] | None = None
+        made: tuple[int, CompiledExpression, Callable[[Sequence[int]], tuple[int, ...]]] | None = None
 
         def valued(values: Sequence[int]) -> int:
             nonlocal made
@@ -125,14 +125,14 @@ class Evaluator:
         compiled, _ = self._prepare(expression, {}, 0, None)
         return estimate_of(compiled, name, places, self._dictionary)
 
-    def _known_truth(self, compiled: Compiled, arguments: tuple[int, ...]) -> int:
+    def _known_truth(self, compiled: CompiledExpression, arguments: tuple[int, ...]) -> int:
         if compiled.volatile:
             return self._truth(compiled, arguments)
         return self._remember(compiled, arguments, compiled.truths, self._truth)
 
     def _prepare(
         self, expression: Expression, columns: Mapping[str, Ids], rows: int, exists: ExistsResolver | None
-    ) -> tuple[Compiled, Mapping[str, Ids]]:
+    ) -> tuple[CompiledExpression, Mapping[str, Ids]]:
         """The compiled expression, and the columns with one more for each EXISTS in it."""
         if self._generation != self._dictionary.generation or self._remembered > _MEMO_MAX:
             self._forget()
@@ -153,7 +153,7 @@ class Evaluator:
         self._remembered = 0
         self._compiled.clear()
 
-    def _values(self, compiled: Compiled, columns: Mapping[str, Ids], rows: int) -> Ids:
+    def _values(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Ids:
         match compiled.expression:
             case Variable(name):
                 return np.asarray(_column(columns, name, rows), dtype=np.int64)
@@ -165,7 +165,7 @@ class Evaluator:
                 ]
         return self._slow(compiled, columns, rows, compiled.values, self._value)
 
-    def _value(self, compiled: Compiled, arguments: Sequence[int]) -> int:
+    def _value(self, compiled: CompiledExpression, arguments: Sequence[int]) -> int:
         """The scalar path: ids in, id out."""
         dictionary = self._dictionary
         given = dict(zip(compiled.names, arguments, strict=True))
@@ -177,17 +177,17 @@ class Evaluator:
         term = evaluate_or_none(compiled.expression, Solution(look_up, self._now, self._random))
         return UNBOUND if term is None else dictionary.intern(term)
 
-    def _truth(self, compiled: Compiled, arguments: Sequence[int]) -> int:
+    def _truth(self, compiled: CompiledExpression, arguments: Sequence[int]) -> int:
         identifier = self._value(compiled, arguments)
         return truth_of_term(None if identifier == UNBOUND else self._dictionary.term(identifier))
 
     def _slow(
         self,
-        compiled: Compiled,
+        compiled: CompiledExpression,
         columns: Mapping[str, Ids],
         rows: int,
         memo: dict[tuple[int, ...], int],
-        compute: Callable[[Compiled, Sequence[int]], int],
+        compute: Callable[[CompiledExpression, Sequence[int]], int],
     ) -> Ids:
         """`compute` for each row, once for each distinct tuple of arguments."""
         arguments = [_column(columns, name, rows) for name in compiled.names]
@@ -205,10 +205,10 @@ class Evaluator:
 
     def _remember(
         self,
-        compiled: Compiled,
+        compiled: CompiledExpression,
         arguments: tuple[int, ...],
         memo: dict[tuple[int, ...], int],
-        compute: Callable[[Compiled, Sequence[int]], int],
+        compute: Callable[[CompiledExpression, Sequence[int]], int],
     ) -> int:
         known = memo.get(arguments)
         if known is None:
@@ -218,7 +218,7 @@ class Evaluator:
             known = memo[arguments] = compute(compiled, arguments)
         return known
 
-    def _truths(self, compiled: Compiled, columns: Mapping[str, Ids], rows: int) -> Truths:
+    def _truths(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Truths:
         """int8[rows]: FALSE, TRUE or ERROR."""
         match compiled.expression:
             case Call("&&" | "||" as name, _):
@@ -237,16 +237,16 @@ class Evaluator:
                 return self._comparison(name, compiled, columns, rows)
         return self._slow_truths(compiled, columns, rows)
 
-    def _slow_truths(self, compiled: Compiled, columns: Mapping[str, Ids], rows: int) -> Truths:
+    def _slow_truths(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Truths:
         return self._slow(compiled, columns, rows, compiled.truths, self._truth).astype(np.int8)
 
-    def _membership(self, name: str, compiled: Compiled, columns: Mapping[str, Ids], rows: int) -> Truths:
+    def _membership(self, name: str, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Truths:
         result = np.zeros(rows, dtype=np.int8)
         for choice in compiled.parts[0].parts:
             result = CONNECTIVES["||"][result, self._truths(choice, columns, rows)]
         return result if name == "IN" else NEGATION[result]
 
-    def _comparison(self, name: str, compiled: Compiled, columns: Mapping[str, Ids], rows: int) -> Truths:
+    def _comparison(self, name: str, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Truths:
         left, right = (self._numbers(part, columns, rows) for part in compiled.parts)
         if left is None or right is None:
             return self._slow_truths(compiled, columns, rows)
@@ -257,7 +257,7 @@ class Evaluator:
             result[unknown] = self._slow(compiled, rest, len(unknown), compiled.truths, self._truth)
         return result
 
-    def _numbers(self, compiled: Compiled, columns: Mapping[str, Ids], rows: int) -> Bounded | None:
+    def _numbers(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Bounded | None:
         """The numbers of a side; None if it is more than arithmetic."""
         match compiled.expression:
             case Variable(name):

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from sparql_gpm.columns import UNBOUND, EventBatch, SingleEvent
+from sparql_gpm.columns import UNBOUND, EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.matching.background_operators import GraphOperator, OnceOperator
+from sparql_gpm.matching.background_operators import GraphOperator, StaticOperator
 from sparql_gpm.matching.bgp import Scan
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.frames import Frames
 from sparql_gpm.matching.operators import ConstantOperator, JoinOperator
-from sparql_gpm.matching.pattern_expressions import CompiledExpression, Operator
+from sparql_gpm.matching.pattern_expression import Operator, PatternExpression
 from sparql_gpm.relations.relation import Relation
-from sparql_gpm.relations.rows import Row, RowsByKey
+from sparql_gpm.relations.rows_by_key import RowsByKey, SolutionTuple
 
 Triples = Mapping[int, Sequence[tuple[int, int]]]
 """One event: predicate → its (subject, object) pairs."""
@@ -28,7 +28,7 @@ _Test = Callable[[Sequence[int]], bool]
 _NO_EVENT = Frames(BatchView(EventBatch.empty()))
 
 
-def by_predicate(event: SingleEvent) -> Triples:
+def by_predicate(event: RowEvent) -> Triples:
     """The triples of an event."""
     found: dict[int, list[tuple[int, int]]] = {}
     for subject, predicate, target in event.triples:
@@ -39,8 +39,8 @@ def by_predicate(event: SingleEvent) -> Triples:
     return found
 
 
-class SingleMatcher:
-    """Matches one pattern against one event at a time; see `single_matcher`."""
+class RowMatcher:
+    """Matches one pattern against one event at a time; see `row_matcher`."""
 
     def __init__(self, operator: JoinOperator, variables: Sequence[str], dictionary: Dictionary) -> None:
         self._operator = operator
@@ -50,7 +50,7 @@ class SingleMatcher:
         self._relations: list[Relation] = []
         self._plan: _Plan | None = None
 
-    def solutions(self, triples: Triples) -> list[Row] | None:
+    def solutions(self, triples: Triples) -> list[SolutionTuple] | None:
         """The distinct solutions, as values of the variables, UNBOUND for none; None: the columns must be asked."""
         if self._plan is not None and not self._relations:
             return self._plan.solutions(triples)
@@ -62,14 +62,14 @@ class SingleMatcher:
         return None if self._plan is None else self._plan.solutions(triples)
 
 
-def single_matcher(operator: Operator, variables: Sequence[str], dictionary: Dictionary) -> SingleMatcher | None:
+def row_matcher(operator: Operator, variables: Sequence[str], dictionary: Dictionary) -> RowMatcher | None:
     """The matcher of a compiled pattern over single events, None if the pattern is of another kind."""
-    if not isinstance(operator, JoinOperator) or operator.asked or not operator.scans:
+    if not isinstance(operator, JoinOperator) or operator.bind_joins or not operator.scans:
         return None
     plain = all(isinstance(scan, Scan) and isinstance(scan.predicate, int) for scan in operator.scans)
-    static = all(isinstance(other, GraphOperator | ConstantOperator | OnceOperator) for other in operator.others)
+    static = all(isinstance(other, GraphOperator | ConstantOperator | StaticOperator) for other in operator.others)
     decided = all(not condition.tests and not condition.volatile for condition in operator.conditions)
-    return SingleMatcher(operator, variables, dictionary) if plain and static and decided else None
+    return RowMatcher(operator, variables, dictionary) if plain and static and decided else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class _Join:
     object_at: int
     same: bool
 
-    def extend(self, rows: Iterable[Row], triples: Triples) -> list[Row]:
+    def extend(self, rows: Iterable[SolutionTuple], triples: Triples) -> list[SolutionTuple]:
         """The rows joined with the pairs that fit them."""
         found = []
         pairs = triples[self.predicate]
@@ -114,7 +114,7 @@ class _Lookup:
         self.brings = tuple(name for name in relation.columns if name not in keys)
         self._rows = RowsByKey(relation, tuple(keys), self.brings)
 
-    def extend(self, rows: Iterable[Row], triples: Triples) -> list[Row]:
+    def extend(self, rows: Iterable[SolutionTuple], triples: Triples) -> list[SolutionTuple]:
         """The rows joined with those of the relation."""
         found = []
         for row in rows:
@@ -144,11 +144,11 @@ class _Plan:
         at = [self._places.get(name, -1) for name in variables]
         self._project = _projection(at)
 
-    def solutions(self, triples: Triples) -> list[Row]:
+    def solutions(self, triples: Triples) -> list[SolutionTuple]:
         """The distinct solutions in one event."""
         if not self.predicates <= triples.keys():
             return []
-        rows: list[Row] = [()]
+        rows: list[SolutionTuple] = [()]
         if self._first:
             rows = [row for row in rows if all(test(row) for test in self._first)]
         for step, tests in self._steps:
@@ -185,7 +185,7 @@ class _Plan:
         self._waiting = [condition for condition in self._waiting if condition not in ready]
         return [self._test(condition) for condition in ready]
 
-    def _test(self, condition: CompiledExpression) -> _Test:
+    def _test(self, condition: PatternExpression) -> _Test:
         return condition.evaluator.test(condition.expression, dict(self._places))
 
 
@@ -196,7 +196,7 @@ def _everywhere(operator: Operator) -> Relation:
     return operator.evaluate(_NO_EVENT)
 
 
-def _projection(places: Sequence[int]) -> Callable[[Row], Row]:
+def _projection(places: Sequence[int]) -> Callable[[SolutionTuple], SolutionTuple]:
     if len(places) > 1 and min(places) >= 0:
         return itemgetter(*places)
     return lambda row: tuple(UNBOUND if at < 0 else row[at] for at in places)

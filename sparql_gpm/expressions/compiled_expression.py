@@ -15,7 +15,7 @@ _LOGICAL = frozenset(("&&", "||", "!", "BOUND"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compiled:
+class CompiledExpression:
     """An expression ready for evaluation.
 
     expression  without Iteration, Aggregate and Exists: these have become variables
@@ -31,7 +31,7 @@ class Compiled:
     names: tuple[str, ...]
     tests: tuple[tuple[str, Exists], ...]
     volatile: bool
-    parts: tuple[Compiled, ...] = ()
+    parts: tuple[CompiledExpression, ...] = ()
     constant: int = UNBOUND
     values: dict[tuple[int, ...], int] = field(default_factory=dict)
     truths: dict[tuple[int, ...], int] = field(default_factory=dict)
@@ -68,13 +68,13 @@ def column_name(node: Iteration | Aggregate) -> str:
     return f"{node.name}({distinct}{argument}{separator})"
 
 
-def compile_expression(expression: Expression, dictionary: Dictionary) -> Compiled:
+def compile_expression(expression: Expression, dictionary: Dictionary) -> CompiledExpression:
     """The expression made ready; its constants are pinned in the dictionary."""
     tests: dict[Exists, str] = {}
     plain = _as_columns(expression, tests)
     compiled = _compile(plain, dictionary)
     named = tuple((name, test) for test, name in tests.items())
-    return Compiled(plain, compiled.names, named, compiled.volatile, compiled.parts, compiled.constant)
+    return CompiledExpression(plain, compiled.names, named, compiled.volatile, compiled.parts, compiled.constant)
 
 
 def _as_columns(expression: Expression, tests: dict[Exists, str]) -> Expression:
@@ -90,18 +90,22 @@ def _as_columns(expression: Expression, tests: dict[Exists, str]) -> Expression:
     return expression
 
 
-def _compile(expression: Expression, dictionary: Dictionary) -> Compiled:
+def _compile(expression: Expression, dictionary: Dictionary) -> CompiledExpression:
     names = tuple(dict.fromkeys(part.name for part in parts_of(expression) if isinstance(part, Variable)))
     volatile = is_volatile(expression)
     match expression:
         case Constant(term):
-            return Compiled(expression, names, (), False, constant=dictionary.pin(term))
+            return CompiledExpression(expression, names, (), False, constant=dictionary.pin(term))
         case Call("IN" | "NOTIN", (left, *choices)) if all(map(_is_leaf, (left, *choices))):
             equal = tuple(_compile(Call("=", (left, choice)), dictionary) for choice in choices)
-            return Compiled(expression, names, (), volatile, (Compiled(expression, names, (), volatile, equal),))
+            return CompiledExpression(
+                expression, names, (), volatile, (CompiledExpression(expression, names, (), volatile, equal),)
+            )
         case Call(name, arguments) if _has_parts(name, arguments, volatile):
-            return Compiled(expression, names, (), volatile, tuple(_compile(a, dictionary) for a in arguments))
-    return Compiled(expression, names, (), volatile)
+            return CompiledExpression(
+                expression, names, (), volatile, tuple(_compile(a, dictionary) for a in arguments)
+            )
+    return CompiledExpression(expression, names, (), volatile)
 
 
 def _has_parts(name: str, arguments: tuple[Expression, ...], volatile: bool) -> bool:

@@ -9,7 +9,7 @@ from automata.plan.facts import analyse
 from automata.plan.program import Program
 
 SYMBOLS_MAX = 60
-"""A letter is a set of symbols in one int64."""
+"""A bit vector is one int64."""
 COUNTS_MAX = 1 << 10
 """Iteration counts that the automaton may have to tell apart."""
 

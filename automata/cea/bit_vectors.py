@@ -1,6 +1,6 @@
-"""From the solutions of a slice to letters: what each event means to each key.
+"""From the solutions of a slice to bit vectors: the symbols that each event has solutions for, under each key.
 
-An *entry* is one (event, key, symbol) with all its solutions; entries and solutions are numbered through.
+An *entry* is one (event, key, symbol) with all its solutions; entries and solutions are numbered consecutively.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ POSITION, SYMBOL, MOMENT, TIME, SUBSTREAM, FIRST, COUNT = range(7)
 
 
 class Log:
-    """Rows that are numbered through, appended at the end and forgotten from the beginning."""
+    """Consecutively numbered rows, appended at the end and dropped from the beginning."""
 
     def __init__(self, columns: int) -> None:
         self._table = np.zeros((16, columns), dtype=np.int64)
@@ -32,7 +32,7 @@ class Log:
 
     @property
     def rows(self) -> Ids:
-        """The rows that are left, the first of which is number `first`."""
+        """The rows that are kept; `first` is the number of the first one."""
         return self._table[self._begin : self._end]
 
     def append(self, rows: Ids) -> None:
@@ -42,8 +42,8 @@ class Log:
         self._table[self._end : self._end + len(rows)] = rows
         self._end += len(rows)
 
-    def go_on(self, first: int, rows: Ids) -> None:
-        """Go on from these rows, the first of which has this number; there has been none before."""
+    def restore(self, first: int, rows: Ids) -> None:
+        """Sets the rows of an empty log, the first of which has this number."""
         self._table, self._begin, self._end, self.first = rows, 0, len(rows), first
 
     def _make_room(self, count: int) -> None:
@@ -60,7 +60,7 @@ class Log:
         return rows
 
     def forget(self, before: int) -> None:
-        """Forgets the rows with lower numbers."""
+        """Drops the rows with lower numbers."""
         count = min(max(before - self.first, 0), self._end - self._begin)
         self._begin += count
         self.first += count
@@ -68,13 +68,13 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """The solutions of a slice, sorted by (event, key, symbol), with the borders of entries and letters.
+    """The solutions of a slice, sorted by (event, key, symbol), with the borders of entries and bit vectors.
 
     events, symbols, keys   of each solution; a key is a number of the slice
     values                  int64[n, variables]
     entries                 the first solution of each entry
-    letters                 the first entry of each letter
-    bits                    the symbols of each letter
+    vectors                 the first entry of each bit vector
+    bits                    the symbols of each bit vector
     """
 
     events: Ids
@@ -82,14 +82,17 @@ class Solved:
     keys: Ids
     values: Ids
     entries: Ids
-    bit_vectors: Ids
+    vectors: Ids
     bits: Ids
 
 
 def solve(
     solutions: Mapping[int, SymbolSolutions], key: Sequence[int], variables: int, symbols: int
 ) -> tuple[Solved, list[tuple[int, ...]]]:
-    """The solutions in order, and the keys that occur: values of the variables `key`. Without a key there is none."""
+    """The solutions in order, and the distinct keys, that is, values of the variables `key`.
+
+    Solutions that leave a variable of the key unbound are left out.
+    """
     used = [(symbol, table) for symbol, table in sorted(solutions.items()) if len(table.events)]
     values = np.concatenate([_values(table, variables) for _, table in used] or [np.zeros((0, variables), np.int64)])
     events = np.concatenate([table.events for _, table in used] or [np.zeros(0, np.int64)])
@@ -98,13 +101,13 @@ def solve(
     if not keyed.all():
         values, events, symbol = values[keyed], events[keyed], symbol[keyed]
     keys, distinct = _numbered(values[:, list(key)])
-    letter = events * max(len(distinct), 1) + keys
-    order = np.argsort(letter * symbols + symbol, kind="stable")
-    letter, symbol = letter[order], symbol[order]
-    entries = np.flatnonzero(_changes(letter) | _changes(symbol))
-    bit_vectors = np.flatnonzero(_changes(letter[entries]))
-    bits = np.bitwise_or.reduceat(np.int64(1) << symbol[entries], bit_vectors) if len(bit_vectors) else bit_vectors
-    return Solved(events[order], symbol, keys[order], values[order], entries, bit_vectors, bits), distinct
+    under = events * max(len(distinct), 1) + keys  # (event, key) as one number
+    order = np.argsort(under * symbols + symbol, kind="stable")
+    under, symbol = under[order], symbol[order]
+    entries = np.flatnonzero(_changes(under) | _changes(symbol))
+    vectors = np.flatnonzero(_changes(under[entries]))
+    bits = np.bitwise_or.reduceat(np.int64(1) << symbol[entries], vectors) if len(vectors) else vectors
+    return Solved(events[order], symbol, keys[order], values[order], entries, vectors, bits), distinct
 
 
 def _values(table: SymbolSolutions, variables: int) -> Ids:
@@ -115,12 +118,12 @@ def _values(table: SymbolSolutions, variables: int) -> Ids:
 
 
 def _numbered(columns: Ids) -> tuple[Ids, list[tuple[int, ...]]]:
-    """Each row's number among the distinct rows, and those."""
+    """The number of each row among the distinct rows, and the distinct rows."""
     if not columns.shape[1]:
         return np.zeros(len(columns), dtype=np.int64), [()]
     if columns.shape[1] == 1:
-        alone, number = np.unique(columns[:, 0], return_inverse=True)
-        return number.astype(np.int64), [(value,) for value in alone.tolist()]
+        single, number = np.unique(columns[:, 0], return_inverse=True)
+        return number.astype(np.int64), [(value,) for value in single.tolist()]
     distinct, number = np.unique(columns, axis=0, return_inverse=True)
     return number.ravel().astype(np.int64), [tuple(row) for row in distinct.tolist()]
 

@@ -91,7 +91,7 @@ class CeaEvaluator:
         self._after.forget(self._core.oldest_position())
 
     def _chosen(self, matches: list[Match]) -> list[Match]:
-        """The matches of a slice that are reported, in report order."""
+        """The matches of a slice that selection and AFTER MATCH admit, in report order."""
         if self._program.selector not in (Selector.ALL, Selector.STRICT):
             matches = self._selected(matches)
         candidates = [_candidate(match) for match in matches]

@@ -1,8 +1,8 @@
-"""The non-deterministic CEA of a pattern: which step a run waits for, and how often it has iterated.
+"""The non-deterministic CEA of a pattern; its states are *configurations*: the step that a run waits for, and counts.
 
-Its states, the *configurations*, are read off the position automaton (`automata.plan.automaton`): a run at a position
-is in one configuration for each edge that it may still take. A configuration is left by taking its step
-(marking), or kept while other events pass, as its contiguity allows (not marking). They are numbered as they are met.
+They follow from the position automaton (`automata.plan.automaton`): a run at a position is in one configuration for
+each edge that it may still take. Marking takes the step and leaves the configuration; not marking keeps it, where its
+contiguity allows that. Configurations are numbered when they are first reached.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ States = frozenset[int]
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A run that waits for an edge's step.
+    """A run that waits for the step of an edge.
 
-    counts      iterations so far of each repetition, no higher than it matters
-    stopped_by  bits of the symbols whose events it does not survive; None: it survives none
+    counts      iterations so far of each repetition, capped where more make no difference
+    stopped_by  bits of the symbols whose events end it; None: every event does
     """
 
     edge: int
@@ -45,7 +45,7 @@ class Configurations:
         self.start = self._arrived(START, (0,) * len(automaton.repetitions))
 
     def take(self, states: Iterable[int], symbol: int) -> States:
-        """Where marking an event as `symbol` leads."""
+        """The states that marking an event as `symbol` leads to."""
         reached: set[int] = set()
         for state in states:
             waiting = self._waiting[state]
@@ -54,11 +54,12 @@ class Configurations:
         return frozenset(reached)
 
     def keep(self, states: Iterable[int], bits: int) -> States:
-        """Which of the states an event with these symbols leaves as they are when it is not marked."""
-        return frozenset(state for state in states if self._survives(self._waiting[state], bits))
+        """The states that survive an event with these symbols when it is not marked."""
+        waiting = ((state, self._waiting[state]) for state in states)
+        return frozenset(s for s, w in waiting if w and w.stopped_by is not None and not w.stopped_by & bits)
 
     def path(self, word: Sequence[int]) -> list[int]:
-        """The edges by which some match takes these symbols, whatever the events in between."""
+        """The edges of some match that takes these symbols, whatever the events in between."""
         layers: list[dict[int, int]] = [dict.fromkeys(self.start, FINAL)]
         for symbol in word:
             reached: dict[int, int] = {}
@@ -74,9 +75,6 @@ class Configurations:
             edges.append(waiting.edge)
         return edges[::-1]
 
-    def _survives(self, waiting: Waiting | None, bits: int) -> bool:
-        return waiting is not None and waiting.stopped_by is not None and not waiting.stopped_by & bits
-
     def _successor(self, state: int, waiting: Waiting) -> States:
         if state not in self._successors:
             edge = self._automaton.edges[waiting.edge]
@@ -87,16 +85,12 @@ class Configurations:
 
     def _arrived(self, position: int, counts: tuple[int, ...]) -> States:
         """The configurations of a run at a position."""
-        reached = {
-            self._number(edge, counts) for edge in self._automaton.outgoing[position] if self._able(edge, counts)
-        }
-        accepts = [accept for accept in self._automaton.accepts if accept.position == position]
-        if any(self._crossed(counts, accept.actions) is not None for accept in accepts):
+        edges, accepts = self._automaton.edges, self._automaton.accepts
+        able = [n for n in self._automaton.outgoing[position] if self._crossed(counts, edges[n].actions) is not None]
+        reached = {self._number(edge, counts) for edge in able}
+        if any(a.position == position and self._crossed(counts, a.actions) is not None for a in accepts):
             reached.add(FINAL)
         return frozenset(reached)
-
-    def _able(self, edge: int, counts: tuple[int, ...]) -> bool:
-        return self._crossed(counts, self._automaton.edges[edge].actions) is not None
 
     def _crossed(self, counts: tuple[int, ...], actions: tuple[Action, ...]) -> tuple[int, ...] | None:
         """The counts after an edge's actions; None if they forbid it."""

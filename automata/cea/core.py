@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.cea import arrays as cea_arrays
-from automata.cea import enumeration as cea_enumeration
+from automata.cea import enumeration
+from automata.cea import machine as cea
 from automata.cea.applicability import key_of
-from automata.cea.arrays import BIT_VECTOR, CELL, NEXT, ROOTS, BitVectors, Roots, Rules
 from automata.cea.bit_vectors import COUNT, FIRST, MOMENT, POSITION, SUBSTREAM, SYMBOL, TIME, Log, Solved, solve
 from automata.cea.configurations import Configurations
 from automata.cea.creation_times import CreationTimes
 from automata.cea.determinize import Determinised
-from automata.cea.enumeration import deeper, enumerate_roots, new_found, new_work
 from automata.cea.key_tables import KeyTables
+from automata.cea.machine import NEXT, ROOTS, BitVectors, Machine, Roots, Rules
 from automata.cea.strategies import strategy_for
 from automata.cea.tecs import HEAD, NEVER, TAIL, grown, new_arena
 from automata.cea.update import advance
@@ -28,16 +27,16 @@ from automata.values import Ids
 
 NO_LIMIT = 1 << 62
 """More complex events than can be enumerated."""
-_LETTERS_MAX = 1 << 14
-"""Letters worked off before what is complete is enumerated and what is out of the window is given up."""
+_VECTORS_MAX = 1 << 14
+"""Bit vectors consumed before complete events are enumerated and nodes out of the window are given up."""
 _ROOTS_FIRST, _NODES_FIRST, _DEPTH_FIRST = 1 << 12, 1 << 12, 1 << 6
 _LABELS, _EVENTS = 1 << 18, 1 << 16
-"""Room for the complex events that are enumerated at a time."""
+"""Room for the labels and complex events of one enumeration."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComplexEvents:
-    """Some complex events: the entries of one after those of the other, oldest first, and where each ends."""
+    """Complex events: the entries of one after those of the other, oldest first, and where each ends."""
 
     entries: Ids
     ends: Ids
@@ -55,51 +54,47 @@ class CeaCore:
         self.keys = KeyTables(len(program.partition))
         self._arena = new_arena(_NODES_FIRST)
         self._roots = Roots(np.zeros(_ROOTS_FIRST, dtype=np.int64), np.zeros(_ROOTS_FIRST, dtype=np.int64))
-        self._found, self._work = new_found(_LABELS, _EVENTS), new_work(_DEPTH_FIRST)
+        self._found, self._work = enumeration.new_found(_LABELS, _EVENTS), enumeration.new_work(_DEPTH_FIRST)
         strict = any(edge.operator is Contiguity.STRICT for edge in automaton.edges if edge.source != START)
         gaps = strict or program.selector is Selector.STRICT
-        alone = program.selector in (Selector.ALL, Selector.STRICT)  # others compare with what is consumed, too
-        consume = program.skip is Skip.CONSUME_ALL and alone
-        self._rules = Rules(len(program.symbols), gaps, bool(program.partition), consume)
-        self._passing = CreationTimes()
+        selects = program.selector not in (Selector.ALL, Selector.STRICT)  # compares with what is consumed, too
+        self._rules = Rules(gaps, bool(program.partition), program.skip is Skip.CONSUME_ALL and not selects)
+        self._creation_times = CreationTimes()
         self.entries, self.solutions = Log(7), Log(program.variables)
         self.position = 0
 
     def feed(
         self, events: Events, solutions: Mapping[int, SymbolSolutions], limit: int = NO_LIMIT
     ) -> Iterator[ComplexEvents]:
-        """Takes in a slice of the merged order; gives the complex events that it completes.
+        """Consumes a slice of the merged order; yields the complex events that it completes.
 
-        limit       of one triggering event, key and cell at most so many, those that began last first
+        limit       the most complex events of one triggering event, key and cell; those that began last come first
 
-        What is given is valid until the next is asked for; all must be asked for before the next slice.
+        A yielded value is valid until the next one; all must be read before the next slice.
         """
         if not any(len(table.events) for table in solutions.values()):
             self.position += len(events)
             return
-        bit_vectors = self._letters(events, solutions)
-        yield from self._take(bit_vectors, limit)
+        yield from self._consume(self._vectors(events, solutions), limit)
 
     def replay(self, bits: Ids, keys: list[tuple[int, ...]], first: Ids) -> None:
-        """Takes in letters whose entries are written down, and whose complex events have been given out.
+        """Consumes bit vectors whose entries are in `entries` and whose complex events have been reported.
 
-        bits        the symbols of each letter
+        bits        the symbols of each bit vector
         keys        the key of each
         first       the number of its first entry
         """
         entries = self.entries.take(first)
         starts = entries[:, MOMENT].copy()
-        lows = _lows(self._program.window, starts)
         distinct = list(dict.fromkeys(keys))
         numbers = {key: number for number, key in enumerate(distinct)}
-        slots = self._slots(np.array([numbers[key] for key in keys], dtype=np.int64), distinct, starts, lows)
-        places = entries[:, POSITION].copy()
-        bit_vectors = BitVectors(slots, self._letter_numbers(bits), first, starts, lows, places, np.empty_like(slots))
-        for _ in self._take(_inside(bit_vectors), 0):
-            raise AssertionError("nothing is to be found again")
+        key = np.array([numbers[key] for key in keys], dtype=np.int64)
+        vectors = self._placed(bits, key, distinct, first, starts, entries[:, POSITION].copy())
+        for _ in self._consume(_in_window(vectors), 0):
+            raise AssertionError("a replay reports nothing")
 
     def forget(self, moment: int) -> None:
-        """Nothing before this moment will come any more."""
+        """Drops what lies before the windows of this moment and later ones."""
         window = self._program.window
         low = int(_lows(window, np.array([moment], dtype=np.int64))[0])
         low = max(low, window.start) if window.anchored else low
@@ -107,15 +102,15 @@ class CeaCore:
         self.entries.forget(self.entries.first + kept)
         rows = self.entries.rows
         self.solutions.forget(int(rows[0, FIRST]) if len(rows) else self.solutions.next)
-        self._passing.give_up(self._arena, low)
+        self._creation_times.give_up(self._arena, low)
 
     def oldest_position(self) -> int:
-        """No complex event to come has an earlier event."""
+        """The least position of an event in a complex event to come."""
         rows = self.entries.rows
         return int(rows[0, POSITION]) if len(rows) else self.position
 
     def live_ids(self) -> list[Ids]:
-        """Columns of the ids that are still needed."""
+        """Columns of the ids in the window and in keys."""
         return [np.unique(self.solutions.rows), self.keys.live_ids()]
 
     @property
@@ -133,111 +128,116 @@ class CeaCore:
         """Rows of the arena ever used."""
         return int(self._arena.marks[HEAD])
 
-    # --- a slice --------------------------------------------------------------------------------
+    # --- from solutions to bit vectors ------------------------------------------------------------
 
-    def _letters(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> BitVectors:
-        """The letters of a slice; writes its entries and solutions down."""
+    def _vectors(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> BitVectors:
+        """The bit vectors of a slice; appends its entries and solutions."""
         solved, keys = solve(solutions, self.key, self._program.variables, max(len(self._program.symbols), 1))
-        at = solved.entries[solved.bit_vectors]
+        at = solved.entries[solved.vectors]
         happened = solved.events[at]
         places = self.position + happened
         starts = places if self._program.window.in_events else events.times[happened]
-        lows = _lows(self._program.window, starts)
-        slots = self._slots(solved.keys[at], keys, starts, lows)
-        first = self.entries.next + solved.bit_vectors
-        self._write(solved, events, slots)
+        first = self.entries.next + solved.vectors
+        vectors = self._placed(solved.bits, solved.keys[at], keys, first, starts, places)
+        self._append(solved, events, vectors.slots)
         self.position += len(events)
-        heads = np.empty_like(slots)
-        return _inside(BitVectors(slots, self._letter_numbers(solved.bits), first, starts, lows, places, heads))
+        return _in_window(vectors)
 
-    def _take(self, bit_vectors: BitVectors, limit: int) -> Iterator[ComplexEvents]:
-        for begin in range(0, len(bit_vectors.slots), _LETTERS_MAX):
-            some = BitVectors(*(column[begin : begin + _LETTERS_MAX] for column in bit_vectors))
-            self._passing.give_up(self._arena, int(some.lows[0]))
-            yield from self._work_off(some, limit)
-            self._passing.note(some)
-
-    def _slots(self, number: Ids, keys: list[tuple[int, ...]], starts: Ids, lows: Ids) -> Ids:
-        if not len(number):
-            return number
-        slots = self.keys.slots(keys, int(lows[0]))[number]
-        self.keys.touch(slots, starts)
-        return slots
-
-    def _letter_numbers(self, bits: Ids) -> Ids:
+    def _placed(
+        self, bits: Ids, key: Ids, keys: list[tuple[int, ...]], first: Ids, starts: Ids, places: Ids
+    ) -> BitVectors:
+        """Bit vectors with their slots and numbers; `key` is the number of each one's key among `keys`."""
+        lows = _lows(self._program.window, starts)
+        slots = key
+        if len(key):
+            slots = self.keys.slots(keys, int(lows[0]))[key]
+            self.keys.touch(slots, starts)
         if self._determinised.crowded():
             self.keys.renumber(self._determinised.forget_all_but(self.keys.cells()))
         distinct, inverse = np.unique(bits, return_inverse=True)
-        numbers = np.array([self._determinised.letter(int(letter)) for letter in distinct], dtype=np.int64)
-        return numbers[inverse]
+        numbers = np.array([self._determinised.number_of(int(one)) for one in distinct], dtype=np.int64)[inverse]
+        return BitVectors(slots, numbers, first, starts, lows, places, np.empty_like(slots))
 
-    def _write(self, solved: Solved, events: Events, slots: Ids) -> None:
+    def _append(self, solved: Solved, events: Events, slots: Ids) -> None:
         happened = solved.events[solved.entries]
         columns = np.empty((len(happened), 7), dtype=np.int64)
         columns[:, POSITION] = self.position + happened
         columns[:, SYMBOL] = solved.symbols[solved.entries]
         columns[:, TIME] = events.times[happened]
         columns[:, MOMENT] = columns[:, POSITION if self._program.window.in_events else TIME]
-        letter = np.repeat(np.arange(len(slots)), np.diff(solved.bit_vectors, append=len(solved.entries)))
-        columns[:, SUBSTREAM] = self.keys.substreams_of(slots)[letter] if len(slots) else 0
+        counts = np.diff(solved.vectors, append=len(solved.entries))
+        columns[:, SUBSTREAM] = np.repeat(self.keys.tables.substreams[slots], counts)
         columns[:, FIRST] = self.solutions.next + solved.entries
         columns[:, COUNT] = np.diff(solved.entries, append=len(solved.events))
         self.entries.append(columns)
         self.solutions.append(solved.values)
 
-    def _work_off(self, bit_vectors: BitVectors, limit: int) -> Iterator[ComplexEvents]:
-        progress = np.zeros(4, dtype=np.int64)
-        bit_vectors = BitVectors(*(np.ascontiguousarray(column) for column in bit_vectors))
-        status = cea_arrays.ROOTS_FULL
-        while status != cea_arrays.DONE:
-            self.keys.fit(len(self._determinised.moves.alive))
-            keys, moves = self.keys, self._determinised.moves
-            status = advance(
-                bit_vectors, keys.tables, keys.substreams, moves, keys.scratch, self._arena, self._roots, self._rules,
-                progress,
-            )  # fmt: skip
-            if status in (cea_arrays.ROOTS_FULL, cea_arrays.ARENA_FULL, cea_arrays.DONE):
-                yield from self._enumerate(bit_vectors, int(progress[ROOTS]), limit)
-                progress[ROOTS] = 0
-            self._provide(status, bit_vectors, progress)
+    # --- from bit vectors to complex events -------------------------------------------------------
 
-    def _provide(self, status: int, bit_vectors: BitVectors, progress: Ids) -> None:
-        """What the kernel asked for."""
-        if status == cea_arrays.MOVE_UNKNOWN:
-            self._determinised.determine(int(progress[CELL]), int(progress[BIT_VECTOR]))
-        elif status == cea_arrays.ARENA_FULL:
+    def _consume(self, vectors: BitVectors, limit: int) -> Iterator[ComplexEvents]:
+        for begin in range(0, len(vectors.slots), _VECTORS_MAX):
+            some = BitVectors(*(column[begin : begin + _VECTORS_MAX] for column in vectors))
+            self._creation_times.give_up(self._arena, int(some.lows[0]))
+            yield from self._advance(some, limit)
+            self._creation_times.note(some)
+
+    def _advance(self, vectors: BitVectors, limit: int) -> Iterator[ComplexEvents]:
+        progress = np.zeros(4, dtype=np.int64)
+        status = cea.ROOTS_FULL
+        while status != cea.DONE:
+            self.keys.fit(len(self._determinised.moves.alive))
+            status = advance(
+                Machine(
+                    vectors,
+                    self.keys.tables,
+                    self.keys.substreams,
+                    self._determinised.moves,
+                    self.keys.scratch,
+                    self._arena,
+                    self._roots,
+                    self._rules,
+                    progress,
+                )
+            )
+            if status in (cea.ROOTS_FULL, cea.ARENA_FULL, cea.DONE):
+                yield from self._enumerate(vectors, int(progress[ROOTS]), limit)
+                progress[ROOTS] = 0
+            self._provide(status, vectors, progress)
+
+    def _provide(self, status: int, vectors: BitVectors, progress: Ids) -> None:
+        """Provides what the kernel lacks."""
+        if status == cea.MOVE_UNKNOWN:
+            self._determinised.determine(int(progress[cea.CELL]), int(progress[cea.BIT_VECTOR]))
+        elif status == cea.ARENA_FULL:
             held = self.nodes
-            if not self._passing.make_room(self._arena, bit_vectors, int(progress[NEXT])) or self.nodes == held:
+            roomy = self._creation_times.make_room(self._arena, vectors, int(progress[NEXT]))
+            if not roomy or self.nodes == held:
                 self._arena = grown(self._arena)
-        elif status == cea_arrays.TABLE_FULL:
+        elif status == cea.TABLE_FULL:
             self.keys.make_room()
-        elif status == cea_arrays.ROOTS_FULL and len(self._roots.nodes) < len(self.keys.scratch.cells):
+        elif status == cea.ROOTS_FULL and len(self._roots.nodes) < len(self.keys.scratch.cells):
             self._roots = Roots(*(np.zeros(2 * len(column), dtype=np.int64) for column in self._roots))
 
-    def _enumerate(self, bit_vectors: BitVectors, count: int, limit: int) -> Iterator[ComplexEvents]:
-        nodes, lows = self._roots.nodes[:count].copy(), bit_vectors.lows[self._roots.bit_vectors[:count]]
+    def _enumerate(self, vectors: BitVectors, count: int, limit: int) -> Iterator[ComplexEvents]:
+        nodes, lows = self._roots.nodes[:count].copy(), vectors.lows[self._roots.rows[:count]]
         progress = np.zeros(3, dtype=np.int64)
-        status = cea_enumeration.DONE if not count else cea_enumeration.OUTPUT_FULL
-        while status != cea_enumeration.DONE:
-            status = enumerate_roots(self._arena, nodes, lows, limit, self._work, self._found, progress)
-            events, labels = progress[cea_enumeration.FOUND], progress[cea_enumeration.WRITTEN]
+        status = enumeration.OUTPUT_FULL if count else enumeration.DONE
+        while status != enumeration.DONE:
+            status = enumeration.enumerate_roots(self._arena, nodes, lows, limit, self._work, self._found, progress)
+            _, events, labels = progress
             if events:
                 yield ComplexEvents(self._found.labels[:labels], self._found.ends[:events])
-            elif status == cea_enumeration.OUTPUT_FULL:
-                self._found = new_found(2 * len(self._found.labels), len(self._found.ends))
-            if status == cea_enumeration.WORK_FULL:
-                self._work = deeper(self._work)
-            progress[cea_enumeration.FOUND] = progress[cea_enumeration.WRITTEN] = 0
+            elif status == enumeration.OUTPUT_FULL:
+                self._found = enumeration.new_found(2 * len(self._found.labels), len(self._found.ends))
+            if status == enumeration.WORK_FULL:
+                self._work = enumeration.deeper(self._work)
+            progress[enumeration.FOUND :] = 0
 
 
-def _inside(bit_vectors: BitVectors) -> BitVectors:
-    """Those that are in a window at all."""
-    inside = np.flatnonzero(bit_vectors.lows > NEVER)
-    return (
-        bit_vectors
-        if len(inside) == len(bit_vectors.slots)
-        else BitVectors(*(column[inside] for column in bit_vectors))
-    )
+def _in_window(vectors: BitVectors) -> BitVectors:
+    """The bit vectors whose moment is in some window."""
+    inside = vectors.lows > NEVER
+    return vectors if inside.all() else BitVectors(*(column[inside] for column in vectors))
 
 
 def _lows(window: Window, moments: Ids) -> Ids:

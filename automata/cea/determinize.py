@@ -6,44 +6,44 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from automata.cea.arrays import NOWHERE, START, UNKNOWN, Moves
 from automata.cea.configurations import FINAL
+from automata.cea.machine import NOWHERE, START, UNKNOWN, Moves
 from automata.cea.strategies import Strategy
 from automata.values import Ids
 
 MOVES_MAX = 1 << 18
-"""(cell, letter) pairs remembered from one slice to the next, but for the cells that runs are in."""
-_FIRST_CELLS, _FIRST_LETTERS, _FIRST_MOVES = 16, 8, 64
+"""(cell, bit vector) pairs remembered from one slice to the next, besides the cells that runs are in."""
+_FIRST_CELLS, _FIRST_VECTORS, _FIRST_MOVES = 16, 8, 64
 
 
 class Determinised:
     """The determinised automaton of a strategy, as far as it has been needed; `moves` are its arrays.
 
-    Cell START and letter GAP are there from the beginning; `moves` is another object after each change.
+    Cell START and bit vector GAP always exist; `moves` is replaced when it grows.
     """
 
     def __init__(self, strategy: Strategy) -> None:
         self._strategy = strategy
-        self._letters: list[int] = [0]
-        self._letter_numbers: dict[int, int] = {0: 0}
+        self._vectors: list[int] = [0]
+        self._vector_numbers: dict[int, int] = {0: 0}
         self._cells: list[Hashable] = [None]
         self._numbers: dict[Hashable, int] = {}
         self._used = 0
         self._moves_max = MOVES_MAX
-        self.moves = _blank(_FIRST_CELLS, _FIRST_LETTERS)
+        self.moves = _blank(_FIRST_CELLS, _FIRST_VECTORS)
 
-    def letter(self, bits: int) -> int:
-        """The number of the letter with these symbols."""
-        if bits not in self._letter_numbers:
-            self._letter_numbers[bits] = len(self._letters)
-            self._letters.append(bits)
-            if len(self._letters) > self.moves.first.shape[1]:
-                self._widen(len(self.moves.alive), 2 * len(self._letters))
-        return self._letter_numbers[bits]
+    def number_of(self, bits: int) -> int:
+        """The number of the bit vector with these symbols."""
+        if bits not in self._vector_numbers:
+            self._vector_numbers[bits] = len(self._vectors)
+            self._vectors.append(bits)
+            if len(self._vectors) > self.moves.first.shape[1]:
+                self._widen(len(self.moves.alive), 2 * len(self._vectors))
+        return self._vector_numbers[bits]
 
-    def determine(self, cell: int, letter: int) -> None:
-        """Fills in the moves of a cell under a letter."""
-        bits = self._letters[letter]
+    def determine(self, cell: int, vector: int) -> None:
+        """Fills in the moves of a cell under a bit vector, both by number."""
+        bits = self._vectors[vector]
         skipped: Hashable | None = None
         if cell == START:
             marked = self._strategy.begin(bits)
@@ -53,23 +53,23 @@ class Determinised:
         pairs = [(_rank(bits, symbol), self._number(target)) for symbol, target in marked.items()]
         first = self._write(pairs)
         moves = self.moves
-        moves.skip[cell, letter], moves.first[cell, letter] = skip, first
+        moves.skip[cell, vector], moves.first[cell, vector] = skip, first
         still = cell == START or skip == cell
-        moves.effort[cell, letter] = 0 if still and not pairs else 1 + len(pairs)
+        moves.effort[cell, vector] = 0 if still and not pairs else 1 + len(pairs)
 
     def crowded(self) -> bool:
-        """Whether so much is remembered that what no run needs should go."""
-        return len(self._cells) * len(self._letters) > self._moves_max
+        """Whether more moves are remembered than should be kept."""
+        return len(self._cells) * len(self._vectors) > self._moves_max
 
     def forget_all_but(self, wanted: Ids) -> Ids:
-        """Forgets every move and letter, and every cell but these; returns cell → its new number, where it has one."""
+        """Drops every move and bit vector, and every cell but these; returns cell → its new number, NOWHERE: none."""
         kept = [cell for cell in np.unique(wanted).tolist() if cell != START]
         numbers = np.full(len(self._cells), NOWHERE, dtype=np.int64)
         cells = [self._cells[cell] for cell in kept]
         self._cells, self._numbers, self._used = [None], {}, 0
-        self._letters, self._letter_numbers = [0], {0: 0}
+        self._vectors, self._vector_numbers = [0], {0: 0}
         self._moves_max = max(MOVES_MAX, 2 * len(cells))
-        self.moves = _blank(max(_FIRST_CELLS, 2 * len(cells)), _FIRST_LETTERS)
+        self.moves = _blank(max(_FIRST_CELLS, 2 * len(cells)), _FIRST_VECTORS)
         for old, cell in zip(kept, cells, strict=True):
             numbers[old] = self._number(cell)
         return numbers
@@ -98,8 +98,8 @@ class Determinised:
         self._used = last + 1
         return first
 
-    def _widen(self, cells: int, bit_vectors: int) -> None:
-        old, new = self.moves, _blank(cells, bit_vectors)
+    def _widen(self, cells: int, vectors: int) -> None:
+        old, new = self.moves, _blank(cells, vectors)
         rows, columns = old.first.shape
         for name in ("skip", "first", "effort"):
             getattr(new, name)[:rows, :columns] = getattr(old, name)
@@ -108,12 +108,12 @@ class Determinised:
 
 
 def _rank(bits: int, symbol: int) -> int:
-    """How many symbols of the letter come before this one."""
+    """The number of symbols of the bit vector before this one."""
     return (bits & ((1 << symbol) - 1)).bit_count()
 
 
-def _blank(cells: int, bit_vectors: int) -> Moves:
+def _blank(cells: int, vectors: int) -> Moves:
     columns = [np.zeros(_FIRST_MOVES, dtype=np.int64) for _ in range(2)]
     flags = [np.zeros(cells, dtype=np.int64) for _ in range(2)]
-    skip, first = (np.full((cells, bit_vectors), value, dtype=np.int64) for value in (NOWHERE, UNKNOWN))
-    return Moves(skip, first, np.zeros((cells, bit_vectors), dtype=np.int64), *columns, *flags)
+    skip, first = (np.full((cells, vectors), value, dtype=np.int64) for value in (NOWHERE, UNKNOWN))
+    return Moves(skip, first, np.zeros((cells, vectors), dtype=np.int64), *columns, *flags)

@@ -1,4 +1,4 @@
-"""Enumerating what lies under tECS nodes (C Theorem 2): output-linear, newest start first, inside the window."""
+"""Enumeration of complex events under tECS nodes (C Theorem 2): output-linear, newest start first, in the window."""
 
 from __future__ import annotations
 
@@ -8,30 +8,28 @@ import numpy as np
 
 from arrays.jit import lean_kernel, lean_part
 from automata.cea.tecs import BOTTOM, LABEL, LEFT, RIGHT, Arena, part, top_of
-from automata.values import Ids
+from automata.values import NONE, Ids
 
 DONE, OUTPUT_FULL, WORK_FULL = range(3)
-"""Why the kernel comes back."""
+"""Reasons for which the kernel returns."""
 ROOT, FOUND, WRITTEN = range(3)
-"""Places in `progress`: the root that is being enumerated; complex events and labels written."""
+"""Columns of `progress`: the root being enumerated; complex events and labels written."""
 NODE, WAITING, DEPTH, LEFT_OVER = range(4)
-"""Places in `Work.at`: the node to visit, NOBODY between two roots; nodes that wait; labels above the node; how many
-complex events of the root may still come."""
-NOBODY = -1
-"""No node: between two roots."""
+"""Columns of `Work.at`: the node to visit, NONE between two roots; nodes on the stack; labels above the node; complex
+events of the root that may still be written."""
 
 
 class Found(NamedTuple):
-    """Complex events: `labels` of one after those of the other, oldest first; where each ends."""
+    """Complex events: the labels of one after those of the other, oldest first, and where each ends."""
 
     labels: Ids
     ends: Ids
 
 
 class Work(NamedTuple):
-    """Where the enumeration of a root stands, so that it can go on once what was found has been taken away.
+    """The state of the enumeration of a root, which goes on once the output has been read.
 
-    stack   what is still to be visited, as (node, labels above it)
+    stack   nodes still to be visited, as (node, labels above it)
     path    the labels above the node visited now, the latest at the end
     """
 
@@ -47,7 +45,7 @@ def new_found(labels: int, events: int) -> Found:
 
 def new_work(depth: int) -> Work:
     """Room for complex events of so many labels."""
-    at = np.array([NOBODY, 0, 0, 0], dtype=np.int64)
+    at = np.array([NONE, 0, 0, 0], dtype=np.int64)
     return Work(np.zeros((4 * depth, 2), dtype=np.int64), np.zeros(depth, dtype=np.int64), at)
 
 
@@ -62,28 +60,28 @@ def deeper(work: Work) -> Work:
 
 @lean_kernel
 def enumerate_roots(arena: Arena, nodes: Ids, lows: Ids, limit: int, work: Work, found: Found, progress: Ids) -> int:
-    """Writes what is under nodes[progress[ROOT]:] with a start of at least `lows`, root after root.
+    """Writes the complex events under nodes[progress[ROOT]:] with a start of at least `lows`, root after root.
 
     limit       complex events of one root at most
 
-    The time from one to the next is linear in its labels: at most three unions lie between two outputs, and
-    nothing is visited that has no start in the window. A call goes on where the last one stopped.
+    The delay between two is linear in the labels: at most three unions lie between two outputs, and no node without
+    a start in the window is visited. A call continues where the last one stopped.
     """
     while progress[ROOT] < len(nodes):
         root = progress[ROOT]
-        if work.at[NODE] == NOBODY:
+        if work.at[NODE] == NONE:
             work.at[NODE], work.at[WAITING], work.at[DEPTH], work.at[LEFT_OVER] = nodes[root], 0, 0, limit
         status = _enumerate(arena, lows[root], work, found, progress)
         if status != DONE:
             return status
-        work.at[NODE] = NOBODY
+        work.at[NODE] = NONE
         progress[ROOT] = root + 1
     return DONE
 
 
 @lean_part
 def _enumerate(arena: Arena, low: int, work: Work, found: Found, progress: Ids) -> int:
-    """The rest of one root; where it stands is written down before it comes back too early."""
+    """Enumerates the rest of one root; saves its state when output or stack is full."""
     node, waiting, depth, left = work.at[NODE], work.at[WAITING], work.at[DEPTH], work.at[LEFT_OVER]
     number, written, status = progress[FOUND], progress[WRITTEN], DONE
     while left > 0:

@@ -1,4 +1,4 @@
-"""One table of Algorithm 1 per key, all over one arena; keys that nothing in the window has are forgotten."""
+"""One table of Algorithm 1 per key, all over one arena; keys without an event in the window are dropped."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from automata.cea.arrays import Scratch, Substreams, Tables
+from automata.cea.machine import Scratch, Substreams, Tables
 from automata.cea.tecs import NEVER
-from automata.values import Ids
+from automata.values import Ids, Mask
 
 Key = tuple[int, ...]
 """Values of the variables of a key."""
@@ -30,7 +30,7 @@ class KeyTables:
         self.scratch = _scratch(_CELLS_FIRST, 1)
 
     def slots(self, keys: Sequence[Key], low: int) -> Ids:
-        """The slots of the keys; where room is short, keys without an event since `low` lose theirs."""
+        """The slots of the keys; when all are taken, keys without an event since `low` are dropped."""
         missing = [key for key in keys if key not in self._slots]
         if len(missing) > len(self._free):
             self._forget(low, set(keys))
@@ -44,12 +44,8 @@ class KeyTables:
         return np.array([self._slots[key] for key in keys], dtype=np.int64)
 
     def touch(self, slots: Ids, moments: Ids) -> None:
-        """Events of these keys have come, in order."""
+        """Sets the moment of the last event of each key, from events in order."""
         self._moments[slots] = moments
-
-    def substreams_of(self, slots: Ids) -> Ids:
-        """The substream of each slot."""
-        return self.tables.substreams[slots]
 
     def live_ids(self) -> Ids:
         """The ids in all keys."""
@@ -59,8 +55,8 @@ class KeyTables:
         """Each partition: its values, its substream, and the place of the last event that consumed in it."""
         return [(key, part, int(self.substreams.consumed[part])) for key, part in self._parts.items()]
 
-    def go_on(self, parts: Sequence[tuple[Key, int, int]]) -> None:
-        """Go on with partitions under the same numbers; there has been none before."""
+    def restore(self, parts: Sequence[tuple[Key, int, int]]) -> None:
+        """Sets the partitions, under the same numbers, where there is none."""
         while len(self.substreams.consumed) <= max((part for _, part, _ in parts), default=-1):
             self._grow()
         for key, part, consumed in parts:
@@ -70,25 +66,28 @@ class KeyTables:
             self.substreams.places[part], self.substreams.consumed[part] = -1, consumed
 
     def make_room(self) -> None:
-        """Twice the cells and union-lists half again as long: an event did not fit."""
+        """Doubles the cells of each key and makes union-lists half again as long."""
         slots, cells = self.tables.cells.shape
         nodes = self.tables.lists.shape[1]
         self._resize(slots, 2 * cells, nodes + max(nodes // 2, 1))
 
     def fit(self, cells: int) -> None:
-        """So many cells have numbers now."""
+        """Makes room for cells with numbers below `cells`."""
         if len(self.scratch.at) < cells:
             self.scratch = self.scratch._replace(at=np.zeros(2 * cells, dtype=np.int64))
 
     def cells(self) -> Ids:
-        """Every cell that some run is in."""
-        active = np.arange(self.tables.cells.shape[1]) < self.tables.counts[:, np.newaxis]
-        return self.tables.cells[active]
+        """The active cells of all keys."""
+        return self.tables.cells[self._active()]
 
     def renumber(self, numbers: Ids) -> None:
-        """Cells have new numbers."""
-        active = np.arange(self.tables.cells.shape[1]) < self.tables.counts[:, np.newaxis]
+        """Gives the active cells their new numbers."""
+        active = self._active()
         self.tables.cells[active] = numbers[self.tables.cells[active]]
+
+    def _active(self) -> Mask:
+        active: Mask = np.arange(self.tables.cells.shape[1]) < self.tables.counts[:, np.newaxis]
+        return active
 
     def _part(self, key: Key) -> int:
         if key not in self._parts:

@@ -1,8 +1,9 @@
-"""From complex events to matches: the solutions of each event multiplied, the values seen from outside."""
+"""From complex events to matches: one match for each combination of solutions, with the values of the variables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,21 +14,21 @@ from automata.plan.automaton import Automaton, Crossing
 from automata.plan.facts import Analysis
 from automata.values import UNBOUND, Ids, Match
 
-_PLANS_MAX = 1 << 10
-"""Words whose plan is remembered."""
-Plan = dict[int, tuple[int, ...]]
-"""variable → the steps that may bind it; the last of them that does counts."""
+_WORDS_MAX = 1 << 10
+"""Words whose binders are cached."""
+Binders = dict[int, tuple[int, ...]]
+"""variable → the steps that may bind it; the value of the last one that does counts."""
 
 
 class MatchReader:
-    """Makes matches of the complex events of one core."""
+    """Reads the complex events of one core as matches."""
 
     def __init__(self, core: CeaCore, automaton: Automaton, analysis: Analysis, variables: int) -> None:
         self._core = core
         self._automaton = automaton
         self._analysis = analysis
         self._variables = variables
-        self._plans: dict[tuple[int, ...], Plan] = {}
+        self._binders = lru_cache(maxsize=_WORDS_MAX)(self._binders_of)
 
     def read(self, found: ComplexEvents) -> list[Match]:
         """The matches of some complex events, in no particular order."""
@@ -43,7 +44,7 @@ class MatchReader:
         return matches
 
     def _matches(self, entries: Ids, word: tuple[int, ...]) -> Iterable[Match]:
-        """Those of complex events whose events are taken as the symbols of one word; entries: int64[n, length, 7]."""
+        """The matches of complex events over one word of symbols; entries: int64[n, length, 7]."""
         which, within = expand(entries[:, :, COUNT].prod(axis=1))
         entries = entries[which]
         serials = np.empty(entries.shape[:2], dtype=np.int64)
@@ -51,7 +52,7 @@ class MatchReader:
             count = entries[:, step, COUNT]
             serials[:, step] = entries[:, step, FIRST] + within % count
             within //= count
-        registers = self._registers(serials, self._plan(word)).tolist()
+        registers = self._registers(serials, self._binders(word)).tolist()
         steps = np.stack((entries[:, :, SYMBOL], entries[:, :, POSITION], serials), axis=2).tolist()
         ends = entries[:, [0, -1]]
         facts = np.column_stack((ends[:, :, POSITION], ends[:, :, TIME], entries[:, 0, SUBSTREAM])).tolist()
@@ -60,37 +61,30 @@ class MatchReader:
             for own, values, fact in zip(steps, registers, facts, strict=True)
         ]
 
-    def _registers(self, serials: Ids, plan: Plan) -> Ids:
+    def _registers(self, serials: Ids, binders: Binders) -> Ids:
         registers = np.full((len(serials), self._variables), UNBOUND, dtype=np.int64)
         for step in range(serials.shape[1]):
             values = self._core.solutions.take(serials[:, step])
-            for variable, binders in plan.items():
-                if step in binders:
+            for variable, steps in binders.items():
+                if step in steps:
                     new = values[:, variable]
                     registers[:, variable] = np.where(new == UNBOUND, registers[:, variable], new)
         return registers
 
-    def _plan(self, word: tuple[int, ...]) -> Plan:
-        if word not in self._plans:
-            if len(self._plans) == _PLANS_MAX:
-                self._plans.clear()
-            self._plans[word] = self._binders(word)
-        return self._plans[word]
-
-    def _binders(self, word: tuple[int, ...]) -> Plan:
-        """Follows the word through the automaton: a new iteration forgets what the one before bound."""
-        plan: Plan = {}
-        entered: dict[int, Plan] = {}
+    def _binders_of(self, word: tuple[int, ...]) -> Binders:
+        """Follows the word through the automaton: a new iteration forgets the bindings of the one before."""
+        binders: Binders = {}
+        entered: dict[int, Binders] = {}
         for step, number in enumerate(self._core.configurations.path(word)):
             edge = self._automaton.edges[number]
             for action in edge.actions:
                 if action.crossing is Crossing.LOOP:
                     local = self._analysis.locals[action.repetition]
                     before = entered[action.repetition]
-                    plan = {v: steps for v, steps in plan.items() if v not in local}
-                    plan |= {v: steps for v, steps in before.items() if v in local}
+                    binders = {v: steps for v, steps in binders.items() if v not in local}
+                    binders |= {v: steps for v, steps in before.items() if v in local}
                 elif action.crossing is Crossing.ENTER:
-                    entered[action.repetition] = dict(plan)
+                    entered[action.repetition] = dict(binders)
             for variable in self._analysis.scope[edge.target]:
-                plan[variable] = (*plan.get(variable, ()), step)
-        return plan
+                binders[variable] = (*binders.get(variable, ()), step)
+        return binders

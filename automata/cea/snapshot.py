@@ -1,8 +1,8 @@
-"""The state of a CEA: what lies in the window is written down, and replayed when it comes back (see automata.state).
+"""The state of a CEA: the entries in the window, which are replayed when it is restored (see automata.state).
 
-A cell of the determinised automaton, and so a table, has meaning only in its process, and a union-list is as long as
-history made it. The entries that the window still holds are all that made both, and smaller. What a replay finds has
-been reported before the state was taken, so it is not even enumerated.
+A cell of the determinised automaton, and so a table, has meaning only in its process, and the length of a union-list
+depends on history. The entries in the window determine both, and are smaller. The complex events that a replay
+completes were reported before the snapshot, so they are not enumerated.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ def core_state(core: CeaCore) -> dict[str, Any]:
 
 
 def restore_core(core: CeaCore, state: Mapping[str, Any]) -> None:
-    """Put them back, and let the automaton run over them."""
+    """Restores them, and runs the automaton over them."""
     core.position = state["position"]
     first, *columns = state["entries"]
     entries = rows_of(columns, len(columns[0]))
-    core.entries.go_on(first, entries)
-    core.solutions.go_on(state["solutions"][0], state["solutions"][1].ids)
+    core.entries.restore(first, entries)
+    core.solutions.restore(state["solutions"][0], state["solutions"][1].ids)
     partitions = [tuple(key) for key in state["keys"].ids.tolist()]
     parts = state["parts"].tolist()
-    core.keys.go_on([(key, *part) for key, part in zip(partitions, parts, strict=True)])
+    core.keys.restore([(key, *part) for key, part in zip(partitions, parts, strict=True)])
     if len(entries):
         _replay(core, entries, first, dict(parts))
 
 
 def _replay(core: CeaCore, entries: Ids, first: int, consumed: Mapping[int, int]) -> None:
-    """All letters but those that have been consumed, with everything before them: there, tables begin anew."""
+    """Replays all bit vectors after the last consumed event of their partition, where tables begin anew."""
     keys = core.solutions.take(entries[:, FIRST])[:, list(core.key)]
     begins = np.ones(len(entries), dtype=np.bool_)
     begins[1:] = (entries[1:, POSITION] != entries[:-1, POSITION]) | (keys[1:] != keys[:-1]).any(axis=1)
-    bit_vectors = np.flatnonzero(begins)
-    bits = np.bitwise_or.reduceat(np.int64(1) << entries[:, SYMBOL], bit_vectors)
-    until = np.array([consumed.get(part, -1) for part in entries[bit_vectors, SUBSTREAM].tolist()], dtype=np.int64)
-    left = entries[bit_vectors, POSITION] > until
-    bit_vectors, bits = bit_vectors[left], bits[left]
-    if len(bit_vectors):
-        core.replay(bits, [tuple(key) for key in keys[bit_vectors].tolist()], first + bit_vectors)
+    vectors = np.flatnonzero(begins)
+    bits = np.bitwise_or.reduceat(np.int64(1) << entries[:, SYMBOL], vectors)
+    until = np.array([consumed.get(part, -1) for part in entries[vectors, SUBSTREAM].tolist()], dtype=np.int64)
+    left = entries[vectors, POSITION] > until
+    vectors, bits = vectors[left], bits[left]
+    if len(vectors):
+        core.replay(bits, [tuple(key) for key in keys[vectors].tolist()], first + vectors)

@@ -1,8 +1,8 @@
-"""Selection strategies as automata: what one run of the determinised CEA knows (B Theorems 4 and 6).
+"""Selection strategies as automata: the states of the determinised CEA (B Theorems 4 and 6).
 
-A run here is one way of marking the events since its start. All it knows is its *cell*, which says what it may
-still become: for ALL the configurations reached by these labels on these events (an I/O-deterministic CEA by
-the subset construction), for the others also what other markings that begin at the same event have reached.
+A run is one marking of the events since its start. Its state, the *cell*, determines its futures: for ALL the
+configurations reached by these labels on these events (an I/O-deterministic CEA by the subset construction), for
+the others also the configurations that other markings with the same first event have reached.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Strategy(Protocol):
     """One selection strategy over one automaton; `bits` are the symbols that an event has solutions for."""
 
     def begin(self, bits: int) -> dict[int, Hashable]:
-        """symbol → the cell of a run whose first event has just been marked so."""
+        """symbol → the cell of a run whose first event is marked so."""
 
     def step(self, cell: Hashable, bits: int) -> Steps:
-        """What an event does to a run."""
+        """The cells of a run after an event."""
 
     def states(self, cell: Hashable) -> States:
         """The configurations of a run in the cell."""
@@ -87,7 +87,7 @@ class _Place(NamedTuple):
 
     order   the markings from one start, best first: for each the sets of configurations that its label words reach,
             without those that a better marking has reached
-    marking, own    which of them is the run's
+    marking, own    the run's marking and configurations among them
     """
 
     order: tuple[tuple[States, ...], ...]
@@ -96,9 +96,9 @@ class _Place(NamedTuple):
 
 
 class Ranked:
-    """NEXT and LAST: a marking goes on only in configurations that no better one has (B Appendix C.3.2, C.3.3).
+    """NEXT and LAST: a marking keeps only configurations that no better one has reached (B Appendix C.3.2, C.3.3).
 
-    Two markings in one configuration have the same futures, so the worse can be forgotten.
+    Two markings in one configuration have the same futures, so the worse one is dropped.
     """
 
     def __init__(self, configurations: Configurations, last: bool) -> None:
@@ -142,9 +142,9 @@ class Ranked:
         return cell.own
 
     def _by_rank(self, markings: int) -> list[tuple[int, bool]]:
-        """What becomes of each marking, best first: it is extended by the event (True), or not.
+        """The successors of each marking, best first: number of the marking, and whether it takes the event.
 
-        NEXT looks at the smallest position in which two markings differ, LAST at the largest.
+        NEXT compares the smallest position in which two markings differ, LAST the largest.
         """
         if self._last:
             return [(number, marks) for marks in (True, False) for number in range(markings)]
@@ -163,7 +163,7 @@ class Ranked:
 
 
 class _Rivalled(NamedTuple):
-    """A run of MAX: what its labels, its marking under any labels, and larger markings have reached."""
+    """A run of MAX: configurations reached by its labels, by its marking under any labels, and by larger markings."""
 
     own: States
     marking: States
@@ -171,7 +171,7 @@ class _Rivalled(NamedTuple):
 
 
 class Maximal:
-    """MAX: a run goes on only in configurations that no marking with more events has (B Appendix C.3.4)."""
+    """MAX: a run keeps only configurations that no marking with more events has reached (B Appendix C.3.4)."""
 
     def __init__(self, configurations: Configurations) -> None:
         self._configurations = configurations
@@ -207,5 +207,5 @@ class Maximal:
 
 
 def _distinct(reached: Iterable[States]) -> tuple[States, ...]:
-    """The sets that are not empty, each once, in an order of their own."""
+    """The distinct non-empty sets, sorted."""
     return tuple(sorted({states for states in reached if states}, key=sorted))

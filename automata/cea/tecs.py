@@ -1,12 +1,12 @@
-"""tECS: sets of open complex events that share what they have in common (C Sections 4.1-4.2).
+"""tECS: sets of open complex events that share their common parts (C Sections 4.1-4.2).
 
 A node is a number that is never used twice; its row lies in a ring. A *bottom* node is a start, an
-*output* node adds a label to everything below it, a *union* node is all of its left and its right child.
+*output* node adds a label to everything below it, a *union* node is the union of its left and its right child.
 A start is a moment (a time or a rank); `top` is a node's latest start. The structure is time-ordered
 (top of left >= top of right), 3-bounded, and free of duplicates if the automaton is I/O-deterministic.
 
-Rows before TAIL were made before the window began: nothing below them is in the window, and the ring
-uses them again. Whoever meets such a node leaves it alone.
+Nodes before TAIL are older than the window: nothing below them is in it, and the ring uses their rows again. Such a
+node is never followed.
 """
 
 from __future__ import annotations

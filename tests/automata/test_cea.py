@@ -155,14 +155,13 @@ def test_keys_out_of_the_window_are_forgotten() -> None:
 def test_determinisation_forgets_what_no_run_needs() -> None:
     configurations = Configurations(build_automaton(PHI3))
     determinised = Determinised(strategy_for(Selector.ALL, configurations))
-    letter = determinised.letter(0b001)
-    determinised.determine(0, letter)
+    determinised.determine(0, determinised.number_of(0b001))
     (wanted,) = (int(cell) for cell in determinised.moves.targets[:1])
     for bits in range(1, 8):
-        determinised.determine(wanted, determinised.letter(bits))
+        determinised.determine(wanted, determinised.number_of(bits))
     numbers = determinised.forget_all_but(np.array([wanted]))
     assert numbers[wanted] == 1
-    assert determinised.letter(0b010) == 1
+    assert determinised.number_of(0b010) == 1
     determinised.determine(1, 1)
     assert determinised.moves.effort[1, 1] > 0
 

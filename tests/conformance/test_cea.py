@@ -15,8 +15,7 @@ import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
-from automata.cea import core
-from automata.cea import creation_times as passing
+from automata.cea import core, creation_times
 from automata.cea.applicability import why_not_cea
 from spaseq.algebra.build import build
 from spaseq.lang.parse import parse
@@ -28,7 +27,7 @@ from tests.strategies_keyed import keyed_queries
 
 # By hand (HYPOTHESIS_PROFILE=thorough) thousands.
 PAIRS = 120
-SMALL = {"_NODES_FIRST": 8, "_LABELS": 4, "_EVENTS": 2, "_DEPTH_FIRST": 1, "_LETTERS_MAX": 5}
+SMALL = {"_NODES_FIRST": 8, "_LABELS": 4, "_EVENTS": 2, "_DEPTH_FIRST": 1, "_VECTORS_MAX": 5}
 """Buffers of the core that fill up with a few events."""
 ROOT = Path(__file__).parent.parent.parent
 
@@ -49,7 +48,7 @@ def test_complex_event_automata_equal_the_reference_whatever_the_batches(data: s
     with pytest.MonkeyPatch.context() as patch:
         for name, size in SMALL.items():
             patch.setattr(core, name, size)
-        patch.setattr(passing, "_STRIDE", 2)
+        patch.setattr(creation_times, "_STRIDE", 2)
         assert [comparable(row) for row in run_engine(query, [arrived], evaluator="cea")] == expected
 
 

@@ -37,8 +37,8 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, ReadOptions
 from spaseq.engine import staged
 from spaseq.engine.options import RunOptions
+from spaseq.inputs.texts import InputText
 from spaseq.lang.ast import Query
-from spaseq.runtime.spark.documents import DocumentRow
 from spaseq.runtime.spark.jobs import streams_of
 from spaseq.runtime.spark.output import OutcomeTable, column_names
 from spaseq.runtime.spark.session import local_session
@@ -133,11 +133,9 @@ def read_only(spark: Any, path: Path, events: int) -> Figure:
 
 def parts(query: Query, path: Path, events: int, shards: int, packed: int) -> list[Figure]:
     """Processor seconds of each part, in this process, one after the other; both cores share them on Spark."""
-    stretches = list(Directory(str(path)).stretches(Place(), 8 << 20))
-    tasks: list[list[DocumentRow]] = []
-    read_s = _processor(
-        lambda: tasks.extend([DocumentRow(d.text, "", d.line) for d in s.documents()] for s in stretches)
-    )
+    ranges = list(Directory(str(path)).ranges(Place(), 8 << 20))
+    tasks: list[list[InputText]] = []
+    read_s = _processor(lambda: tasks.extend([InputText(d.text, line=d.line) for d in s.texts()] for s in ranges))
     parsed_s = _processor(lambda: [_parsed(row) for task in tasks for row in task])
     plans = staged.planned([query], shards, compiled=True)
     job = staged.StagedJob((query,), plans, {}, _options(packed), {query.streams[0].iri: "S1"}, shards, True)
@@ -160,12 +158,12 @@ def _options(packed: int) -> RunOptions:
     return RunOptions(compiled=True, optimise=False, batch_events=packed)
 
 
-def _parsed(row: DocumentRow) -> int:
+def _parsed(row: InputText) -> int:
     reader = EventReader(Dictionary(), ReadOptions(compiled=True), lambda letter: None)
     return sum(len(located.events) for located in reader.read(io.BytesIO(row.text), "nquads"))
 
 
-def _stage_one(job: staged.StagedJob, number: int, rows: Sequence[DocumentRow]) -> list[Any]:
+def _stage_one(job: staged.StagedJob, number: int, rows: Sequence[InputText]) -> list[Any]:
     (iri,) = job.names
     matching, dictionary, bases = staged.matching(job, iri)
     source = staged.stream_input(job, 0, iri, "nquads", "documents")

@@ -16,12 +16,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparql_gpm.rdf_io import BATCH_EVENTS, FORMATS, PROV_TIME
+from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
 from spaseq.algebra.distribution import sharding_in_words
 from spaseq.engine import staged
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, resolve_streams
 from spaseq.errors import InputError
+from spaseq.inputs.arrow import BESIDE, QUADS
+from spaseq.inputs.formats import input_format
 from spaseq.lang.ast import Query
 from spaseq.physical.planner import EVALUATORS
 
@@ -171,11 +173,10 @@ def _keep_state(spark: SparkSession) -> None:
 
 
 def _check(rdf_format: str, rows: str, shards: int | None) -> None:
-    if rdf_format not in FORMATS:
-        raise InputError(f"the Spark runtime reads no '{rdf_format}'", hint=f"one of {', '.join(FORMATS)}")
+    known = input_format(rdf_format)
     if rows not in ("auto", "lines", "documents"):
         raise InputError(f"rows='{rows}' is not known", hint="auto, lines or documents")
-    if rows == "lines" and rdf_format != "nquads":
+    if rows == "lines" and not known.lines:
         raise InputError(
             f"'{rdf_format}' cannot be read line by line", hint="rows='documents', a whole document in each row"
         )
@@ -195,8 +196,6 @@ def _streaming(streams: Mapping[str, DataFrame]) -> bool:
 
 def _columns(frame: DataFrame, asked: str | None, key: str) -> tuple[str, ...]:
     """The columns of a DataFrame that are read: those of quads, or the document column and what is beside it."""
-    from spaseq.runtime.spark.stages import BESIDE, QUADS
-
     if asked is None and set(QUADS) <= set(frame.columns):
         return QUADS
     document = asked or next((name for name in DOCUMENT_COLUMNS if name in frame.columns), None)

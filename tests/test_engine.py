@@ -224,6 +224,13 @@ def test_batches_of_quads_and_arrow_tables_are_pushed_alike() -> None:
     assert all(rows == reported[0] for rows in reported)
 
 
+def test_a_table_states_times_by_the_predicate_of_the_engine() -> None:
+    table = pa.table({"graph": ["urn:a"], "subject": [None], "predicate": [None], "object": [None], "time": [1]})
+    engine, _ = collecting(PAIR, time_predicates=("urn:seen",))
+    engine.push_batch("S1", table)
+    assert (engine.statistics.events, dict(engine.statistics.dead_letters)) == (1, {})
+
+
 def test_a_registered_stream_feeds_the_queries_that_read_it() -> None:
     jumps = PAIR.replace("SELECT ?k ?x ?y", "REGISTER STREAM <http://ex.org/jumps> AS\nCONSTRUCT { [] a :J ; :k ?k }")
     twice = """PREFIX : <http://ex.org/> SELECT ?k WITHIN 100 SECONDS FROM STREAM J <http://ex.org/jumps>
@@ -252,7 +259,8 @@ def test_queries_that_feed_each_other_in_a_circle_are_refused() -> None:
         (lambda e: e.push("S1", [(1, 2, 3)], 1), "not an RDF term: 1"),
         (lambda e: e.push("S1", turtle("A", 1), "noon"), "not a time: 'noon'"),
         (lambda e: e.push("S1", turtle("A", 1), rdflib.URIRef("urn:t")), "not a time"),
-        (lambda e: e.push_batch("S1", "", format="csv"), "reads no 'csv'"),
+        (lambda e: e.push_batch("S1", "", format="csv"), "unknown RDF format 'csv'"),
+        (lambda e: e.push_batch("S1", "", format="turtle"), "reads no 'turtle', which has one event"),
         (lambda e: e.push_batch("S1", {"graph": []}), "cannot read dict"),
     ],
 )

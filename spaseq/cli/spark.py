@@ -19,7 +19,7 @@ from spaseq.cli.queries import read_queries
 from spaseq.cli.reporting import say, say_warning
 from spaseq.cli.run import RunArguments, check_outputs, files_under, predicate, report_dead_letters
 from spaseq.errors import InputError
-from spaseq.inputs.paths import STANDARD_INPUT, input_files, input_size
+from spaseq.inputs.paths import STANDARD_INPUT, input_bytes, input_files
 from spaseq.lang.ast import Query
 from spaseq.outputs import OutputClosed, Sink, open_sink
 from spaseq.outputs.dead_letters import DeadLetters
@@ -66,7 +66,7 @@ def checked(arguments: RunArguments) -> SparkRun:
         "strict": arguments.strict,
         "allow_hosts": arguments.allow_hosts or None,
         "evaluator": arguments.evaluator,
-        "compiled": input_size(paths.values()) >= _COMPILED_BYTES_MIN,
+        "compiled": input_bytes(paths.values()) >= _COMPILED_BYTES_MIN,
     }
     sources = {iri: source_options(path) for iri, path in paths.items()}
     return SparkRun(tuple(queries), sources, sources_of(locations, arguments.kb), options)

@@ -13,7 +13,7 @@ from sparql_gpm.rdf_io import ReadOptions
 from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, PathLike, Setup, named_knowledge, resolve_streams, skipped_rows
-from spaseq.inputs.paths import input_size
+from spaseq.inputs.paths import input_bytes
 from spaseq.inputs.streams import SourceBatch, open_stream
 from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetters, event_as_nquads
@@ -43,7 +43,7 @@ class Job:
         self._dictionary = Dictionary()
         self._ready: list[Row] = []
         paths = resolve_streams(queries, streams)
-        self._bytes_expected = input_size(path for _, path in paths.values())
+        self._bytes_expected = input_bytes(path for _, path in paths.values())
         self._batch_events = self._options.batch_events_for(len(queries))
         if self._options.compiled is None:
             self._options = replace(self._options, compiled=self._bytes_expected >= _COMPILED_BYTES_MIN)

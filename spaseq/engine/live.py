@@ -15,29 +15,25 @@ import io
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from functools import partial
 from types import TracebackType
 from typing import Any
 
 from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions, read_events
-from sparql_gpm.reading.event_builder import Malformed
-from sparql_gpm.terms import XSD, Literal
-from sparql_gpm.times import format_time, parse_time
 from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
 from spaseq.errors import InputError
+from spaseq.inputs.arrow import lines_of, quads_of
+from spaseq.inputs.formats import input_format
 from spaseq.inputs.pushed import Graph, PushedGraphs
-from spaseq.inputs.terms import own_term
+from spaseq.inputs.terms import Time, nanoseconds
 from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetters, event_as_nquads
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded import Network
-
-Time = datetime | str | int | float | Literal
-_SECOND = 1_000_000_000
 
 
 class Engine:
@@ -105,15 +101,15 @@ class Engine:
                 stand without brackets) and time, the rows of one event together
         """
         iri = self._iri(stream)
-        text = data if isinstance(data, str | bytes) else _arrow_as_nquads(data)
-        raw = text.encode() if isinstance(text, str) else text
-        kind = format if isinstance(data, str | bytes) else "nquads"
-        if kind not in ("nquads", "trig"):
-            raise InputError(f"push_batch reads no '{kind}'", hint="nquads or trig")
-        options = ReadOptions(
-            self._options.time_predicates, None, self._options.batch_events_for(1), self._name_of(stream)
-        )
-        for batch in read_events(io.BytesIO(raw), kind, self._dictionary, options, self._malformed(iri)):
+        predicates, name = self._options.time_predicates, self._name_of(stream)
+        if not isinstance(data, str | bytes):
+            data, format = "".join(lines_of(quads_of(data), predicates[0])), "nquads"
+        if input_format(format).cut is None:
+            raise InputError(f"push_batch reads no '{format}', which has one event", hint="nquads or trig; or use push")
+        raw = io.BytesIO(data.encode() if isinstance(data, str) else data)
+        options = ReadOptions(predicates, None, self._options.batch_events_for(1), name)
+        report = partial(self._dead_letters.malformed, iri, "push_batch")
+        for batch in read_events(raw, format, self._dictionary, options, report):
             self._take(iri, batch)
 
     def advance(self, stream: str, time: Time) -> None:
@@ -172,9 +168,6 @@ class Engine:
             self._dead_letters.late(iri, "push", 0, event_as_nquads(batch, index, self._dictionary))
         self._network.release_terms()
 
-    def _malformed(self, iri: str) -> Callable[[Malformed], None]:
-        return lambda letter: self._dead_letters.malformed(iri, "push_batch", letter)
-
     def _iri(self, stream: str) -> str:
         if stream in self._iris:
             return self._iris[stream]
@@ -195,53 +188,3 @@ class Engine:
         if iri not in self._prefixes:
             self._prefixes[iri] = f"urn:spaseq:event:{self._name_of(stream)}:"
         return f"{self._prefixes[iri]}{number}"
-
-
-def nanoseconds(time: Time) -> int:
-    """A time in nanoseconds since the epoch; raises InputError for what is none."""
-    if isinstance(time, datetime):
-        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
-        delta = aware - datetime(1970, 1, 1, tzinfo=UTC)
-        return (delta.days * 86_400 + delta.seconds) * _SECOND + delta.microseconds * 1000
-    if isinstance(time, int) and not isinstance(time, bool):
-        return time * _SECOND
-    if isinstance(time, float):
-        return round(time * _SECOND)
-    try:
-        return parse_time(_time_literal(time))
-    except (ValueError, TypeError) as error:
-        raise InputError(f"not a time: {time!r} ({error})", hint="a datetime, xsd:dateTime, or seconds") from error
-
-
-def _time_literal(time: Any) -> Literal:
-    """A text stands for an xsd:dateTime; a literal of rdflib, which is a text too, for itself."""
-    if type(time) is str:
-        return Literal(time, XSD + "dateTime")
-    literal = own_term(time)
-    if not isinstance(literal, Literal):
-        raise TypeError("an IRI or a blank node is no time")
-    return literal
-
-
-def _arrow_as_nquads(table: Any) -> str:
-    """An Arrow table as the N-Quads of a stream."""
-    try:
-        columns = [table.column(name).to_pylist() for name in ("graph", "subject", "predicate", "object", "time")]
-    except (AttributeError, KeyError) as error:
-        raise InputError(
-            f"push_batch cannot read {type(table).__name__}: {error}",
-            hint="text, bytes, or an Arrow table with the columns graph, subject, predicate, object, time",
-        ) from error
-    lines: list[str] = []
-    current = None
-    for graph, subject, predicate, target, time in zip(*columns, strict=True):
-        if graph != current:
-            current = graph
-            stamp = f'"{format_time(nanoseconds(time))}"^^<{XSD}dateTime>'
-            lines.append(f"{_term(graph)} <http://www.w3.org/ns/prov#generatedAtTime> {stamp} .")
-        lines.append(f"{_term(subject)} {_term(predicate)} {_term(target)} {_term(graph)} .")
-    return "\n".join(lines) + "\n"
-
-
-def _term(text: str) -> str:
-    return text if text[:1] in '<"_' else f"<{text}>"

@@ -1,89 +1,79 @@
-"""Which files a stream's PATH means, and their bytes, unpacked."""
+"""The files that a PATH means: a file, a directory, a glob, or "-" for standard input."""
 
 from __future__ import annotations
 
 import glob
-import gzip
-import io
 import os
-import re
 import stat
-import sys
-import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO, cast
 
-from sparql_gpm.errors import RDFSyntaxError
-from sparql_gpm.rdf_io import FORMATS
-from sparql_gpm.reading.blocks import ByteStream
 from spaseq.errors import InputError
+from spaseq.inputs.formats import SUFFIXES, format_of, input_format
 
-FORMAT_BY_SUFFIX = {".nq": "nquads", ".trig": "trig", ".ttl": "turtle", ".nt": "ntriples"}
 STANDARD_INPUT = "-"
-SNIFFED_BYTES_MAX = 4096
-"""So much of standard input is looked at to tell TriG from N-Quads."""
-
-_SUFFIXES = ", ".join(FORMAT_BY_SUFFIX)
-_GZIP_MAGIC = b"\x1f\x8b"
-_TRIG = re.compile(
-    rb"^\s*(?:@prefix\b|@base\b|prefix\s|base\s|(?:graph\s+)?(?:<[^>\n]*>|_:\w+|[\w.-]*:[\w.-]*|\[\s*\])?\s*\{)",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""A line that TriG can have and N-Quads cannot: a directive, or the beginning of a graph block."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One file of a stream; `path` is "-" for standard input, `format` None if it must be guessed from the bytes."""
+    """One file of a stream; `path` is "-" for standard input, `format` None if the first bytes say it."""
 
     path: str
     format: str | None
 
 
 def input_files(path: str, rdf_format: str | None = None) -> tuple[InputFile, ...]:
-    """The files that a PATH means, in name order: a file, a directory, a glob, or "-".
+    """The files of a stream, in name order; of a directory those whose suffix is known.
 
-    Every one is looked at now, so that a run does not begin on input that it cannot have.
+    Raises InputError if there is none, or if one cannot be read.
     """
-    if rdf_format is not None and rdf_format not in FORMATS:
-        raise InputError(f"unknown RDF format {rdf_format!r}", hint=f"the formats are {', '.join(FORMATS)}")
+    if rdf_format is not None:
+        input_format(rdf_format)
     if path == STANDARD_INPUT:
         return (InputFile(path, rdf_format),)
     if os.path.isdir(path):
-        return _directory(path, rdf_format)
-    if os.path.lexists(path):
-        return (_file(path, rdf_format),)
-    if glob.has_magic(path):
-        found = sorted(name for name in glob.glob(path, recursive=True) if not os.path.isdir(name))
-        if not found:
-            raise InputError(f"no file matches {path!r}", hint="check the pattern, and quote it against the shell")
-        return tuple(_file(name, rdf_format) for name in found)
-    raise InputError(f"cannot read {path}: there is no such file", hint=_nearby(path))
-
-
-def _directory(path: str, rdf_format: str | None) -> tuple[InputFile, ...]:
-    try:
-        names = sorted(os.listdir(path))
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    files = [os.path.join(path, name) for name in names if _suffix_format(name)]
-    found = tuple(_file(name, rdf_format) for name in files if not os.path.isdir(name))
+        found = [name for name in files_of(path) if format_of(name)]
+        reason, hint = f"directory {path} has no RDF file", f"expected files that end in {SUFFIXES}"
+    elif os.path.lexists(path):
+        found = [path]
+    elif glob.has_magic(path):
+        found = files_of(path)
+        reason, hint = f"no file matches '{path}'", "check the pattern, and quote it against the shell"
+    else:
+        raise InputError(f"cannot read {path}: there is no such file", hint=_nearby(path))
     if not found:
-        raise InputError(
-            f"directory {path} has no RDF file", hint=f"expected files that end in {_SUFFIXES}, plain or with .gz"
-        )
-    return found
+        raise InputError(reason, hint=hint)
+    return tuple(InputFile(name, _readable(name, rdf_format)) for name in found)
 
 
-def _file(path: str, rdf_format: str | None) -> InputFile:
-    chosen = rdf_format or _suffix_format(path)
-    if chosen is None:
+def files_of(path: str) -> list[str]:
+    """The existing files that a PATH means, in name order; a directory's sub-directories are not searched."""
+    try:
+        names = [os.path.join(path, name) for name in os.listdir(path)] if os.path.isdir(path) else [path]
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if not os.path.lexists(path):
+        names = glob.glob(path, recursive=True)
+    return sorted(name for name in names if os.path.lexists(name) and not os.path.isdir(name))
+
+
+def input_bytes(paths: Iterable[str]) -> int:
+    """The size of the files of these inputs; standard input, pipes and missing files count 0."""
+    return sum(os.path.getsize(name) for path in paths for name in files_of(path) if os.path.isfile(name))
+
+
+def unreadable(path: str, error: OSError) -> InputError:
+    """The error for a file that cannot be opened."""
+    return InputError(f"cannot read {path}: {error.strerror}", hint="check the path and its permissions")
+
+
+def _readable(path: str, rdf_format: str | None) -> str:
+    """The format of a file that can be opened; raises InputError for any other."""
+    found = rdf_format or format_of(path)
+    if found is None:
         raise InputError(
             f"cannot tell the RDF format of {path} from its name",
-            hint=f"rename it to end in {_SUFFIXES} (plain or with .gz), or pipe it into standard input, '-'",
+            hint=f"rename it to end in {SUFFIXES}, or pipe it into standard input, '-'",
         )
     try:
         regular = stat.S_ISREG(os.stat(path).st_mode)
@@ -93,93 +83,14 @@ def _file(path: str, rdf_format: str | None) -> InputFile:
             with open(path, "rb"):
                 pass
     except OSError as error:
-        raise _unreadable(path, error) from error
-    return InputFile(path, chosen)
-
-
-def _suffix_format(path: str) -> str | None:
-    return FORMAT_BY_SUFFIX.get(Path(path.lower().removesuffix(".gz")).suffix)
-
-
-def _unreadable(path: str, error: OSError) -> InputError:
-    return InputError(f"cannot read {path}: {error.strerror}", hint="check the path and its permissions")
+        raise unreadable(path, error) from error
+    return found
 
 
 def _nearby(path: str) -> str:
-    """What the folder does have."""
+    """A hint with the RDF files of the directory in which a file is missing."""
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         return f"there is no directory {folder} either"
-    known = sorted(name for name in os.listdir(folder) if _suffix_format(name))[:5]
+    known = [os.path.basename(name) for name in files_of(folder) if format_of(name)][:5]
     return f"{folder} has {', '.join(known)}" if known else f"{folder} has no RDF file"
-
-
-class GuardedStream:
-    """Bytes of one input; damage becomes an RDFSyntaxError that says that the input breaks off."""
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        self._read = read
-
-    def read(self, size: int, /) -> bytes:
-        """At most `size` bytes."""
-        try:
-            return self._read(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise RDFSyntaxError(f"the gzip data is damaged ({error})") from error
-        except OSError as error:
-            raise RDFSyntaxError(f"reading failed ({error.strerror or error})") from error
-
-
-@dataclass(frozen=True, slots=True)
-class OpenInput:
-    """The unpacked bytes of an input. `live`: it gives what it has, without waiting for more."""
-
-    stream: ByteStream
-    format: str
-    live: bool
-
-
-@contextmanager
-def opened(file: InputFile, standard_input: BinaryIO | None = None) -> Iterator[OpenInput]:
-    """An input, ready to be read; standard input, pipes and devices are live."""
-    if file.path == STANDARD_INPUT:
-        yield _unpacked(_peekable(standard_input if standard_input is not None else sys.stdin.buffer), file, live=True)
-        return
-    with ExitStack() as stack:
-        try:
-            handle = stack.enter_context(open(file.path, "rb"))
-            live = not stat.S_ISREG(os.fstat(handle.fileno()).st_mode)
-            unpacked = _unpacked(handle, file, live)
-        except OSError as error:
-            raise _unreadable(file.path, error) from error
-        yield unpacked
-
-
-def _peekable(stream: BinaryIO) -> io.BufferedReader:
-    return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream))
-
-
-def _unpacked(raw: io.BufferedReader, file: InputFile, live: bool) -> OpenInput:
-    buffered = raw
-    if file.path.lower().endswith(".gz") or raw.peek(2)[:2] == _GZIP_MAGIC:
-        buffered = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw)), SNIFFED_BYTES_MAX * 16)
-    stream = GuardedStream(buffered.read1 if live else buffered.read)
-    return OpenInput(stream, file.format or _sniffed(buffered), live)
-
-
-def _sniffed(buffered: io.BufferedReader) -> str:
-    try:
-        start = buffered.peek(SNIFFED_BYTES_MAX)[:SNIFFED_BYTES_MAX]
-    except (EOFError, OSError, zlib.error):
-        return "nquads"
-    return "trig" if _TRIG.search(start.removeprefix(b"\xef\xbb\xbf")) else "nquads"
-
-
-def input_size(paths: Iterable[str]) -> int:
-    """Bytes in the files of these inputs; standard input, and what does not exist, counts nothing."""
-    total = 0
-    for text in paths:
-        path = Path(text)
-        found = [path] if path.is_file() else path.iterdir() if path.is_dir() else map(Path, glob.glob(text))
-        total += sum(entry.stat().st_size for entry in found if entry.is_file())
-    return total

@@ -1,4 +1,4 @@
-"""The graphs of pushed events as ids: terms of three libraries, or Turtle text."""
+"""Graphs of pushed events as triples of ids: from terms of three libraries, or Turtle text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Graph = str | bytes | Iterable[Any]
 Triple = tuple[int, int, int]
 
 _KNOWN_MAX = 100_000
-"""Terms whose ids are remembered as they were pushed."""
+"""Entries of the cache from pushed terms to ids."""
 
 
 class PushedGraphs:
-    """Gives ids to the triples of one graph after the other; a blank node belongs to its graph."""
+    """Translates graph after graph; a blank node belongs to its graph."""
 
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
@@ -28,7 +28,7 @@ class PushedGraphs:
         self._graphs = 0
 
     def triples(self, graph: Graph) -> list[Triple]:
-        """The distinct triples, in order; raises InputError for what is no graph."""
+        """The distinct triples, in order; raises InputError for a value that is no graph."""
         self._graphs += 1
         if self._generation != self._dictionary.generation or len(self._known) > _KNOWN_MAX:
             self._known.clear()
@@ -49,12 +49,12 @@ class PushedGraphs:
             raise InputError(f"cannot read the event's graph: {error}") from error
 
     def _id(self, term: Any) -> int:
-        """The id of a term that is not known as it was pushed."""
+        """The id of a term that is not in the cache."""
         own = own_term(term)
         if isinstance(own, BlankNode):
             return self._dictionary.intern(BlankNode(f"p{self._graphs}.{own.label}"))
         identifier = self._dictionary.intern(own)
-        if not isinstance(term, str):  # rdflib's terms are texts, and equal in ways of their own
+        if not isinstance(term, str):  # rdflib's terms are strings, whose equality is not sameTerm
             self._known[term] = identifier
         return identifier
 

@@ -1,4 +1,4 @@
-"""Input streams: files, directories, globs and standard input as batches of events."""
+"""The events of a stream's files, in batches."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
-from spaseq.inputs.paths import STANDARD_INPUT, InputFile, input_files, opened
+from spaseq.inputs.opening import opened
+from spaseq.inputs.paths import STANDARD_INPUT, InputFile, input_files
 
 OnMalformed = Callable[[str, Malformed], None]
-"""Called with the name of an input and what could not be used of it."""
+"""Called with the name of an input and a fault in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceBatch:
-    """Events, and where they come from.
+    """n events and their places in the input.
 
     sources     paths of files
-    source_of   int64[n]: for each event, which of them
+    source_of   int64[n]: the source of each event
     lines       int64[n]: the line on which each event begins
     """
 
@@ -46,11 +47,9 @@ def open_stream(
     rdf_format: str | None = None,
     standard_input: BinaryIO | None = None,
 ) -> Iterator[SourceBatch]:
-    """The events of the stream `name`, from a file, a directory, a glob, or "-" (standard input).
+    """The events of the stream `name`; the files of its PATH are one concatenated input. Ids hold until the next batch.
 
-    Several files are one concatenated input, in name order. InputError now if there is nothing to
-    read; from then on `on_malformed` is called with whatever cannot be used. Ids hold until the next batch is
-    read.
+    Raises InputError at once if there is nothing to read; later faults are reported to `on_malformed`.
     """
     files = input_files(path, rdf_format)
     return _read_all(files, name, dictionary, on_malformed, options or ReadOptions(), standard_input)
@@ -64,7 +63,7 @@ def _read_all(
     options: ReadOptions,
     standard_input: BinaryIO | None,
 ) -> Iterator[SourceBatch]:
-    """Small batches of several files are put together, since a Turtle file has a single event."""
+    """Batches across files, since a Turtle file has a single event."""
     source = ""
 
     def report(fault: Malformed) -> None:

@@ -1,14 +1,21 @@
-"""Terms of rdflib and pyoxigraph as ours, without importing either."""
+"""Terms and times of Python programs: of rdflib and pyoxigraph, which are not imported, and of `datetime`."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
-from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, Term
+from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, XSD_STRING, BlankNode, Literal, Term
+from sparql_gpm.times import parse_time
+from spaseq.errors import InputError
+
+Time = datetime | str | int | float | Literal
+_SECOND = 1_000_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def own_term(term: Any) -> Term:
-    """The term as one of ours; raises TypeError for what is no RDF term of a known library."""
+    """The term as one of ours; raises TypeError for a value that is no RDF term of a known library."""
     if isinstance(term, IRI | BlankNode | Literal):
         return term
     match type(term).__name__:
@@ -28,6 +35,31 @@ def own_term(term: Any) -> Term:
         f"not an RDF term: {term!r}; use terms of rdflib, of pyoxigraph or of sparql_gpm.terms in (subject, "
         "predicate, object) triples"
     )
+
+
+def nanoseconds(time: Time) -> int:
+    """A time in nanoseconds since the epoch; a `datetime` without a zone is UTC. Raises InputError for no time."""
+    if isinstance(time, datetime):
+        delta = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
+        return (delta.days * 86_400 + delta.seconds) * _SECOND + delta.microseconds * 1000
+    if isinstance(time, int) and not isinstance(time, bool):
+        return time * _SECOND
+    if isinstance(time, float):
+        return round(time * _SECOND)
+    try:
+        return parse_time(_time_literal(time))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"not a time: {time!r} ({error})", hint="a datetime, xsd:dateTime, or seconds") from error
+
+
+def _time_literal(time: Any) -> Literal:
+    """The literal of a time; a plain string is the lexical form of an xsd:dateTime."""
+    if type(time) is str:
+        return Literal(time, XSD + "dateTime")
+    literal = own_term(time)
+    if not isinstance(literal, Literal):
+        raise TypeError("an IRI or a blank node is no time")
+    return literal
 
 
 def _literal(lexical: str, datatype: object, language: str | None) -> Literal:

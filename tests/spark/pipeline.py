@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from spaseq.engine import staged
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, resolve_streams
+from spaseq.inputs.texts import InputText
 from spaseq.lang.ast import Query
 from spaseq.outputs.rows import Row
 from spaseq.runtime.spark.blobs import Letter
-from spaseq.runtime.spark.documents import DocumentRow
 from spaseq.runtime.spark.pieces import Piece
 from spaseq.runtime.spark.shard import Outcomes
 from spaseq.runtime.spark.tasks import Task
 
-Rows = Sequence[DocumentRow]
+Rows = Sequence[InputText]
 MicroBatch = Mapping[str, Sequence[Rows]]
 """For each stream, by name, the rows of each of its tasks."""
 

@@ -10,11 +10,11 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from spaseq.engine import staged
+from spaseq.inputs.texts import InputText
 from spaseq.lang.parse import parse
 from spaseq.outputs.row_table import RowTable
 from spaseq.runtime import projection
 from spaseq.runtime.spark import output
-from spaseq.runtime.spark.documents import DocumentRow
 from spaseq.runtime.spark.output import OutcomeTable, column_names
 from spaseq.runtime.spark.shard import Outcomes
 from tests.reference.stream import Arrivals
@@ -53,7 +53,7 @@ def test_columns_hold_what_rows_hold(data: st.DataObject) -> None:
     arrivals: dict[str, Arrivals] = {n: events for n, events in data.draw(streams()).items() if n in names}
     note(text)
     job = job_of([query], names, 2, 0, static=True)
-    own = {name: [[DocumentRow(to_nquads(events).encode() + b"\n", "doc")]] for name, events in arrivals.items()}
+    own = {name: [[InputText(to_nquads(events).encode() + b"\n", "doc")]] for name, events in arrivals.items()}
     table = OutcomeTable(column_names(staged.variables(job)))
     for outcomes in run_stages(job, [own]).outcomes:
         assert _rows(table, outcomes) == _rows(table, _one_by_one(outcomes))

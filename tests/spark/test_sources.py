@@ -19,7 +19,9 @@ import spaseq.spark
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, Malformed, ReadOptions
 from spaseq.errors import InputError, RunError
-from spaseq.inputs.documents import Document, documents, nquads_documents
+from spaseq.inputs.cutting import cut_nquads
+from spaseq.inputs.formats import texts_of
+from spaseq.inputs.texts import InputText
 from spaseq.lang.parse import parse
 from spaseq.runtime.spark.sources.options import read_options
 from spaseq.runtime.spark.sources.plan import Directory, Place
@@ -75,7 +77,7 @@ def test_pieces_are_the_text_cut_between_events(
         lines.insert(min(place, len(lines)), text)
     encoded = [line.encode() + b"\n" for line in lines]
     blocks = [b"".join(encoded[i : i + block]) for i in range(0, len(encoded), block)]
-    found = list(nquads_documents(blocks, size))
+    found = list(cut_nquads(blocks, size))
     assert b"".join(document.text for document in found) == b"".join(encoded)
     assert [document.line for document in found] == [
         b"".join(document.text for document in found[:i]).count(b"\n") for i in range(len(found))
@@ -84,7 +86,7 @@ def test_pieces_are_the_text_cut_between_events(
     assert sum(map(len, graphs)) == len(set().union(*graphs)) if graphs else True
 
 
-def _graphs(document: Document) -> Iterator[str]:
+def _graphs(document: InputText) -> Iterator[str]:
     for line in document.text.decode().splitlines():
         if line.startswith("<"):
             yield line.split()[0] if STAMP in line else line.split()[-2]
@@ -93,7 +95,7 @@ def _graphs(document: Document) -> Iterator[str]:
 @pytest.mark.parametrize("size", [1, 200, 1 << 22])
 def test_pieces_of_trig_stand_alone_and_keep_their_lines(size: int) -> None:
     text = trig(range(9))
-    found = list(documents(io.BytesIO(text), "trig", size))
+    found = list(texts_of(io.BytesIO(text), "trig", size))
     assert len(found) == (9 if size == 1 else 5 if size == 200 else 1)
     assert names_of([document.text for document in found], "trig") == named(range(9))
     for document in found:
@@ -104,7 +106,7 @@ def test_pieces_of_trig_stand_alone_and_keep_their_lines(size: int) -> None:
 
 def test_prefixes_declared_on_the_way_hold_from_there_on() -> None:
     text = b"@prefix : <urn:a#> . :g1 { :s :p 1 } @prefix : <urn:b#> . :g2 { :s :p 1 } :g3 { :s :p 2 }\n"
-    found = [document.text for document in documents(io.BytesIO(text), "trig", 1)]
+    found = [document.text for document in texts_of(io.BytesIO(text), "trig", 1)]
     assert len(found) == 3
     assert b"urn:a#" in found[0] and b"urn:b#" in found[2]
 
@@ -112,12 +114,12 @@ def test_prefixes_declared_on_the_way_hold_from_there_on() -> None:
 def test_damaged_input_is_told_and_not_left_out(tmp_path: Path) -> None:
     path = tmp_path / "a.nq.gz"
     path.write_bytes(gzip.compress(nquads(range(2000)), mtime=0)[:-300])
-    (slice_,) = Directory(str(path)).stretches(Place(), 100)
-    assert b"the input breaks off: the gzip data is damaged" in list(slice_.documents())[-1].text
+    (part,) = Directory(str(path)).ranges(Place(), 100)
+    assert b"the input breaks off: the compressed data is damaged" in list(part.texts())[-1].text
 
 
 @given(bytes_max=st.integers(1, 900), cuts=st.lists(st.integers(1, 2000), max_size=4))
-def test_stretches_cover_each_event_once_wherever_reading_stops(
+def test_ranges_cover_each_event_once_wherever_reading_stops(
     bytes_max: int, cuts: list[int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("slices")
@@ -130,16 +132,16 @@ def test_stretches_cover_each_event_once_wherever_reading_stops(
     found: list[bytes] = []
     here = Place()
     for limit in [*cuts, 10**9, 10**9, 10**9, 10**9]:
-        first = next(iter(directory.stretches(here, limit)), None)
+        first = next(iter(directory.ranges(here, limit)), None)
         if first is None:
             break
         there = directory.after(first)
-        between = list(directory.stretches(Place.of(here.offset()), bytes_max, Place.of(there.offset())))
-        for slice_ in between:
-            for document in slice_.documents():
+        between = list(directory.ranges(Place.of(here.offset()), bytes_max, Place.of(there.offset())))
+        for part in between:
+            for document in part.texts():
                 found.append(document.text)
-                if slice_.end is not None:
-                    whole = Path(slice_.file).read_bytes()
+                if part.end is not None:
+                    whole = Path(part.file).read_bytes()
                     assert document.line == whole[: whole.index(document.text)].count(b"\n")
         here = there
     assert names_of([text for text in found if b"{" not in text] + [trig(range(8, 10))[:0]]) == named(range(8)) + named(
@@ -151,11 +153,11 @@ def test_stretches_cover_each_event_once_wherever_reading_stops(
 def test_a_file_that_sorts_before_what_was_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "b.nq").write_bytes(nquads(range(2)))
     directory = Directory(str(tmp_path))
-    (slice_,) = directory.stretches(Place(), 10**6)
-    here = directory.after(slice_)
+    (part,) = directory.ranges(Place(), 10**6)
+    here = directory.after(part)
     (tmp_path / "a.nq").write_bytes(nquads(range(2, 4)))
     with pytest.raises(RunError, match="a file has appeared"):
-        list(directory.stretches(here, 10**6))
+        list(directory.ranges(here, 10**6))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +168,7 @@ def test_a_file_that_sorts_before_what_was_read_is_an_error(tmp_path: Path) -> N
         ({"path": "a", "colour": "b"}, "no option 'colour'"),
         ({"subscribe": "a"}, "needs kafka.bootstrap.servers"),
         ({"path": "a", "maxBytesPerTrigger": "0"}, "no number from 1"),
-        ({"path": "a", "rdfFormat": "rdfxml"}, "'rdfxml' is unknown"),
+        ({"path": "a", "rdfFormat": "rdfxml"}, "unknown RDF format 'rdfxml'"),
         ({"host": "a", "port": "1", "rdfFormat": "turtle"}, "a socket sends lines of N-Quads"),
     ],
 )

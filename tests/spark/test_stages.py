@@ -19,11 +19,11 @@ from sparql_gpm.rdf_io import PROV_TIME
 from sparql_gpm.terms import IRI
 from spaseq.algebra.build import build
 from spaseq.algebra.distribution import distribution
+from spaseq.inputs.texts import InputText
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse, read_query
 from spaseq.outputs.rows import to_json
 from spaseq.physical.program import compile_program
-from spaseq.runtime.spark.documents import DocumentRow
 from spaseq.runtime.spark.matching import stable_hash
 from spaseq.runtime.spark.sources.plan import Directory, Place
 from tests.conformance.cases import OWN, Case, case_folders, graph_names, multiset
@@ -41,16 +41,16 @@ SECOND = 1_000_000_000
 PAIRS = 300 if settings().derandomize else 60
 KEYED = """PREFIX : <http://ex.org/> SELECT ?k WITHIN 9 SECONDS SLIDING FROM STREAM S1 <http://ex.org/s1>
     WHERE { SEQ(A ; B) DEFINE GPM A ON S1 { ?x :a ?k } DEFINE GPM B ON S1 { ?y :b ?k } }"""
-END = DocumentRow(b"#!spaseq end", "end")
+END = InputText(b"#!spaseq end", "end")
 
 
-def _document(events: Sequence[Arrived]) -> DocumentRow:
-    return DocumentRow(to_nquads([event[1:] for event in events]).encode() + b"\n", "document")
+def _document(events: Sequence[Arrived]) -> InputText:
+    return InputText(to_nquads([event[1:] for event in events]).encode() + b"\n", "document")
 
 
 def _micro_batches(pieces: Sequence[Sequence[Arrived]], names: Sequence[str], tasks: int) -> list[MicroBatch]:
     """Each piece as a micro-batch; the events of a stream are divided among some tasks, in order."""
-    found: list[dict[str, list[list[DocumentRow]]]] = []
+    found: list[dict[str, list[list[InputText]]]] = []
     for piece in pieces:
         batch = {}
         for name in names:
@@ -96,8 +96,8 @@ def test_both_stages_equal_the_reference_whatever_the_micro_batches_tasks_and_sh
 def test_a_case_gives_its_rows(case: Case, shards: int, static: bool) -> None:
     parsed = [read_query(path) for path in case.queries]
     formats = {name: "trig" if path.suffix == ".trig" else "nquads" for name, path in case.streams.items()}
-    rows = {n: [DocumentRow(p.read_bytes(), str(p), 0, formats[n])] for n, p in case.streams.items()}
-    first: Mapping[str, list[list[DocumentRow]]] = {name: [own] for name, own in rows.items()}
+    rows = {n: [InputText(p.read_bytes(), str(p), 0, formats[n])] for n, p in case.streams.items()}
+    first: Mapping[str, list[list[InputText]]] = {name: [own] for name, own in rows.items()}
     job = job_of(parsed, list(rows), shards, 0, static, {iri: str(path) for iri, path in case.kbs.items()})
     found = run_stages(job, [first, {name: [[END]] for name in rows}])
     lines = [json.loads(to_json(row)) for row in found.rows if row.query == "query"]
@@ -122,10 +122,10 @@ def test_text_that_stays_in_its_file_gives_the_same_rows_and_the_same_dead_lette
         )
     path = tmp_path / name
     path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
-    stretches = list(Directory(str(path)).stretches(Place(), 5000))
-    assert len(stretches) > 5 or name != "a.nq"
-    inline = [[DocumentRow(d.text, s.file, d.line, s.format) for d in s.documents()] for s in stretches]
-    left = [[DocumentRow(b"", s.file, s.line, s.format, s.opened)] for s in stretches]
+    ranges = list(Directory(str(path)).ranges(Place(), 5000))
+    assert len(ranges) > 5 or name != "a.nq"
+    inline = [list(s.texts()) for s in ranges]
+    left = [[InputText(b"", s.file, s.line, s.format, s.opened)] for s in ranges]
     query = parse(KEYED, "q")
     job = job_of([query], ["S1"], 4, 0, False)
     here, there = (run_stages(job, [{"S1": rows}, {"S1": [[END]]}]) for rows in (inline, left))
@@ -140,7 +140,7 @@ def test_compiled_readers_give_the_same_rows_and_the_same_dead_letters() -> None
         time = f'"2026-01-01T00:{second // 60:02d}:{second % 60:02d}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
         lines += [f"{name} <http://www.w3.org/ns/prov#generatedAtTime> {time} ."]
         lines += [f'_:x <http://ex.org/{verb}> "{second % 7}" {name} .', f"this is no quad {second}"]
-    document = DocumentRow("\n".join(lines).encode() + b"\n", "document")
+    document = InputText("\n".join(lines).encode() + b"\n", "document")
     query = parse(KEYED, "q")
     job = job_of([query], ["S1"], 4, 0, False)
     compiled = replace(job, options=replace(job.options, compiled=True))
@@ -159,7 +159,7 @@ def test_a_trailing_negation_is_reported_in_the_micro_batch_in_which_any_shard_h
     def event(second: int, subject: str) -> MicroBatch:
         stamp = f'"2026-01-01T00:00:{second:02d}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
         lines = f"<urn:e{second}> <http://www.w3.org/ns/prov#generatedAtTime> {stamp} .\n"
-        return {"S1": [[DocumentRow(f'{lines}<{subject}> <http://ex.org/a> "1" <urn:e{second}> .\n'.encode(), "d")]]}
+        return {"S1": [[InputText(f'{lines}<{subject}> <http://ex.org/a> "1" <urn:e{second}> .\n'.encode(), "d")]]}
 
     key = "urn:x0"
     others = [name for name in (f"urn:x{n}" for n in range(1, 50)) if _home(name) != _home(key)]

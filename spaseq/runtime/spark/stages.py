@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -14,22 +15,18 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from kb.base import KnowledgeBases
 from sparql_gpm.dictionary import Dictionary
-from spaseq.runtime.spark.documents import DocumentRow, quads_as_rows
+from spaseq.inputs.arrow import QUADS, lines_of, quads_of, texts_of
+from spaseq.inputs.texts import InputText
 from spaseq.runtime.spark.matching import Matching
 from spaseq.runtime.spark.output import OutcomeTable, packed_batch, unpacked_batches
 from spaseq.runtime.spark.pieces import PIECE_SCHEMA, Piece
 from spaseq.runtime.spark.placement import key_of
 from spaseq.runtime.spark.shard import Shard
 from spaseq.runtime.spark.shared_functions import shared_functions
-from spaseq.runtime.spark.sources.plan import Slice
 from spaseq.runtime.spark.tasks import StreamInput, Task
 
 MatchingFactory = Callable[[str], tuple[Matching, Dictionary, KnowledgeBases]]
 ShardFactory = Callable[[int], Shard]
-QUADS = ("graph", "subject", "predicate", "object", "time")
-"""The columns of a DataFrame of quads."""
-BESIDE = ("source", "path", "line", "format", "first_byte", "last_byte")
-"""Columns that are read beside the document column, where there are any; see `sources.rows`."""
 _KEPT_MAX = 8
 """Compiled stages that a worker process keeps for its next task."""
 _PIECES = pa.schema(
@@ -48,7 +45,7 @@ class MatchStage:
     """Stage 1 of one stream: what `mapInArrow` calls.
 
     job         a name for the job that no other has: compiled patterns are kept by it
-    columns     of the input: QUADS, or the document column and what else there is of BESIDE
+    columns     of the input: QUADS, or the column of texts and those of BESIDE that exist
     """
 
     job: str
@@ -63,7 +60,7 @@ class MatchStage:
         batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
         matching, dictionary, bases = self._matching()
         task = Task(self.source, matching, dictionary, bases, place, f"{batch or 0}.{place}")
-        for piece in task.pieces(self._rows(batches)):
+        for piece in task.pieces(self._texts(batches)):
             row = {name: getattr(piece, name) for name in Piece.__slots__} | {"key": key_of(piece.shard)}
             yield pa.RecordBatch.from_pylist([row], schema=_PIECES)
 
@@ -76,28 +73,11 @@ class MatchStage:
             _kept[key] = self.build(self.source.iri)
         return _kept[key]
 
-    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[DocumentRow]:
-        if self.columns == QUADS:
-            quads = (quad for batch in batches for quad in zip(*(_values(batch, name) for name in QUADS), strict=True))
-            return quads_as_rows(quads, self.source.time_predicates[0], self.source.name)
-        return (row for batch in batches for row in self._documents(batch))
-
-    def _documents(self, batch: pa.RecordBatch) -> Iterator[DocumentRow]:
-        texts = _values(batch, self.columns[0])
-        known = {name: _values(batch, name) for name in self.columns[1:]}
-        unknown = [None] * len(texts)
-        sources = known.get("source") or known.get("path") or unknown
-        lines, formats = known.get("line") or unknown, known.get("format") or unknown
-        firsts, lasts = known.get("first_byte") or unknown, known.get("last_byte") or unknown
-        for text, source, line, rdf_format, first, last in zip(
-            texts, sources, lines, formats, firsts, lasts, strict=True
-        ):
-            if text is not None:
-                raw = text.encode() if isinstance(text, str) else text
-                yield DocumentRow(raw, source or self.source.name, line or 0, rdf_format)
-            elif first is not None:
-                slice_ = Slice(source, rdf_format, first, last, line)
-                yield DocumentRow(b"", source, line, rdf_format, slice_.opened)
+    def _texts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[InputText]:
+        if self.columns != QUADS:
+            return (text for batch in batches for text in texts_of(batch, self.columns, self.source.name))
+        lines = lines_of(chain.from_iterable(map(quads_of, batches)), self.source.time_predicates[0])
+        return (InputText(line.encode(), self.source.name) for line in lines)
 
 
 class ShardProcessor(StatefulProcessor):

@@ -19,12 +19,14 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
 from spaseq.errors import RunError
+from spaseq.inputs.formats import FORMATS
+from spaseq.inputs.texts import InputText, LineStream
 from spaseq.outputs.dead_letters import LATE, event_as_nquads
 from spaseq.runtime.reorder import BEFORE_ALL
 from spaseq.runtime.spark.blobs import Contents, Letter, packed
-from spaseq.runtime.spark.documents import SIGNAL, DocumentRow, LineStream, Signal, is_document, signal
 from spaseq.runtime.spark.matching import Matching
 from spaseq.runtime.spark.pieces import Piece
+from spaseq.runtime.spark.signals import Signal, signal
 
 _NO_EVENTS = EventBatch.empty()
 _NO_MASK: Mask = np.zeros(0, dtype=np.bool_)
@@ -37,7 +39,7 @@ class StreamInput:
     """How the rows of one stream are read.
 
     number, iri, name   of the stream; the number is any that differs from those of the other streams
-    format      one of sparql_gpm.rdf_io.FORMATS
+    format      one of spaseq.inputs.formats
     rows        "auto", "lines" or "documents"
     delay_ns    by how much events may be late in their own task; None: nothing is late
     compiled    N-Quads are read by compiled kernels
@@ -54,6 +56,14 @@ class StreamInput:
     strict: bool
     shards: int
     compiled: bool
+
+    def is_document(self, text: InputText) -> bool:
+        """Whether a text is read by itself; else the one of the next row may continue its last event."""
+        if text.format is not None:
+            return True
+        if self.rows == "auto":
+            return not FORMATS[self.format].lines or b"\n" in text.text.rstrip(b"\n")
+        return self.rows == "documents"
 
 
 class Task:
@@ -86,7 +96,7 @@ class Task:
         options = ReadOptions(source.time_predicates, None, source.batch_events, name, source.compiled or None)
         self._reader = EventReader(dictionary, options, self._malformed)
 
-    def pieces(self, rows: Iterable[DocumentRow]) -> Iterator[Piece]:
+    def pieces(self, rows: Iterable[InputText]) -> Iterator[Piece]:
         """What goes to the shards, in order."""
         seen = False
         for batch in self._batches(rows):
@@ -100,26 +110,26 @@ class Task:
 
     # --- reading ------------------------------------------------------------------------------------
 
-    def _batches(self, rows: Iterable[DocumentRow]) -> Iterator[LocatedBatch]:
+    def _batches(self, rows: Iterable[InputText]) -> Iterator[LocatedBatch]:
         data = (row for row in rows if not self._is_signal(row))
-        by_kind = groupby(data, lambda row: is_document(row, self._input.rows, self._input.format))
+        by_kind = groupby(data, self._input.is_document)
         for documents, group in by_kind:
             yield from self._documents(group) if documents else self._lines(group)
 
-    def _is_signal(self, row: DocumentRow) -> bool:
-        found = signal(row.text) if row.text.startswith(SIGNAL) and b"\n" not in row.text.rstrip() else None
+    def _is_signal(self, row: InputText) -> bool:
+        found = signal(row.text)
         if found is None:
             return False
         self._signal = Signal(self._signal.ended or found.ended, max(self._signal.advance, found.advance))
         return True
 
-    def _documents(self, rows: Iterable[DocumentRow]) -> Iterator[LocatedBatch]:
+    def _documents(self, rows: Iterable[InputText]) -> Iterator[LocatedBatch]:
         for row in rows:
             self._source, self._line = row.source, row.line
             with row.open() as stream:
                 yield from self._reader.read(stream, row.format or self._input.format)
 
-    def _lines(self, rows: Iterable[DocumentRow]) -> Iterator[LocatedBatch]:
+    def _lines(self, rows: Iterable[InputText]) -> Iterator[LocatedBatch]:
         rows = iter(rows)
         first = next(rows)
         self._source, self._line = first.source, first.line

@@ -1,7 +1,7 @@
 """Kafka topics as a Spark source, over confluent-kafka: no connector jar is needed.
 
-A message holds whole events. Offsets are Kafka's own, so a replayed micro-batch reads the same messages
-again; nothing is committed to the broker. Messages of N-Quads are put together into longer rows.
+A message holds whole events. Offsets are Kafka's own, so a replayed micro-batch reads the same messages; nothing is
+committed to the broker. Messages of N-Quads are concatenated into longer rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from spaseq.errors import InputError, RunError
-from spaseq.inputs.documents import DOCUMENT_BYTES
+from spaseq.inputs.formats import FORMATS, TEXT_BYTES
+from spaseq.inputs.texts import InputText
 from spaseq.runtime.spark.sources.options import SourceOptions
 from spaseq.runtime.spark.sources.rows import END, batch
 
@@ -30,7 +31,7 @@ _ANSWER_S_MAX = 30.0
 _POLL_S = 1.0
 _MESSAGES_MAX = 10_000
 _ENDED = "spaseq.ended"
-"""Stands among the topics of an offset when the end of the stream has been told; no topic is called so."""
+"""A key of an offset beside the topics: the end of the stream has been signalled. No topic has this name."""
 
 
 @dataclass
@@ -44,26 +45,25 @@ class KafkaPartition(InputPartition):
 
 
 class Topics:
-    """What the brokers have of some topics."""
+    """The messages of some topics on their brokers."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
 
     def first(self) -> Offsets:
-        """Where reading begins: as asked for, else with the first message kept."""
-        asked = self._asked()
-        bounds = self._bounds()
+        """The offsets at which reading begins: those of the options, else of the first messages kept."""
+        asked, bounds = self._asked(), self._bounds()
         return {
             topic: {str(p): asked.get(topic, {}).get(str(p), low) for p, (low, _) in bounds[topic].items()}
             for topic in bounds
         }
 
     def last(self) -> Offsets:
-        """After the last message there is."""
+        """The offsets after the last messages."""
         return {topic: {str(p): high for p, (_, high) in found.items()} for topic, found in self._bounds().items()}
 
     def messages(self, partition: KafkaPartition) -> Iterator[Message]:
-        """The messages of one partition; raises RunError for one that does not come or is no longer kept."""
+        """The messages of one partition; raises RunError for one that does not arrive or is no longer kept."""
         from confluent_kafka import TopicPartition
 
         consumer = _consumer(self._options)
@@ -150,36 +150,38 @@ def _consumed(consumer: Consumer, wanted: KafkaPartition) -> Iterator[Message]:
 
 
 class _Reading:
-    """What batch and streaming readers have in common."""
+    """The part that static and streaming readers share."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._topics = Topics(options)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The messages of one partition, in rows of about the length of a document."""
+        """The messages of one partition, concatenated to rows of about TEXT_BYTES if their format allows it."""
         assert isinstance(partition, KafkaPartition)
         if not partition.topic:
-            yield batch(END, "")
+            yield batch(END)
             return
-        waiting: list[bytes] = []
-        length, first = 0, partition.begin
-        place = f"{partition.topic}[{partition.partition}]"
+        size = TEXT_BYTES if FORMATS[self._options.format].lines else 1
+        text, first = bytearray(), partition.begin
         for message in self._topics.messages(partition):
-            if waiting and (length >= DOCUMENT_BYTES or self._options.format != "nquads"):
-                yield batch(b"".join(waiting), f"{place}@{first}", rdf_format=self._options.format)
-                waiting, length = [], 0
-            if not waiting:
+            if len(text) >= size:
+                yield self._row(partition, first, text)
+                text.clear()
+            if not text:
                 first = message.offset() or 0
-            text = message.value() or b""
-            waiting.append(text if text.endswith(b"\n") else text + b"\n")
-            length += len(text)
-        if waiting:
-            yield batch(b"".join(waiting), f"{place}@{first}", rdf_format=self._options.format)
+            value = message.value() or b""
+            text += value if value.endswith(b"\n") else value + b"\n"
+        if text:
+            yield self._row(partition, first, text)
+
+    def _row(self, partition: KafkaPartition, offset: int, text: bytearray) -> pa.RecordBatch:
+        place = f"{partition.topic}[{partition.partition}]@{offset}"
+        return batch(InputText(bytes(text), place, format=self._options.format))
 
 
 class KafkaReader(_Reading, DataSourceReader):
-    """All messages that are there, as a static DataFrame."""
+    """All messages that exist, as a static DataFrame."""
 
     def partitions(self) -> Sequence[InputPartition]:
         """One for each partition of each topic."""
@@ -187,27 +189,27 @@ class KafkaReader(_Reading, DataSourceReader):
 
 
 class KafkaStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Topics that go on."""
+    """Topics that grow."""
 
     def __init__(self, options: SourceOptions) -> None:
         super().__init__(options)
         self._target: Offsets | None = None
 
     def initialOffset(self) -> dict[str, Any]:
-        """The first messages."""
+        """The offsets of the first messages."""
         return self._topics.first()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """So many messages a micro-batch."""
+        """The messages of one micro-batch."""
         asked = self._options.messages_per_trigger
         return ReadAllAvailable() if asked is None else ReadMaxRows(asked)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        """Messages that come from now on are left to the next run."""
+        """Leave messages that arrive from now on to the next run."""
         self._target = self._topics.last()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """As far as the limit lets, shared among the partitions by what they have; the end is told by itself."""
+        """The offsets that the limit allows, shared among partitions by backlog; the end is a micro-batch."""
         if _ENDED in start:
             return start
         last = self._target if self._target is not None else self._topics.last()
@@ -224,7 +226,7 @@ class KafkaStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailab
 
 
 def _between(start: Offsets, end: Offsets) -> list[InputPartition]:
-    """What to read; a partition that is new begins with its first message."""
+    """The messages between two offsets; a new partition begins with its first message."""
     return [
         KafkaPartition(topic, int(number), start.get(topic, {}).get(number, 0), stop)
         for topic, partitions in sorted(end.items())
@@ -234,7 +236,7 @@ def _between(start: Offsets, end: Offsets) -> list[InputPartition]:
 
 
 def _limited(start: Offsets, last: Offsets, messages: int) -> Offsets:
-    """About so many messages, at least one of each partition that has some."""
+    """The offsets after about so many messages, at least one of each partition with a backlog."""
     waiting = {(t, n): stop - start.get(t, {}).get(n, 0) for t, found in last.items() for n, stop in found.items()}
     total = sum(waiting.values())
     if total <= messages:

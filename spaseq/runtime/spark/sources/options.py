@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sparql_gpm.rdf_io import FORMATS
 from spaseq.errors import InputError
+from spaseq.inputs.formats import input_format
 
 _MEBIBYTE = 1 << 20
 TRIGGER_BYTES = 128 * _MEBIBYTE
-"""A micro-batch takes 0.4 s by itself."""
+"""A micro-batch costs 0.4 s whatever its size."""
 PARTITION_BYTES = 32 * _MEBIBYTE
-"""A task takes 0.05 s by itself, and as much as this in ten times that."""
+"""A task costs 0.05 s whatever its size, and ten times as much for this many bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """Where events come from, and how much of them at a time. Option names are those given in brackets.
+    """The source of events, and how much is read at a time. Option names are those given in brackets.
 
-    path                    [path] a file, folder or glob
-    brokers, topics         [kafka.bootstrap.servers, subscribe] brokers; topics, with commas between them
+    path                    [path] a file, directory or glob
+    brokers, topics         [kafka.bootstrap.servers, subscribe] brokers; topics, separated by commas
     kafka                   [kafka.*] further settings of librdkafka
     starting_offsets        [startingOffsets] "earliest", or {"topic": {"0": 17}} as JSON
-    host, port              [host, port] of a server that sends lines; for tests, it cannot be read again
-    format                  [rdfFormat] of messages: nquads, trig, turtle or ntriples; files have it in their names
-    bytes_per_trigger       [maxBytesPerTrigger] admitted to one micro-batch, about; of files
-    messages_per_trigger    [maxOffsetsPerTrigger] the same, of Kafka; None: all there are
+    host, port              [host, port] of a server that sends lines; for tests, since it cannot be read again
+    format                  [rdfFormat] of messages; the names of files say theirs
+    bytes_per_trigger       [maxBytesPerTrigger] of files in one micro-batch, about
+    messages_per_trigger    [maxOffsetsPerTrigger] of Kafka in one micro-batch, about; None: all
     partition_bytes         [maxPartitionBytes] of a file for one task
-    end                     [end] tell the end of the stream once all that is there has been read, so that the last
-                            events are reported: for a finite replay, with `trigger(availableNow=True)`
-    text                    [text] "true": rows of files hold their text; else they say which bytes of which file, and
-                            stage 1 reads these itself, which spares Spark all of the text
+    end                     [end] signal the end of the stream after all existing input, so that the last events are
+                            reported: for a finite replay, with `trigger(availableNow=True)`
+    text                    [text] "true": rows of files hold their text; else they name a range of a file, which
+                            stage 1 reads itself, so that Spark does not carry the text
     """
 
     path: str = ""
@@ -57,7 +57,7 @@ _KNOWN = {
 
 
 def read_options(given: Mapping[str, str]) -> SourceOptions:
-    """The options as they are given to Spark; names in any case. Raises InputError for one that cannot be used."""
+    """The options that Spark passes, names in any case; raises InputError for one that cannot be used."""
     options = {name.lower(): value for name, value in given.items()}
     kafka = {name[len(_PREFIX) :]: value for name, value in options.items() if name.startswith(_PREFIX)}
     for name in options:
@@ -65,7 +65,9 @@ def read_options(given: Mapping[str, str]) -> SourceOptions:
             raise InputError(
                 f"source spaseq has no option '{name}'", hint=f"options: {', '.join(sorted(_KNOWN))}, kafka.*"
             )
-    _check_place(options, kafka)
+    rdf_format = options.get("rdfformat", "nquads")
+    input_format(rdf_format)
+    _check_source(options, kafka, rdf_format)
     return SourceOptions(
         path=options.get("path", ""),
         brokers=kafka.pop("bootstrap.servers", ""),
@@ -73,17 +75,17 @@ def read_options(given: Mapping[str, str]) -> SourceOptions:
         kafka=kafka,
         starting_offsets=options.get("startingoffsets", "earliest"),
         host=options.get("host", ""),
-        port=_number(options, "port", 0) or 0,
-        format=_format(options.get("rdfformat", "nquads")),
-        bytes_per_trigger=_number(options, "maxbytespertrigger", TRIGGER_BYTES) or TRIGGER_BYTES,
-        messages_per_trigger=_number(options, "maxoffsetspertrigger", None),
-        partition_bytes=_number(options, "maxpartitionbytes", PARTITION_BYTES) or PARTITION_BYTES,
+        port=_number(options, "port", 0),
+        format=rdf_format,
+        bytes_per_trigger=_number(options, "maxbytespertrigger", TRIGGER_BYTES),
+        messages_per_trigger=_number(options, "maxoffsetspertrigger", 0) or None,
+        partition_bytes=_number(options, "maxpartitionbytes", PARTITION_BYTES),
         end=options.get("end", "false").lower() == "true",
         text=options.get("text", "false").lower() == "true",
     )
 
 
-def _check_place(options: Mapping[str, str], kafka: Mapping[str, str]) -> None:
+def _check_source(options: Mapping[str, str], kafka: Mapping[str, str], rdf_format: str) -> None:
     given = [name for name in ("path", "subscribe", "host") if options.get(name)]
     hint = "give a path, or kafka.bootstrap.servers and subscribe, or host and port"
     if len(given) != 1:
@@ -94,20 +96,14 @@ def _check_place(options: Mapping[str, str], kafka: Mapping[str, str]) -> None:
         raise InputError("subscribe needs kafka.bootstrap.servers", hint=hint)
     if given == ["host"] and not options.get("port"):
         raise InputError("host needs a port", hint=hint)
-    if given == ["host"] and options.get("rdfformat", "nquads") != "nquads":
-        raise InputError("a socket sends lines of N-Quads", hint="other formats come in files and in Kafka messages")
+    if given == ["host"] and rdf_format != "nquads":
+        raise InputError("a socket sends lines of N-Quads", hint="other formats are for files and Kafka messages")
 
 
-def _number(options: Mapping[str, str], name: str, default: int | None) -> int | None:
+def _number(options: Mapping[str, str], name: str, default: int) -> int:
     text = options.get(name)
     if text is None:
         return default
     if not text.isdigit() or not int(text):
         raise InputError(f"option {name}: '{text}' is no number from 1 on", hint="leave it out for the default")
     return int(text)
-
-
-def _format(text: str) -> str:
-    if text not in FORMATS:
-        raise InputError(f"option rdfFormat: '{text}' is unknown", hint=f"one of {', '.join(FORMATS)}")
-    return text

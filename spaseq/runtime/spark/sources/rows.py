@@ -1,23 +1,23 @@
-"""The rows that every source gives: documents of whole events."""
+"""The rows of `format("spaseq")`: RDF texts of whole events, or where they are in a file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pyarrow as pa
 
-from spaseq.inputs.documents import Document
-from spaseq.runtime.spark.sources.plan import Slice
+from spaseq.inputs.file_ranges import FileRange
+from spaseq.inputs.texts import InputText
 
 SCHEMA = "value BINARY, source STRING, line BIGINT, format STRING, first_byte BIGINT, last_byte BIGINT"
-"""value    RDF text, whole events; or one line of a signal; null: it is left in the file
+"""value    RDF text of whole events, or one signal; null: it is left in the file
 source      the file, or TOPIC[PARTITION]@OFFSET, or HOST:PORT
 line        lines of the source before the value
-format      one of sparql_gpm.rdf_io.FORMATS
-first_byte, last_byte   where a value that is null begins and ends in the file `source`; the end is null for all of it
+format      one of spaseq.inputs.formats
+first_byte, last_byte   the range of a value that is left in the file `source`; last_byte null: the whole file
 """
-END = b"#!spaseq end\n"
-"""Nothing will come on this stream any more."""
+END = InputText(b"#!spaseq end\n", format="nquads")
+"""The signal that a stream has ended."""
 
 _ARROW = pa.schema(
     [
@@ -27,22 +27,15 @@ _ARROW = pa.schema(
 )  # fmt: skip
 
 
-def batches(documents: Iterable[Document], source: str, rdf_format: str) -> Iterator[pa.RecordBatch]:
-    """One row a document, one batch a row: documents are long."""
-    for document in documents:
-        yield batch(document.text, source, document.line, rdf_format)
+def batch(text: InputText) -> pa.RecordBatch:
+    """A batch of one row with a text, since texts are long."""
+    return _batch(text.text, text.source, text.line, text.format)
 
 
-def batch(text: bytes, source: str, line: int = 0, rdf_format: str = "nquads") -> pa.RecordBatch:
-    """A batch of one row."""
-    row = {"value": text, "source": source, "line": line, "format": rdf_format}
-    return pa.RecordBatch.from_pylist([row], schema=_ARROW)
+def reference(part: FileRange) -> pa.RecordBatch:
+    """A batch of one row that says where a text is."""
+    return _batch(None, part.file, part.line, part.format, part.begin, part.end)
 
 
-def reference(slice_: Slice) -> pa.RecordBatch:
-    """A batch of one row, which says where the text is."""
-    row = {
-        "source": slice_.file, "line": slice_.line, "format": slice_.format,
-        "first_byte": slice_.begin, "last_byte": slice_.end,
-    }  # fmt: skip
-    return pa.RecordBatch.from_pylist([row], schema=_ARROW)
+def _batch(*cells: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([dict(zip(_ARROW.names, cells, strict=False))], schema=_ARROW)

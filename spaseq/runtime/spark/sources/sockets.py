@@ -1,4 +1,4 @@
-"""Lines from a socket as a Spark source, for tests and demonstrations: what was sent cannot be asked for again."""
+"""Lines from a socket as a Spark source, for tests and demonstrations: they cannot be read again."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from typing import Any
 from pyspark.sql.datasource import SimpleDataSourceStreamReader
 
 from spaseq.errors import RunError
-from spaseq.inputs.documents import last_start
+from spaseq.inputs.cutting import last_start
 from spaseq.runtime.spark.sources.options import SourceOptions
 from spaseq.runtime.spark.sources.rows import END
 
-Row = tuple[bytes, str, int, str, None, None]
+_Cells = tuple[bytes, str, int, str, None, None]
 _RECEIVED_BYTES_MAX = 1 << 20
 
 
 class SocketReader(SimpleDataSourceStreamReader):
-    """N-Quads as they come; an event is complete when the next one, an empty line or the end has come.
+    """N-Quads as they arrive; an event is complete after the next event, an empty line or the end of the connection.
 
-    The driver reads, and keeps rows until their micro-batch is committed. When the connection ends, so does the stream.
+    The driver reads, and keeps rows until their micro-batch is committed. The connection's end is that of the stream.
     """
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._connection: socket.socket | None = None
-        self._rows: dict[int, Row] = {}
+        self._rows: dict[int, _Cells] = {}
         self._text = b""
         self._lines = 0
         self._ended = False
 
     def initialOffset(self) -> dict[str, Any]:
-        """Before the first row."""
+        """The offset before the first row."""
         return {"rows": 0}
 
     def read(self, start: dict[str, Any]) -> tuple[Iterator[tuple[Any, ...]], dict[str, Any]]:
-        """What has come since; the iterator is a list's, which can be copied and pickled."""
+        """The rows since an offset; the iterator is a list's, which can be copied and pickled."""
         first = start["rows"]
         number = first + len([n for n in self._rows if n >= first])
         for text in self._received():
@@ -47,7 +47,7 @@ class SocketReader(SimpleDataSourceStreamReader):
         return iter([self._rows[n] for n in range(first, number)]), {"rows": number}
 
     def readBetweenOffsets(self, start: dict[str, Any], end: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-        """Rows that are still kept; raises RunError after a restart."""
+        """The rows between two offsets; raises RunError after a restart, when they are no longer kept."""
         wanted = range(start["rows"], end["rows"])
         if any(number not in self._rows for number in wanted):
             raise RunError(
@@ -56,11 +56,11 @@ class SocketReader(SimpleDataSourceStreamReader):
         return iter([self._rows[number] for number in wanted])
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Forget what has been handled."""
+        """Forget the rows of a committed micro-batch."""
         self._rows = {number: row for number, row in self._rows.items() if number >= end["rows"]}
 
     def _received(self) -> list[bytes]:
-        """The complete events that have come, as one text; then the end, if it came."""
+        """The complete events that have arrived, as one text; then the signal of the end, if it has come."""
         if self._ended:
             return []
         self._ended = not self._receive()
@@ -72,10 +72,10 @@ class SocketReader(SimpleDataSourceStreamReader):
         else:
             cut = last_start(self._text[:whole])
         text, self._text = self._text[:cut], self._text[cut:]
-        return [*([text] if text else []), *([END] if self._ended else [])]
+        return [*([text] if text else []), *([END.text] if self._ended else [])]
 
     def _receive(self) -> bool:
-        """Take what is there without waiting; whether more may come."""
+        """Read without waiting; False at the end of the connection."""
         if self._connection is None:
             self._connection = socket.create_connection((self._options.host, self._options.port))
         while select.select([self._connection], [], [], 0)[0]:

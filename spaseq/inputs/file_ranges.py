@@ -1,0 +1,96 @@
+"""Ranges of bytes of files that begin and end with an event."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+from sparql_gpm.reading.blocks import BLOCK_BYTES, ByteStream
+from spaseq.inputs.compression import compression_of
+from spaseq.inputs.cutting import next_start
+from spaseq.inputs.formats import FORMATS, format_of, texts_of
+from spaseq.inputs.opening import opened
+from spaseq.inputs.paths import InputFile
+from spaseq.inputs.texts import InputText
+
+
+@dataclass(frozen=True, slots=True)
+class FileRange:
+    """Bytes `begin` ≤ b < `end` of a file, after `line` lines; `end` None: the whole file, decompressed."""
+
+    file: str
+    format: str
+    begin: int = 0
+    end: int | None = None
+    line: int = 0
+
+    @property
+    def size(self) -> int:
+        """The number of bytes on disk."""
+        return os.path.getsize(self.file) if self.end is None else self.end - self.begin
+
+    @contextmanager
+    def opened(self) -> Iterator[ByteStream]:
+        """The bytes as one stream."""
+        if self.end is None:
+            with opened(InputFile(self.file, self.format)) as whole:
+                yield whole.stream
+            return
+        with open(self.file, "rb") as handle:
+            handle.seek(self.begin)
+            yield _Bounded(handle, self.end - self.begin)
+
+    def texts(self) -> Iterator[InputText]:
+        """The bytes cut into texts of whole events."""
+        with self.opened() as stream:
+            for text in texts_of(stream, self.format):
+                yield replace(text, line=text.line + self.line, source=self.file, format=self.format)
+
+    def lines(self) -> int:
+        """The number of line ends."""
+        with self.opened() as stream:
+            return sum(block.count(b"\n") for block in iter(lambda: stream.read(BLOCK_BYTES), b""))
+
+
+class _Bounded:
+    """The next `length` bytes of a file."""
+
+    def __init__(self, handle: BinaryIO, length: int) -> None:
+        self._handle = handle
+        self._left = length
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; b"" at the end."""
+        found = self._handle.read(min(size, self._left))
+        self._left -= len(found)
+        return found
+
+
+def ranges_of(name: str, begin: int, stop: int | None, line: int, size: int) -> Iterator[FileRange]:
+    """A file from `begin` to `stop` (None: its end) in ranges of about `size` bytes.
+
+    Only files of consecutive lines that are not compressed are cut; any other is one range, if `begin` is 0.
+    """
+    rdf_format = format_of(name)
+    assert rdf_format is not None, name
+    if compression_of(name) or not FORMATS[rdf_format].lines:
+        if not begin and stop != 0:
+            yield FileRange(name, rdf_format)
+        return
+    stop = os.path.getsize(name) if stop is None else stop
+    while begin < stop:
+        end = min(stop, _next_start(name, begin + size)) if stop - begin > size else stop
+        found = FileRange(name, rdf_format, begin, end, line)
+        yield found
+        if end < stop:
+            line += found.lines()
+        begin = end
+
+
+def _next_start(name: str, byte: int) -> int:
+    with open(name, "rb") as handle:
+        handle.seek(byte)
+        return byte + next_start(handle)

@@ -1,0 +1,84 @@
+"""The formats that streams are read in. Each has one entry here, and its reader in `sparql_gpm.rdf_io`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sparql_gpm.reading.blocks import Blocks, ByteStream
+from spaseq.errors import InputError
+from spaseq.inputs.compression import COMPRESSIONS, compression_of
+from spaseq.inputs.cutting import cut_nquads, cut_trig
+from spaseq.inputs.texts import InputText
+
+TEXT_BYTES = 4 << 20
+"""A long input is cut into texts of about this size."""
+_TRIG = re.compile(
+    rb"^\s*(?:@prefix\b|@base\b|prefix\s|base\s|(?:graph\s+)?(?:<[^>\n]*>|_:\w+|[\w.-]*:[\w.-]*|\[\s*\])?\s*\{)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line that TriG can have and N-Quads cannot: a directive, or the beginning of a graph block."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputFormat:
+    """A format of events.
+
+    suffixes    of file names, each also with .gz
+    cut         cuts a long input into texts of whole events; None: an input is one event
+    lines       an event is consecutive lines, and the end of one input can be followed by another input
+    """
+
+    suffixes: tuple[str, ...]
+    cut: Callable[[Blocks, int], Iterator[InputText]] | None = None
+    lines: bool = False
+
+
+FORMATS: Mapping[str, InputFormat] = {
+    "nquads": InputFormat((".nq",), cut_nquads, lines=True),
+    "trig": InputFormat((".trig",), cut_trig),
+    "turtle": InputFormat((".ttl",)),
+    "ntriples": InputFormat((".nt",)),
+}
+_BY_SUFFIX = {suffix: name for name, known in FORMATS.items() for suffix in known.suffixes}
+SUFFIXES = f"{', '.join(_BY_SUFFIX)} (plain or with {' or '.join(each.suffix for each in COMPRESSIONS)})"
+
+
+def input_format(name: str) -> InputFormat:
+    """The format of this name; raises InputError if there is none."""
+    if name not in FORMATS:
+        raise InputError(f"unknown RDF format '{name}'", hint=f"the formats are {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def format_of(path: str) -> str | None:
+    """The name of the format that a file's suffix says, if it says one."""
+    packed = compression_of(path)
+    return _BY_SUFFIX.get(Path(path.lower().removesuffix(packed.suffix if packed else "")).suffix)
+
+
+def guessed(start: bytes) -> str:
+    """The format of an input without a name, by its first bytes: TriG or N-Quads."""
+    return "trig" if _TRIG.search(start.removeprefix(b"\xef\xbb\xbf")) else "nquads"
+
+
+def texts_of(stream: ByteStream, rdf_format: str, size: int = TEXT_BYTES) -> Iterator[InputText]:
+    """An input cut into texts of about `size` bytes, each of whole events; an input that breaks off ends with a report.
+
+    An input that is one event stays whole however long it is, and is left out if it breaks off.
+    """
+    blocks = Blocks(stream, live=False)
+    line = 0
+    for text in (FORMATS[rdf_format].cut or _uncut)(blocks, size):
+        line = text.line + text.text.count(b"\n")
+        yield text
+    if blocks.broken_off:  # not RDF, so that the reader of the text reports it
+        yield InputText(f"the input breaks off: {blocks.broken_off}\n".encode(), line=line + 1)
+
+
+def _uncut(blocks: Blocks, size: int) -> Iterator[InputText]:
+    text = b"".join(blocks)
+    if not blocks.broken_off:
+        yield InputText(text)

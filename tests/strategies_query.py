@@ -55,7 +55,7 @@ class QueryText:
 
     def whole(self) -> str:
         """The text of the query."""
-        drawn = SequenceText(self.dice)
+        drawn = self.sequence()
         sequence = drawn.whole()
         self.streams = 2 if self.dice.chance(30) else 1
         keyed = self.dice.chance(60)
@@ -64,8 +64,16 @@ class QueryText:
             self.steps.append(self.step(name, uses, keyed))
         defines = "\n".join(f"  {self.define(step)}" for step in self.steps)
         froms = "\n".join(f"FROM STREAM S{n} <http://ex.org/s{n}>" for n in range(1, self.streams + 1))
-        clauses = f"{self.form()}\n{self.dice.weighted(WINDOWS)}\n{self.partition()}{froms}"
+        clauses = f"{self.form()}\n{self.window()}\n{self.partition()}{froms}"
         return f"PREFIX : <http://ex.org/>\n{clauses}\nWHERE {{\n  SEQ({sequence})\n{defines}\n}}\n{self.modifiers()}"
+
+    def sequence(self) -> SequenceText:
+        """What draws the SEQ."""
+        return SequenceText(self.dice)
+
+    def window(self) -> str:
+        """WITHIN."""
+        return self.dice.weighted(WINDOWS)
 
     def step(self, name: str, uses: tuple[Use, ...], keyed: bool) -> StepText:
         """What a step's GPM binds: a key that all may share, a value of its own or a shared one, an optional."""

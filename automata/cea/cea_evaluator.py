@@ -9,18 +9,10 @@ from automata.cea.applicability import why_not_cea
 from automata.cea.core import CeaCore
 from automata.cea.matches import MatchReader
 from automata.cea.snapshot import core_state, restore_core
-from automata.matches.selection import (
-    AfterMatch,
-    Candidate,
-    after_state,
-    in_report_order,
-    report_order,
-    restore_after,
-    select,
-)
+from automata.matches.selection import AfterMatch, Candidate, after_state, restore_after
 from automata.plan.automaton import build_automaton
 from automata.plan.facts import analyse
-from automata.plan.program import ConditionEvaluator, Program, Selector, Skip
+from automata.plan.program import ConditionEvaluator, Program, Selector
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Match
 
@@ -28,7 +20,8 @@ from automata.values import Ids, Match
 class CeaEvaluator:
     """Complex events of one program to which CEA applies; see `automata.protocol.Evaluator`.
 
-    The automaton selects among markings with one start; `select` then chooses among the best of each start.
+    The automaton selects among markings with one start, and for STRICT among all; `AfterMatch.chosen` then selects
+    among the best of each start.
     """
 
     state_kind = "cea"
@@ -45,16 +38,18 @@ class CeaEvaluator:
         self._core = CeaCore(program)
         self._reader = MatchReader(self._core, automaton, analyse(program, automaton), program.variables)
         self._after = AfterMatch(program.skip)
+        self._selector = Selector.ALL if program.selector is Selector.STRICT else program.selector
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
         """See `automata.protocol.Evaluator`."""
         matches: list[Match] = []
         for found in self._core.feed(events, solutions):
             matches += self._reader.read(found)
-        chosen = self._chosen(matches)
+        candidates = map(_candidate, matches)
+        chosen = self._after.chosen(candidates, self._selector, self._condition_evaluator.texts)
         if len(events):
             self._forget(int(events.times[-1]))
-        return chosen
+        return [candidate.match for candidate in chosen]
 
     def on_watermark(self, time: int) -> list[Match]:
         """See `automata.protocol.Evaluator`."""
@@ -90,23 +85,7 @@ class CeaEvaluator:
         self._core.forget(self._core.position if self._program.window.in_events else time)
         self._after.forget(self._core.oldest_position())
 
-    def _chosen(self, matches: list[Match]) -> list[Match]:
-        """The matches of a slice that selection and AFTER MATCH admit, in report order."""
-        if self._program.selector not in (Selector.ALL, Selector.STRICT):
-            matches = self._selected(matches)
-        candidates = [_candidate(match) for match in matches]
-        if self._program.skip is Skip.NO_SKIP:
-            return [candidate.match for candidate in sorted(candidates, key=report_order)]
-        ordered = in_report_order(candidates, self._condition_evaluator.texts)
-        return [candidate.match for candidate in self._after.admit(ordered)]
-
-    def _selected(self, matches: list[Match]) -> list[Match]:
-        groups: dict[tuple[int, int], list[Candidate]] = {}
-        for match in matches:
-            groups.setdefault((match.partition, match.last), []).append(_candidate(match))
-        return [c.match for group in groups.values() for c in select(self._program.selector, group)]
-
 
 def _candidate(match: Match) -> Candidate:
     positions = frozenset(position for _, position, _ in match.entries)
-    return Candidate(match, positions, gapless=False, moment=())
+    return Candidate(match, positions, gapless=False, decided=match.time)

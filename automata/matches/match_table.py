@@ -17,7 +17,6 @@ FIRST, LAST, START, TIME, PARTITION = range(5)
 """The columns of `MatchTable.facts`; see Match."""
 SYMBOL, POSITION, SOLUTION = range(3)
 """The columns of `MatchTable.entries`."""
-_MOMENT = (0,)
 _ROOM_MAX = 8
 """Matches differ so much in length that sorting them in columns would take so many times the room of their entries."""
 
@@ -172,7 +171,7 @@ def _ordered(table: MatchTable, rows: Ids) -> Ids:
         match = table[row]
         if match.entries not in found:
             positions = frozenset(position for _, position, _ in match.entries)
-            found[match.entries] = Candidate(match, positions, False, _MOMENT), row
+            found[match.entries] = Candidate(match, positions, False, match.time), row
     ordered = sorted(found.values(), key=lambda pair: report_order(pair[0]))
     return np.array([row for _, row in ordered], dtype=np.int64)
 

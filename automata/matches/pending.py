@@ -29,9 +29,9 @@ class PendingMatches:
         return len(self.rows)
 
     @property
-    def earliest(self) -> int:
-        """The first deadline; there is one."""
-        if self._earliest is None:
+    def earliest(self) -> int | None:
+        """The first deadline, if there is one."""
+        if self._earliest is None and len(self):
             self._earliest = int(self.deadlines.min())
         return self._earliest
 

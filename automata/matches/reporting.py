@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,19 +14,24 @@ from automata.matches.negation import NegationIndex
 from automata.matches.negation_intervals import inner_intervals, trailing_intervals
 from automata.matches.pending import PendingMatches
 from automata.matches.reader import Reader
-from automata.matches.selection import AFTER, AT, BEFORE, AfterMatch, Candidate, in_report_order, report_order, select
+from automata.matches.selection import AT_END, AfterMatch, Candidate, report_order
 from automata.plan.automaton import Automaton
 from automata.plan.program import ConditionEvaluator, Program, Selector, Skip
 from automata.slices.timeline import Timeline
 from automata.values import Ids, Mask, Match
 
-_AT_END = (np.iinfo(np.int64).max, 2)
-_Reported = tuple[int, tuple[int, ...] | None]
-"""The last row of a match, and its moment where that is not its last event."""
+_Decided = tuple[int, int | None]
+"""The last row of a match, and when it is decided if not by its last event."""
+_NEVER = AT_END + 1
 
 
 class Reporter:
-    """Holds what cannot be reported yet."""
+    """Complete matches until they are reported.
+
+    pending     those that a trailing negation may still remove
+    held        those that wait for others of the same or an earlier triggering event (specification 3.4)
+    ready       those that will be reported, once no other can precede them in report order
+    """
 
     def __init__(
         self,
@@ -46,27 +52,29 @@ class Reporter:
         self.pending = PendingMatches()
         self._trails = any(accept.passed for accept in automaton.accepts)
         self.held: list[Candidate] = []
+        self.ready: list[Candidate] = []
         self.seen: dict[tuple[tuple[int, int, int], ...], int] = {}
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
+        self._after_deadline = 0 if program.window.sliding else 1
 
     @property
     def idle(self) -> bool:
         """Whether no match waits for anything."""
-        return not self.held and not len(self.pending)
+        return not (self.held or self.ready or len(self.pending))
 
     def report(self, ended: list[AcceptedRuns], time: int, timeline: Timeline) -> Sequence[Match]:
-        """What can be reported once the slice up to `time` has been taken in."""
+        """What can be reported once the slice up to `time` has been consumed."""
         if not (self._in_turn or self._trails):
             return in_order(self._reader.table(self._unviolated(ended)))
         survivors = self._survivors(ended)
-        ready = self._candidates(self._pass(time, timeline) + survivors)
-        return self.release(ready)
+        candidates = self._candidates(survivors + self._pass(time, timeline))
+        return self.release(candidates, self.next_decision(time, self.pending.earliest))
 
     def finish(self) -> list[Match]:
         """Everything that is left."""
         left = self.pending.pop(np.ones(len(self.pending), dtype=np.bool_))
-        rows = [(row, _AT_END) for row in left.rows[~self._removed(left)].tolist()]
-        return self.release(self._candidates(rows), final=True)
+        rows = [(row, AT_END) for row in left.rows[~self._removed(left)].tolist()]
+        return self.release(self._candidates(rows), _NEVER)
 
     def held_rows(self) -> list[Ids]:
         """Rows that must outlive a compaction."""
@@ -78,26 +86,29 @@ class Reporter:
 
     def live_ids(self) -> list[Ids]:
         """Ids in matches that are held."""
-        return [np.array([v for c in self.held for v in (*c.match.registers, *c.match.outputs)], dtype=np.int64)]
+        return [np.array([v for match in self._waiting() for v in (*match.registers, *match.outputs)], dtype=np.int64)]
 
     def oldest_time(self) -> int:
         """The least time of a match that may still be reported."""
-        return self._oldest(HIGH_TIME, [candidate.match.time for candidate in self.held])
+        return self._oldest(HIGH_TIME, [match.time for match in self._waiting()])
 
     def oldest_position(self) -> int:
         """The least position in a match that may still be reported."""
-        return self._oldest(FIRST, [candidate.match.first for candidate in self.held])
+        return self._oldest(FIRST, [match.first for match in self._waiting()])
 
     def firsts(self) -> list[tuple[Ids, Ids]]:
         """Partitions and first positions of matches that may still be reported."""
         pending = self._core.runs.table[self.pending.rows]
-        held = np.array([(c.match.partition, c.match.first) for c in self.held], dtype=np.int64).reshape(-1, 2)
+        held = np.array([(match.partition, match.first) for match in self._waiting()], dtype=np.int64).reshape(-1, 2)
         return [(pending[:, PARTITION], pending[:, FIRST]), (held[:, 0], held[:, 1])]
 
     def partitions(self) -> set[int]:
         """The partitions of what is held."""
         pending = self._core.runs.column(self.pending.rows, PARTITION).tolist()
-        return {*pending, *(candidate.match.partition for candidate in self.held)}
+        return {*pending, *(match.partition for match in self._waiting())}
+
+    def _waiting(self) -> list[Match]:
+        return [candidate.match for candidate in (*self.held, *self.ready)]
 
     def _oldest(self, column: int, held: list[int]) -> int:
         pending = self._core.runs.column(self.pending.rows, column)
@@ -105,9 +116,9 @@ class Reporter:
 
     # --- negation ---------------------------------------------------------------------------------
 
-    def _survivors(self, ended: list[AcceptedRuns]) -> list[_Reported]:
+    def _survivors(self, ended: list[AcceptedRuns]) -> list[_Decided]:
         """Rows of matches that no inner negation removes; those with a trailing one go to the pending ones."""
-        survivors: list[_Reported] = []
+        survivors: list[_Decided] = []
         for some in ended:
             rows = self._unviolated([some])
             if self._automaton.accepts[some.accept].passed:
@@ -135,18 +146,31 @@ class Reporter:
             removed[here] = self._negations.violated(self._core.runs, pending.rows[here], intervals)
         return removed
 
-    def _pass(self, time: int, timeline: Timeline) -> list[_Reported]:
+    def _pass(self, time: int, timeline: Timeline) -> list[_Decided]:
         """Rows of pending matches whose window has passed."""
         if not len(self.pending):
             return []
-        over = self.pending.pop(self.over(time, timeline))
-        kept = ~self._removed(over)
-        sliding_time = self._program.window.sliding and not self._program.window.in_events
-        place = (0, AFTER) if sliding_time else (1, BEFORE)
-        moments = ((deadline + place[0], place[1]) for deadline in over.deadlines[kept].tolist())
-        return list(zip(over.rows[kept].tolist(), moments, strict=True))
+        over = self.pending.pop(self._over(time, timeline))
+        over = over.pop(~self._removed(over))
+        return list(zip(over.rows.tolist(), self._decided(over, timeline).tolist(), strict=True))
 
-    def over(self, time: int, timeline: Timeline) -> Mask:
+    def _decided(self, over: PendingMatches, timeline: Timeline) -> Ids:
+        """When matches are decided whose windows have passed: the windows' ends, or the first events past them."""
+        if self._program.window.in_events:
+            return timeline.times_at(self._core.runs.column(over.rows, PARTITION), over.deadlines + 1)
+        return over.deadlines + self._after_deadline
+
+    def next_decision(self, time: int, earliest: int | None) -> int:
+        """No pending match is decided at an earlier time.
+
+        time        no event before it is to come
+        earliest    the first deadline of a pending match
+        """
+        if earliest is None:
+            return _NEVER
+        return time if self._program.window.in_events else earliest + self._after_deadline
+
+    def _over(self, time: int, timeline: Timeline) -> Mask:
         """Which pending matches' windows have passed."""
         if not self._program.window.in_events:
             return self.pending.deadlines < time
@@ -156,20 +180,18 @@ class Reporter:
 
     # --- selection and order ----------------------------------------------------------------------
 
-    def _candidates(self, rows: Sequence[_Reported]) -> list[Candidate]:
-        """Each match once, with its moment."""
+    def _candidates(self, rows: Sequence[_Decided]) -> list[Candidate]:
+        """Each match once, when it is decided first."""
         numbers = np.array([row for row, _ in rows], dtype=np.int64)
         ranks = self._core.runs.table[numbers][:, (FIRST_RANK, RANK)].tolist()
-        in_events = self._program.window.in_events
         candidates = []
-        for (_, moment), (first_rank, last_rank), match in zip(rows, ranks, self._reader.read(numbers), strict=True):
+        for (_, decided), (first_rank, last_rank), match in zip(rows, ranks, self._reader.read(numbers), strict=True):
             if match.entries in self.seen:
                 continue
             self.seen[match.entries] = match.last
             positions = frozenset([position for _, position, _ in match.entries])
             gapless = last_rank - first_rank + 1 == len(positions)
-            clock = (last_rank if self._trails else match.last) if in_events else match.time
-            candidates.append(Candidate(match, positions, gapless, moment or (clock, AT)))
+            candidates.append(Candidate(match, positions, gapless, match.time if decided is None else decided))
         self.forget_seen()
         return candidates
 
@@ -181,36 +203,30 @@ class Reporter:
         else:
             self.seen.clear()
 
-    def release(self, ready: list[Candidate], final: bool = False) -> list[Match]:
-        """The matches of these candidates and of those held before; the order of work of specification 3.4."""
-        if not self._in_turn:
-            return [candidate.match for candidate in sorted(ready, key=report_order)]
-        self.held += ready
-        groups = self._resolved_groups(final)
-        chosen = [c for group in groups for c in select(self._program.selector, group)]
-        ordered = in_report_order(chosen, self._condition_evaluator.texts)
-        if self._program.skip is not Skip.CONSUME_ALL:
-            return [candidate.match for candidate in self.after.admit(ordered)]
-        admitted = set(map(id, self.after.admit(sorted(ordered, key=lambda candidate: candidate.match.last))))
-        return [candidate.match for candidate in ordered if id(candidate) in admitted]
+    def release(self, decided: Sequence[Candidate], next_decision: int) -> list[Match]:
+        """The matches that can be reported, in report order, now that these are decided.
 
-    def _resolved_groups(self, final: bool) -> Iterable[list[Candidate]]:
-        """Takes from the held candidates the groups that nothing unresolved can still change or precede."""
-        groups: dict[tuple[int, int], list[Candidate]] = {}
-        for candidate in self.held:
-            groups.setdefault((candidate.match.partition, candidate.match.last), []).append(candidate)
-        if final or not len(self.pending):
-            self.held = []
-            return groups.values()
-        open_lasts: dict[int, int] = {}
+        next_decision   no match that is pending now will be decided at an earlier time
+        """
+        if self._in_turn:
+            self.held += decided
+            decided = self._chosen()
+        reported = sorted((*self.ready, *decided), key=report_order)
+        first = min([candidate.decided for candidate in self.held], default=_NEVER)
+        reportable = bisect_left(reported, min(first, next_decision), key=lambda candidate: candidate.decided)
+        self.ready = reported[reportable:]
+        return [candidate.match for candidate in reported[:reportable]]
+
+    def _chosen(self) -> list[Candidate]:
+        """Takes from the held candidates those that no pending match comes before, and selects among them."""
+        first: dict[int, int] = {}
         pending = self._core.runs.table[self.pending.rows]
         for partition, last in pending[:, (PARTITION, HIGH)].tolist():
-            open_lasts[partition] = min(last, open_lasts.get(partition, last))
-        resolved = [
-            group
-            for (partition, last), group in groups.items()
-            if partition not in open_lasts or last < open_lasts[partition]
-        ]
-        taken = {id(candidate) for group in resolved for candidate in group}
-        self.held = [candidate for candidate in self.held if id(candidate) not in taken]
-        return resolved
+            first[partition] = min(last, first.get(partition, last))
+        complete: list[Candidate] = []
+        held: list[Candidate] = []
+        for candidate in self.held:
+            match = candidate.match
+            (complete if match.last < first.get(match.partition, _NEVER) else held).append(candidate)
+        self.held = held
+        return self.after.chosen(complete, self._program.selector, self._condition_evaluator.texts)

@@ -18,8 +18,8 @@ from automata.values import Match
 
 Texts = Callable[[Sequence[Match]], Sequence[tuple[str, ...]]]
 """What matches project, as `automata.plan.program.Host` tells."""
-BEFORE, AT, AFTER = 0, 1, 2
-"""Where a moment stands among the events of its time."""
+AT_END = (1 << 63) - 1
+"""The time at which the end of the input decides a match: later than all others."""
 
 
 class Candidate(NamedTuple):
@@ -28,14 +28,20 @@ class Candidate(NamedTuple):
     match       the match
     positions   of its events
     gapless     they are an interval of the partition's substream
-    moment      when it is reported: (time or rank, 0 before or 1 after the events of that time, …); matches
-                are reported in the order of their moments
+    decided     the event time from which no later event can remove it (specification 3.5.2)
     """
 
     match: Match
     positions: frozenset[int]
     gapless: bool
-    moment: tuple[int, ...]
+    decided: int
+
+
+def _selected(selector: Selector, candidates: Iterable[Candidate]) -> list[Candidate]:
+    groups: dict[tuple[int, int], list[Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault((candidate.match.partition, candidate.match.last), []).append(candidate)
+    return [candidate for group in groups.values() for candidate in select(selector, group)]
 
 
 def select(selector: Selector, group: Sequence[Candidate]) -> list[Candidate]:
@@ -67,13 +73,13 @@ def _best(events: set[frozenset[int]], decisive: Callable[[frozenset[int]], int]
 
 
 def report_order(candidate: Candidate) -> tuple[object, ...]:
-    """Moment, then last position, first position, positions, then step by step; what is left are ties of values."""
+    """The sort key of specification 3.5.2 up to the projected values."""
     match = candidate.match
     positions = sorted(candidate.positions)
     steps: list[list[int]] = [[] for _ in range(1 + max([symbol for symbol, _, _ in match.entries]))]
     for symbol, position, _ in match.entries:
         steps[symbol].append(position)
-    return (candidate.moment, match.last, match.first, positions, steps)
+    return (candidate.decided, match.last, match.first, positions, steps)
 
 
 def in_report_order(candidates: Iterable[Candidate], texts: Texts) -> list[Candidate]:
@@ -104,8 +110,19 @@ class AfterMatch:
         self.lasts: dict[int, int] = {}
         self.triggers: dict[int, tuple[int, int]] = {}
 
+    def chosen(self, candidates: Iterable[Candidate], selector: Selector, texts: Texts) -> list[Candidate]:
+        """The candidates that the selector keeps and AFTER MATCH admits, by triggering event, then in report order.
+
+        Every match with one of these triggering events and partitions is among the candidates; those with earlier ones
+        have been admitted before.
+        """
+        kept = list(candidates) if selector is Selector.ALL else _selected(selector, candidates)
+        if self._skip is Skip.NO_SKIP:
+            return sorted(kept, key=report_order)
+        return self.admit(sorted(in_report_order(kept, texts), key=lambda candidate: candidate.match.last))
+
     def admit(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """The candidates, in report order, that no earlier one forbids."""
+        """The candidates, which come by triggering event, that no earlier one forbids."""
         return [candidate for candidate in candidates if self._admit(candidate.match)]
 
     def forget(self, before: int) -> None:

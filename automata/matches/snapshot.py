@@ -6,7 +6,7 @@ state is as large as what is alive.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -141,12 +141,11 @@ def restore_timeline(timeline: Timeline, state: Mapping[str, Any]) -> None:
 
 def reporter_state(reporter: Reporter) -> dict[str, Any]:
     """What cannot be reported yet, and what reported matches forbid."""
-    held, pending = reporter.held, reporter.pending
+    pending = reporter.pending
     return {
         "pending": [pending.rows, pending.accepts, pending.deadlines],
-        "held": [_candidate_state(candidate) for candidate in held],
-        "registers": Values(_matrix([candidate.match.registers for candidate in held])),
-        "outputs": Values(_matrix([candidate.match.outputs for candidate in held])),
+        "held": _candidates_state(reporter.held),
+        "ready": _candidates_state(reporter.ready),
         "seen": [[_matrix(entries), last] for entries, last in reporter.seen.items()],
         "after": after_state(reporter.after),
     }
@@ -155,23 +154,32 @@ def reporter_state(reporter: Reporter) -> dict[str, Any]:
 def restore_reporter(reporter: Reporter, state: Mapping[str, Any]) -> None:
     """Put it back."""
     reporter.pending = PendingMatches(*state["pending"])
-    registers, outputs = state["registers"].ids.tolist(), state["outputs"].ids.tolist()
-    reporter.held = [_candidate(*parts) for parts in zip(state["held"], registers, outputs, strict=True)]
+    reporter.held, reporter.ready = _candidates(state["held"]), _candidates(state["ready"])
     reporter.seen = {tuple(map(tuple, entries.tolist())): last for entries, last in state["seen"]}
     restore_after(reporter.after, state["after"])
 
 
-def _candidate_state(candidate: Candidate) -> list[Any]:
-    match = candidate.match
-    facts = [match.first, match.last, match.start, match.time, match.partition]
-    return [_matrix(match.entries), facts, candidate.gapless, list(candidate.moment)]
+def _candidates_state(candidates: Sequence[Candidate]) -> list[Any]:
+    """The values of variables stand apart, for they are ids."""
+    matches = [candidate.match for candidate in candidates]
+    facts = [
+        [_matrix(match.entries), list(match[3:]), candidate.gapless, candidate.decided]
+        for match, candidate in zip(matches, candidates, strict=True)
+    ]
+    values = [Values(_matrix([match.registers for match in matches])), Values(_matrix([m.outputs for m in matches]))]
+    return [facts, *values]
 
 
-def _candidate(state: list[Any], registers: list[int], outputs: list[int]) -> Candidate:
-    table, facts, gapless, moment = state
-    entries = tuple((symbol, position, serial) for symbol, position, serial in table.tolist())
-    match = Match(entries, tuple(registers), tuple(outputs), *facts)
-    return Candidate(match, frozenset(position for _, position, _ in entries), bool(gapless), tuple(moment))
+def _candidates(state: Sequence[Any]) -> list[Candidate]:
+    facts, registers, outputs = state
+    candidates = []
+    values = zip(facts, registers.ids.tolist(), outputs.ids.tolist(), strict=True)
+    for (table, numbers, gapless, decided), own, more in values:
+        entries = tuple((symbol, position, serial) for symbol, position, serial in table.tolist())
+        positions = frozenset(position for _, position, _ in entries)
+        match = Match(entries, tuple(own), tuple(more), *numbers)
+        candidates.append(Candidate(match, positions, bool(gapless), decided))
+    return candidates
 
 
 def _matrix(rows: Any) -> Ids:

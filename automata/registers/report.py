@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from automata.matches.match_table import MatchTable, in_order
-from automata.matches.selection import AfterMatch, Candidate, in_report_order, select
+from automata.matches.selection import AfterMatch, Candidate
 from automata.plan.program import ConditionEvaluator, Program, Selector, Skip
 from automata.registers.apply import ENTRIES, MATCHES, Output
 from automata.registers.iterated import register_of
@@ -15,8 +15,6 @@ from automata.values import Mask, Match
 
 _FACTS = 5
 """The columns of `Output.facts` that a match has."""
-_MOMENT = (0,)
-"""Without trailing negations every match is reported at its last event: positions alone order them."""
 
 
 class MatchReporter:
@@ -56,18 +54,9 @@ class MatchReporter:
         if not self._in_turn:
             return in_order(found)
         candidates = _distinct(found, gapless.tolist())
-        groups: dict[tuple[int, int], list[Candidate]] = {}
-        for candidate in candidates:
-            groups.setdefault((candidate.match.partition, candidate.match.last), []).append(candidate)
-        ordered = in_report_order(
-            (c for group in groups.values() for c in select(self._program.selector, group)),
-            self._condition_evaluator.texts,
-        )
-        if self._program.skip is Skip.CONSUME_ALL:
-            ordered.sort(key=lambda candidate: candidate.match.last)
-        admitted = self.after.admit(ordered)
+        chosen = self.after.chosen(candidates, self._program.selector, self._condition_evaluator.texts)
         self.after.forget(oldest)
-        return [candidate.match for candidate in admitted]
+        return [candidate.match for candidate in chosen]
 
 
 def _distinct(found: Iterable[Match], gapless: Iterable[bool]) -> list[Candidate]:
@@ -76,5 +65,5 @@ def _distinct(found: Iterable[Match], gapless: Iterable[bool]) -> list[Candidate
     for match, tight in zip(found, gapless, strict=True):
         if match.entries not in candidates:
             positions = frozenset(position for _, position, _ in match.entries)
-            candidates[match.entries] = Candidate(match, positions, tight, _MOMENT)
+            candidates[match.entries] = Candidate(match, positions, tight, match.time)
     return list(candidates.values())

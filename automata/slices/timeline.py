@@ -55,6 +55,9 @@ class Timeline:
         self.total = total
         self.position = 0
         self.carries: dict[int, Carry] = {}
+        self._times = np.zeros(0, dtype=np.int64)
+        self._first_rank = 0
+        self._places: Places | None = None
 
     def begin_at(self, position: int) -> None:
         """The first event to come has this position, and this rank where there is no PARTITION BY."""
@@ -72,7 +75,7 @@ class Timeline:
         self.position += len(events)
         if partitioned:
             return
-        carry = self.carries.setdefault(0, Carry())
+        carry = self._unpartitioned(events)
         carry.rank += len(events)
         if self.total:
             carry.slot = carry.rank - 1
@@ -97,11 +100,12 @@ class Timeline:
         for number, carry in enumerate(carries):
             last = (first[number + 1] if number + 1 < len(first) else len(which)) - 1
             carry.rank, carry.slot = int(ranks[last]) + 1, int(slots[last])
-        return Places(which, partitions, ranks, slots, seqs, tails)
+        self._times, self._places = events.times, Places(which, partitions, ranks, slots, seqs, tails)
+        return self._places
 
     def all_places(self, events: Events) -> Places:
         """The places of all events of a slice, in order, where there are no partitions."""
-        carry = self.carries.setdefault(0, Carry())
+        carry = self._unpartitioned(events)
         places = events.shared.of(_places, events.times, events.streams, self.total)
         places = events.shared.of(_later, places, carry.rank, carry.rank if self.total else carry.slot + 1)
         if len(events):
@@ -113,10 +117,30 @@ class Timeline:
         carry = self.carries.get(partition)
         return carry.rank if carry else 0
 
+    def times_at(self, partitions: Ids, ranks: Ids) -> Ids:
+        """The times of the events of the last slice with these ranks in the substreams of these partitions."""
+        if self._places is None:
+            events = ranks - self._first_rank
+        else:
+            first = np.searchsorted(self._places.partitions, partitions)
+            events = self._places.events[first + ranks - self._places.ranks[first]]
+        times: Ids = self._times[events]
+        return times
+
+    def end_at(self, time: int) -> None:
+        """The last slice was one event of this time; there is no PARTITION BY."""
+        self._times, self._first_rank, self._places = np.array([time], dtype=np.int64), self.rank(0) - 1, None
+
     def slot(self, partition: int) -> int:
         """The slot of the last event of the partition's substream."""
         carry = self.carries.get(partition)
         return carry.slot if carry else -1
+
+    def _unpartitioned(self, events: Events) -> Carry:
+        """The carry before a slice where there is no PARTITION BY."""
+        carry = self.carries.setdefault(0, Carry())
+        self._times, self._first_rank, self._places = events.times, carry.rank, None
+        return carry
 
     def forget(self, kept: set[int]) -> None:
         """Drop what is known of every other partition; only where ranks need not go on."""

@@ -16,7 +16,7 @@ def candidate(positions: frozenset[int]) -> Candidate:
     ordered = sorted(positions)
     entries = tuple((0, position, 0) for position in ordered)
     match = Match(entries, (), (), ordered[0], ordered[-1], ordered[0], ordered[-1], 0)
-    return Candidate(match, positions, ordered[-1] - ordered[0] + 1 == len(ordered), (ordered[-1], 1))
+    return Candidate(match, positions, ordered[-1] - ordered[0] + 1 == len(ordered), ordered[-1])
 
 
 def groups() -> st.SearchStrategy[list[Candidate]]:

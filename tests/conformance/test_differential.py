@@ -22,6 +22,7 @@ from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.reference.stream import Arrivals, Triples
 from tests.strategies import batches, cuts, interleaved, late, queries, streams, to_trig
+from tests.strategies_late import late_queries
 from tests.strategies_stream import EX
 
 SECOND = 1_000_000_000
@@ -104,15 +105,15 @@ def test_disorder_within_the_delay_changes_no_row(data: st.DataObject) -> None:
 
 @given(st.data())
 @settings(max_examples=PAIRS // 8)
-def test_rows_come_in_the_order_of_the_language(data: st.DataObject) -> None:
-    """In one batch, rows come as the reference orders them."""
-    text = data.draw(queries())
+def test_rows_come_in_the_order_of_the_language_whatever_the_batches(data: st.DataObject) -> None:
+    text = data.draw(queries() | late_queries())
     query = _query(text)
     arrivals = _declared(query, data.draw(streams()))
     _note(text, arrivals)
     expected = [comparable(row) for row in evaluate(query, arrivals)]
-    found = [comparable(row) for row in run_engine(query, [interleaved(arrivals)])]
-    assert found == expected
+    arrived = interleaved(arrivals)
+    for pieces in ([arrived], batches(arrived, data.draw(cuts(len(arrived))))):
+        assert [comparable(row) for row in run_engine(query, pieces)] == expected
 
 
 def test_matches_that_consume_others_are_reported_in_order_all_the_same() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from automata.plan.program import Selector, Skip
 from tests.reference.run import Run
@@ -16,21 +15,22 @@ from tests.reference.stream import Event
 from tests.reference.view import Entries
 from tests.reference.world import World
 
-Moment = tuple[float, int, int | Fraction]
-"""When a match is reported: (position of the event that causes it, 0 a deadline or 1 the event itself, deadline)."""
+Time = int | float
+"""Nanoseconds; infinite for the end of the input, which is later than all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match with its positions in the merged order, ascending; `order` is 3.5's order up to the projected values."""
+    """A match with its positions in the merged order, ascending.
+
+    decided     the event time at which it is decided
+    order       the order of 3.5.2 up to the projected values
+    """
 
     entries: Entries
     positions: tuple[int, ...]
-    moment: Moment
+    decided: Time
     order: tuple[object, ...]
-
-
-_Forbids = Callable[[Match, Match], bool]
 
 
 def matches(world: World) -> list[Match]:
@@ -41,7 +41,7 @@ def matches(world: World) -> list[Match]:
         match = _match(world, run)
         identity = frozenset(Counter((e.step, e.event.position, e.solution) for e in run.entries).items())
         other = found.get(identity)
-        if other is None or (match.moment, _paths(match)) < (other.moment, _paths(other)):
+        if other is None or (match.decided, _paths(match)) < (other.decided, _paths(other)):
             found[identity] = match
     return list(found.values())
 
@@ -53,9 +53,9 @@ def _paths(match: Match) -> tuple[object, ...]:
 def _match(world: World, run: Run) -> Match:
     events = sorted({entry.event for entry in run.entries}, key=lambda event: event.position)
     positions = tuple(event.position for event in events)
-    moment = _moment(world, events, trailing=bool(run.open))
+    decided = _window_end(world, events) if run.open else events[-1].time
     by_step = tuple(positions_of(run.entries, step) for step in names(world.root))
-    return Match(run.entries, positions, moment, (moment, positions[-1], positions[0], positions, by_step))
+    return Match(run.entries, positions, decided, (decided, positions[-1], positions[0], positions, by_step))
 
 
 def positions_of(entries: Entries, step: str) -> tuple[int, ...]:
@@ -63,19 +63,15 @@ def positions_of(entries: Entries, step: str) -> tuple[int, ...]:
     return tuple(sorted(entry.event.position for entry in entries if entry.step == step))
 
 
-def _moment(world: World, events: Sequence[Event], trailing: bool) -> Moment:
-    """A trailing `!` is reported when the window has passed or the input has ended.
-
-    A window of time passes for all partitions at once, whichever the event that comes next belongs to.
-    """
-    if not trailing:
-        return events[-1].position, 1, 0
+def _window_end(world: World, events: Sequence[Event]) -> Time:
+    """When a match's window has passed; a window of time passes with whichever event comes next in any partition."""
     end, inclusive = world.frame.deadline(events)
-    for event in world.substream if world.frame.window.in_events else world.events:
+    in_events = world.frame.window.in_events
+    for event in world.substream if in_events else world.events:
         value = world.frame.on_axis(event)
         if value > end or (value == end and not inclusive):
-            return event.position, 0, end
-    return math.inf, 0, 0
+            return event.time if in_events else int(end)
+    return math.inf
 
 
 def select(world: World, found: Sequence[Match]) -> list[Match]:
@@ -101,34 +97,18 @@ def _selected(world: World, own: tuple[int, ...], rivals: Iterable[tuple[int, ..
             return not any(set(own) < set(other) for other in rivals)
 
 
+_FORBIDS: Mapping[Skip, Callable[[Match, Match], bool]] = {
+    Skip.NO_SKIP: lambda kept, later: False,
+    Skip.TO_NEXT: lambda kept, later: later.positions[0] == kept.positions[0],
+    Skip.PAST_LAST: lambda kept, later: later.positions[0] <= kept.positions[-1],
+    Skip.CONSUME_ALL: lambda kept, later: later.positions[0] <= kept.positions[-1] < later.positions[-1],
+}
+
+
 def skip(world: World, found: Sequence[Match]) -> list[Match]:
-    """AFTER MATCH over the matches of a partition in output order."""
-    match world.query.skip:
-        case Skip.NO_SKIP:
-            return list(found)
-        case Skip.CONSUME_ALL:
-            return _consume(found)
-        case Skip.TO_NEXT:
-            return _walk(found, lambda kept, later: later.positions[0] == kept.positions[0])
-        case Skip.PAST_LAST:
-            return _walk(found, lambda kept, later: later.positions[0] <= kept.positions[-1])
-
-
-def _walk(found: Sequence[Match], forbids: _Forbids) -> list[Match]:
-    """Matches in report order, without those that a kept earlier one forbids."""
+    """AFTER MATCH over the matches of a partition in output order: it goes by their triggering events first."""
     kept: list[Match] = []
-    for match in found:
-        if not any(forbids(earlier, match) for earlier in kept):
+    for match in sorted(found, key=lambda match: match.positions[-1]):
+        if not any(_FORBIDS[world.query.skip](earlier, match) for earlier in kept):
             kept.append(match)
     return kept
-
-
-def _consume(found: Sequence[Match]) -> list[Match]:
-    """A match survives iff no earlier triggering event lies at or after its first event and before its last."""
-    triggers: set[int] = set()
-    survivors: list[Match] = []
-    for match in sorted(found, key=lambda match: match.positions[-1]):
-        if not any(match.positions[0] <= trigger < match.positions[-1] for trigger in triggers):
-            triggers.add(match.positions[-1])
-            survivors.append(match)
-    return [match for match in found if match in survivors]

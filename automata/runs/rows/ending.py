@@ -21,7 +21,7 @@ from automata.chains.table import (
     RANK,
 )
 from automata.matches.reporting import Reporter
-from automata.matches.selection import AT, Candidate, report_order
+from automata.matches.selection import Candidate, report_order
 from automata.plan.automaton import START, Automaton
 from automata.plan.program import Program, Selector, Skip
 from automata.runs.columns.core import Core
@@ -66,7 +66,6 @@ class Ending:
         unambiguous = _is_unambiguous(automaton) and not automaton.unordered
         self._plain = unambiguous and not (self._negates or self._in_turn)
         self._waiting = Waiting(program, automaton, reporter, negations, store, self._candidate)
-        self._in_events = program.window.in_events
         self._together = any(len(position.symbols) > 1 for position in automaton.positions)
 
     def enter(self) -> None:
@@ -85,6 +84,7 @@ class Ending:
                 return []
             self._store.sync()
             self._negations.sync()
+            timeline.end_at(time)
             return self._reporter.report(_by_accept(reached), time, timeline)
         if not reached and not (self.trails and self._waiting.is_due(time, timeline)):
             return []
@@ -96,7 +96,8 @@ class Ending:
             return self._waiting.matches(reached, time, timeline)
         if self._in_turn:
             candidates = [self._candidate(row, None) for row, _ in reached]
-            return self._reporter.release(list({each.match.entries: each for each in candidates}.values()))
+            distinct = {each.match.entries: each for each in candidates}.values()
+            return self._reporter.release(list(distinct), self._reporter.next_decision(time, None))
         matches = [self._match(row) for row, _ in reached]
         return _in_order(list({match.entries: match for match in matches}.values()))
 
@@ -112,14 +113,13 @@ class Ending:
         facts = row[FIRST], row[HIGH], row[FIRST_TIME], row[HIGH_TIME], row[PARTITION]
         return Match(tuple(entries), registers, outputs, *facts)
 
-    def _candidate(self, number: int, moment: tuple[int, ...] | None) -> Candidate:
-        """The match that ends at a row; its moment, if it is not given, is that of its last event."""
+    def _candidate(self, number: int, decided: int | None) -> Candidate:
+        """The match that ends at a row; where it is not said when it is decided, its last event decides it."""
         row = self._rows[number]
         match = self._match(number)
         positions = frozenset([position for _, position, _ in match.entries])
         gapless = row[RANK] - row[FIRST_RANK] + 1 == len(positions)
-        clock = (row[RANK] if self.trails else match.last) if self._in_events else match.time
-        return Candidate(match, positions, gapless, moment or (clock, AT))
+        return Candidate(match, positions, gapless, match.time if decided is None else decided)
 
 
 def _by_accept(reached: Sequence[Reached]) -> list[AcceptedRuns]:
@@ -139,7 +139,7 @@ def _in_order(matches: list[Match]) -> list[Match]:
     for number, other in pairwise(order):
         if places[number] == places[other] and not _same_events(matches[number], matches[other]):
             candidates = [
-                Candidate(match, frozenset(at), False, (0,)) for match, at in zip(matches, places, strict=True)
+                Candidate(match, frozenset(at), False, match.time) for match, at in zip(matches, places, strict=True)
             ]
             return [candidate.match for candidate in sorted(candidates, key=report_order)]
     return [matches[number] for number in order]

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automata.chains.table import FIRST_RANK, FIRST_TIME, HIGH, PARTITION, WINDOW
+from automata.chains.table import FIRST_RANK, FIRST_TIME, HIGH, WINDOW
 from automata.matches.pending import PendingMatches
 from automata.matches.reporting import Reporter
-from automata.matches.selection import AFTER, BEFORE, Candidate
+from automata.matches.selection import Candidate
 from automata.plan.automaton import Automaton
 from automata.plan.program import Program, Selector, Skip
 from automata.runs.rows.negation import RowNegationIndex
@@ -23,8 +23,8 @@ _SEEN_MIN = 256
 """Matches remembered as reported before they are looked through; and twice as many as were left then."""
 Reached = tuple[int, int]
 """The row of a run, and the number of the accept that it has come to."""
-Read = Callable[[int, tuple[int, ...] | None], Candidate]
-"""The match that ends at a row, with its moment; None: that of its last event."""
+Read = Callable[[int, int | None], Candidate]
+"""The match that ends at a row, and when it is decided; None: by its last event."""
 
 
 class _Pending(NamedTuple):
@@ -48,7 +48,7 @@ class Waiting:
         read: Read,
     ) -> None:
         self._window = program.window
-        self._partitioned = bool(program.partition)
+        self._after_deadline = 0 if program.window.sliding else 1
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
         self._trailing = [bool(accept.passed) for accept in automaton.accepts]
         self._reporter = reporter
@@ -77,44 +77,35 @@ class Waiting:
 
     def is_due(self, time: int, timeline: Timeline) -> bool:
         """Whether the window of a match that waits for its end may have passed."""
-        if not self._pending:
-            return bool(self._reporter.held)
-        if self._window.in_events:
-            return self._partitioned or timeline.rank(0) > self._pending[0].deadline + 1
-        return self._pending[0].deadline < time
+        if not self._pending or self._reporter.held or self._reporter.ready:
+            return not self._reporter.idle
+        return self._pending[0].deadline < (timeline.rank(0) - 1 if self._window.in_events else time)
 
     def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> list[Match]:
         """What can be reported once the event has been taken in; no other negation removes what was reached."""
-        ready = self._passed(time, timeline) if self.is_due(time, timeline) else []
-        ready += [self._read(row, None) for row, accept in reached if not self._trailing[accept]]
+        decided = [self._read(row, None) for row, accept in reached if not self._trailing[accept]]
+        decided += self._passed(time, timeline)
         for row, accept in reached:
             if self._trailing[accept]:
                 heappush(self._pending, _Pending(self._deadline(row), row, accept))
                 self._changed = True
-        fresh = [candidate for candidate in ready if self._is_new(candidate.match)]
+        fresh = [candidate for candidate in decided if self._is_new(candidate.match)]
         self._forget_seen()
         if self._in_turn:
             self._store.sync()
             self.sync()
-        return self._reporter.release(fresh)
+        earliest = self._pending[0].deadline if self._pending else None
+        return self._reporter.release(fresh, self._reporter.next_decision(time, earliest))
 
     def _passed(self, time: int, timeline: Timeline) -> list[Candidate]:
         """Those whose windows have passed and that nothing has removed."""
         over: list[_Pending] = []
-        if self._window.in_events and self._partitioned:
-            rank, rows = timeline.rank, self._store.rows
-            over = [each for each in self._pending if rank(rows[each.row][PARTITION]) > each.deadline + 1]
-            gone = set(over)
-            self._pending = [each for each in self._pending if each not in gone]
-            heapify(self._pending)
-        else:
-            now = timeline.rank(0) - 1 if self._window.in_events else time
-            while self._pending and self._pending[0].deadline < now:
-                over.append(heappop(self._pending))
+        now = timeline.rank(0) - 1 if self._window.in_events else time
+        while self._pending and self._pending[0].deadline < now:
+            over.append(heappop(self._pending))
         self._changed |= bool(over)
-        late, place = (0, AFTER) if self._window.sliding and not self._window.in_events else (1, BEFORE)
         return [
-            self._read(row, (deadline + late, place))
+            self._read(row, time if self._window.in_events else deadline + self._after_deadline)
             for deadline, row, accept in over
             if not self._negations.violated_after(row, accept)
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from sparql_gpm.terms import IRI, XSD_STRING, BlankNode, Literal, Term, to_ntriples
@@ -29,6 +29,7 @@ class Row:
     events      (step name, graph names of its events in order), one pair per step that was taken
     graph       CONSTRUCT: the name of the graph, without brackets; None for SELECT
     triples     CONSTRUCT: the graph, in any order
+    trigger     CONSTRUCT: the position of the last event, for derived streams
     """
 
     query: str
@@ -38,6 +39,7 @@ class Row:
     events: StepEvents = ()
     graph: str | None = None
     triples: tuple[RowTriple, ...] = ()
+    trigger: int = field(default=-1, compare=False, repr=False)
 
     def __getitem__(self, variable: str) -> Term:
         """The term a variable is bound to; KeyError where it is unbound or not projected."""

@@ -14,6 +14,7 @@ from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from spaseq.errors import InputError
 from spaseq.outputs.rows import Row
+from spaseq.runtime.derived import DerivedStream
 from spaseq.runtime.feed import Feed, Turn
 from spaseq.runtime.operator import QueryOperator
 from spaseq.runtime.reorder import AFTER_ALL, BEFORE_ALL
@@ -26,10 +27,11 @@ OnRows = Callable[[list[Row]], None]
 
 
 class _Reader:
-    """A query with the feed that it reads."""
+    """A query with the feed that it reads, and the stream that it derives, if any."""
 
-    def __init__(self, operator: QueryOperator, feed: Feed, on_rows: OnRows) -> None:
+    def __init__(self, operator: QueryOperator, feed: Feed, on_rows: OnRows, derived: DerivedStream | None) -> None:
         self.operator = operator
+        self.derived = derived
         self.feed = feed
         self.on_rows = on_rows
 
@@ -62,7 +64,9 @@ class Network:
         """
         iris = tuple(iri for _, iri in operator.query.streams)
         known = (feed for feed in self._feeds if feed.iris == iris and feed.untouched)
-        reader = _Reader(operator, next(known, None) or Feed(iris, self._delay), on_rows)
+        register = operator.query.register
+        derived = None if register is None else DerivedStream(register, self._dictionary)
+        reader = _Reader(operator, next(known, None) or Feed(iris, self._delay), on_rows, derived)
         self._readers = producers_first([*self._readers, reader])
         self._feeds = list(dict.fromkeys(reader.feed for reader in self._readers))
 
@@ -120,24 +124,30 @@ class Network:
             return
         live = [ids for reader in self._readers for ids in reader.operator.live_ids()]
         live += [ids for feed in self._feeds for ids in feed.merger.live()]
+        live += [ids for reader in self._readers if reader.derived for ids in reader.derived.live()]
         self._dictionary.retain(live)
         self._kept = max(_TERMS_KEPT_MIN, len(self._dictionary))
 
     def snapshot(self) -> list[Any]:
         """The state of every feed and of every query, for `spaseq.runtime.snapshot`."""
         numbers = {feed: number for number, feed in enumerate(self._feeds)}
-        readers = [[numbers[reader.feed], reader.operator.snapshot()] for reader in self._readers]
+        readers = [
+            [numbers[reader.feed], reader.operator.snapshot(), reader.derived and reader.derived.snapshot()]
+            for reader in self._readers
+        ]
         return [[feed.snapshot() for feed in self._feeds], readers]
 
     def restore(self, state: list[Any]) -> None:
         """Go on from a state of the same queries."""
         feeds: dict[int, Feed] = {}
-        for reader, (number, running) in zip(self._readers, state[1], strict=True):
+        for reader, (number, running, derived) in zip(self._readers, state[1], strict=True):
             if number not in feeds:
                 feeds[number] = Feed(reader.feed.iris, self._delay)
                 feeds[number].restore(state[0][number])
             reader.feed = feeds[number]
             reader.operator.restore(running)
+            if reader.derived is not None:
+                reader.derived.restore(derived)
         self._feeds = list(dict.fromkeys(reader.feed for reader in self._readers))
 
     def _reading(self, iri: str) -> list[Feed]:
@@ -155,17 +165,18 @@ class Network:
         """Hand rows out, and on to the readers of the stream that they make up."""
         if rows:
             reader.on_rows(rows)
-        register = reader.operator.query.register
-        if register is None:
-            return
-        batch = rows_as_events(rows, self._dictionary)
         over = reader.feed.merger.watermark
-        for other in self._reading(register):
-            other.push(register, batch)
-            if not reader.feed.open:
-                other.close(register)
-            elif over > BEFORE_ALL:
-                other.advance(register, reader.operator.oldest_output_time(over))
+        if reader.derived is None or over == BEFORE_ALL:
+            return
+        oldest = reader.operator.oldest_output_time
+        # rows that events of the time `over` bring have later triggering events than all that there are
+        batch = reader.derived.events(rows, oldest(over + 1))
+        for other in self._reading(reader.derived.iri):
+            other.push(reader.derived.iri, batch)
+            if oldest(over) == AFTER_ALL:
+                other.close(reader.derived.iri)
+            else:
+                other.advance(reader.derived.iri, oldest(over))
 
     def _unite(self) -> None:
         """Queries that began at different times share a feed once theirs have come to the same state."""
@@ -199,20 +210,3 @@ def producers_first(readers: Sequence[_Reader]) -> list[_Reader]:
         ordered += ready
         waiting = blocked
     return ordered
-
-
-def rows_as_events(rows: Sequence[Row], dictionary: Dictionary) -> EventBatch:
-    """The graphs of CONSTRUCT rows as events at the time of their matches."""
-    triples = [triple for row in rows for triple in row.triples]
-    counts = [len(row.triples) for row in rows]
-    ids = np.array([[dictionary.intern(term) for term in triple] for triple in triples], dtype=np.int64).reshape(-1, 3)
-    subjects, predicates, objects = (np.ascontiguousarray(ids[:, column]) for column in range(3))
-    return EventBatch(
-        np.array([row.time for row in rows], dtype=np.int64),
-        np.zeros(len(rows), dtype=np.int64),
-        [row.graph or "" for row in rows],
-        np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-        subjects,
-        predicates,
-        objects,
-    )

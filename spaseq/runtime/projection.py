@@ -205,7 +205,7 @@ class Projector:
         graph = f"urn:derived:{self._query.name}:{self._graphs}"
         self._graphs += 1
         triples = self._triples(self._query.template, dict(zip(columns, ids, strict=True)), graph)
-        return Row(self._query.name, match.time, match.start, (), events, graph, triples)
+        return Row(self._query.name, match.time, match.start, (), events, graph, triples, match.last)
 
     def _events(self, match: Match, names: Names) -> StepEvents:
         by_step: dict[int, list[str]] = {}

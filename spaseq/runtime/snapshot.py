@@ -25,7 +25,7 @@ from sparql_gpm.term_text import term_of
 from spaseq.errors import RunError
 
 MAGIC = b"SPAseq"
-VERSION = 2
+VERSION = 3
 """Of the format and of what the operators put into it: one more whenever either changes."""
 
 _ARRAY, _VALUES = 1, 2

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sparql_gpm.terms import BlankNode, Term
 from spaseq.lang import ast
-from tests.reference.output import Row, rows
+from tests.reference.output import Keyed, Row, rows
 from tests.reference.stream import Arrivals, Triples, merge, punctual
 from tests.reference.whole import matches, select
 from tests.reference.world import partitions, whole_world
@@ -25,11 +25,20 @@ def evaluate(
     streams     per stream name in the query, its events in order of arrival; one left out is empty
     kb          per KB IRI, its triples
     """
+    return [row for _, _, row in _evaluated(query, streams, kb, max_delay_ns)]
+
+
+def _evaluated(
+    query: ast.Query,
+    streams: Mapping[str, Arrivals],
+    kb: Mapping[str, Iterable[tuple[Term, Term, Term]]] | None,
+    max_delay_ns: int,
+) -> list[Keyed]:
     declared = {stream.name: streams.get(stream.name, ()) for stream in query.streams}
     named = {iri: frozenset(triples) for iri, triples in (kb or {}).items()}
     world = whole_world(query, merge(declared, max_delay_ns), named)
     keyed = [keyed for part in partitions(world) for keyed in rows(part, select(part, matches(part)))]
-    return [row for _, _, row in sorted(keyed, key=lambda found: found[0])]
+    return sorted(keyed, key=lambda found: found[0])
 
 
 def late_events(streams: Mapping[str, Arrivals], max_delay_ns: int = 0) -> dict[str, list[str]]:
@@ -37,13 +46,14 @@ def late_events(streams: Mapping[str, Arrivals], max_delay_ns: int = 0) -> dict[
     return {name: [event[1] for event in punctual(arrivals, max_delay_ns)[1]] for name, arrivals in streams.items()}
 
 
-def derive(query: ast.Query, found: Sequence[Row]) -> list[tuple[int, str, Triples]]:
-    """A REGISTERed query's rows as events of its stream: in output order, never late."""
+def derive(query: ast.Query, found: Sequence[Keyed]) -> list[tuple[int, str, Triples]]:
+    """A REGISTERed query's rows as events of its stream: by triggering event, then in output order; never late."""
     events = [
-        (row.time, f"urn:derived:{query.name}:{number}", _own_nodes(row.triples or frozenset(), number))
-        for number, row in enumerate(found)
+        (match.positions[-1], (row.time, f"urn:derived:{query.name}:{number}", _own_nodes(row.triples, number)))
+        for number, (_, match, row) in enumerate(found)
+        if row.triples is not None
     ]
-    return sorted(events, key=lambda event: event[0])
+    return [event for _, event in sorted(events, key=lambda pair: pair[0])]
 
 
 def _own_nodes(triples: Triples, number: int) -> Triples:
@@ -78,7 +88,8 @@ def evaluate_all(
             query = queries[index]
             given = {stream.name: events.get(stream.iri, ()) for stream in query.streams}
             # what was late is gone: what is left may be as disordered as it likes
-            answers[index] = evaluate(query, given, kb, max_delay_ns=2**62)
+            found = _evaluated(query, given, kb, max_delay_ns=2**62)
+            answers[index] = [row for _, _, row in found]
             if query.register:
-                events[query.register] = derive(query, answers[index])
+                events[query.register] = derive(query, found)
     return [answers[index] for index in range(len(queries))]

@@ -43,3 +43,15 @@ def hash_columns(columns: Sequence[Ids], rows: int) -> Ids:
         hashed = (hashed ^ column.astype(np.uint64)) * _PRIME
         hashed ^= hashed >> _SHIFT
     return hashed.view(np.int64)
+
+
+def renumbered(columns: tuple[Ids, ...]) -> tuple[Ids, list[Ids]]:
+    """The distinct ids but UNBOUND, ascending, and the columns with the place of each id in them, from 1."""
+    seen = np.zeros(1 + max((int(column.max()) for column in columns if len(column)), default=0), dtype=np.bool_)
+    for column in columns:
+        seen[column] = True
+    seen[UNBOUND] = False
+    distinct = np.flatnonzero(seen)
+    places = np.zeros(len(seen), dtype=np.int64)
+    places[distinct] = np.arange(1, len(distinct) + 1)
+    return distinct, [places[column] for column in columns]

@@ -211,7 +211,7 @@ def test_late_events_are_kept_in_the_dead_letter_file(tmp_path: Path, query: Pat
     assert (result.exit_code, result.stdout) == (0, LINE)
     assert result.stderr.endswith(f"  hint: they are in {letters}\n")
     (letter,) = map(json.loads, letters.read_text().splitlines())
-    assert letter["reason"] == "late"
+    assert (letter["stream"], letter["line"], letter["reason"]) == ("S1", 7, "late")
     assert "urn:late" in letter["raw"]
 
 

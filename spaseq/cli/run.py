@@ -19,7 +19,9 @@ from spaseq.cli.terminal import terminal
 from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError
-from spaseq.outputs import OutputClosed, Sink, open_sink
+from spaseq.outputs import open_sink
+from spaseq.outputs.destination import OutputClosed
+from spaseq.outputs.sink import Sink
 
 if TYPE_CHECKING:
     from rich.console import Console

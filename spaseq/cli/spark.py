@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 from kb.source import Source
 from sparql_gpm.rdf_io import PROV_TIME
-from sparql_gpm.reading.event_builder import Malformed
 from spaseq.cli.bindings import bind_knowledge, bind_streams
 from spaseq.cli.knowledge import sources_of
 from spaseq.cli.queries import read_queries
@@ -21,8 +20,10 @@ from spaseq.cli.run import RunArguments, check_outputs, files_under, predicate, 
 from spaseq.errors import InputError
 from spaseq.inputs.paths import STANDARD_INPUT, input_bytes, input_files
 from spaseq.lang.ast import Query
-from spaseq.outputs import OutputClosed, Sink, open_sink
+from spaseq.outputs import open_sink
 from spaseq.outputs.dead_letters import DeadLetters
+from spaseq.outputs.destination import OutputClosed
+from spaseq.outputs.sink import Sink
 
 if TYPE_CHECKING:
     from spaseq.runtime.spark.progress import BatchMetrics
@@ -118,12 +119,8 @@ class _Writer:
     def __call__(self, outcomes: Outcomes, number: int) -> None:
         if self.closed or number <= self.written:
             return
-        for kind, letter in outcomes.letters:
-            if kind == "late":
-                self.letters.late(letter["stream"], letter["source"], letter["line"], letter["raw"])
-            else:
-                place = Malformed(letter["line"], letter["column"], letter["reason"], letter["raw"], kind)
-                self.letters.malformed(letter["stream"], letter["source"], place)
+        for letter in outcomes.letters:
+            self.letters.add(letter)
         try:
             self.sink.write(outcomes.matches)
         except OutputClosed:

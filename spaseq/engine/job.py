@@ -16,7 +16,7 @@ from spaseq.engine.setup import BatchOver, Knowledge, PathLike, Setup, named_kno
 from spaseq.inputs.paths import input_bytes
 from spaseq.inputs.streams import SourceBatch, open_stream
 from spaseq.lang.ast import Query
-from spaseq.outputs.dead_letters import DeadLetters, event_as_nquads
+from spaseq.outputs.dead_letters import DeadLetters, late_letter
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded import Network
 from spaseq.runtime.reorder import BEFORE_ALL
@@ -56,7 +56,8 @@ class Job:
             self._network.add(operator, self._collect)
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
-        self._sources = {iri: self._open(iri, name, path) for iri, (name, path) in paths.items()}
+        self._names = {iri: name for iri, (name, _) in paths.items()}
+        self._sources = {iri: self._open(name, path) for iri, (name, path) in paths.items()}
         self._newest = dict.fromkeys(paths, BEFORE_ALL)
 
     def rows(self) -> Iterator[list[Row]]:
@@ -81,7 +82,7 @@ class Job:
         self._dead_letters.close()
         self._bases.close()
 
-    def _open(self, iri: str, name: str, path: str) -> Iterator[SourceBatch]:
+    def _open(self, name: str, path: str) -> Iterator[SourceBatch]:
         clock = time.time_ns if self._options.arrival_time else None
         options = ReadOptions(
             self._options.time_predicates, clock, self._batch_events, bytes_expected=self._bytes_expected
@@ -90,9 +91,8 @@ class Job:
 
     def _take(self, iri: str, batch: SourceBatch) -> None:
         for index in self._network.push(iri, batch.events).tolist():
-            source = batch.sources[int(batch.source_of[index])]
-            raw = event_as_nquads(batch.events, index, self._dictionary)
-            self._dead_letters.late(iri, source, int(batch.lines[index]), raw)
+            letter = late_letter(self._names[iri], *batch.place(index), batch.events, index, self._dictionary)
+            self._dead_letters.add(letter)
         self.statistics.events += len(batch)
         if len(batch):
             self._newest[iri] = max(self._newest[iri], int(batch.events.times.max()))

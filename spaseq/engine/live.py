@@ -31,7 +31,7 @@ from spaseq.inputs.formats import input_format
 from spaseq.inputs.pushed import Graph, PushedGraphs
 from spaseq.inputs.terms import Time, nanoseconds
 from spaseq.lang.ast import Query
-from spaseq.outputs.dead_letters import DeadLetters, event_as_nquads
+from spaseq.outputs.dead_letters import DeadLetters, late_letter
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded import Network
 
@@ -108,7 +108,7 @@ class Engine:
             raise InputError(f"push_batch reads no '{format}', which has one event", hint="nquads or trig; or use push")
         raw = io.BytesIO(data.encode() if isinstance(data, str) else data)
         options = ReadOptions(predicates, None, self._options.batch_events_for(1), name)
-        report = partial(self._dead_letters.malformed, iri, "push_batch")
+        report = partial(self._dead_letters.malformed, name, "push_batch")
         for batch in read_events(raw, format, self._dictionary, options, report):
             self._take(iri, batch)
 
@@ -165,7 +165,7 @@ class Engine:
         self.statistics.skipped_rows = skipped_rows(self._setup.bases)
         for index in late:
             batch = events.batch if isinstance(events, RowEvent) else events
-            self._dead_letters.late(iri, "push", 0, event_as_nquads(batch, index, self._dictionary))
+            self._dead_letters.add(late_letter(self._name_of(iri), "push", 0, batch, index, self._dictionary))
         self._network.release_terms()
 
     def _iri(self, stream: str) -> str:

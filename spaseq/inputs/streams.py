@@ -36,6 +36,10 @@ class SourceBatch:
     def __len__(self) -> int:
         return len(self.events)
 
+    def place(self, index: int) -> tuple[str, int]:
+        """The source of an event and its line there."""
+        return self.sources[int(self.source_of[index])], int(self.lines[index])
+
 
 def open_stream(
     path: str,

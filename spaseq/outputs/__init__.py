@@ -1,53 +1,39 @@
-"""Where rows go: NDJSON, CSV, a table for the eye, or TriG that is a stream again."""
+"""Result rows and their destinations: `open_sink` opens a sink of one of FORMATS.
+
+To add a row format, write a module of its name with a sink class, and its entry in FORMATS. Modules are imported when
+they are used.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from spaseq.errors import InputError
-from spaseq.lang.ast import Query
-from spaseq.outputs.csv import CsvSink
-from spaseq.outputs.destination import Output, OutputClosed
-from spaseq.outputs.ndjson import NdjsonSink
-from spaseq.outputs.rows import Row
-from spaseq.outputs.shape import result_shape
-from spaseq.outputs.table import TableSink
-from spaseq.outputs.trig import TrigSink
 
-__all__ = ["FORMATS", "OutputClosed", "Sink", "open_sink"]
+if TYPE_CHECKING:
+    from spaseq.lang.ast import Query
+    from spaseq.outputs.sink import Sink
 
-FORMATS = ("table", "ndjson", "csv", "trig")
-
-
-class Sink(Protocol):
-    """A place for rows.
-
-    `write` and `close` raise RunError when the output cannot be written, and OutputClosed when
-    its reader has gone. Rows are visible to a reader when `write` has returned.
-    """
-
-    def write(self, rows: Sequence[Row]) -> None:
-        """Write these rows, in this order."""
-
-    def close(self) -> None:
-        """Write what is still held and let go of the file; a second call does nothing."""
+FORMATS = {"table": "TableSink", "ndjson": "NdjsonSink", "csv": "CsvSink", "trig": "TrigSink"}
+"""Format → the class of its sink, in the module of this package with the format's name."""
+FILE_FORMATS = ("ndjson", "csv")
+"""The formats of the files of Spark's micro-batches."""
 
 
 def open_sink(format: str, path: Path | None, queries: Sequence[Query]) -> Sink:
-    """The sink of this format on the file, or on standard output for None.
+    """A sink of the rows of these queries on a file, or on standard output for None.
 
-    Raises InputError when the file cannot be opened, before any row is made.
+    Raises InputError for an unknown format, and for a file that cannot be opened.
     """
-    shapes = [result_shape(query) for query in queries]
-    match format:
-        case "ndjson":
-            return NdjsonSink(Output.open(path))
-        case "csv":
-            return CsvSink(Output.open(path), shapes)
-        case "table":
-            return TableSink(Output.open(path), shapes)
-        case "trig":
-            return TrigSink(Output.open(path))
-    raise InputError(f"unknown output format '{format}'", hint=f"formats: {', '.join(FORMATS)}")
+    if format not in FORMATS:
+        raise InputError(f"unknown output format '{format}'", hint=f"formats: {', '.join(FORMATS)}")
+    from spaseq.outputs.columns import columns_of
+    from spaseq.outputs.destination import Output
+
+    sink: Sink = getattr(import_module(f"spaseq.outputs.{format}"), FORMATS[format])(
+        Output.open(path), columns_of(queries)
+    )
+    return sink

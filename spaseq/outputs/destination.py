@@ -1,4 +1,4 @@
-"""The file or standard output below every sink, and what happens when it fails."""
+"""Destinations of text: files and standard output."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _STANDARD_OUTPUT = "standard output"
 
 
 class OutputClosed(BrokenPipeError):
-    """Whoever read the output has gone, as in `| head`: stop, quietly."""
+    """The reader of the output has gone, as in `| head`: the run ends without an error."""
 
 
 class Output:
     """A destination of UTF-8 text.
 
-    width       columns of the terminal, or None when the output is not one
-    styled      whether the terminal understands bold
+    width       columns of the terminal; None if the output is no terminal
+    styled      the terminal can show bold
     """
 
     def __init__(self, stream: BinaryIO, name: str = _STANDARD_OUTPUT, *, owned: bool = False) -> None:
@@ -35,7 +35,7 @@ class Output:
 
     @staticmethod
     def open(path: Path | None) -> Output:
-        """The file, emptied, or standard output for None and `-`; InputError names the path and the reason."""
+        """The file, truncated, or standard output for None and `-`; raises InputError if it cannot be opened."""
         if path is None or str(path) == "-":
             return Output(sys.stdout.buffer)
         try:
@@ -45,7 +45,7 @@ class Output:
             raise InputError(f"cannot write to {path}: {reason(error)}", hint=hint) from error
 
     def write(self, text: str) -> None:
-        """Write the text and hand it on to the reader."""
+        """Write the text and flush it."""
         try:
             self._stream.write(text.encode("utf-8", "surrogateescape"))
             self._stream.flush()
@@ -53,7 +53,7 @@ class Output:
             raise self._failure(error) from error
 
     def close(self) -> None:
-        """Close a file of our own; standard output stays open."""
+        """Close the file; standard output stays open."""
         if self._closed:
             return
         self._closed = True
@@ -65,7 +65,7 @@ class Output:
             raise self._failure(error) from error
 
     def _failure(self, error: OSError) -> Exception:
-        """The exception to raise; after it nothing is written any more, not even at exit."""
+        """The exception to raise; nothing is written after it, not even at exit."""
         self._closed = True
         if self._owned:
             with contextlib.suppress(OSError):
@@ -74,12 +74,12 @@ class Output:
             discard_standard_output()
         if isinstance(error, BrokenPipeError):
             return OutputClosed()
-        hint = "the rows written so far are there; free some space or choose another --output, and run again"
+        hint = "what was written so far is kept; free some space or name another file, and run again"
         return RunError(f"cannot write to {self._name}: {reason(error)}", hint=hint)
 
 
 def discard_standard_output() -> None:
-    """Send what Python still holds for standard output to nowhere, so that its flush at exit cannot fail."""
+    """Redirect standard output to nowhere, so that its flush at exit cannot fail."""
     with contextlib.suppress(OSError, ValueError):
         target = sys.stdout.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -88,6 +88,6 @@ def discard_standard_output() -> None:
 
 
 def reason(error: OSError) -> str:
-    """The system's own words for the error, beginning in lower case."""
+    """The system's message, with a lower-case initial."""
     text = error.strerror or str(error)
     return text[:1].lower() + text[1:]

@@ -1,4 +1,4 @@
-"""What a query reports: one value per match, and its line of NDJSON (specification 3.5)."""
+"""Result rows: one value per match, and its line of NDJSON (specification 3.5)."""
 
 from __future__ import annotations
 
@@ -87,3 +87,14 @@ def _term_json(term: Term) -> str:
 def ntriples_lines(triples: Iterable[RowTriple]) -> list[str]:
     """The distinct triples as lines of N-Triples, sorted, without line ends."""
     return sorted({f"{to_ntriples(s)} {to_ntriples(p)} {to_ntriples(o)} ." for s, p, o in triples})
+
+
+def bare(term: Term) -> str:
+    """A term as in SPARQL 1.1 Query Results CSV: without brackets, quotes, datatype or language."""
+    match term:
+        case IRI(value):
+            return value
+        case BlankNode(label):
+            return f"_:{label}"
+        case Literal(lexical):
+            return lexical

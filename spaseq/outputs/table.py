@@ -1,4 +1,4 @@
-"""Rows as a table for the eye, without holding them."""
+"""Rows as a table for a terminal, written as they are found."""
 
 from __future__ import annotations
 
@@ -7,68 +7,58 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 
 from sparql_gpm.terms import IRI, Term
-from spaseq.outputs.csv import bare
+from spaseq.outputs.columns import Columns
 from spaseq.outputs.destination import Output
-from spaseq.outputs.rows import Row, time_text
-from spaseq.outputs.shape import ResultShape, union_of
+from spaseq.outputs.rows import Row, bare, time_text
+from spaseq.outputs.sink import Sink
 
 _SCREENFUL_MAX = 50
-"""Rows that the widths of the columns are taken from."""
+"""Rows by which the widths of the columns are chosen."""
 _EVENTS_SHOWN_MAX = 3
 """Longer repetitions show their first and last event and how many there are."""
 _COLUMN_GAP = "  "
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
-class TableSink:
+class TableSink(Sink):
     """Aligned columns under one header; IRIs are shortened by the prefixes of the queries.
 
-    The widths are those of the first rows that come, at most a screenful: rows are shown at once,
-    however slow the stream. A later cell that is wider pushes its own line only. On a terminal a
-    line is cut at its width; anywhere else nothing is cut.
+    The widths are those of the first rows, at most a screenful, so that rows are shown at once. A wider cell below
+    moves the rest of its own line only. On a terminal a line is cut at its width; elsewhere nothing is cut. A run
+    without rows shows nothing.
     """
 
-    def __init__(self, output: Output, shapes: Sequence[ResultShape]) -> None:
-        self._output = output
-        self._several = len(shapes) > 1
-        self._constructs = any(shape.constructs for shape in shapes)
-        self._variables = union_of([shape.variables for shape in shapes])
-        self._steps = union_of([shape.steps for shape in shapes])
+    def __init__(self, output: Output, columns: Columns) -> None:
+        super().__init__(output, columns)
         # The longest namespace first: `ex:a/` before `ex:`.
-        prefixes = {prefix for shape in shapes for prefix in shape.prefixes}
-        self._prefixes = sorted(prefixes, key=lambda prefix: (-len(prefix[1]), prefix))
+        self._prefixes = sorted(columns.prefixes, key=lambda prefix: (-len(prefix[1]), prefix))
         self._widths: list[int] | None = None
 
-    def write(self, rows: Sequence[Row]) -> None:
-        """Show one line per row; the header stands above the first."""
-        if not rows:
-            return
+    def text(self, rows: Sequence[Row]) -> str:
+        """One line per row; the header stands above the first."""
         lines = [self._cells(row) for row in rows]
         text = ""
         if self._widths is None:
             header = self._header()
             self._widths = [max(map(cell_len, column)) for column in zip(header, *lines[:_SCREENFUL_MAX], strict=True)]
             text = self._emphasised(self._line(header)) + self._line(["─" * width for width in self._widths])
-        self._output.write(text + "".join(self._line(cells) for cells in lines))
-
-    def close(self) -> None:
-        """Close the file; a run without any row shows nothing."""
-        self._output.close()
+        return text + "".join(self._line(cells) for cells in lines)
 
     def _header(self) -> list[str]:
-        fixed = ["query"] if self._several else []
-        graph = ["graph", "triples"] if self._constructs else []
-        return [*fixed, "time", "start", *graph, *(f"?{name}" for name in self._variables), *self._steps]
+        fixed = ["query"] if self._columns.several else []
+        graph = ["graph", "triples"] if self._columns.constructs else []
+        variables = [f"?{name}" for name in self._columns.variables]
+        return [*fixed, "time", "start", *graph, *variables, *self._columns.steps]
 
     def _cells(self, row: Row) -> list[str]:
-        cells = [row.query] if self._several else []
+        cells = [row.query] if self._columns.several else []
         cells += [time_text(row.time), time_text(row.start)]
-        if self._constructs:
+        if self._columns.constructs:
             triples = sorted({" ".join(map(self._short, triple)) for triple in row.triples})
             cells += [self._short(IRI(row.graph)) if row.graph is not None else "", " . ".join(triples)]
         bindings, events = dict(row.bindings), dict(row.events)
-        cells += [self._short(bindings[name]) if name in bindings else "" for name in self._variables]
-        return cells + [self._events(events.get(step, ())) for step in self._steps]
+        cells += [self._short(bindings[name]) if name in bindings else "" for name in self._columns.variables]
+        return cells + [self._events(events.get(step, ())) for step in self._columns.steps]
 
     def _events(self, names: Sequence[str]) -> str:
         short = [self._short(IRI(name)) for name in names]

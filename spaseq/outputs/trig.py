@@ -1,4 +1,4 @@
-"""Rows as TriG, one named graph per row, stamped as every stream is: the output can be read again.
+"""Rows as TriG, one named graph with its time per row: a stream that can be read again.
 
 A row of a CONSTRUCT query is its graph. A row of a SELECT query is a graph about one blank node:
 
@@ -23,8 +23,10 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
+from spaseq.outputs.columns import Columns
 from spaseq.outputs.destination import Output
 from spaseq.outputs.rows import Row, ntriples_lines, time_text
+from spaseq.outputs.sink import Sink
 
 PROV = "http://www.w3.org/ns/prov#"
 VOCABULARY = "urn:spaseq:vocabulary:"
@@ -32,21 +34,16 @@ VARIABLE = "urn:spaseq:variable:"
 STEP = "urn:spaseq:step:"
 
 
-class TrigSink:
+class TrigSink(Sink):
     """One named graph per row; its time stands in the default graph, right before it."""
 
-    def __init__(self, output: Output) -> None:
-        self._output = output
+    def __init__(self, output: Output, columns: Columns) -> None:
+        super().__init__(output, columns)
         self._rows: Counter[str] = Counter()
 
-    def write(self, rows: Sequence[Row]) -> None:
-        """Write one graph per row."""
-        if rows:
-            self._output.write("".join(self._block(row) for row in rows))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._output.close()
+    def text(self, rows: Sequence[Row]) -> str:
+        """The graphs."""
+        return "".join(map(self._block, rows))
 
     def _block(self, row: Row) -> str:
         if row.graph is not None:
@@ -63,7 +60,7 @@ def _named_graph(name: str, time: int, statements: Sequence[str]) -> str:
 
 
 def _description(row: Row) -> str:
-    """The statement that describes a match, about an unlabelled blank node."""
+    """The statement that describes a match, with a blank node as its subject."""
     return "[ " + " ;\n    ".join(_properties(row)) + " ] ."
 
 

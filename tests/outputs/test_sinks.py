@@ -19,10 +19,10 @@ from sparql_gpm.terms import IRI, XSD, BlankNode, Literal
 from spaseq.errors import InputError, RunError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
-from spaseq.outputs import OutputClosed, open_sink
-from spaseq.outputs.destination import Output
+from spaseq.outputs import FORMATS, open_sink
+from spaseq.outputs.columns import columns_of
+from spaseq.outputs.destination import Output, OutputClosed
 from spaseq.outputs.rows import Row, to_json
-from spaseq.outputs.shape import result_shape
 from spaseq.outputs.table import TableSink
 
 SECOND = 1_000_000_000
@@ -157,7 +157,7 @@ def test_table_on_a_terminal_cuts_lines_at_its_width(tmp_path: Path, monkeypatch
     monkeypatch.setenv("TERM", "xterm")
     master, slave = pty.openpty()
     with os.fdopen(slave, "wb", buffering=0) as terminal:
-        sink = TableSink(Output(terminal), [result_shape(query())])
+        sink = TableSink(Output(terminal), columns_of([query()]))
         sink.write([ROW])
         sink.close()
         shown = os.read(master, 10_000).decode()
@@ -211,7 +211,7 @@ def test_an_empty_constructed_graph_is_an_event_still(tmp_path: Path) -> None:
     assert stamp.subject == pyoxigraph.NamedNode("urn:g0")
 
 
-@pytest.mark.parametrize("format", ["ndjson", "csv", "table", "trig"])
+@pytest.mark.parametrize("format", FORMATS)
 def test_batching_does_not_change_the_output(tmp_path: Path, format: str) -> None:
     rows = [ROW, GRAPH_ROW, ROW, GRAPH_ROW, ROW]
     queries = [query(), CONSTRUCT]
@@ -235,7 +235,7 @@ def test_an_unknown_format_lists_the_formats(tmp_path: Path) -> None:
     assert not (tmp_path / "o").exists()
 
 
-@pytest.mark.parametrize("format", ["ndjson", "csv", "table", "trig"])
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_full_disk_is_an_error_of_the_run_that_names_the_file(format: str) -> None:
     with pytest.raises(RunError, match="cannot write to /dev/full: no space left on device"):
         sink = open_sink(format, Path("/dev/full"), [query()])
@@ -257,7 +257,8 @@ SCRIPT = """
 import sys
 from spaseq.errors import RunError
 from spaseq.outputs.rows import Row
-from spaseq.outputs import OutputClosed, open_sink
+from spaseq.outputs import open_sink
+from spaseq.outputs.destination import OutputClosed
 sink = open_sink("ndjson", None, [])
 try:
     for _ in range(5000):

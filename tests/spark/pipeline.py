@@ -10,8 +10,8 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, resolve_streams
 from spaseq.inputs.texts import InputText
 from spaseq.lang.ast import Query
+from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.outputs.rows import Row
-from spaseq.runtime.spark.blobs import Letter
 from spaseq.runtime.spark.pieces import Piece
 from spaseq.runtime.spark.shard import Outcomes
 from spaseq.runtime.spark.tasks import Task
@@ -26,7 +26,7 @@ class Found:
     """What came out, in no order between shards."""
 
     rows: list[Row]
-    letters: list[Letter]
+    letters: list[DeadLetter]
     states: list[int]
     outcomes: list[Outcomes]
 

@@ -13,7 +13,8 @@ from sparql_gpm.columns import UNBOUND, EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, Term
 from spaseq.errors import RunError
-from spaseq.runtime.spark.blobs import MAGIC, VERSION, Contents, Letter, packed, unpacked
+from spaseq.outputs.dead_letters import DeadLetter
+from spaseq.runtime.spark.blobs import MAGIC, VERSION, Contents, packed, unpacked
 
 TERMS: list[Term | None] = [
     None,
@@ -26,7 +27,7 @@ TERMS: list[Term | None] = [
     Literal('two\nlines "quoted" \\', XSD + "string"),
     Literal("", XSD + "string"),
 ]
-LETTER = Letter("malformed", "S1", "file.nq", 3, 1, "why", "raw\udcff".encode(errors="replace").decode())
+LETTER = DeadLetter("malformed", "S1", "file.nq", 3, 1, "why", "raw\udcff".encode(errors="replace").decode())
 
 
 def _dictionary(table: bool, known: Sequence[Term | None]) -> Dictionary:

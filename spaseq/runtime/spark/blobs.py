@@ -16,9 +16,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.columns import renumbered
 from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from spaseq.errors import RunError
+from spaseq.outputs.dead_letters import DeadLetter
 
 MAGIC = b"SPAseqE"
 VERSION = 1
@@ -32,19 +34,6 @@ _Events = tuple[_Column, _Column, list[str], _Column, _Column, _Column, _Column]
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """A dead letter: input that could not be used, as in the dead-letter file; `kind` is `late` or `malformed`."""
-
-    kind: str
-    stream: str
-    source: str
-    line: int
-    column: int
-    reason: str
-    raw: str
-
-
-@dataclass(frozen=True, slots=True)
 class Contents:
     """What a blob holds.
 
@@ -55,18 +44,18 @@ class Contents:
 
     batch: EventBatch
     reporting: Mask
-    letters: tuple[Letter, ...]
+    letters: tuple[DeadLetter, ...]
 
 
 def packed(contents: Contents, dictionary: Dictionary, blank_suffix: str) -> bytes:
     """A blob; `blank_suffix` makes the labels of this task's blank nodes unlike those of any other."""
     batch = contents.batch
-    distinct, columns = placed((batch.subjects, batch.predicates, batch.objects))
+    distinct, columns = renumbered((batch.subjects, batch.predicates, batch.objects))
     text, lengths = _suffixed(*dictionary.joined(distinct), blank_suffix.encode())
     events = (
         _column(batch.times), _column(batch.streams), list(batch.names), _column(batch.offsets), *map(_column, columns)
     )  # fmt: skip
-    letters = [[getattr(letter, name) for name in Letter.__slots__] for letter in contents.letters]
+    letters = [[getattr(letter, name) for name in DeadLetter.__slots__] for letter in contents.letters]
     terms = text, _column(lengths), dictionary.numbers[distinct].tobytes()
     tree = terms, events, contents.reporting.tobytes(), letters
     return MAGIC + VERSION.to_bytes(2, "big") + msgspec.msgpack.encode(tree)
@@ -91,19 +80,7 @@ def unpacked(blob: bytes, dictionary: Dictionary) -> Contents:
     ids = np.concatenate((np.array([UNBOUND], dtype=np.int64), found))
     times, streams, names, offsets, *columns = events
     batch = EventBatch(_array(times), _array(streams), names, _array(offsets), *(ids[_raw(c)] for c in columns))
-    return Contents(batch, np.frombuffer(reporting, dtype=np.bool_), tuple(Letter(*parts) for parts in letters))
-
-
-def placed(columns: tuple[Ids, ...]) -> tuple[Ids, list[Ids]]:
-    """The distinct ids but UNBOUND, ascending, and the columns with the place of each, from 1 on, in its stead."""
-    seen = np.zeros(1 + max((int(column.max()) for column in columns if len(column)), default=0), dtype=np.bool_)
-    for column in columns:
-        seen[column] = True
-    seen[UNBOUND] = False
-    distinct = np.flatnonzero(seen)
-    places = np.zeros(len(seen), dtype=np.int64)
-    places[distinct] = np.arange(1, len(distinct) + 1)
-    return distinct, [places[column] for column in columns]
+    return Contents(batch, np.frombuffer(reporting, dtype=np.bool_), tuple(DeadLetter(*parts) for parts in letters))
 
 
 def _suffixed(text: bytes, lengths: Ids, suffix: bytes) -> tuple[bytes, Ids]:

@@ -1,4 +1,4 @@
-"""Outcomes as columns: the schema of the DataFrame that a job gives, and rows on their way into and out of it."""
+"""The columns of the DataFrame of a job's outcomes: its schema, and rows written to it and read from it."""
 
 from __future__ import annotations
 
@@ -7,51 +7,38 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from automata.matches.match_table import START, TIME
 from sparql_gpm.term_text import term_of
 from sparql_gpm.terms import Term, to_ntriples
+from spaseq.outputs.arrow import EVENTS, STRINGS, bound_terms, events, repeated, terms
+from spaseq.outputs.dead_letters import LETTER_FIELDS, DeadLetter
+from spaseq.outputs.row_table import RowTable
 from spaseq.outputs.rows import Row, ntriples_lines
-from spaseq.runtime.spark.blobs import Letter
-from spaseq.runtime.spark.row_columns import matches_batch
-from spaseq.runtime.spark.shard import Outcomes, shown
+from spaseq.runtime.spark.shard import PARTITION_COLUMN, Outcomes, shown
 
 OUTCOME_ROWS_MAX = 50_000
 """Rows in one packed blob of outcomes."""
-_STRINGS = pa.list_(pa.string())
+_MICROSECOND = 1000
 _TIME = pa.timestamp("us", tz="UTC")
-_LETTER = (("stream", pa.string()), ("source", pa.string()), ("line", pa.int64()), ("column", pa.int64()),
-           ("reason", pa.string()), ("raw", pa.string()))  # fmt: skip
-_BEFORE = (
-    ("kind", pa.string(), "string"),
-    ("id", pa.string(), "string"),
-    ("query", pa.string(), "string"),
-    ("time", _TIME, "timestamp"),
-    ("start", _TIME, "timestamp"),
-    ("time_ns", pa.int64(), "bigint"),
-    ("start_ns", pa.int64(), "bigint"),
-    ("partition", _STRINGS, "array<string>"),
-)
-_AFTER = (
-    (
-        "events",
-        pa.list_(pa.struct([("step", pa.string()), ("graphs", _STRINGS)])),
-        "array<struct<step: string, graphs: array<string>>>",
-    ),
-    ("graph", pa.string(), "string"),
-    ("triples", _STRINGS, "array<string>"),
-    (
-        "letter",
-        pa.struct(list(_LETTER)),
-        "struct<stream: string, source: string, line: bigint, column: bigint, reason: string, raw: string>",
-    ),
-)
-FIXED = tuple(name for name, *_ in (*_BEFORE, *_AFTER))
+_BEFORE = pa.schema(
+    [
+        ("kind", pa.string()), ("id", pa.string()), ("query", pa.string()), ("time", _TIME), ("start", _TIME),
+        ("time_ns", pa.int64()), ("start_ns", pa.int64()), ("partition", STRINGS),
+    ]
+)  # fmt: skip
+_LETTER = pa.struct([(name, pa.int64() if name in ("line", "column") else pa.string()) for name in LETTER_FIELDS])
+_AFTER = pa.schema([("events", EVENTS), ("graph", pa.string()), ("triples", STRINGS), ("letter", _LETTER)])
+_SPARK_TYPES = {pa.string(): "string", pa.int64(): "bigint", _TIME: "timestamp"}
+FIXED = (*_BEFORE.names, *_AFTER.names)
 """The columns that every job has."""
 
 
 def column_names(variables: Iterable[str]) -> dict[str, str]:
-    """variable → its column: its own name, with `_` after it where another column has it; Spark ignores case."""
+    """variable → its column: its name, with `_` appended while another column has it; Spark ignores case."""
     taken = {name.lower() for name in FIXED}
     found = {}
     for variable in dict.fromkeys(variables):
@@ -65,27 +52,20 @@ def column_names(variables: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeTable:
-    """How outcomes become columns.
-
-    columns     variable → its column
-    """
+    """The table of outcomes; `columns` are those of variables."""
 
     columns: Mapping[str, str]
 
     def ddl(self) -> str:
         """The schema, for Spark."""
-        variables = [f"`{name}` string" for name in self.columns.values()]
-        before, after = ([f"{name} {spark}" for name, _, spark in part] for part in (_BEFORE, _AFTER))
-        return ", ".join([*before, *variables, *after])
+        return ", ".join(f"`{column.name}` {_spark_type(column.type)}" for column in self.schema())
 
     def schema(self) -> pa.Schema:
         """The schema, for Arrow."""
-        variables = [(name, pa.string()) for name in self.columns.values()]
-        fixed = [[(name, kind) for name, kind, _ in part] for part in (_BEFORE, _AFTER)]
-        return pa.schema([*fixed[0], *variables, *fixed[1]])
+        return pa.schema([*_BEFORE, *((name, pa.string()) for name in self.columns.values()), *_AFTER])
 
     def batches(self, shard: int, outcomes: Outcomes) -> Iterator[pa.RecordBatch]:
-        """Outcomes of a shard, some thousand in a batch."""
+        """The outcomes of a shard, at most OUTCOME_ROWS_MAX in a batch."""
         schema, records = self.schema(), []
         for first, found in outcomes.found:
             if isinstance(found, list):
@@ -94,8 +74,7 @@ class OutcomeTable:
             yield from _batches(records, schema)
             records = []
             for begin in range(0, len(found), OUTCOME_ROWS_MAX):
-                part = found.part(begin, begin + OUTCOME_ROWS_MAX)
-                yield matches_batch(part, self.columns, schema, shard, first + begin)
+                yield self._batch(found.part(begin, begin + OUTCOME_ROWS_MAX), schema, shard, first + begin)
         yield from _batches(records + [_letter_record(letter) for letter in outcomes.letters], schema)
 
     def _record(self, shard: int, number: int, full: Row) -> dict[str, Any]:
@@ -105,8 +84,8 @@ class OutcomeTable:
             "kind": "match",
             "id": f"{row.query}-{shard}-{number}",
             "query": row.query,
-            "time": row.time // 1000,
-            "start": row.start // 1000,
+            "time": row.time // _MICROSECOND,
+            "start": row.start // _MICROSECOND,
             "time_ns": row.time,
             "start_ns": row.start,
             "partition": [to_ntriples(term) for term in partition] or None,
@@ -116,14 +95,44 @@ class OutcomeTable:
             "triples": None if row.graph is None else ntriples_lines(row.triples),
         }
 
+    def _batch(self, table: RowTable, schema: pa.Schema, shard: int, first: int) -> pa.RecordBatch:
+        """Rows that are columns, numbered from `first`."""
+        count, dictionary = len(table), table.dictionary
+        times, starts = (np.ascontiguousarray(table.matches.facts[:, column]) for column in (TIME, START))
+        numbers = pa.array(np.arange(first, first + count)).cast(pa.string())
+        partition = [ids for name, ids in table.columns.items() if name.startswith(PARTITION_COLUMN)]
+        bound = [name for name in self.columns if name in table.columns]
+        found = {
+            "kind": repeated("match", count),
+            "id": pc.binary_join_element_wise(f"{table.query}-{shard}", numbers, "-"),
+            "query": repeated(table.query, count),
+            "time": pa.array(times // _MICROSECOND).cast(_TIME),
+            "start": pa.array(starts // _MICROSECOND).cast(_TIME),
+            "time_ns": pa.array(times),
+            "start_ns": pa.array(starts),
+            **({"partition": bound_terms(partition, dictionary)} if partition else {}),
+            **{self.columns[name]: terms(table.columns[name], dictionary) for name in bound},
+            "events": events(table),
+        }
+        arrays = [found[field.name] if field.name in found else pa.nulls(count, field.type) for field in schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _spark_type(kind: pa.DataType) -> str:
+    if pa.types.is_list(kind):
+        return f"array<{_spark_type(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{', '.join(f'{field.name}: {_spark_type(field.type)}' for field in kind)}>"
+    return _SPARK_TYPES[kind]
+
 
 def _batches(records: Sequence[dict[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for begin in range(0, len(records), OUTCOME_ROWS_MAX):
         yield pa.RecordBatch.from_pylist(records[begin : begin + OUTCOME_ROWS_MAX], schema=schema)
 
 
-def _letter_record(letter: Letter) -> dict[str, Any]:
-    return {"kind": letter.kind, "letter": {name: getattr(letter, name) for name, _ in _LETTER}}
+def _letter_record(letter: DeadLetter) -> dict[str, Any]:
+    return {"kind": letter.kind, "letter": {name: getattr(letter, name) for name in LETTER_FIELDS}}
 
 
 def packed_batch(batch: pa.RecordBatch) -> bytes:
@@ -142,11 +151,11 @@ def unpacked_batches(blobs: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
 
 
 def row_of(fields: Mapping[str, Any]) -> Row:
-    """A match as the engine's row."""
+    """The result row in the fields of a match."""
     bound = tuple((_variable(name), _term(text)) for name, text in fields.items() if name not in FIXED and text)
-    events = tuple((event["step"], tuple(event["graphs"])) for event in fields["events"])
+    steps = tuple((event["step"], tuple(event["graphs"])) for event in fields["events"])
     triples = tuple(_triple(line) for line in fields["triples"] or ())
-    return Row(fields["query"], fields["time_ns"], fields["start_ns"], bound, events, fields["graph"], triples)
+    return Row(fields["query"], fields["time_ns"], fields["start_ns"], bound, steps, fields["graph"], triples)
 
 
 @cache
@@ -157,7 +166,7 @@ def _variable(column: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _term(text: str) -> Term:
-    """Rows have many terms in common."""
+    """The term of a text; rows have many terms in common."""
     return term_of(text.encode())
 
 

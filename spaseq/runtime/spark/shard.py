@@ -14,13 +14,13 @@ import numpy as np
 from sparql_gpm.columns import EventBatch, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import Term
-from spaseq.outputs.dead_letters import LATE, event_as_nquads
+from spaseq.outputs.dead_letters import DeadLetter, late_letter
 from spaseq.outputs.row_table import RowTable
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded import Network
 from spaseq.runtime.reorder import BEFORE_ALL
 from spaseq.runtime.snapshot import dumps, loads
-from spaseq.runtime.spark.blobs import Letter, unpacked
+from spaseq.runtime.spark.blobs import unpacked
 from spaseq.runtime.spark.operators import SolvedOperator
 from spaseq.runtime.spark.pieces import Piece, in_order, joined, newest
 
@@ -38,7 +38,7 @@ class Outcomes:
     """
 
     found: Sequence[tuple[int, RowTable | list[Row]]]
-    letters: Sequence[Letter]
+    letters: Sequence[DeadLetter]
 
     def rows(self) -> list[Row]:
         """All rows, without their hidden columns."""
@@ -117,7 +117,7 @@ class Shard:
         self._streams |= {iri: _Stream(newest, mark, ended) for iri, newest, mark, ended in streams}
         self._network.restore(network)
 
-    def _admit(self, iri: str, pieces: list[Piece]) -> list[Letter]:
+    def _admit(self, iri: str, pieces: list[Piece]) -> list[DeadLetter]:
         """Takes events in; gives the dead letters of stage 1, and those of events that come too late."""
         contents = [unpacked(piece.blob, self._dictionary) for piece in pieces if piece.blob is not None]
         letters = [letter for part in contents for letter in part.letters]
@@ -127,17 +127,14 @@ class Shard:
         late = np.arange(len(batch)) if self._streams[iri].ended else self._network.push(iri, batch)
         return letters + self._late(iri, batch, reporting, late.tolist())
 
-    def _late(self, iri: str, batch: EventBatch, reporting: Mask, late: list[int]) -> list[Letter]:
+    def _late(self, iri: str, batch: EventBatch, reporting: Mask, late: list[int]) -> list[DeadLetter]:
         """Of the event, stage 2 has the name and the time; its other triples are no longer there."""
         bare = batch.take(np.array([index for index in late if reporting[index]], dtype=np.int64))
         none = np.zeros(0, dtype=np.int64)
         bare = EventBatch(
             bare.times, bare.streams, bare.names, np.zeros(len(bare) + 1, dtype=np.int64), none, none, none
         )
-        return [
-            Letter(LATE, self._names[iri], bare.names[i], 0, 1, LATE, event_as_nquads(bare, i, self._dictionary))
-            for i in range(len(bare))
-        ]
+        return [late_letter(self._names[iri], bare.names[i], 0, bare, i, self._dictionary) for i in range(len(bare))]
 
     def _go_on(self, iri: str, pieces: list[Piece]) -> None:
         """How far the stream has come by the end of the micro-batch."""
@@ -152,7 +149,7 @@ class Shard:
             stream.ended = True
             self._network.close(iri)
 
-    def _outcomes(self, letters: list[Letter]) -> Outcomes:
+    def _outcomes(self, letters: list[DeadLetter]) -> Outcomes:
         found = []
         for some in self._found:
             found.append((self._given, some))

@@ -1,12 +1,11 @@
-"""Where outcomes of a Spark job go: a file for each micro-batch, whole or not there, the same one when it is repeated.
+"""Files of the outcomes of micro-batches: each file is complete or missing, and equal if it is written again.
 
-Spark repeats a micro-batch that was not committed when its driver died. The repeated one has the same
-number, and its matches have the same ids; so whatever writes by (number, id) writes every match once.
+Spark repeats a micro-batch that was not committed when its driver died. The repeated one has the same number and its
+matches have the same ids, so that whatever writes by (number, id) writes every match once.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,48 +14,44 @@ from typing import TYPE_CHECKING, Any
 
 from spaseq.errors import InputError, RunError
 from spaseq.lang.ast import Query
-from spaseq.outputs import open_sink
+from spaseq.outputs import FILE_FORMATS, open_sink
+from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.outputs.rows import Row
 from spaseq.runtime.spark.output import row_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-LETTER_FIELDS = ("stream", "source", "line", "column", "reason", "raw")
-FILE_FORMATS = ("ndjson", "csv")
-_SAID_TWICE = ("time", "start")
-"""Columns that are not fetched: the same is exact in others."""
+_REDUNDANT = ("time", "start")
+"""Columns that are not fetched, since others have the same values exactly."""
 _OWNER = "_query"
 _QUERY_ID = "sql.streaming.queryId"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What a micro-batch has brought, in the order of time.
-
-    letters     (kind, letter) with the fields of a dead letter
-    """
+    """The outcomes of a micro-batch: matches in order of time, letters in order of place."""
 
     matches: list[Row] = field(default_factory=list)
-    letters: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    letters: list[DeadLetter] = field(default_factory=list)
 
     @staticmethod
     def of(frame: DataFrame) -> Outcomes:
-        """The rows of one micro-batch, each id once."""
+        """The rows of a micro-batch, each id once."""
         found: dict[str, dict[str, Any]] = {}
         letters = []
-        for row in frame.drop(*_SAID_TWICE).toArrow().to_pylist():
+        for row in frame.drop(*_REDUNDANT).toArrow().to_pylist():
             if row["kind"] == "match":
                 found[row["id"]] = row
             else:
-                letters.append((row["kind"], {name: row["letter"][name] for name in LETTER_FIELDS}))
+                letters.append(DeadLetter(row["kind"], **row["letter"]))
         ordered = sorted(found.values(), key=lambda row: (row["time_ns"], row["start_ns"], _place(row["id"])))
-        letters.sort(key=lambda letter: (letter[1]["stream"], letter[1]["source"], letter[1]["line"]))
+        letters.sort(key=lambda letter: (letter.stream, letter.source, letter.line))
         return Outcomes([row_of(row) for row in ordered], letters)
 
 
 class BatchFiles:
-    """A function for `foreachBatch`: matches into `folder`, dead letters into `dead_letters`, a file a micro-batch.
+    """A function for `foreachBatch` that writes a file of matches into `folder`, and one of dead letters.
 
         outcomes.writeStream.foreachBatch(BatchFiles("matches", queries, dead_letters="late")) …
 
@@ -75,14 +70,14 @@ class BatchFiles:
             raise InputError("matches and dead letters go to one folder", hint="give two folders")
 
     def __call__(self, frame: DataFrame, number: int) -> None:
-        """Write micro-batch `number`; a second time changes nothing."""
+        """Write micro-batch `number`; writing it again changes nothing."""
         outcomes = Outcomes.of(frame)
         query = frame.sparkSession.sparkContext.getLocalProperty(_QUERY_ID) or ""
         folder = _own(self._folder, query)
         if outcomes.matches:
             _replaced(folder / f"batch-{number:08d}.{self._format}", lambda path: self._write(path, outcomes.matches))
         if self._dead_letters is not None and outcomes.letters:
-            letters = "".join(json.dumps(letter, ensure_ascii=False) + "\n" for _, letter in outcomes.letters)
+            letters = "".join(letter.to_json() for letter in outcomes.letters)
             path = _own(self._dead_letters, query) / f"batch-{number:08d}.ndjson"
             _replaced(path, lambda temporary: _write_text(temporary, letters))
 
@@ -95,7 +90,7 @@ class BatchFiles:
 
 
 def _own(folder: Path, query: str) -> Path:
-    """The folder, which is this query's from now on."""
+    """The folder, made if it is missing and marked as this query's."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         owner = folder / _OWNER
@@ -110,7 +105,7 @@ def _own(folder: Path, query: str) -> Path:
 
 
 def _replaced(path: Path, write: Callable[[Path], None]) -> None:
-    """The file, complete and on disk, or as it was."""
+    """Replace a file by a complete one on disk, or leave it."""
     temporary = path.with_name(f".{path.name}.tmp")
     write(temporary)
     with open(temporary, "rb") as handle:
@@ -123,6 +118,6 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _place(match_id: str) -> tuple[str, int]:
-    """Query and shard, and the number of the row in it."""
+    """The query and shard of a match, and its number there."""
     shard, _, number = match_id.rpartition("-")
     return shard, int(number)

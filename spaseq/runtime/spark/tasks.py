@@ -18,12 +18,11 @@ from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
-from spaseq.errors import RunError
 from spaseq.inputs.formats import FORMATS
 from spaseq.inputs.texts import InputText, LineStream
-from spaseq.outputs.dead_letters import LATE, event_as_nquads
+from spaseq.outputs.dead_letters import DeadLetter, late_letter
 from spaseq.runtime.reorder import BEFORE_ALL
-from spaseq.runtime.spark.blobs import Contents, Letter, packed
+from spaseq.runtime.spark.blobs import Contents, packed
 from spaseq.runtime.spark.matching import Matching
 from spaseq.runtime.spark.pieces import Piece
 from spaseq.runtime.spark.signals import Signal, signal
@@ -90,7 +89,7 @@ class Task:
         self._blank_suffix = f".{source.number}.{label}"
         self._newest = BEFORE_ALL
         self._signal = Signal()
-        self._letters: list[Letter] = []
+        self._letters: list[DeadLetter] = []
         self._source, self._line = source.name, 0
         name = f"{source.name}:{label}"
         options = ReadOptions(source.time_predicates, None, source.batch_events, name, source.compiled or None)
@@ -135,16 +134,17 @@ class Task:
         self._source, self._line = first.source, first.line
         yield from self._reader.read(LineStream(chain([first], rows)), self._input.format)
 
-    def _malformed(self, letter: Malformed) -> None:
-        self._letter("malformed", letter.line + self._line, letter.column, letter.reason, letter.raw)
+    def _malformed(self, fault: Malformed) -> None:
+        place = self._input.name, self._source, fault.line + self._line, fault.column
+        self._add(DeadLetter("malformed", *place, fault.reason, fault.raw))
 
     # --- lateness, division -------------------------------------------------------------------------
 
     def _divided(self, located: LocatedBatch) -> Iterator[Piece]:
         late = self._late(located.events.times)
         for index in np.flatnonzero(late).tolist():
-            raw = event_as_nquads(located.events, index, self._dictionary)
-            self._letter(LATE, int(located.lines[index]) + self._line, 1, LATE, raw)
+            line = int(located.lines[index]) + self._line
+            self._add(late_letter(self._input.name, self._source, line, located.events, index, self._dictionary))
         events = located.events if not late.any() else located.events.take(np.flatnonzero(~late))
         if not len(events):
             return
@@ -163,14 +163,10 @@ class Task:
         late: Mask = (seen[:-1] > BEFORE_ALL + delay) & (times < seen[:-1] - delay)
         return late
 
-    def _letter(self, kind: str, line: int, column: int, reason: str, raw: str) -> None:
+    def _add(self, letter: DeadLetter) -> None:
         if self._input.strict:
-            raise RunError(
-                f"{self._source}:{line}:{column}: {'an event came too late' if kind == LATE else reason} "
-                f"(stream {self._input.name})",
-                hint="without strict it is left out and reported, and the stream goes on",
-            )
-        self._letters.append(Letter(kind, self._input.name, self._source, line, column, reason, raw))
+            raise letter.error()
+        self._letters.append(letter)
 
     def _closing(self) -> Iterator[Piece]:
         for shard in range(self._input.shards):

@@ -1,0 +1,44 @@
+"""The columns of CSV and of tables, which stand before the first row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from automata.plan.expression import symbols
+from spaseq.algebra.build import build
+from spaseq.lang.ast import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The union of what the rows of some queries can contain.
+
+    variables   projected, in order
+    steps       the names of the positive steps, in the order of SEQ
+    constructs  rows of some query have a graph in place of bindings
+    several     there are several queries
+    prefixes    (prefix, namespace) of the queries, for short names of IRIs
+    """
+
+    variables: tuple[str, ...]
+    steps: tuple[str, ...]
+    constructs: bool
+    several: bool
+    prefixes: frozenset[tuple[str, str]]
+
+
+def columns_of(queries: Sequence[Query]) -> Columns:
+    """The columns of the rows of these queries."""
+    return Columns(
+        _union([column.name for column in build(query).columns] for query in queries if query.template is None),
+        _union(symbols(query.sequence, negated=False) for query in queries),
+        any(query.template is not None for query in queries),
+        len(queries) > 1,
+        frozenset(prefix for query in queries for prefix in query.prefixes),
+    )
+
+
+def _union(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """The distinct names of all parts, in order of first occurrence."""
+    return tuple(dict.fromkeys(name for part in parts for name in part))

@@ -11,7 +11,7 @@ from kb.errors import KnowledgeBaseError
 from kb.loop import LoopThread
 from kb.protocol import Client, Traffic
 from kb.source import Source, how_endpoints_are_asked
-from sparql_gpm.algebra.analysis import walk
+from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.columns import Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Graph, Pattern, Service

@@ -16,8 +16,8 @@ from kb.errors import KnowledgeBaseError
 from kb.prepared_file import SUFFIX, Arrays, opened
 from kb.prepared_terms import PreparedTerms
 from kb.source import Source
-from sparql_gpm.algebra.analysis import walk
 from sparql_gpm.algebra.scope import in_scope
+from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator

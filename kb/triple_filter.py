@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 import pyoxigraph
 
-from sparql_gpm.algebra.analysis import walk
+from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.pattern import (
     BGP,
     Graph,

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from sparql_gpm.algebra.analysis import counts, exists_in
+from sparql_gpm.algebra.analysis import counts
 from sparql_gpm.algebra.scope import in_scope
+from sparql_gpm.algebra.traversal import exists_in
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch, Ids, Mask, Solutions
 from sparql_gpm.dictionary import Dictionary

@@ -286,10 +286,9 @@ class Slice:
     limit: int | None
 
 
-Pattern = (
-    BGP | Join | LeftJoin | Union | Minus | Filter | Extend | Values | Graph | Service
-    | Group | OrderBy | Project | Distinct | Slice
-)  # fmt: skip
+Modifier = Group | OrderBy | Project | Distinct | Slice
+"""The parts of a subquery, above its pattern."""
+Pattern = BGP | Join | LeftJoin | Union | Minus | Filter | Extend | Values | Graph | Service | Modifier
 
 TRUE = Literal("true", "http://www.w3.org/2001/XMLSchema#boolean")
 FALSE = Literal("false", "http://www.w3.org/2001/XMLSchema#boolean")

@@ -15,9 +15,9 @@ from typing import TypeVar, cast
 import numpy as np
 
 from sparql_gpm import graph_names
-from sparql_gpm.algebra.analysis import walk
 from sparql_gpm.algebra.canonical import canonical
 from sparql_gpm.algebra.scope import in_scope
+from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch, Ids, Mask, RowEvent, Solutions
 from sparql_gpm.dictionary import Dictionary

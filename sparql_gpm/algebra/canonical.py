@@ -1,49 +1,22 @@
-"""Patterns up to the names of their variables: when two of them have the same solutions, column by column."""
+"""Patterns up to the names of their variables: equal canonical forms have the same solutions, column by column."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import TypeVar
 
-from sparql_gpm.algebra.analysis import counts, expressions_of, is_volatile, walk
-from sparql_gpm.pattern import (
-    BGP,
-    Aggregate,
-    Call,
-    Cast,
-    Constant,
-    Distinct,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Iteration,
-    Join,
-    LeftJoin,
-    Minus,
-    Node,
-    OrderBy,
-    PathTriple,
-    Pattern,
-    Project,
-    Service,
-    Slice,
-    Triple,
-    Union,
-    Values,
-    Variable,
-)
+from sparql_gpm import pattern as algebra
+from sparql_gpm.algebra.analysis import counts, is_volatile
+from sparql_gpm.algebra.traversal import expressions_of, map_children, map_expressions, map_operands, walk
+from sparql_gpm.pattern import Expression, Node, Pattern, Variable
+
+AnyNode = TypeVar("AnyNode", bound=Node)
 
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """A pattern under canonical names; equal ones have the same solutions.
-
-    names   of each variable, the canonical one
-    """
+    """A pattern under canonical names; `names` gives that of each variable."""
 
     pattern: Pattern
     names: Mapping[str, str]
@@ -63,91 +36,49 @@ def canonical(pattern: Pattern) -> Canonical | None:
 
 
 class _Renaming:
-    """Gives names out as variables are met; those of blank nodes stay recognisable."""
+    """Gives names out as variables occur; those of blank nodes stay recognisable."""
 
     def __init__(self, keep: bool) -> None:
         self._keep = keep
         self.names: dict[str, str] = {}
 
     def pattern(self, pattern: Pattern) -> Pattern:
-        match pattern:
-            case BGP(triples):
-                return BGP(tuple(self._triple(triple) for triple in triples))
-            case Join(left, right) | Union(left, right) | Minus(left, right):
-                return replace(pattern, left=self.pattern(left), right=self.pattern(right))
-            case LeftJoin(left, right, condition):
-                sides = self.pattern(left), self.pattern(right)
-                return LeftJoin(*sides, None if condition is None else self._expression(condition))
-            case Filter(condition, inner):
-                within = self.pattern(inner)
-                return Filter(self._expression(condition), within)
-            case Extend(inner, variable, expression):
-                return Extend(self.pattern(inner), self._name(variable), self._expression(expression))
-            case Values(variables, rows):
-                return Values(self._all(variables), rows)
-            case Graph(name, inner):
-                within = self.pattern(inner)
-                return Graph(self._variable(name) if isinstance(name, Variable) else name, within)
-            case Service(endpoint, inner, silent):
-                within = self.pattern(inner)
-                return Service(self._variable(endpoint) if isinstance(endpoint, Variable) else endpoint, within, silent)
-            case Group() | OrderBy() | Project() | Distinct() | Slice():
-                return self._modifier(pattern)
-            case _:
-                assert_never(pattern)
+        renamed = map_expressions(map_children(pattern, self.pattern), self._expression)
+        match renamed:
+            case algebra.BGP(triples):
+                return algebra.BGP(tuple(map(self._triple, triples)))
+            case algebra.Extend():
+                return replace(renamed, variable=self._name(renamed.variable))
+            case algebra.Values() | algebra.Project():
+                return replace(renamed, variables=tuple(map(self._name, renamed.variables)))
+            case algebra.Graph():
+                return replace(renamed, name=self._node(renamed.name))
+            case algebra.Service():
+                return replace(renamed, endpoint=self._node(renamed.endpoint))
+            case algebra.Group(inner, keys, aggregates):
+                named = tuple((self._name(name), aggregate) for name, aggregate in aggregates)
+                return algebra.Group(inner, tuple((self._name(name), key) for name, key in keys), named)
+        return renamed
 
-    def _modifier(self, pattern: Group | OrderBy | Project | Distinct | Slice) -> Pattern:
-        inner = self.pattern(pattern.inner)
-        match pattern:
-            case Group(_, keys, aggregates):
-                grouped = tuple((self._name(name), self._expression(key)) for name, key in keys)
-                return Group(inner, grouped, tuple((self._name(name), self._aggregate(a)) for name, a in aggregates))
-            case OrderBy(_, order):
-                return OrderBy(inner, tuple((self._expression(key), descending) for key, descending in order))
-            case Project(_, variables):
-                return Project(inner, self._all(variables))
-            case Distinct():
-                return Distinct(inner)
-            case Slice():
-                return replace(pattern, inner=inner)
-            case _:
-                assert_never(pattern)
-
-    def _triple(self, triple: Triple | PathTriple) -> Triple | PathTriple:
-        subject, target = self._node(triple.subject), self._node(triple.object)
-        if isinstance(triple, Triple):
-            return Triple(subject, self._node(triple.predicate), target)
-        return PathTriple(subject, triple.path, target)
+    def _triple(self, triple: algebra.Triple | algebra.PathTriple) -> algebra.Triple | algebra.PathTriple:
+        renamed = replace(triple, subject=self._node(triple.subject), object=self._node(triple.object))
+        match renamed:
+            case algebra.Triple():
+                return replace(renamed, predicate=self._node(renamed.predicate))
+        return renamed
 
     def _expression(self, expression: Expression) -> Expression:
         match expression:
             case Variable():
-                return self._variable(expression)
-            case Constant():
-                return expression
-            case Call(_, arguments) | Cast(_, arguments):
-                return replace(expression, arguments=tuple(self._expression(argument) for argument in arguments))
-            case Exists(pattern, negated):
-                return Exists(self.pattern(pattern), negated)
-            case Aggregate():
-                return self._aggregate(expression)
-            case Iteration(name, variable):
-                return Iteration(name, self._name(variable))
-            case _:
-                assert_never(expression)
+                return self._node(expression)
+            case algebra.Exists():
+                return replace(expression, pattern=self.pattern(expression.pattern))
+            case algebra.Iteration():
+                return replace(expression, variable=self._name(expression.variable))
+        return map_operands(expression, self._expression)
 
-    def _aggregate(self, aggregate: Aggregate) -> Aggregate:
-        argument = aggregate.argument
-        return replace(aggregate, argument=None if argument is None else self._expression(argument))
-
-    def _node(self, node: Node) -> Node:
-        return self._variable(node) if isinstance(node, Variable) else node
-
-    def _variable(self, variable: Variable) -> Variable:
-        return Variable(self._name(variable.name))
-
-    def _all(self, names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(self._name(name) for name in names)
+    def _node(self, node: AnyNode) -> AnyNode:
+        return replace(node, name=self._name(node.name)) if isinstance(node, Variable) else node
 
     def _name(self, name: str) -> str:
         if name not in self.names:

@@ -6,24 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
-from sparql_gpm.pattern import (
-    Aggregate,
-    Call,
-    Cast,
-    Constant,
-    Exists,
-    Expression,
-    Inverse,
-    Iteration,
-    Link,
-    NegatedSet,
-    Path,
-    PathAlternative,
-    PathSequence,
-    Pattern,
-    Repeat,
-    Variable,
-)
+from sparql_gpm import pattern as algebra
+from sparql_gpm.pattern import Aggregate, Call, Expression, Path, Pattern
 from sparql_gpm.terms import Literal, to_ntriples
 
 _INFIX = frozenset({"=", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "&&", "||"})
@@ -45,19 +29,19 @@ class ExpressionWriter:
     def text(self, expression: Expression) -> str:
         """The expression in SPARQL's syntax; what a sequence adds to it, `PREV(?v)`, as our language writes it."""
         match expression:
-            case Variable(name):
+            case algebra.Variable(name):
                 return self.variable(name)
-            case Constant(term):
+            case algebra.Constant(term):
                 return to_ntriples(term)
             case Call(name, arguments):
                 return self._call(name, arguments)
-            case Cast(iri, arguments):
+            case algebra.Cast(iri, arguments):
                 return f"<{iri}>({self._listed(arguments)})"
-            case Exists(pattern, negated):
+            case algebra.Exists(pattern, negated):
                 return f"{'NOT ' if negated else ''}EXISTS {{ {self.group(pattern)} }}"
             case Aggregate():
                 return self._aggregate(expression)
-            case Iteration(name, variable):
+            case algebra.Iteration(name, variable):
                 return f"{name}({self.variable(variable)})"
             case _:
                 assert_never(expression)
@@ -96,19 +80,17 @@ class ExpressionWriter:
 def path_text(path: Path) -> str:
     """A path in SPARQL's syntax, with parentheses wherever it has parts."""
     match path:
-        case Link(iri):
+        case algebra.Link(iri):
             return to_ntriples(iri)
-        case Inverse(inner):
+        case algebra.Inverse(inner):
             return f"^({path_text(inner)})"
-        case PathSequence(first, second):
+        case algebra.PathSequence(first, second):
             return f"({path_text(first)}/{path_text(second)})"
-        case PathAlternative(left, right):
+        case algebra.PathAlternative(left, right):
             return f"({path_text(left)}|{path_text(right)})"
-        case Repeat(inner, at_least_one, unbounded):
+        case algebra.Repeat(inner, at_least_one, unbounded):
             return f"({path_text(inner)}){'?' if not unbounded else '+' if at_least_one else '*'}"
-        case NegatedSet(forward, backward):
-            return (
-                f"!({'|'.join([to_ntriples(iri) for iri in forward] + ['^' + to_ntriples(iri) for iri in backward])})"
-            )
+        case algebra.NegatedSet(forward, backward):
+            return f"!({'|'.join([*map(to_ntriples, forward), *('^' + to_ntriples(iri) for iri in backward)])})"
         case _:
             assert_never(path)

@@ -1,44 +1,28 @@
-"""Equivalences of the pattern algebra that bring filters to where their variables are bound."""
+"""Equivalences of the pattern algebra that push filters down to where their variables are bound."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import assert_never
 
+from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.analysis import is_volatile
 from sparql_gpm.algebra.scope import certain, expression_variables, in_scope
-from sparql_gpm.pattern import (
-    BGP,
-    Call,
-    Distinct,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    LeftJoin,
-    Minus,
-    OrderBy,
-    Pattern,
-    Project,
-    Service,
-    Slice,
-    Union,
-    Values,
-)
+from sparql_gpm.algebra.traversal import map_children
+from sparql_gpm.pattern import Call, Expression, Extend, Filter, Join, LeftJoin, Minus, Pattern, Union
 
 
 def push_filters(pattern: Pattern) -> Pattern:
     """The same pattern with every filter split into its conjuncts, each as deep as it may stand."""
-    lowered = _with_children(pattern, push_filters)
-    if isinstance(lowered, Filter):
-        result = lowered.inner
-        for condition in conjuncts(lowered.condition):
-            result = _sink(condition, result)
-        return result
-    return lowered
+    if isinstance(pattern, algebra.Graph | algebra.Service):
+        return pattern
+    lowered = map_children(pattern, push_filters)
+    if not isinstance(lowered, Filter):
+        return lowered
+    result = lowered.inner
+    for condition in conjuncts(lowered.condition):
+        result = _sink(condition, result)
+    return result
 
 
 def conjuncts(condition: Expression) -> Iterator[Expression]:
@@ -52,9 +36,8 @@ def conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def decided_by(condition: Expression, side: Pattern, other: Pattern) -> bool:
-    """Whether a join with `other` cannot change what the condition sees of a solution of `side`."""
-    used = frozenset(expression_variables(condition))
-    return not (used & in_scope(other)) - certain(side)
+    """A join with `other` cannot change what the condition sees of a solution of `side`."""
+    return not (expression_variables(condition) & in_scope(other)) - certain(side)
 
 
 def _sink(condition: Expression, pattern: Pattern) -> Pattern:
@@ -79,15 +62,3 @@ def _sink(condition: Expression, pattern: Pattern) -> Pattern:
 
 def _passes(condition: Expression, variable: str, expression: Expression) -> bool:
     return variable not in expression_variables(condition) and not is_volatile(expression)
-
-
-def _with_children(pattern: Pattern, change: Callable[[Pattern], Pattern]) -> Pattern:
-    match pattern:
-        case BGP() | Values() | Graph() | Service():
-            return pattern
-        case Join() | LeftJoin() | Union() | Minus():
-            return replace(pattern, left=change(pattern.left), right=change(pattern.right))
-        case Filter() | Extend() | Group() | OrderBy() | Project() | Distinct() | Slice():
-            return replace(pattern, inner=change(pattern.inner))
-        case _:
-            assert_never(pattern)

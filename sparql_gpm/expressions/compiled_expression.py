@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from arrays.comparison import ARITHMETIC, COMPARISONS
-from sparql_gpm.algebra.analysis import is_volatile, parts_of
+from sparql_gpm.algebra.analysis import is_volatile
+from sparql_gpm.algebra.traversal import subexpressions
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Aggregate, Call, Cast, Constant, Exists, Expression, Iteration, Variable
@@ -91,7 +92,7 @@ def _as_columns(expression: Expression, tests: dict[Exists, str]) -> Expression:
 
 
 def _compile(expression: Expression, dictionary: Dictionary) -> CompiledExpression:
-    names = tuple(dict.fromkeys(part.name for part in parts_of(expression) if isinstance(part, Variable)))
+    names = tuple(dict.fromkeys(part.name for part in subexpressions(expression) if isinstance(part, Variable)))
     volatile = is_volatile(expression)
     match expression:
         case Constant(term):

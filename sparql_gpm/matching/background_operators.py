@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from sparql_gpm.algebra.analysis import all_variables, computes, substitution_is_a_join
+from sparql_gpm.algebra.analysis import computes, substitution_is_a_join
+from sparql_gpm.algebra.scope import mentioned
 from sparql_gpm.background import Background, BackgroundError
 from sparql_gpm.columns import EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
@@ -73,7 +74,7 @@ class GraphOperator:
 
     def evaluate(self, frames: Frames) -> Relation:
         """Its solutions; what is substituted is looked up, or solved for where a join would not say the same."""
-        seen = frozenset(frames.substituted(all_variables(self.inner)))
+        seen = frozenset(frames.substituted(mentioned(self.inner)))
         if substitution_is_a_join(self.inner, seen):
             return frames.substitute(self.known.get())
         given = {v: frames.bindings[v] for v in seen}
@@ -101,7 +102,7 @@ class BindJoinOperator:
 
     def evaluate(self, frames: Frames) -> Relation:
         """At least the solutions that agree with what is substituted, or else with what is wanted."""
-        seen = frozenset(frames.substituted(all_variables(self.inner)))
+        seen = frozenset(frames.substituted(mentioned(self.inner)))
         if not substitution_is_a_join(self.inner, seen):
             raise BackgroundError(
                 f"{self.name}: this pattern cannot be asked inside EXISTS, where ?{' ?'.join(sorted(seen))} "

@@ -6,17 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from sparql_gpm.algebra.analysis import (
-    all_variables,
-    exists_in,
-    is_ordered,
-    is_static,
-    is_volatile,
-    needed_variables,
-    walk,
-)
+from sparql_gpm.algebra.analysis import is_ordered, is_static, is_volatile, needed_variables
 from sparql_gpm.algebra.rewrite import conjuncts, push_filters
-from sparql_gpm.algebra.scope import certain, expression_variables, in_scope
+from sparql_gpm.algebra.scope import certain, expression_variables, in_scope, mentioned
+from sparql_gpm.algebra.traversal import exists_in, walk
 from sparql_gpm.background import Background, BackgroundError
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
@@ -103,12 +96,12 @@ class Compiler:
 
     def exists(self, exists: Exists) -> ExistsTest:
         """The test of an EXISTS."""
-        return ExistsTest(all_variables(exists.pattern), self.compile(exists.pattern))
+        return ExistsTest(mentioned(exists.pattern), self.compile(exists.pattern))
 
     def _operator(self, pattern: Pattern) -> Operator:
         made = self._made(pattern)
         if is_static(pattern) and not isinstance(pattern, BGP | Values | Graph | Service) and not self._asks(pattern):
-            return StaticOperator(made, all_variables(pattern), self.dictionary, self.background)
+            return StaticOperator(made, mentioned(pattern), self.dictionary, self.background)
         return made
 
     def _asks(self, pattern: Pattern) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sparql_gpm.algebra.analysis import exists_in, walk
+from sparql_gpm.algebra.traversal import exists_in, walk
 from sparql_gpm.pattern import Graph, Pattern, Service, Variable
 from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import TemporalQuery

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from sparql_gpm.algebra.analysis import walk
 from sparql_gpm.algebra.scope import certain, in_scope
+from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.pattern import EMPTY, Graph, Pattern, Service, Variable
 from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import Enrichment, TemporalQuery

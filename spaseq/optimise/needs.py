@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sparql_gpm.algebra.analysis import all_variables
-from sparql_gpm.algebra.scope import expression_variables
+from sparql_gpm.algebra.scope import expression_variables, mentioned
 from sparql_gpm.pattern import Aggregate, Iteration, Variable
 from spaseq.algebra.build import plain_nodes
 from spaseq.algebra.nodes import TemporalQuery
@@ -18,7 +17,7 @@ def needed_before_output(query: TemporalQuery, step: int) -> Mapping[str, str]:
         needed[name] = "by PARTITION BY"
     for number, pattern in enumerate(query.patterns):
         if number != step:
-            needed |= dict.fromkeys(all_variables(pattern.pattern), f"by the pattern of {pattern.name}")
+            needed |= dict.fromkeys(mentioned(pattern.pattern), f"by the pattern of {pattern.name}")
         for condition in pattern.conditions:
             needed |= dict.fromkeys(expression_variables(condition), f"by a condition of {pattern.name}")
     for expression in query.output_expressions():

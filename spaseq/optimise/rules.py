@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sparql_gpm.algebra.analysis import exists_in, is_volatile
+from sparql_gpm.algebra.analysis import is_volatile
 from sparql_gpm.algebra.scope import certain, expression_variables, in_scope
+from sparql_gpm.algebra.traversal import exists_in
 from sparql_gpm.pattern import (
     BGP,
     EMPTY,

@@ -15,7 +15,8 @@ from automata.plan.program import (
     Skip,
     Symbol,
 )
-from sparql_gpm.algebra.scope import expression_variables, has_exists
+from sparql_gpm.algebra.scope import expression_variables
+from sparql_gpm.algebra.traversal import exists_in
 from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Variable
 from spaseq.algebra.build import plain_nodes
 from spaseq.algebra.nodes import TemporalQuery
@@ -59,7 +60,7 @@ def compile_program(query: TemporalQuery) -> Compiled:
     )
     expressions = [(symbol, e) for symbol, pattern in enumerate(query.patterns) for e in pattern.conditions]
     conditions = tuple(
-        Condition(symbol, numbering.references(expression), has_exists(expression))
+        Condition(symbol, numbering.references(expression), bool(exists_in(expression)))
         for symbol, expression in expressions
     )
     outputs = tuple(dict.fromkeys(node for e in query.output_expressions() for node in _iterated(e)))

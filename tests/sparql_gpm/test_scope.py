@@ -7,13 +7,12 @@ from sparql_gpm.algebra.scope import (
     background_names,
     certain,
     expression_variables,
-    has_exists,
     in_scope,
     iterations,
-    service_endpoints,
 )
+from sparql_gpm.algebra.traversal import exists_in, walk
 from sparql_gpm.parse import parse_expression, parse_group
-from sparql_gpm.pattern import Pattern, Variable
+from sparql_gpm.pattern import Pattern, Service, Variable
 from sparql_gpm.terms import IRI
 
 PREFIXES = {"": "http://e/"}
@@ -69,8 +68,8 @@ def test_aggregates_iterations_and_exists_are_found_inside_of_calls() -> None:
     expression = parse_expression("ABS(SUM(?a) - LAST(?b)) > 1 || EXISTS { ?a ?b ?c }", PREFIXES, None)
     assert [found.name for found in aggregates(expression)] == ["SUM"]
     assert [found.variable for found in iterations(expression)] == ["b"]
-    assert has_exists(expression)
-    assert not has_exists(Variable("a"))
+    assert len(exists_in(expression)) == 1
+    assert not exists_in(Variable("a"))
 
 
 def test_graphs_and_endpoints_are_found_inside_of_exists() -> None:
@@ -79,4 +78,5 @@ def test_graphs_and_endpoints_are_found_inside_of_exists() -> None:
         " { FILTER EXISTS { GRAPH :x { ?a ?b ?c FILTER NOT EXISTS { SERVICE :t { ?a ?b ?c } } } } }"
     )
     assert background_names(found) == (IRI("http://e/k"), Variable("g"), IRI("http://e/x"))
-    assert service_endpoints(found) == (IRI("http://e/s"), IRI("http://e/t"))
+    endpoints = {node.endpoint for node in walk(found) if isinstance(node, Service)}
+    assert endpoints == {IRI("http://e/s"), IRI("http://e/t")}

@@ -6,20 +6,8 @@ from collections.abc import Iterable
 from itertools import product
 from typing import NamedTuple, assert_never
 
+from sparql_gpm.matching import operators
 from sparql_gpm.matching.bgp import PathScan, Scan, TriplePattern
-from sparql_gpm.matching.operators import (
-    DistinctOperator,
-    ExtendOperator,
-    FilterOperator,
-    GroupOperator,
-    JoinOperator,
-    LeftJoinOperator,
-    MinusOperator,
-    OrderOperator,
-    ProjectOperator,
-    SliceOperator,
-    UnionOperator,
-)
 from sparql_gpm.matching.paths import CompiledPath
 from sparql_gpm.matching.pattern_expression import Operator
 from sparql_gpm.pattern import Inverse, Link, NegatedSet, Path, PathAlternative, PathSequence, Repeat
@@ -45,23 +33,18 @@ ANYTHING: Needs = (frozenset(),)
 def needs_of(operator: Operator) -> Needs:
     """What a compiled pattern needs; at least what every solution has."""
     match operator:
-        case JoinOperator(scans, others):
+        case operators.Join(scans, others):
             return _all_of([*(_of_triple(scan) for scan in scans), *(needs_of(other) for other in others)])
-        case LeftJoinOperator(left) | MinusOperator(left):
+        case operators.LeftJoin(left) | operators.Minus(left):
             return needs_of(left)
-        case UnionOperator(sides):
+        case operators.Union(sides):
             return _one_of([needs_of(side) for side in sides])
-        case GroupOperator(inner, names):
+        case operators.Group(inner, names):
             return needs_of(inner) if names else ANYTHING
-        case (
-            FilterOperator(inner)
-            | ExtendOperator(inner)
-            | OrderOperator(inner)
-            | ProjectOperator(inner)
-            | DistinctOperator(inner)
-            | SliceOperator(inner)
-        ):
-            return needs_of(inner)
+        case operators.Filter() | operators.Extend() | operators.Order():
+            return needs_of(operator.inner)
+        case operators.Project() | operators.Distinct() | operators.Slice():
+            return needs_of(operator.inner)
         case _:  # VALUES and background knowledge hold whatever the event
             return ANYTHING
 

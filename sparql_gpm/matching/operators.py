@@ -24,7 +24,7 @@ from sparql_gpm.relations.relation import UNIT, Relation, nothing, union
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JoinOperator:
+class Join:
     """Joins, basic graph patterns and the filters over them, all as one n-ary join.
 
     conditions  all filters over them
@@ -72,7 +72,7 @@ class JoinOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeftJoinOperator:
+class LeftJoin:
     """OPTIONAL."""
 
     left: Operator
@@ -94,7 +94,7 @@ class LeftJoinOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UnionOperator:
+class Union:
     """UNION of any number of sides."""
 
     sides: tuple[Operator, ...]
@@ -105,7 +105,7 @@ class UnionOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MinusOperator:
+class Minus:
     """MINUS."""
 
     left: Operator
@@ -121,7 +121,7 @@ class MinusOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FilterOperator:
+class Filter:
     """FILTER and HAVING."""
 
     inner: Operator
@@ -133,7 +133,7 @@ class FilterOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExtendOperator:
+class Extend:
     """BIND."""
 
     inner: Operator
@@ -147,7 +147,7 @@ class ExtendOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ConstantOperator:
+class Constant:
     """VALUES."""
 
     relation: Relation
@@ -158,7 +158,7 @@ class ConstantOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupOperator:
+class Group:
     """GROUP BY with its aggregates.
 
     names       of the key variables; none of them: one group, even of nothing
@@ -203,8 +203,8 @@ class GroupOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OrderOperator:
-    """ORDER BY; a slice without one is put above an OrderOperator without keys.
+class Order:
+    """ORDER BY; a slice without one is put above an Order without keys.
 
     ties    the variables that decide between solutions that the keys leave equal
     """
@@ -224,7 +224,7 @@ class OrderOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ProjectOperator:
+class Project:
     """SELECT of a subquery: its other variables are hidden, from outer bindings too."""
 
     inner: Operator
@@ -236,7 +236,7 @@ class ProjectOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DistinctOperator:
+class Distinct:
     """DISTINCT and REDUCED."""
 
     inner: Operator
@@ -247,7 +247,7 @@ class DistinctOperator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SliceOperator:
+class Slice:
     """OFFSET and LIMIT."""
 
     inner: Operator

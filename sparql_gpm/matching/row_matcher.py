@@ -12,11 +12,11 @@ from operator import itemgetter
 
 from sparql_gpm.columns import UNBOUND, EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.matching import operators
 from sparql_gpm.matching.background_operators import GraphOperator, StaticOperator
 from sparql_gpm.matching.bgp import Scan
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.frames import Frames
-from sparql_gpm.matching.operators import ConstantOperator, JoinOperator
 from sparql_gpm.matching.pattern_expression import Operator, PatternExpression
 from sparql_gpm.relations.relation import Relation
 from sparql_gpm.relations.rows_by_key import RowsByKey, SolutionTuple
@@ -42,7 +42,7 @@ def by_predicate(event: RowEvent) -> Triples:
 class RowMatcher:
     """Matches one pattern against one event at a time; see `row_matcher`."""
 
-    def __init__(self, operator: JoinOperator, variables: Sequence[str], dictionary: Dictionary) -> None:
+    def __init__(self, operator: operators.Join, variables: Sequence[str], dictionary: Dictionary) -> None:
         self._operator = operator
         self._variables = tuple(variables)
         self._dictionary = dictionary
@@ -64,10 +64,10 @@ class RowMatcher:
 
 def row_matcher(operator: Operator, variables: Sequence[str], dictionary: Dictionary) -> RowMatcher | None:
     """The matcher of a compiled pattern over single events, None if the pattern is of another kind."""
-    if not isinstance(operator, JoinOperator) or operator.bind_joins or not operator.scans:
+    if not isinstance(operator, operators.Join) or operator.bind_joins or not operator.scans:
         return None
     plain = all(isinstance(scan, Scan) and isinstance(scan.predicate, int) for scan in operator.scans)
-    static = all(isinstance(other, GraphOperator | ConstantOperator | StaticOperator) for other in operator.others)
+    static = all(isinstance(other, GraphOperator | operators.Constant | StaticOperator) for other in operator.others)
     decided = all(not condition.tests and not condition.volatile for condition in operator.conditions)
     return RowMatcher(operator, variables, dictionary) if plain and static and decided else None
 
@@ -125,7 +125,7 @@ class _Lookup:
 class _Plan:
     """The order of the joins, and the place of each variable in the rows that grow by them."""
 
-    def __init__(self, operator: JoinOperator, relations: Sequence[Relation], variables: Sequence[str]) -> None:
+    def __init__(self, operator: operators.Join, relations: Sequence[Relation], variables: Sequence[str]) -> None:
         self._places: dict[str, int] = {}
         self._steps: list[tuple[_Join | _Lookup, list[_Test]]] = []
         self._waiting = list(operator.conditions)

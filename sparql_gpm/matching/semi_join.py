@@ -7,28 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from sparql_gpm.columns import Ids, Mask
+from sparql_gpm.matching import operators
 from sparql_gpm.matching.bgp import Scan
 from sparql_gpm.matching.bgp_view import BatchView
-from sparql_gpm.matching.operators import (
-    DistinctOperator,
-    FilterOperator,
-    JoinOperator,
-    LeftJoinOperator,
-    MinusOperator,
-    ProjectOperator,
-)
 from sparql_gpm.matching.pattern_expression import Operator
 
 
 def semi_join_scan(operator: Operator, variable: str) -> Scan | None:
     """A triple pattern that every solution of a compiled pattern has its value of the variable from."""
     match operator:
-        case JoinOperator(scans, others):
+        case operators.Join(scans, others):
             own = (scan for scan in scans if isinstance(scan, Scan) and _bears(scan, variable))
             return next(own, None) or _first(others, variable)
-        case LeftJoinOperator(inner) | MinusOperator(inner) | FilterOperator(inner) | DistinctOperator(inner):
+        case operators.LeftJoin(inner) | operators.Minus(inner) | operators.Filter(inner) | operators.Distinct(inner):
             return semi_join_scan(inner, variable)
-        case ProjectOperator(inner, variables) if variable in variables:
+        case operators.Project(inner, variables) if variable in variables:
             return semi_join_scan(inner, variable)
         case _:
             return None

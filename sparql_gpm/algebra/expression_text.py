@@ -58,7 +58,7 @@ class ExpressionWriter:
                 return f"{name}({self._listed(arguments)})"
 
     def _operand(self, expression: Expression) -> str:
-        """What a prefix may stand before: SPARQL's grammar has no prefix after a prefix."""
+        """The operand of a prefix operator, in parentheses if it has one itself."""
         match expression:
             case Call(name, (_,)) if name in _PREFIX:
                 return f"({self.text(expression)})"
@@ -71,9 +71,7 @@ class ExpressionWriter:
     def _aggregate(self, aggregate: Aggregate) -> str:
         argument = "*" if aggregate.argument is None else self.text(aggregate.argument)
         distinct = "DISTINCT " if aggregate.distinct else ""
-        separator = ""
-        if aggregate.name == "GROUP_CONCAT":
-            separator = f"; SEPARATOR = {to_ntriples(Literal(aggregate.separator))}"
+        separator = "" if aggregate.separator == " " else f"; SEPARATOR={to_ntriples(Literal(aggregate.separator))}"
         return f"{aggregate.name}({distinct}{argument}{separator})"
 
 

@@ -35,6 +35,12 @@ def conjuncts(condition: Expression) -> Iterator[Expression]:
             yield condition
 
 
+def equalities(membership: Call) -> tuple[Expression, ...]:
+    """`x IN (a, b)` is `x = a || x = b`, and false for no choice at all."""
+    left, *choices = membership.arguments
+    return tuple(Call("=", (left, choice)) for choice in choices)
+
+
 def decided_by(condition: Expression, side: Pattern, other: Pattern) -> bool:
     """A join with `other` cannot change what the condition sees of a solution of `side`."""
     return not (expression_variables(condition) & in_scope(other)) - certain(side)

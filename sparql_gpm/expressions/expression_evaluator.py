@@ -1,7 +1,7 @@
-"""Expressions over columns of term ids.
+"""Evaluation of expressions over columns of term ids.
 
-Comparisons of numbers and the logic around them are array operations. Whatever else an expression holds is computed
-once for each distinct tuple of arguments by the scalar evaluator, and remembered until the dictionary releases terms.
+Comparisons of numbers and the logic around them are array operations. Every other expression is computed once for each
+distinct tuple of arguments by the scalar evaluator, and cached until the dictionary releases terms.
 """
 
 from __future__ import annotations
@@ -14,18 +14,11 @@ import numpy as np
 from arrays.comparison import ARITHMETIC, COMPARISONS, ERROR, TRUE, UNKNOWN
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions import vector
 from sparql_gpm.expressions.compiled_expression import CompiledExpression, column_name, compile_expression
-from sparql_gpm.expressions.row_conditions import Decided, Truth, estimate_of, picking, truth_of
+from sparql_gpm.expressions.row_conditions import Estimated, RowTruth, row_estimate, row_reader, row_truth
 from sparql_gpm.expressions.scalar import Solution, current_time, evaluate_or_none
-from sparql_gpm.expressions.values import truth_of as truth_of_term
-from sparql_gpm.expressions.vector import (
-    CONNECTIVES,
-    NEGATION,
-    Bounded,
-    Truths,
-    calculate_numbers,
-    compare_numbers,
-)
+from sparql_gpm.expressions.values import truth_of
 from sparql_gpm.pattern import FALSE as FALSE_TERM
 from sparql_gpm.pattern import TRUE as TRUE_TERM
 from sparql_gpm.pattern import Call, Constant, Exists, Expression, Variable
@@ -34,12 +27,14 @@ from sparql_gpm.terms import Literal, Term
 __all__ = ["ExistsResolver", "ExpressionEvaluator", "column_name"]
 
 ExistsResolver = Callable[[Exists, Mapping[str, Ids], int], Mask]
-"""Whether the pattern of an EXISTS has a solution, for each row of the columns; its `negated` is not looked at."""
+"""The rows of the columns for which the pattern of an EXISTS has a solution, whether it is negated or not."""
+_Compute = Callable[[CompiledExpression, Sequence[int]], int]
 
-_MEMO_MAX = 200_000
+_CACHED_MAX = 200_000
+"""Results of expressions that are cached."""
 _COMPILED_MAX = 4_000
 _FEW_ROWS = 16
-"""Up to here a loop over the rows is faster than looking for distinct ones."""
+"""Up to here a loop over the rows is faster than finding the distinct ones."""
 _DENSE_FACTOR = 8
 _VERY_FEW_ROWS = 2
 """Up to here the scalar path is faster than array operations."""
@@ -58,7 +53,7 @@ class ExpressionEvaluator:
         self._now = current_time()
         self._compiled: dict[Expression, CompiledExpression] = {}
         self._generation = dictionary.generation
-        self._remembered = 0
+        self._cached = 0
         self._true = dictionary.pin(TRUE_TERM)
         self._false = dictionary.pin(FALSE_TERM)
 
@@ -70,36 +65,33 @@ class ExpressionEvaluator:
     @now.setter
     def now(self, moment: Literal) -> None:
         self._now = moment
-        self._forget()
+        self._clear()
 
     def evaluate(
         self, expression: Expression, columns: Mapping[str, Ids], rows: int, exists: ExistsResolver | None = None
     ) -> Ids:
         """int64[rows]: the value of the expression in each row, UNBOUND where it has none."""
-        compiled, columns = self._prepare(expression, columns, rows, exists)
+        compiled, columns = self._with_exists(expression, columns, rows, exists)
         return self._values(compiled, columns, rows)
 
     def holds(
         self, expression: Expression, columns: Mapping[str, Ids], rows: int, exists: ExistsResolver | None = None
     ) -> Mask:
-        """bool[rows]: whether the effective boolean value is true; an error is not."""
-        compiled, columns = self._prepare(expression, columns, rows, exists)
-        held: Mask
-        if rows <= _VERY_FEW_ROWS:
-            held = self._slow_truths(compiled, columns, rows) == TRUE
-        else:
-            held = self._truths(compiled, columns, rows) == TRUE
+        """bool[rows]: the effective boolean value is true; an error is not."""
+        compiled, columns = self._with_exists(expression, columns, rows, exists)
+        truths = self._scalar_truths if rows <= _VERY_FEW_ROWS else self._truths
+        held: Mask = truths(compiled, columns, rows) == TRUE
         return held
 
     def test(self, expression: Expression, places: Mapping[str, int]) -> Callable[[Sequence[int]], bool]:
         """`holds` for one solution at a time, without EXISTS: a function of the ids at the places of the variables."""
-        made: tuple[int, Truth] | None = None
+        made: tuple[int, RowTruth] | None = None
 
         def held(values: Sequence[int]) -> bool:
             nonlocal made
-            if made is None or made[0] != self._dictionary.generation or self._remembered > _MEMO_MAX:
-                compiled, _ = self._prepare(expression, {}, 0, None)
-                made = self._generation, truth_of(compiled, places, self._dictionary, self._known_truth)
+            if made is None or self._is_stale(made[0]):
+                compiled = self._compile(expression)
+                made = self._generation, row_truth(compiled, places, self._dictionary, self._cached_truth)
             return made[1](values) == TRUE
 
         return held
@@ -110,37 +102,37 @@ class ExpressionEvaluator:
 
         def valued(values: Sequence[int]) -> int:
             nonlocal made
-            if made is None or made[0] != self._dictionary.generation or self._remembered > _MEMO_MAX:
-                compiled, _ = self._prepare(expression, {}, 0, None)
-                made = self._generation, compiled, picking(compiled.names, places)
-            _, compiled, pick = made
-            if compiled.volatile:
-                return self._value(compiled, pick(values))
-            return self._remember(compiled, pick(values), compiled.values, self._value)
+            if made is None or self._is_stale(made[0]):
+                compiled = self._compile(expression)
+                made = self._generation, compiled, row_reader(compiled.names, places)
+            _, compiled, read = made
+            return self._lookup(compiled, read(values), compiled.values, self._value)
 
         return valued
 
-    def estimate(self, expression: Expression, name: str, places: Mapping[str, int]) -> Decided | None:
-        """`test` where one variable is an aggregate that has only been estimated; see `estimate_of`."""
-        compiled, _ = self._prepare(expression, {}, 0, None)
-        return estimate_of(compiled, name, places, self._dictionary)
+    def estimate(self, expression: Expression, name: str, places: Mapping[str, int]) -> Estimated | None:
+        """`test` where one variable is an aggregate that is only estimated; see `row_estimate`."""
+        return row_estimate(self._compile(expression), name, places, self._dictionary)
 
-    def _known_truth(self, compiled: CompiledExpression, arguments: tuple[int, ...]) -> int:
-        if compiled.volatile:
-            return self._truth(compiled, arguments)
-        return self._remember(compiled, arguments, compiled.truths, self._truth)
+    def _cached_truth(self, compiled: CompiledExpression, arguments: tuple[int, ...]) -> int:
+        return self._lookup(compiled, arguments, compiled.truths, self._truth)
 
-    def _prepare(
-        self, expression: Expression, columns: Mapping[str, Ids], rows: int, exists: ExistsResolver | None
-    ) -> tuple[CompiledExpression, Mapping[str, Ids]]:
-        """The compiled expression, and the columns with one more for each EXISTS in it."""
-        if self._generation != self._dictionary.generation or self._remembered > _MEMO_MAX:
-            self._forget()
-        if len(self._compiled) > _COMPILED_MAX:
-            self._compiled.clear()
+    def _is_stale(self, generation: int) -> bool:
+        return generation != self._dictionary.generation or self._cached > _CACHED_MAX
+
+    def _compile(self, expression: Expression) -> CompiledExpression:
+        if self._is_stale(self._generation) or len(self._compiled) > _COMPILED_MAX:
+            self._clear()
         compiled = self._compiled.get(expression)
         if compiled is None:
             compiled = self._compiled[expression] = compile_expression(expression, self._dictionary)
+        return compiled
+
+    def _with_exists(
+        self, expression: Expression, columns: Mapping[str, Ids], rows: int, exists: ExistsResolver | None
+    ) -> tuple[CompiledExpression, Mapping[str, Ids]]:
+        """The compiled expression, and the columns with one more for each EXISTS in it."""
+        compiled = self._compile(expression)
         if compiled.tests:
             assert exists is not None, "EXISTS without anything to look in"
             columns = dict(columns)
@@ -148,9 +140,9 @@ class ExpressionEvaluator:
                 columns[name] = np.where(exists(test, columns, rows) != test.negated, self._true, self._false)
         return compiled, columns
 
-    def _forget(self) -> None:
+    def _clear(self) -> None:
         self._generation = self._dictionary.generation
-        self._remembered = 0
+        self._cached = 0
         self._compiled.clear()
 
     def _values(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Ids:
@@ -159,119 +151,132 @@ class ExpressionEvaluator:
                 return np.asarray(_column(columns, name, rows), dtype=np.int64)
             case Constant():
                 return np.full(rows, compiled.constant, dtype=np.int64)
-            case Call(name, _) if compiled.is_logical:
-                return np.array((self._false, self._true, UNBOUND), dtype=np.int64)[
-                    self._truths(compiled, columns, rows)
-                ]
-        return self._slow(compiled, columns, rows, compiled.values, self._value)
+            case Call() if compiled.is_logical:
+                by_truth = np.array((self._false, self._true, UNBOUND), dtype=np.int64)
+                return by_truth[self._truths(compiled, columns, rows)]
+        return self._scalar(compiled, columns, rows, compiled.values, self._value)
 
     def _value(self, compiled: CompiledExpression, arguments: Sequence[int]) -> int:
         """The scalar path: ids in, id out."""
         dictionary = self._dictionary
         given = dict(zip(compiled.names, arguments, strict=True))
 
-        def look_up(name: str) -> Term | None:
+        def term_of(name: str) -> Term | None:
             identifier = given[name]
             return None if identifier == UNBOUND else dictionary.term(identifier)
 
-        term = evaluate_or_none(compiled.expression, Solution(look_up, self._now, self._random))
+        term = evaluate_or_none(compiled.expression, Solution(term_of, self._now, self._random))
         return UNBOUND if term is None else dictionary.intern(term)
 
     def _truth(self, compiled: CompiledExpression, arguments: Sequence[int]) -> int:
         identifier = self._value(compiled, arguments)
-        return truth_of_term(None if identifier == UNBOUND else self._dictionary.term(identifier))
+        return truth_of(None if identifier == UNBOUND else self._dictionary.term(identifier))
 
-    def _slow(
+    def _scalar(
         self,
         compiled: CompiledExpression,
         columns: Mapping[str, Ids],
         rows: int,
-        memo: dict[tuple[int, ...], int],
-        compute: Callable[[CompiledExpression, Sequence[int]], int],
+        cache: dict[tuple[int, ...], int],
+        compute: _Compute,
     ) -> Ids:
         """`compute` for each row, once for each distinct tuple of arguments."""
         arguments = [_column(columns, name, rows) for name in compiled.names]
-        if compiled.volatile:
-            return np.array([compute(compiled, row) for row in _tuples(arguments, rows)], dtype=np.int64)
-        if not arguments:
-            return np.full(rows, self._remember(compiled, (), memo, compute) if rows else UNBOUND, dtype=np.int64)
-        if rows <= _FEW_ROWS:
-            found = [self._remember(compiled, row, memo, compute) for row in _tuples(arguments, rows)]
-            return np.array(found, dtype=np.int64)
-        first, of_row = distinct_rows(arguments)
-        distinct = _tuples([column[first] for column in arguments], len(first))
-        found = [self._remember(compiled, row, memo, compute) for row in distinct]
-        return np.array(found, dtype=np.int64)[of_row]
+        if arguments and rows > _FEW_ROWS and not compiled.volatile:
+            first, of_row = distinct_rows(arguments)
+            distinct = [column[first] for column in arguments]
+            return self._each(compiled, distinct, len(first), cache, compute)[of_row]
+        if not arguments and not compiled.volatile and rows:
+            return np.full(rows, self._lookup(compiled, (), cache, compute), dtype=np.int64)
+        return self._each(compiled, arguments, rows, cache, compute)
 
-    def _remember(
+    def _each(
+        self,
+        compiled: CompiledExpression,
+        arguments: Sequence[Ids],
+        rows: int,
+        cache: dict[tuple[int, ...], int],
+        compute: _Compute,
+    ) -> Ids:
+        found = [self._lookup(compiled, row, cache, compute) for row in _tuples(arguments, rows)]
+        return np.array(found, dtype=np.int64)
+
+    def _lookup(
         self,
         compiled: CompiledExpression,
         arguments: tuple[int, ...],
-        memo: dict[tuple[int, ...], int],
-        compute: Callable[[CompiledExpression, Sequence[int]], int],
+        cache: dict[tuple[int, ...], int],
+        compute: _Compute,
     ) -> int:
-        known = memo.get(arguments)
+        known = cache.get(arguments)
         if known is None:
-            if self._remembered > _MEMO_MAX:
-                memo.clear()
-            self._remembered += 1
-            known = memo[arguments] = compute(compiled, arguments)
+            known = compute(compiled, arguments)
+            if not compiled.volatile:
+                if self._cached > _CACHED_MAX:
+                    cache.clear()
+                self._cached += 1
+                cache[arguments] = known
         return known
 
-    def _truths(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Truths:
+    def _truths(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> vector.Truths:
         """int8[rows]: FALSE, TRUE or ERROR."""
         match compiled.expression:
             case Call("&&" | "||" as name, _):
                 left, right = (self._truths(part, columns, rows) for part in compiled.parts)
-                return CONNECTIVES[name][left, right]
+                return vector.CONNECTIVES[name][left, right]
             case Call("!", _):
-                return NEGATION[self._truths(compiled.parts[0], columns, rows)]
+                return vector.NEGATION[self._truths(compiled.parts[0], columns, rows)]
             case Call("BOUND", (Variable(name),)):
                 return np.asarray(_column(columns, name, rows) != UNBOUND, dtype=np.int8)
-            case Call("SAMETERM", _) if compiled.is_simple:
+            case Call("SAMETERM", _) if compiled.parts:
                 first, second = (self._values(part, columns, rows) for part in compiled.parts)
                 return np.where((first == UNBOUND) | (second == UNBOUND), ERROR, first == second).astype(np.int8)
-            case Call("IN" | "NOTIN" as name, _) if compiled.is_simple:
+            case Call("IN" | "NOTIN" as name, _) if compiled.parts:
                 return self._membership(name, compiled, columns, rows)
-            case Call(name, _) if name in COMPARISONS and compiled.is_simple:
+            case Call(name, _) if name in COMPARISONS and compiled.parts:
                 return self._comparison(name, compiled, columns, rows)
-        return self._slow_truths(compiled, columns, rows)
+        return self._scalar_truths(compiled, columns, rows)
 
-    def _slow_truths(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Truths:
-        return self._slow(compiled, columns, rows, compiled.truths, self._truth).astype(np.int8)
+    def _scalar_truths(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> vector.Truths:
+        return self._scalar(compiled, columns, rows, compiled.truths, self._truth).astype(np.int8)
 
-    def _membership(self, name: str, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Truths:
-        result = np.zeros(rows, dtype=np.int8)
-        for choice in compiled.parts[0].parts:
-            result = CONNECTIVES["||"][result, self._truths(choice, columns, rows)]
-        return result if name == "IN" else NEGATION[result]
+    def _membership(
+        self, name: str, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int
+    ) -> vector.Truths:
+        result: vector.Truths = np.zeros(rows, dtype=np.int8)
+        for choice in compiled.parts:
+            result = vector.CONNECTIVES["||"][result, self._truths(choice, columns, rows)]
+        return result if name == "IN" else vector.NEGATION[result]
 
-    def _comparison(self, name: str, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Truths:
+    def _comparison(
+        self, name: str, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int
+    ) -> vector.Truths:
         left, right = (self._numbers(part, columns, rows) for part in compiled.parts)
         if left is None or right is None:
-            return self._slow_truths(compiled, columns, rows)
-        result = compare_numbers(name, left, right)
+            return self._scalar_truths(compiled, columns, rows)
+        result = vector.compare_numbers(name, left, right)
         unknown = np.flatnonzero(result == UNKNOWN)
         if len(unknown):
             rest = {variable: columns[variable][unknown] for variable in compiled.names if variable in columns}
-            result[unknown] = self._slow(compiled, rest, len(unknown), compiled.truths, self._truth)
+            result[unknown] = self._scalar_truths(compiled, rest, len(unknown))
         return result
 
-    def _numbers(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Bounded | None:
-        """The numbers of a side; None if it is more than arithmetic."""
+    def _numbers(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> vector.Bounded | None:
+        """The numbers of one side; None if it is more than arithmetic."""
+        numbers = self._dictionary.numbers
         match compiled.expression:
             case Variable(name):
-                return Bounded(self._dictionary.numbers[_column(columns, name, rows)])
+                return vector.Bounded(numbers[_column(columns, name, rows)])
             case Constant():
-                return Bounded(np.full(rows, self._dictionary.numbers[compiled.constant]))
+                return vector.Bounded(np.full(rows, numbers[compiled.constant]))
             case Call(name, (_, _)) if name in ARITHMETIC:
                 left, right = (self._numbers(part, columns, rows) for part in compiled.parts)
-                return None if left is None or right is None else calculate_numbers(name, left, right)
+                return None if left is None or right is None else vector.calculate_numbers(name, left, right)
         return None
 
 
 def distinct_rows(columns: Sequence[Ids]) -> tuple[Ids, Ids]:
-    """The index of one row of each distinct kind, and for each row which of these it equals; at least one column."""
+    """The index of one row of each distinct kind, and for each row the kind that it equals; at least one column."""
     of_row, size = _codes(columns[0])
     for column in columns[1:]:
         codes, more = _codes(column)
@@ -282,7 +287,7 @@ def distinct_rows(columns: Sequence[Ids]) -> tuple[Ids, Ids]:
 
 
 def _codes(column: Ids) -> tuple[Ids, int]:
-    """The values numbered from 0, and how many there are; linear where the values are dense enough, else sorting."""
+    """The values numbered from 0, and their number; linear where the values are dense enough, else by sorting."""
     top = int(column.max(initial=0)) + 1
     if top > _DENSE_FACTOR * len(column):
         values, codes = np.unique(column, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Conditions on one solution at a time, as closures: numbers are compared in plain Python, all else is scalar.
+"""Conditions on one row at a time, as closures: numbers are compared in plain Python, all else is scalar.
 
 The truth is TRUE, FALSE or ERROR, and the same as over columns.
 """
@@ -19,19 +19,19 @@ from sparql_gpm.pattern import Call, Constant, Expression, Variable
 
 Values = Sequence[int]
 """The ids of a solution, by the place of each variable."""
-Truth = Callable[[Values], int]
-Decided = Callable[[Values, float], bool | None]
-"""Whether a condition holds, given about the number of one of its variables; None where that does not tell."""
-Remembered = Callable[[CompiledExpression, tuple[int, ...]], int]
-"""The truth of an expression, given the values of its `names`, by the scalar path; looked up if known."""
+RowTruth = Callable[[Values], int]
+Estimated = Callable[[Values, float], bool | None]
+"""A condition, given an estimate of one of its variables; None where the estimate does not decide it."""
+CachedTruth = Callable[[CompiledExpression, tuple[int, ...]], int]
+"""The truth of an expression, given the values of its `names`, by the scalar path and its cache."""
 
 
-def truth_of(
-    compiled: CompiledExpression, places: Mapping[str, int], dictionary: Dictionary, remembered: Remembered
-) -> Truth:
+def row_truth(
+    compiled: CompiledExpression, places: Mapping[str, int], dictionary: Dictionary, cached: CachedTruth
+) -> RowTruth:
     """The truth of a condition without EXISTS; variables without a place are unbound."""
 
-    def truth(part: CompiledExpression) -> Truth:
+    def truth(part: CompiledExpression) -> RowTruth:
         match part.expression:
             case Call("&&" | "||" as name, _) if part.parts:
                 return _connected(name, truth(part.parts[0]), truth(part.parts[1]))
@@ -41,20 +41,20 @@ def truth_of(
             case Call(name, (left, right)) if name in COMPARISONS and part.parts:
                 first, second = _number(left, places, dictionary), _number(right, places, dictionary)
                 if first is not None and second is not None:
-                    return _comparison(decision(name), first, second, looked_up(part), dictionary)
-        return looked_up(part)
+                    return _comparison(decision(name), first, second, scalar(part), dictionary)
+        return scalar(part)
 
-    def looked_up(part: CompiledExpression) -> Truth:
-        pick = picking(part.names, places)
-        return lambda values: remembered(part, pick(values))
+    def scalar(part: CompiledExpression) -> RowTruth:
+        read = row_reader(part.names, places)
+        return lambda values: cached(part, read(values))
 
     return truth(compiled)
 
 
-def estimate_of(
+def row_estimate(
     compiled: CompiledExpression, name: str, places: Mapping[str, int], dictionary: Dictionary
-) -> Decided | None:
-    """A comparison with the variable `name`, of whose number only about a millionth is known; None: it is no such."""
+) -> Estimated | None:
+    """A comparison with the variable `name`, whose number is estimated to a millionth; None for other conditions."""
     match compiled.expression:
         case Call(operator, (left, right)) if operator in COMPARISONS and (left == Variable(name)) != (
             right == Variable(name)
@@ -65,7 +65,7 @@ def estimate_of(
     return None
 
 
-def _deciding(decide: Callable[[float, float], int], first: bool, other: _Number, dictionary: Dictionary) -> Decided:
+def _deciding(decide: Callable[[float, float], int], first: bool, other: _Number, dictionary: Dictionary) -> Estimated:
     def decided(values: Values, number: float) -> bool | None:
         known = other(values, dictionary.numbers)
         found = decide(number, known) if first else decide(known, number)
@@ -74,21 +74,21 @@ def _deciding(decide: Callable[[float, float], int], first: bool, other: _Number
     return decided
 
 
-def picking(names: Sequence[str], places: Mapping[str, int]) -> Callable[[Values], tuple[int, ...]]:
-    """Reads the values of some variables off a solution; UNBOUND for those without a place."""
+def row_reader(names: Sequence[str], places: Mapping[str, int]) -> Callable[[Values], tuple[int, ...]]:
+    """A function that reads the values of some variables off a row; UNBOUND for those without a place."""
     known = [places.get(name, -1) for name in names]
     if len(known) > 1 and min(known) >= 0:
-        pick: Callable[[Values], tuple[int, ...]] = itemgetter(*known)
-        return pick
+        read: Callable[[Values], tuple[int, ...]] = itemgetter(*known)
+        return read
     return lambda values: tuple([UNBOUND if at < 0 else values[at] for at in known])
 
 
 _Number = Callable[[Values, NDArray[np.float64]], float]
-"""The value of an operand, given the column of numbers; NaN for what is no number that float64 holds exactly."""
+"""The value of an operand, given the column of numbers; NaN where float64 does not hold it exactly."""
 
 
 def _number(expression: Expression, places: Mapping[str, int], dictionary: Dictionary) -> _Number | None:
-    """None for what is more than a variable, a constant, or the first of them that is bound."""
+    """The value of a variable, a constant, or COALESCE of these; None for other expressions."""
     match expression:
         case Variable(name) if name in places:
             at = places[name]
@@ -107,8 +107,8 @@ def _number(expression: Expression, places: Mapping[str, int], dictionary: Dicti
 
 
 def _comparison(
-    decide: Callable[[float, float], int], left: _Number, right: _Number, otherwise: Truth, dictionary: Dictionary
-) -> Truth:
+    decide: Callable[[float, float], int], left: _Number, right: _Number, otherwise: RowTruth, dictionary: Dictionary
+) -> RowTruth:
     def truth(values: Values) -> int:
         numbers = dictionary.numbers
         found = decide(left(values, numbers), right(values, numbers))
@@ -117,7 +117,7 @@ def _comparison(
     return truth
 
 
-def _connected(name: str, left: Truth, right: Truth) -> Truth:
+def _connected(name: str, left: RowTruth, right: RowTruth) -> RowTruth:
     connect, decisive = CONNECTIVES[name]
     neutral = 1 - decisive
 

@@ -1,14 +1,15 @@
-"""Expressions on terms, one solution at a time, with the error logic of SPARQL 1.1, Section 17."""
+"""Scalar evaluation: expressions on terms, one solution at a time, with the error logic of SPARQL 1.1, Section 17."""
 
 from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from arrays.comparison import ARITHMETIC, COMPARISONS, CONNECTIVES, ERROR, TRUE
+from sparql_gpm.algebra.rewrite import equalities
 from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.functions_casts import CASTS
 from sparql_gpm.expressions.functions_strings import STRING_FUNCTIONS, plain
@@ -29,7 +30,7 @@ def current_time() -> Literal:
 
 @dataclass(slots=True)
 class Solution:
-    """What one evaluation sees.
+    """The context of one evaluation.
 
     value   the term of a variable, None where it is unbound
     now     the value of NOW()
@@ -83,9 +84,9 @@ def _call(name: str, arguments: tuple[Expression, ...], solution: Solution) -> T
             assert isinstance(arguments[0], Variable), arguments
             return boolean(solution.value(arguments[0].name) is not None)
         case "IN":
-            return _connected("||", _choices(arguments), solution)
+            return _connected("||", equalities(Call(name, arguments)), solution)
         case "NOTIN":
-            return boolean(_connected("||", _choices(arguments), solution) == FALSE_TERM)
+            return boolean(_connected("||", equalities(Call(name, arguments)), solution) == FALSE_TERM)
     terms = [evaluate_term(argument, solution) for argument in arguments]
     if name in COMPARISONS:
         return boolean(compare(name, *terms))
@@ -137,9 +138,4 @@ def _coalesce(arguments: tuple[Expression, ...], solution: Solution) -> Term:
         value = evaluate_or_none(argument, solution)
         if value is not None:
             return value
-    raise ExpressionError("COALESCE of nothing but errors")
-
-
-def _choices(arguments: tuple[Expression, ...]) -> Iterator[Expression]:
-    """`x IN (a, b)` is `x = a || x = b`, and false for no choice at all."""
-    return (Call("=", (arguments[0], choice)) for choice in arguments[1:])
+    raise ExpressionError("every operand of COALESCE is an error")

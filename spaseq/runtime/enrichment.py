@@ -11,7 +11,7 @@ from sparql_gpm.background import Background
 from sparql_gpm.columns import Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
-from sparql_gpm.expressions.row_conditions import picking
+from sparql_gpm.expressions.row_conditions import row_reader
 from sparql_gpm.matching.background_lookup import BackgroundLookup
 from spaseq.algebra.nodes import Enrichment
 
@@ -40,7 +40,7 @@ class Enricher:
             )
             self._lookups.append((each, lookup))
             places = {name: place for place, name in enumerate(self.variables)}
-            self._ready.append((each, lookup, picking(each.keys, places)))
+            self._ready.append((each, lookup, row_reader(each.keys, places)))
             self.variables += each.variables
 
     def enrich_few(self, rows: Sequence[list[int]], matches: Sequence[Match]) -> bool:

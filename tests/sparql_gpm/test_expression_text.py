@@ -46,7 +46,7 @@ def test_what_is_written_is_read_again(expression: Expression) -> None:
     [
         (Call("!", (Call("!", (Variable("x"),)),)), "!(!?x)"),
         (Call("NEG", (Call("+", (Variable("x"), Variable("y"))),)), "-(?x + ?y)"),
-        (Aggregate("GROUP_CONCAT", Variable("x"), True, "; "), 'GROUP_CONCAT(DISTINCT ?x; SEPARATOR = "; ")'),
+        (Aggregate("GROUP_CONCAT", Variable("x"), True, "; "), 'GROUP_CONCAT(DISTINCT ?x; SEPARATOR="; ")'),
         (Aggregate("COUNT", None, False), "COUNT(*)"),
         (Iteration("PREV", "x"), "PREV(?x)"),
     ],

@@ -57,12 +57,12 @@ CONNECTIVES = {"&&": (conjunction, FALSE), "||": (disjunction, TRUE)}
 
 
 def is_ambiguous(a: Value, b: Value) -> Holds:
-    """The comparison of two numbers depends on their types, or one is NaN: different as doubles, equal as floats."""
+    """True if the types of two numbers could matter: they differ as doubles and not as floats, or one is NaN."""
     return (a != a) | (b != b) | ((a != b) & (np.float32(a) == np.float32(b)))
 
 
 def is_within(a: Value, b: Value, error: Value) -> Holds:
-    """Two numbers, of which at least one is off by up to `error` (0: neither is), may be equal."""
+    """True if two numbers that are off by up to `error` together may be equal; false for error 0."""
     return (error > 0) & (abs(a - b) <= error)
 
 
@@ -88,13 +88,13 @@ def decision(operator: str, equal: bool = True) -> Callable[[float, float], int]
 
 
 def is_exact(value: Value) -> Holds:
-    """The number is itself in every numeric type."""
+    """True if the number is the same in every numeric type."""
     scaled = value * _FRACTION
     return (abs(value) <= _EXACT_MAX) & (scaled == np.floor(scaled)) & (np.float64(np.float32(value)) == value)
 
 
 def is_moderate(value: Value) -> Holds:
-    """No numeric type overflows or loses digits there."""
+    """True if no numeric type overflows or loses digits there."""
     return (value == 0) | ((abs(value) >= _MAGNITUDE_MIN) & (abs(value) <= _MAGNITUDE_MAX))
 
 

@@ -64,7 +64,7 @@ def callable_from_kernels(function: Function) -> Function:
 
 
 def is_kept(compiled: Callable[..., Any]) -> bool:
-    """Compiled code of a kernel is on disk."""
+    """True if compiled code of a kernel is on disk."""
     if not COMPILED:
         return False
     folder, code = cast("Any", compiled).stats.cache_path, compiled.__code__

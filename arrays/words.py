@@ -49,7 +49,7 @@ def _word_in_python(text: Bytes, at: int) -> Any:
 
 
 def _first_byte(typing: Any, mask: Any) -> Any:
-    """Which byte of a word, counted from the lowest, holds its lowest bit that is set; there must be one."""
+    """The number of the byte, counted from the lowest, that holds the lowest bit set in a word; there must be one."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         zeros = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))

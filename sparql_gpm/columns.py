@@ -19,7 +19,7 @@ __all__ = ["UNBOUND", "EventBatch", "Ids", "Mask", "RowEvent", "Solutions", "as_
 
 
 def as_ids(values: Sequence[int] | NDArray[np.int64]) -> Ids:
-    """A contiguous int64 column: the one door through which arrays enter kernels."""
+    """A contiguous int64 column, as kernels need it."""
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
@@ -28,7 +28,7 @@ class EventBatch:
     """n events with m triples in all, in CSR form.
 
     times       int64[n], nanoseconds since the epoch, UTC
-    streams     int64[n], which stream each event is on, by the runtime's numbering
+    streams     int64[n], the number of each event's stream
     names       n graph names, as IRI text without brackets
     offsets     int64[n+1]; event i has the triples offsets[i]:offsets[i+1]
     subjects, predicates, objects   int64[m] term ids
@@ -88,7 +88,7 @@ class EventBatch:
 
 
 class RowEvent:
-    """One event by itself, in plain Python; columns are made of it when they are asked for.
+    """One event in plain Python; columns are made of it on demand.
 
     time, stream, name  as in EventBatch
     triples             distinct, as ids
@@ -119,7 +119,7 @@ class RowEvent:
 
     @staticmethod
     def each_of(batch: EventBatch) -> list[RowEvent]:
-        """The events of a batch, each by itself."""
+        """The events of a batch, one by one."""
         triples = list(zip(batch.subjects.tolist(), batch.predicates.tolist(), batch.objects.tolist(), strict=True))
         ends = batch.offsets.tolist()
         facts = zip(batch.times.tolist(), batch.streams.tolist(), batch.names, ends[:-1], ends[1:], strict=True)

@@ -1,7 +1,7 @@
-"""Terms ↔ ids, with the numeric value of each id beside it in a column.
+"""Terms and their ids, with a column of the numeric values.
 
-Ids are dense positive int64s. Terms that nothing needs any more are released by `retain`, and their
-ids are given out again; whoever caches by id clears its cache when `generation` has changed.
+Ids are dense positive int64s. `retain` releases terms that nothing needs any more, and their ids are assigned again:
+caches by id must be cleared when `generation` has changed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
 
 class Dictionary:
-    """The terms of one process.
+    """The terms of one process, as Python objects until a compiled reader needs a `table`.
 
     generation  counts the releases
-
-    Terms are held as Python objects, until a reader that writes bytes asks for a `table`.
     """
 
     def __init__(self) -> None:
@@ -43,14 +41,14 @@ class Dictionary:
     def numbers(self) -> NDArray[np.float64]:
         """float64 column by id: the numeric value where float64 compares it exactly as SPARQL does, else NaN.
 
-        So NaN says "not a number, or ask the slow path". The column is another one once terms have been added.
+        New terms may replace the column by a longer one.
         """
         return self._terms.numbers
 
     def table(self) -> TermTable:
-        """The terms as bytes in arrays that kernels read and extend; from the first call on they are held so."""
+        """The terms as bytes in arrays for kernels; from the first call on they are held so."""
         if self._table is None:
-            from sparql_gpm.interning.term_table import TermTable  # with numba, for which small inputs need not wait
+            from sparql_gpm.interning.term_table import TermTable  # imports numba
 
             objects = self._terms
             assert isinstance(objects, TermObjects)
@@ -58,7 +56,7 @@ class Dictionary:
         return self._table
 
     def intern(self, term: Term) -> int:
-        """The id of the term, given out now if it is new."""
+        """The id of the term, assigned now if it is new."""
         return self._terms.intern(term)
 
     def pin(self, term: Term) -> int:
@@ -68,10 +66,7 @@ class Dictionary:
         return identifier
 
     def hold(self, owner: object, columns: Iterable[Ids]) -> None:
-        """Release no term of these columns as long as the owner lives or holds them, in place of what it held before.
-
-        For terms that are many and may change, as those of knowledge bases.
-        """
+        """Keep the terms of these columns while the owner lives, in place of those that it held before."""
         self._held[owner] = tuple(columns)
 
     def find(self, term: Term) -> int:
@@ -91,19 +86,19 @@ class Dictionary:
         return self._terms.token(identifier)
 
     def joined(self, ids: Ids) -> tuple[bytes, Ids]:
-        """The canonical N-Triples texts of live ids, one after the other, and how many bytes each has."""
+        """The canonical N-Triples texts of live ids, one after the other, and their lengths in bytes."""
         return self._terms.joined(ids)
 
     def intern_joined(self, text: bytes, lengths: Ids, numbers: NDArray[np.float64]) -> Ids:
-        """The ids of terms, given out now where they are new.
+        """The ids of terms, assigned now where they are new.
 
-        text        their canonical N-Triples texts, one after the other; `lengths` says how many bytes each has
+        text        their canonical N-Triples texts, one after the other, with their lengths in bytes
         numbers     their values, as in the column `numbers` of the dictionary that they come from
         """
         return self._terms.intern_joined(text, lengths, numbers)
 
     def retain(self, live: Iterable[Ids]) -> int:
-        """Release every term that is neither pinned nor held nor in one of the columns; returns how many went."""
+        """Release every term that is neither pinned nor held nor in one of the columns; returns their number."""
         kept = np.zeros(self._terms.bound, dtype=np.bool_)
         kept[list(self._pinned)] = True
         for column in (*live, *(column for columns in self._held.values() for column in columns)):

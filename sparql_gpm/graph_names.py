@@ -1,4 +1,4 @@
-"""The names of many graphs in one text: a name becomes a string when somebody asks for it."""
+"""The names of many graphs in one text: a name becomes a string on demand."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from arrays.columns import Ids, in_ranges
 
 _UNUSED_FACTOR = 2
-"""Text that is so many times as long as its names is copied without the rest before it is put together with other."""
+"""Text that is so many times as long as its names is compacted before texts are joined."""
 
 
 class GraphNames(Sequence[str]):
-    """Names that stand in a text in ASCII, each at its place.
+    """Names inside a text in ASCII.
 
     starts, stops   int64[n], in the text
     """
@@ -45,7 +45,7 @@ class GraphNames(Sequence[str]):
         return GraphNames(self._text, self._starts[places], self._stops[places])
 
     def _compact(self) -> GraphNames:
-        """The same, without much that belongs to no name."""
+        """The same with hardly any text outside of names."""
         lengths = self._stops - self._starts
         used = int(lengths.sum())
         if len(self._text) <= _UNUSED_FACTOR * used:
@@ -80,7 +80,7 @@ def take(names: Sequence[str], places: Ids) -> Sequence[str]:
 
 
 def joined(parts: Sequence[Sequence[str]]) -> Sequence[str]:
-    """All names, one part after the other; in a text if some of them are in one and all can be."""
+    """All names of the parts in their order; in a text if some part is and all can be."""
     if any(isinstance(part, GraphNames) for part in parts):
         in_text = [names for part in parts if (names := GraphNames.of(part)) is not None]
         if len(in_text) == len(parts):

@@ -1,4 +1,4 @@
-"""Resolving a relative IRI reference against a base (RFC 3986, Section 5.2)."""
+"""Resolution of relative IRI references against a base (RFC 3986, Section 5.2)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _PARTS = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?
 
 
 def is_absolute(iri: str) -> bool:
-    """Whether the IRI begins with a scheme."""
+    """True if the IRI has a scheme."""
     found = _PARTS.fullmatch(iri)
     return found is not None and found.group(1) is not None
 
 
 def resolve_iri(reference: str, base: str) -> str:
-    """The absolute IRI that the reference means where the base is in force; an absolute one is left as it is."""
+    """The absolute IRI of a reference under a base; an absolute reference is returned as it is."""
     if is_absolute(reference):
         return reference
     scheme, authority, path, query, _ = _split(base)

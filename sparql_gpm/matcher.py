@@ -35,21 +35,21 @@ def compile_pattern(
     background: Background | None = None,
     conditions: Iterable[Expression] = (),
 ) -> Matcher:
-    """The matcher of a pattern; knowledge bases that it asks are solved now, or BackgroundError is raised.
+    """The matcher of a pattern; patterns over knowledge bases are solved now, or BackgroundError is raised.
 
-    conditions  expressions whose EXISTS will be asked through `Matcher.exists`
+    conditions  expressions whose EXISTS will be evaluated by `Matcher.exists`
     """
     compiler = Compiler(dictionary, evaluator, background)
-    asked = {exists: compiler.exists(exists) for condition in conditions for exists in exists_in(condition)}
-    sensitive = counts(pattern) or any(counts(exists.pattern) for exists in asked)
-    return Matcher(tuple(sorted(in_scope(pattern))), compiler, compiler.compile(pattern), asked, sensitive)
+    tests = {exists: compiler.exists(exists) for condition in conditions for exists in exists_in(condition)}
+    sensitive = counts(pattern) or any(counts(exists.pattern) for exists in tests)
+    return Matcher(tuple(sorted(in_scope(pattern))), compiler, compiler.compile(pattern), tests, sensitive)
 
 
 class Matcher:
     """A compiled pattern. It holds no data of events, so one serves any number of batches.
 
     variables   the variables in scope, sorted
-    needs       what must be in an event that it has a solution in
+    needs       the triples that an event must have for a solution
     """
 
     def __init__(
@@ -57,14 +57,14 @@ class Matcher:
         variables: tuple[str, ...],
         compiler: Compiler,
         operator: Operator,
-        asked: dict[Exists, ExistsTest],
+        exists: dict[Exists, ExistsTest],
         counts_solutions: bool,
     ) -> None:
         self.variables = variables
         self.needs = needs_of(operator)
         self._compiler = compiler
         self._operator = operator
-        self._asked = asked
+        self._exists = exists
         self._counts_solutions = counts_solutions
 
     def match(self, batch: EventBatch | BatchView, events: Mask | None = None) -> Solutions:
@@ -75,12 +75,12 @@ class Matcher:
         return self._solutions(relation.distinct().spread(frames.all()))
 
     def semi_join(self, batch: BatchView, variable: str, values: Ids) -> Mask | None:
-        """The events outside of which no solution has one of the values; None if no triple pattern can tell."""
+        """The events outside of which no solution has one of the values; None if no triple pattern tells."""
         scan = semi_join_scan(self._operator, variable)
         return None if scan is None else semi_join_events(scan, variable, batch, values)
 
     def row_matcher(self, variables: Sequence[str]) -> RowMatcher | None:
-        """`match` for one event at a time, if the pattern is of the usual kind: rows of these variables."""
+        """`match` for one event at a time, as rows of these variables; None if the pattern needs columns."""
         return row_matcher(self._operator, variables, self._compiler.dictionary)
 
     def solve(
@@ -89,7 +89,7 @@ class Matcher:
         """The multiset of solutions in each event of the batch.
 
         graphs, given   instead: in event graphs[i], with given[v][i] substituted for ?v, for each i; `events` of the
-                        answer is then i. No value is UNBOUND, and no substituted variable is a column of the answer.
+                        result is then i. No value is UNBOUND, and no substituted variable is a column of the result.
         """
         frames = Frames(self._view(batch), graphs=graphs, bindings=given or {})
         relation = self._operator.evaluate(frames).project(self.variables)
@@ -98,14 +98,11 @@ class Matcher:
     def exists(
         self, batch: EventBatch | BatchView, event_of_row: Ids, exists: Exists, columns: Mapping[str, Ids], rows: int
     ) -> Mask:
-        """For each row of bindings: whether `exists` has a solution in its event of the batch, negation left aside.
-
-        For conditions that are decided when the bindings of other events are known.
-        """
+        """The rows of bindings for which `exists`, negated or not, has a solution in the row's event of the batch."""
         assert rows == len(event_of_row), (rows, len(event_of_row))
-        if exists not in self._asked:
-            self._asked[exists] = self._compiler.exists(exists)
-        return self._asked[exists].holds(self._view(batch), event_of_row, columns)
+        if exists not in self._exists:
+            self._exists[exists] = self._compiler.exists(exists)
+        return self._exists[exists].holds(self._view(batch), event_of_row, columns)
 
     def _view(self, batch: EventBatch | BatchView) -> BatchView:
         view = batch if isinstance(batch, BatchView) else BatchView(batch)

@@ -1,4 +1,4 @@
-"""SPARQL text → the algebra: patterns, expressions and templates, with PREV, FIRST and LAST among the expressions.
+"""SPARQL text to the algebra: patterns, expressions and templates, with PREV, FIRST and LAST among the expressions.
 
 The syntax is that of rdflib's SPARQL 1.1 parser; errors are `PatternSyntaxError`s with the place of the token.
 """
@@ -32,14 +32,14 @@ class ParsedFilter:
 
 @dataclass(frozen=True, slots=True)
 class ParsedGroup:
-    """A group, its top-level FILTERs apart."""
+    """A group without its top-level FILTERs, and these."""
 
     pattern: Pattern
     filters: tuple[ParsedFilter, ...]
 
 
 def parse_group(text: str, prefixes: Mapping[str, str], base: str | None) -> ParsedGroup:
-    """What stands between the braces of a GPM: a GroupGraphPatternSub or a SubSelect.
+    """The text between the braces of a GPM: a GroupGraphPatternSub or a SubSelect.
 
     Aggregates, PREV, FIRST and LAST may stand in its top-level FILTERs; aggregates also in subqueries.
     """
@@ -63,9 +63,9 @@ def parse_expression(text: str, prefixes: Mapping[str, str], base: str | None) -
 def parse_template(
     text: str, prefixes: Mapping[str, str], base: str | None
 ) -> tuple[tuple[Triple, Expression | None], ...]:
-    """What stands between the braces of CONSTRUCT: triples whose object may be an aggregate, PREV, FIRST or LAST.
+    """The text between the braces of CONSTRUCT: triples whose object may be an aggregate, PREV, FIRST or LAST.
 
-    Such a value comes beside its triple, whose object is then a `_:` variable used nowhere else.
+    Such a value is given beside its triple, whose object is then a `_:` variable used nowhere else.
     """
     read = _tokens(text)
     names = Names(prefixes, base)
@@ -98,7 +98,7 @@ def _deep(read: Sequence[Token], end: int) -> Iterator[None]:
 
 
 def _filter(keyword: Token, expression: Expression, read: Sequence[Token]) -> ParsedFilter:
-    """The expression of a FILTER reaches to the bracket that closes the first one behind the keyword."""
+    """The FILTER of a keyword, up to the bracket that closes the first one after it."""
     start = next(index for index, token in enumerate(read) if token.start == keyword.start)
     return ParsedFilter(expression, keyword.start, read[closing(read, start)].end)
 
@@ -112,7 +112,7 @@ def _expression(read: Sequence[Token], names: Names, end: int) -> Expression:
 
 
 def _fold_values(read: Sequence[Token], names: Names) -> tuple[list[Token], dict[int, Expression]]:
-    """The tokens with each aggregate, PREV, FIRST and LAST put together into one, and what these mean."""
+    """The tokens with each aggregate, PREV, FIRST and LAST as one token, and the expressions of these."""
     folded: list[Token] = []
     given: dict[int, Expression] = {}
     index = 0

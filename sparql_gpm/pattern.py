@@ -1,8 +1,7 @@
 """The algebra of a SPARQL 1.1 group graph pattern, as immutable values (SPARQL 1.1, Section 18).
 
-A variable is its name without the question mark. A blank node of the pattern is a variable whose
-name starts with `_:`; it is never in scope outside the pattern. Nodes carry no derived fields:
-scopes are computed by the functions of `sparql_gpm.algebra.scope`.
+A variable is its name without the question mark. A blank node of the pattern is a variable whose name starts with `_:`;
+it is never in scope outside the pattern. Other modules import this one as `algebra`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ class Variable:
 
 
 Node = Term | Variable
-"""What may stand in a triple pattern."""
+"""A node of a triple pattern."""
 
 
 # --- property paths (SPARQL 1.1, Section 9) -------------------------------------------------------
@@ -81,7 +80,7 @@ Path = Link | Inverse | PathSequence | PathAlternative | Repeat | NegatedSet
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A term written in the query."""
+    """A term of the query."""
 
     term: Term
 
@@ -99,7 +98,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A function named by an IRI: the XPath constructor functions and whatever extensions there are."""
+    """A function named by an IRI: the XPath constructor functions, and extensions."""
 
     iri: str
     arguments: tuple[Expression, ...]

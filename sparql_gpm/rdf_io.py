@@ -1,4 +1,4 @@
-"""RDF bytes to events: N-Quads, TriG, Turtle, N-Triples.
+"""Events from RDF bytes: N-Quads, TriG, Turtle, N-Triples.
 
 One named graph is one event; its timestamp is a triple about the graph name, in the default graph right
 before or after the event's quads (and then no part of it) or inside the graph. In Turtle and N-Triples
@@ -39,14 +39,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How events are read.
+    """The options of a reader.
 
     time_predicates     IRIs of the predicates that state an event's time
-    arrival_time        a clock in nanoseconds: events get its time, and timestamp triples have no say
+    arrival_time        a clock in nanoseconds: events get its time, and timestamp triples are ignored
     batch_events        events in a batch, at most; fewer at the end, and when a live stream pauses
-    stream              names events that have no graph IRI: urn:spaseq:event:STREAM:N
-    compiled            N-Quads are read by compiled kernels; None: where the input is long enough for that
-    bytes_expected      how long the input of this process will be at least, as far as is known beforehand
+    stream              names events without a graph IRI: urn:spaseq:event:STREAM:N
+    compiled            N-Quads are read by compiled kernels; None: where the input is long enough
+    bytes_expected      a lower bound of the length of this process's input, as far as it is known
     """
 
     time_predicates: tuple[str, ...] = (PROV_TIME,)
@@ -58,10 +58,7 @@ class ReadOptions:
 
 
 class EventReader:
-    """Reads the documents of one stream, one after the other, as one concatenated input.
-
-    An event does not reach over the end of a document: what follows in the next one is a graph reopened.
-    """
+    """Reads the documents of one stream in turn; an event does not extend over the end of a document."""
 
     def __init__(self, dictionary: Dictionary, options: ReadOptions, on_malformed: Callable[[Malformed], None]) -> None:
         names, time_predicates = EventNames(options.stream), frozenset(options.time_predicates)
@@ -80,9 +77,8 @@ class EventReader:
     def read(self, stream: ByteStream, rdf_format: str, live: bool = False) -> Iterator[LocatedBatch]:
         """The events of one document; `rdf_format` is one of FORMATS.
 
-        A live stream's `read` gives what there is without waiting for more; then what is complete is given out
-        at once, and not only in full batches.
-        Ids of a batch hold until the next one is asked for: then the dictionary may have released them.
+        A live stream's `read` returns what there is without waiting; complete events are then yielded at once, not only
+        in full batches. The ids of a batch are valid until the next batch: then the dictionary may have released them.
         """
         if rdf_format not in self._readers:
             raise ValueError(f"unknown RDF format {rdf_format!r}: expected one of {', '.join(FORMATS)}")
@@ -103,6 +99,6 @@ def read_events(
     on_malformed: Callable[[Malformed], None],
     live: bool = False,
 ) -> Iterator[EventBatch]:
-    """The events of one document, without their places in it; see EventReader. All have stream number 0."""
+    """The events of one document, all on stream 0, without their places."""
     for batch in EventReader(dictionary, options, on_malformed).read(stream, rdf_format, live):
         yield batch.events

@@ -1,8 +1,8 @@
-"""Patterns of many queries, each matched once a slice of events however many queries it stands in.
+"""Patterns of many queries, each matched once for a slice of events.
 
 pool = PatternPool(dictionary, evaluator)
-mine = pool.add(pattern, background)                    # equal to one that is there already: the same matcher
-solutions = slice.solutions(StreamPattern(mine.shared, (0,))) # matched now, or found already with this slice of events
+mine = pool.add(pattern, background)                            # a pattern equal to one in the pool shares its matcher
+solutions = slice_.solutions(StreamPattern(mine.shared, (0,)))  # matched once for this slice
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TypeVar, cast
 import numpy as np
 
 from sparql_gpm import graph_names
+from sparql_gpm.algebra.analysis import uses_background
 from sparql_gpm.algebra.canonical import canonical
 from sparql_gpm.algebra.scope import in_scope
-from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch, Ids, Mask, RowEvent, Solutions
 from sparql_gpm.dictionary import Dictionary
@@ -25,24 +25,20 @@ from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.summary import Summary
-from sparql_gpm.pattern import Graph, Pattern, Service
+from sparql_gpm.pattern import Pattern
 
 Made = TypeVar("Made")
 _LOOKUPS_MIN = 16
-"""Where one in so many events of a slice is looked up, all are looked up at once."""
+"""From one name in so many events on, names are looked up in columns."""
 Streams = tuple[int, ...]
 """Positions of streams, as `EventBatch.streams` numbers them."""
 Entailed = Callable[[EventBatch], EventBatch]
-"""What patterns see of events: with the triples that follow by some schema."""
+"""Adds the triples that follow from events by some schema."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedPattern:
-    """A pattern as all queries that have it share it.
-
-    pool        whose it is
-    number      which of the distinct patterns of the pool it is
-    """
+    """A pattern of a pool, shared by all queries that have it; `number` is its place among the distinct ones."""
 
     pool: PatternPool
     number: int
@@ -51,10 +47,7 @@ class SharedPattern:
 
 @dataclass(frozen=True, slots=True)
 class NamedPattern:
-    """A pattern of one query.
-
-    names       of each variable in scope, the name of its column in the solutions
-    """
+    """A pattern of one query; `names` gives the column of each variable in scope."""
 
     shared: SharedPattern
     names: Mapping[str, str]
@@ -62,9 +55,9 @@ class NamedPattern:
 
 @dataclass(frozen=True, slots=True)
 class StreamPattern:
-    """A pattern with the streams that it is looked for on."""
+    """A pattern with the streams on which it is matched."""
 
-    pattern: SharedPattern
+    shared: SharedPattern
     streams: Streams
 
 
@@ -74,21 +67,21 @@ class NamedEvents:
 
     events: Sequence[int]
     names: Sequence[str]
-    _told: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _made: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def at(self, events: Ids) -> list[str]:
-        """The names of some of the events, each made once whoever asks; KeyError for others."""
-        told, wanted = self._told, events.tolist()
-        missing = [event for event in wanted if event not in told]
+        """The names of some of the events, each made once; KeyError for others."""
+        made, wanted = self._made, events.tolist()
+        missing = [event for event in wanted if event not in made]
         if _LOOKUPS_MIN * len(missing) < len(self.events):
-            told.update((event, self.name(event)) for event in missing)
+            made.update((event, self.name(event)) for event in missing)
         elif missing:
             every = np.array(self.events, dtype=np.int64)
             places = np.minimum(np.searchsorted(every, missing), len(every) - 1)
             if (others := every[places] != missing).any():
                 raise KeyError(int(np.array(missing)[others][0]))
-            told.update(zip(missing, graph_names.take(self.names, places), strict=True))
-        return [told[event] for event in wanted]
+            made.update(zip(missing, graph_names.take(self.names, places), strict=True))
+        return [made[event] for event in wanted]
 
     def name(self, event: int) -> str:
         """The name of one of the events; KeyError for another."""
@@ -100,14 +93,14 @@ class NamedEvents:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The events as the patterns of a pool see them, and which of these may have a solution there."""
+    """The events of a slice for the patterns of a pool, and the patterns that may have a solution there."""
 
     view: BatchView
     touched: set[int]
 
 
 class Slice:
-    """Events in merged order, with what is found in them: shared by all queries that read them, then dropped.
+    """Events in merged order with the solutions found in them, shared by all queries that read them.
 
     It must not outlive the ids of its batch, nor a change of the background knowledge.
     """
@@ -122,7 +115,7 @@ class Slice:
         self._surveys: dict[PatternPool, Survey] = {}
         self._masks: dict[Streams, Mask] = {}
         self._solutions: dict[StreamPattern, Solutions] = {}
-        self._taken: dict[tuple[StreamPattern, ...], NamedEvents] = {}
+        self._with_solutions: dict[tuple[StreamPattern, ...], NamedEvents] = {}
         self._each: list[RowEvent] | None = None
         self._entailed: dict[Entailed, Slice] = {}
         self._made: dict[Callable[[EventBatch], object], object] = {}
@@ -139,7 +132,7 @@ class Slice:
         return self._batch
 
     def each(self) -> Sequence[RowEvent]:
-        """The events one by one; cut up once."""
+        """The events one by one."""
         if self._each is None:
             self._each = RowEvent.each_of(self.batch) if self._event is None else [self._event]
         return self._each
@@ -150,7 +143,7 @@ class Slice:
         return self._event.time if self._event is not None else self.batch.times.item(-1)
 
     def entailed(self, by: Entailed | None) -> Slice:
-        """The same events with what follows from them; None: nothing does."""
+        """The same events with the triples that follow; None: the slice itself."""
         if by is None:
             return self
         if by not in self._entailed:
@@ -158,7 +151,7 @@ class Slice:
         return self._entailed[by]
 
     def made(self, by: Callable[[EventBatch], Made]) -> Made:
-        """What is made of the events, whatever that is: made once."""
+        """The result of a function of the events, computed once."""
         if by not in self._made:
             self._made[by] = by(self.batch)
         return cast(Made, self._made[by])
@@ -170,45 +163,45 @@ class Slice:
         return self._masks[streams]
 
     def count(self, streams: Streams) -> int:
-        """How many events are on some streams."""
+        """The number of events on some streams."""
         return int(np.count_nonzero(self.on(streams)))
 
     def touches(self, pool: PatternPool, patterns: frozenset[int]) -> bool:
-        """Whether some of these patterns of a pool may have a solution in the events."""
+        """True if some of these patterns of a pool may have a solution in the events."""
         return not patterns.isdisjoint(self._survey(pool).touched)
 
-    def solutions(self, asked: StreamPattern) -> Solutions:
-        """The solutions of a pattern in the events on some streams; found once."""
-        if asked not in self._solutions:
-            on = self.on(asked.streams)
-            self._solutions[asked] = self._found(asked, None if on.all() else on)
-        return self._solutions[asked]
+    def solutions(self, pattern: StreamPattern) -> Solutions:
+        """The solutions of a pattern in the events on its streams, found once."""
+        if pattern not in self._solutions:
+            on = self.on(pattern.streams)
+            self._solutions[pattern] = self._found(pattern, None if on.all() else on)
+        return self._solutions[pattern]
 
-    def solutions_among(self, asked: StreamPattern, wanted: Mask) -> Solutions:
-        """Those in some of the events; found for them alone, unless other queries want the rest."""
-        if not self.wanted_by_others(asked):
-            return self._found(asked, wanted & self.on(asked.streams))
-        found = self.solutions(asked)
+    def solutions_among(self, pattern: StreamPattern, wanted: Mask) -> Solutions:
+        """The solutions in some of the events; found for these alone unless other queries need the rest."""
+        if not self.is_shared(pattern):
+            return self._found(pattern, wanted & self.on(pattern.streams))
+        found = self.solutions(pattern)
         rows = np.flatnonzero(wanted[found.events])
         return Solutions(found.events[rows], {name: column[rows] for name, column in found.columns.items()})
 
-    def wanted_by_others(self, asked: StreamPattern) -> bool:
-        """Whether some other pattern of a query is the same, or was: then its solutions are found once and for all."""
-        return asked in self._solutions or asked.pattern.pool.uses(asked.pattern) > 1
+    def is_shared(self, pattern: StreamPattern) -> bool:
+        """True if another query has the same pattern, or the solutions are found already."""
+        return pattern in self._solutions or pattern.shared.pool.uses(pattern.shared) > 1
 
-    def semi_join(self, asked: StreamPattern, name: str, values: Ids) -> Mask:
-        """At least the events on the pattern's streams where a column of its solutions may have one of some values."""
+    def semi_join(self, pattern: StreamPattern, name: str, values: Ids) -> Mask:
+        """At least the events on its streams in which a column of its solutions has one of some values."""
         if not len(values):
             return np.zeros(len(self), dtype=np.bool_)
-        on, pattern = self.on(asked.streams), asked.pattern
-        bearing = pattern.matcher.semi_join(self._survey(pattern.pool).view, name, values)
-        return on if bearing is None else on & bearing
+        on, shared = self.on(pattern.streams), pattern.shared
+        events = shared.matcher.semi_join(self._survey(shared.pool).view, name, values)
+        return on if events is None else on & events
 
-    def taken(self, asked: tuple[StreamPattern, ...]) -> NamedEvents:
+    def with_solutions(self, patterns: tuple[StreamPattern, ...]) -> NamedEvents:
         """The events in which some of these patterns have a solution."""
-        if asked not in self._taken:
-            self._taken[asked] = self.named([self.solutions(one).events for one in asked])
-        return self._taken[asked]
+        if patterns not in self._with_solutions:
+            self._with_solutions[patterns] = self.named([self.solutions(pattern).events for pattern in patterns])
+        return self._with_solutions[patterns]
 
     def named(self, events: Sequence[Ids]) -> NamedEvents:
         """The events of some columns, each once."""
@@ -218,12 +211,12 @@ class Slice:
         distinct = np.flatnonzero(some)
         return NamedEvents(distinct.tolist(), graph_names.take(self.batch.names, distinct))
 
-    def _found(self, asked: StreamPattern, wanted: Mask | None) -> Solutions:
-        pattern = asked.pattern
-        survey = self._survey(pattern.pool)
-        if pattern.number not in survey.touched:
-            return Solutions(_NONE, dict.fromkeys(pattern.matcher.variables, _NONE))
-        return pattern.matcher.match(survey.view, wanted)
+    def _found(self, pattern: StreamPattern, wanted: Mask | None) -> Solutions:
+        shared = pattern.shared
+        survey = self._survey(shared.pool)
+        if shared.number not in survey.touched:
+            return Solutions(_NONE, dict.fromkeys(shared.matcher.variables, _NONE))
+        return shared.matcher.match(survey.view, wanted)
 
     def _survey(self, pool: PatternPool) -> Survey:
         if pool not in self._surveys:
@@ -234,7 +227,7 @@ class Slice:
 class PatternPool:
     """The distinct patterns of all queries over one dictionary, compiled once each.
 
-    summary     what they look for
+    summary     of their needs
     """
 
     def __init__(self, dictionary: Dictionary, evaluator: ExpressionEvaluator) -> None:
@@ -246,24 +239,24 @@ class PatternPool:
         self._uses: list[int] = []
 
     def __len__(self) -> int:
-        """How many distinct patterns there are."""
+        """The number of distinct patterns."""
         return len(self._uses)
 
     def __bool__(self) -> bool:
-        """Also an empty pool is one."""
+        """An empty pool is true, too."""
         return True
 
     def add(self, pattern: Pattern, background: Background | None) -> NamedPattern:
-        """The pattern, compiled unless one that is equal up to names was; raises BackgroundError.
+        """The pattern, compiled unless an equal one up to names is there; raises BackgroundError.
 
-        Patterns that ask background knowledge are shared where `background` is the same object.
+        Patterns that use background knowledge are shared where `background` is the same object.
         """
         named = self._named(pattern, background)
         self._uses[named.shared.number] += 1
         return named
 
     def give_up_summary(self) -> None:
-        """Ask every pattern of every batch, to see what the summary saves."""
+        """Match every pattern in every batch, to measure the summary."""
         self._summarises = False
 
     def surveyed(self, batch: EventBatch) -> Survey:
@@ -274,15 +267,14 @@ class PatternPool:
         return Survey(BatchView(batch, grouped), self.summary.touched(grouped))
 
     def uses(self, pattern: SharedPattern) -> int:
-        """How often the pattern was added."""
+        """The number of times that the pattern was added."""
         return self._uses[pattern.number]
 
     def _named(self, pattern: Pattern, background: Background | None) -> NamedPattern:
         known = canonical(pattern)
         if known is None:
             return NamedPattern(self._compiled(pattern, background), {name: name for name in in_scope(pattern)})
-        asks = any(isinstance(node, Graph | Service) for node in walk(pattern))
-        key = (known.pattern, background if asks else None)
+        key = (known.pattern, background if uses_background(pattern) else None)
         if key not in self._known:
             self._known[key] = self._compiled(known.pattern, background)
         return NamedPattern(self._known[key], known.names)

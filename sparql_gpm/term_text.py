@@ -1,4 +1,4 @@
-"""Terms as text that any process reads: canonical N-Triples, there and back."""
+"""Canonical N-Triples of terms, written and read."""
 
 from __future__ import annotations
 

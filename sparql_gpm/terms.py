@@ -1,7 +1,7 @@
 """RDF terms as values, and their canonical N-Triples text (RDF 1.1 Concepts, Section 3).
 
-Two terms are `sameTerm` iff they are equal here, iff their texts are equal. Language tags are held
-in lower case; a plain literal carries `xsd:string`.
+Two terms are `sameTerm` iff they are equal here, iff their texts are equal. Language tags are in lower case; a plain
+literal has the datatype `xsd:string`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD_STRING = XSD + "string"
 RDF_LANG_STRING = RDF + "langString"
 WHITE_SPACE = " \t\r\n"
-"""What may surround the lexical form of a number, a boolean or a date."""
+"""White space around the lexical form of a number, a boolean or a date is ignored."""
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 
@@ -27,7 +27,7 @@ class IRI:
 
 @dataclass(frozen=True, slots=True)
 class BlankNode:
-    """A blank node; its label is unique in the process once the reader has scoped it to its event."""
+    """A blank node; readers make its label unique in the process."""
 
     label: str
 

@@ -1,4 +1,4 @@
-"""Times and durations as integer nanoseconds: what a timestamp literal says, and how a time is printed.
+"""Times and durations as integer nanoseconds, read from literals and printed.
 
 A time is counted from 1970-01-01T00:00:00Z. int64 reaches from 1677-09-21 to 2262-04-11; a time
 outside is an error, never a wrapped number.

@@ -1,1 +1,1 @@
-"""What can be said of a pattern without data: scopes, equivalences, equal patterns, its plan and its text."""
+"""Analysis of patterns without data: traversal, scopes, equivalences, canonical names, text."""

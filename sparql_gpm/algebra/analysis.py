@@ -18,12 +18,12 @@ def needed_variables(expression: Expression) -> frozenset[str]:
 
 
 def is_volatile(expression: Expression) -> bool:
-    """Equal bindings may give different values."""
+    """True if equal bindings may give different values."""
     return any(isinstance(part, Call) and part.name in VOLATILE for part in subexpressions(expression))
 
 
 def is_static(pattern: Pattern) -> bool:
-    """Its solutions are the same whatever the event."""
+    """True if its solutions are the same whatever the event."""
     if isinstance(pattern, algebra.Graph | algebra.Service):
         return True
     if isinstance(pattern, algebra.BGP) and pattern.triples:
@@ -34,31 +34,31 @@ def is_static(pattern: Pattern) -> bool:
 
 
 def uses_background(pattern: Pattern) -> bool:
-    """It has GRAPH or SERVICE, perhaps inside EXISTS."""
+    """True if GRAPH or SERVICE stands in it, inside EXISTS too."""
     return any(isinstance(node, algebra.Graph | algebra.Service) for node in walk(pattern))
 
 
 def counts(pattern: Pattern) -> bool:
-    """The multiplicity of inner solutions can be seen in the set of outer ones."""
+    """True if the multiplicity of inner solutions can change the set of outer ones."""
     return any(isinstance(node, algebra.Group | algebra.Slice) for node in walk(pattern))
 
 
 def computes(pattern: Pattern) -> bool:
-    """Its solutions may hold terms that stand neither in the data nor in the pattern."""
+    """True if its solutions may hold terms that are neither in the data nor in the pattern."""
     return any(isinstance(node, algebra.Extend | algebra.Group) for node in walk(pattern))
 
 
 def is_ordered(pattern: Pattern) -> bool:
-    """Its solutions have an order that the query demands."""
+    """True if the query demands an order of its solutions."""
     if isinstance(pattern, algebra.Project | algebra.Distinct | algebra.Slice | algebra.Extend | algebra.Filter):
         return is_ordered(pattern.inner)
     return isinstance(pattern, algebra.OrderBy)
 
 
 def substitution_is_a_join(pattern: Pattern, variables: frozenset[str]) -> bool:
-    """Substituting values for these variables gives the solutions that have these values.
+    """True if substituting values for these variables gives the solutions that have these values.
 
-    True of monotone patterns whose filters see only what their own group certainly binds, and whose paths of
+    So it is for monotone patterns whose filters see only what their own group certainly binds, and whose paths of
     length zero do not end in one of the variables: a term written there counts as a node of any graph.
     """
     match pattern:
@@ -78,5 +78,5 @@ def _ends(triple: algebra.PathTriple) -> frozenset[str]:
 
 
 def _may_be_empty(triple: algebra.PathTriple) -> bool:
-    """Some part of the path may have length zero."""
+    """True if some part of the path may have length zero."""
     return any(isinstance(path, algebra.Repeat) and not path.at_least_one for path in subpaths(triple.path))

@@ -13,7 +13,7 @@ from sparql_gpm.pattern import Call, Expression, Extend, Filter, Join, LeftJoin,
 
 
 def push_filters(pattern: Pattern) -> Pattern:
-    """The same pattern with every filter split into its conjuncts, each as deep as it may stand."""
+    """The same pattern with every filter split into its conjuncts, each pushed down as far as it may."""
     if isinstance(pattern, algebra.Graph | algebra.Service):
         return pattern
     lowered = map_children(pattern, push_filters)
@@ -42,7 +42,7 @@ def equalities(membership: Call) -> tuple[Expression, ...]:
 
 
 def decided_by(condition: Expression, side: Pattern, other: Pattern) -> bool:
-    """A join with `other` cannot change what the condition sees of a solution of `side`."""
+    """True if a join with `other` cannot change the condition's value for a solution of `side`."""
     return not (expression_variables(condition) & in_scope(other)) - certain(side)
 
 

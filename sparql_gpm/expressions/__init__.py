@@ -1,1 +1,1 @@
-"""SPARQL expressions over columns of term ids, their values and functions (SPARQL 1.1, Section 17)."""
+"""Expressions over columns of term ids, one row and single terms (SPARQL 1.1, Section 17)."""

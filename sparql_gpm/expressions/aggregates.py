@@ -27,10 +27,10 @@ _FEW_MAX = 8
 
 
 def fold(aggregate: Aggregate, values: Sequence[int], dictionary: Dictionary) -> int:
-    """The aggregate of the values, in their order; ids in, id out.
+    """The id of the aggregate of the values, in their order; UNBOUND if it has none.
 
-    An UNBOUND among the values is an error of the argument: COUNT passes over it, the others have no value then. No
-    value at all is UNBOUND. Over nothing COUNT, SUM and AVG are 0, GROUP_CONCAT is "", and the others have no value.
+    An UNBOUND value is an error of the argument: COUNT skips it, the others have no value then. Over no values COUNT,
+    SUM and AVG are 0, GROUP_CONCAT is "", and the others have no value.
     """
     bound = [value for value in values if value != UNBOUND]
     if aggregate.distinct:
@@ -49,7 +49,7 @@ def fold(aggregate: Aggregate, values: Sequence[int], dictionary: Dictionary) ->
 
 
 def estimate(aggregate: Aggregate, values: Sequence[int], dictionary: Dictionary) -> float:
-    """`fold` of a few numbers of one sign, within a millionth whatever their types; NaN where only `fold` tells.
+    """`fold` of a few numbers of one sign, within a millionth whatever their types; else NaN.
 
     Eight sums and a quotient in single precision are off by 6e-8 each at most.
     """
@@ -79,7 +79,7 @@ def _fold_terms(aggregate: Aggregate, terms: Sequence[Term]) -> Term | None:
 
 
 def _place(term: Term) -> tuple[object, ...]:
-    """Where ORDER BY puts a term; of equal values of several forms, so that one is taken always, by the text."""
+    """The place of a term in ORDER BY; equal values of several forms are ordered by their texts."""
     return *order_key(term), to_ntriples(term)
 
 

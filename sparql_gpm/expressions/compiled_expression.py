@@ -1,4 +1,4 @@
-"""Expressions compiled for evaluation: PREV, aggregates and EXISTS as columns, constants as ids, columnar parts apart."""
+"""Compiled expressions: PREV, aggregates and EXISTS as columns, constants as ids, columnar operands apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The XPath constructor functions: `xsd:integer(?x)` and its like (SPARQL 1.1, Section 17.5)."""
+"""The XPath constructor functions: `xsd:integer(?x)` and the others (SPARQL 1.1, Section 17.5)."""
 
 from __future__ import annotations
 

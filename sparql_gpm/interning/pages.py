@@ -1,7 +1,7 @@
-"""Long arrays that outlive the batches they are filled by, in pages of their own.
+"""Long arrays that outlive batches, in memory-mapped pages of their own.
 
-On the heap such an array stands between those that come and go with each batch: whenever it is exchanged for a longer
-one, or for one without what was released, it leaves a gap that fits little, and the heap grows with the stream.
+On the heap, between the arrays of each batch, every replacement would leave a gap, and the heap would grow with the
+stream.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BYTES_MIN = 1 << 16
 
 
 def zeros(shape: tuple[int, ...], dtype: type[Scalar]) -> NDArray[Scalar]:
-    """An array of zeros whose pages go back to the system with it; a forked process has its own copy."""
+    """An array of zeros whose pages are returned to the system with it; a forked process has its own copy."""
     size = prod(shape) * np.dtype(dtype).itemsize
     if size < _BYTES_MIN:
         return np.zeros(shape, dtype)

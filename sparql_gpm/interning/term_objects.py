@@ -1,4 +1,4 @@
-"""Terms held as Python objects, each with its id: quick to begin with, and for few terms."""
+"""The terms of a dictionary as Python objects: no compiled code, fast for few terms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparql_gpm.term_text import canonical_token, term_of
 from sparql_gpm.terms import Term
 
 _term_of = lru_cache(maxsize=1 << 16)(term_of)
-"""The dictionaries of one process have many terms in common."""
+"""Cached: the dictionaries of one process have many terms in common."""
 
 
 class TermObjects:
@@ -39,7 +39,7 @@ class TermObjects:
         return self._ids.items()
 
     def intern(self, term: Term) -> int:
-        """The id of the term, given out now if it is new."""
+        """The id of the term, assigned now if it is new."""
         known = self._ids.get(term)
         return known if known is not None else self._add(term)
 
@@ -73,7 +73,7 @@ class TermObjects:
         return b"".join(tokens), np.array([len(token) for token in tokens], dtype=np.int64)
 
     def retain(self, kept: Mask) -> int:
-        """Release every term whose id is not kept; returns how many went."""
+        """Release every term whose id is not kept; returns their number."""
         released = 0
         for identifier in np.flatnonzero(~kept[1:]) + 1:
             term = self._terms[identifier]

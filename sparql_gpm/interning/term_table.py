@@ -1,6 +1,6 @@
-"""Terms held as bytes in arrays: their canonical N-Triples text, by id, without a Python object for each.
+"""The terms of a dictionary as canonical N-Triples texts in arrays, without a Python object for each.
 
-A term becomes an object when somebody asks for it. Importing this module imports numba.
+Importing this module imports numba.
 """
 
 from __future__ import annotations
@@ -13,28 +13,14 @@ from numpy.typing import NDArray
 
 from arrays.words import WORD, Bytes
 from sparql_gpm.columns import Ids, Mask
+from sparql_gpm.interning import term_table_kernels as kernels
 from sparql_gpm.interning.pages import zeros
-from sparql_gpm.interning.term_table_kernels import (
-    CHECKED,
-    LENGTH,
-    LIVE,
-    NEXT,
-    START,
-    USED,
-    Slots,
-    add_all,
-    add_one,
-    copy_out,
-    fill_slots,
-    find_one,
-    keep,
-)
 from sparql_gpm.numeric import float64
 from sparql_gpm.term_text import canonical_token, term_of
 from sparql_gpm.terms import Term
 
 OBJECTS_MAX = 100_000
-"""Terms remembered as objects, in either direction; beyond that they are forgotten, and made again when asked for."""
+"""Terms cached as objects, in either direction."""
 
 
 def as_bytes(text: bytes) -> Bytes:
@@ -48,37 +34,37 @@ class ByteStrings:
     def __init__(self) -> None:
         self.arena: Bytes = zeros((1 << 12,), np.uint8)
         self.entries: Ids = zeros((256, 4), np.int64)
-        self.slots: Slots = zeros((512,), np.int32)
-        self.entries[0, NEXT] = 1
+        self.slots: kernels.Slots = zeros((512,), np.int32)
+        self.entries[0, kernels.NEXT] = 1
 
     def __len__(self) -> int:
-        return int(self.entries[0, LIVE])
+        return int(self.entries[0, kernels.LIVE])
 
     @property
     def bound(self) -> int:
         """All ids are less than this."""
-        return int(self.entries[0, NEXT])
+        return int(self.entries[0, kernels.NEXT])
 
     def reserve(self, ids: int, size: int) -> None:
-        """Make room for so many more ids and bytes; the arrays may be others afterwards."""
-        self.arena = _with_room(self.arena, int(self.entries[0, USED]) + size + WORD)
+        """Make room for so many more ids and bytes; may replace the arrays."""
+        self.arena = _with_room(self.arena, int(self.entries[0, kernels.USED]) + size + WORD)
         self.entries = _with_room(self.entries, self.bound + ids)
         if 2 * len(self.entries) > len(self.slots):
             self.slots = zeros((1 << (2 * len(self.entries) - 1).bit_length(),), np.int32)
-            fill_slots(self.entries, self.slots)
+            kernels.fill_slots(self.entries, self.slots)
 
     def __getitem__(self, identifier: int) -> bytes:
-        start, length = self.entries[identifier, START], self.entries[identifier, LENGTH]
+        start, length = self.entries[identifier, kernels.START], self.entries[identifier, kernels.LENGTH]
         assert length > 0, identifier
         return self.arena[start : start + length].tobytes()
 
     def add(self, text: bytes) -> int:
-        """The id of one string; negative if it is new."""
+        """The id of a string; negative if it is new."""
         as_array = as_bytes(text)
-        known = int(add_one(as_array, len(text), self.arena, self.entries, self.slots))
+        known = int(kernels.add_one(as_array, len(text), self.arena, self.entries, self.slots))
         if known == 0:
             self.reserve(1, len(text))
-            known = int(add_one(as_array, len(text), self.arena, self.entries, self.slots))
+            known = int(kernels.add_one(as_array, len(text), self.arena, self.entries, self.slots))
         return known
 
     def add_all(self, strings: Sequence[bytes]) -> Ids:
@@ -91,28 +77,28 @@ class ByteStrings:
         np.cumsum(lengths, out=offsets[1:])
         ids = np.zeros(len(lengths), dtype=np.int64)
         self.reserve(len(lengths), len(text))
-        add_all(as_bytes(text), offsets, self.arena, self.entries, self.slots, ids)
+        kernels.add_all(as_bytes(text), offsets, self.arena, self.entries, self.slots, ids)
         return ids
 
     def joined(self, ids: Ids) -> tuple[bytes, Ids]:
         """The strings of some ids, one after the other, and their lengths."""
-        lengths = self.entries[ids, LENGTH]
+        lengths = self.entries[ids, kernels.LENGTH]
         out: Bytes = np.zeros(int(lengths.sum()), dtype=np.uint8)
-        copy_out(self.arena, self.entries, ids, out)
+        kernels.copy_out(self.arena, self.entries, ids, out)
         return out.tobytes(), lengths
 
     def find(self, text: bytes) -> int:
         """The id of one string, or 0."""
-        return int(find_one(as_bytes(text), len(text), self.arena, self.entries, self.slots))
+        return int(kernels.find_one(as_bytes(text), len(text), self.arena, self.entries, self.slots))
 
     def retain(self, kept: Mask) -> int:
-        """Free every id that is not kept; returns how many went. O(ids + bytes kept)."""
-        lengths = self.entries[1 : len(kept), LENGTH]
+        """Free every id that is not kept; returns their number. O(ids + bytes kept)."""
+        lengths = self.entries[1 : len(kept), kernels.LENGTH]
         arena = zeros((max(1 << 12, 2 * int(lengths[kept[1:]].sum())),), np.uint8)
-        released = keep(self.arena, self.entries, kept, arena)
+        released = kernels.keep(self.arena, self.entries, kept, arena)
         self.arena = arena
         self.slots[:] = 0
-        fill_slots(self.entries, self.slots)
+        kernels.fill_slots(self.entries, self.slots)
         return released
 
 
@@ -149,12 +135,12 @@ class TermTable:
         return self.strings.bound
 
     def reserve(self, ids: int, size: int) -> None:
-        """Make room for so many more ids and bytes; the arrays may be others afterwards."""
+        """Make room for so many more ids and bytes; may replace the arrays."""
         self.strings.reserve(ids, size)
         self.numbers = _with_room(self.numbers, len(self.strings.entries))
 
     def intern(self, term: Term) -> int:
-        """The id of the term, given out now if it is new."""
+        """The id of the term, assigned now if it is new."""
         known = self._ids.get(term)
         if known is None:
             found = self.strings.add(canonical_token(term))
@@ -165,7 +151,7 @@ class TermTable:
         return known
 
     def intern_all(self, terms: Sequence[Term]) -> Ids:
-        """The ids of the terms, given out now where they are new."""
+        """The ids of the terms, assigned now where they are new."""
         found = self.strings.add_all([canonical_token(term) for term in terms])
         ids = np.abs(found)
         for index in np.flatnonzero(found < 0).tolist():
@@ -210,22 +196,22 @@ class TermTable:
         return self.strings[identifier]
 
     def check(self, identifier: int) -> None:
-        """Note that the canonical text of this id is a valid term of a document as it stands."""
-        self.strings.entries[identifier, CHECKED] = 1
+        """Mark the canonical text of this id as a valid term of a document."""
+        self.strings.entries[identifier, kernels.CHECKED] = 1
 
     def retain(self, kept: Mask) -> int:
-        """Release every term whose id is not kept; returns how many went."""
+        """Release every term whose id is not kept; returns their number."""
         self._ids.clear()
         self._objects.clear()
         return self.strings.retain(kept)
 
     def set_numbers(self, ids: Ids) -> None:
-        """Compute the values of literals that a kernel has added without being certain of theirs."""
+        """Compute the values of literals that a kernel has added without a certain value."""
         for identifier in ids.tolist():
             self._set_number(identifier, term_of(self.strings[identifier]))
 
     def _enter(self, items: Sequence[tuple[Term, int]]) -> None:
-        """Fill the empty table; the ids ascend. Those between them are filled and released again."""
+        """Fill the empty table; the ids ascend. Ids between them are filled and freed again."""
         terms = {identifier: canonical_token(term) for term, identifier in items}
         bound = items[-1][1] + 1 if items else 1
         self.strings.add_all([terms.get(identifier) or b" %d" % identifier for identifier in range(1, bound)])

@@ -1,13 +1,13 @@
 """A set of byte strings with dense ids: open addressing with linear probing over one arena of bytes.
 
-Kernels take few arrays, and each by itself: tuples of arrays are slow to hand from one compiled function to the next.
-The host makes room before it calls (`TermTable.reserve`), so that no kernel here can run out of it.
+Kernels take each array by itself: tuples of arrays are slow to pass between compiled functions. The caller reserves
+room first (`TermTable.reserve`).
 
 arena       bytes: the strings, one after the other, and at least a word more
-entries     int64[ids, 4]: by id where its string begins, its length (0: the id is free), its hash, and whether
-            the string is known to be a valid term as it would stand in a document. The begin of a free id is the next
-            free one. Entry 0 belongs to no id: it holds NEXT, USED, FREE, LIVE
-slots       int32, a power of two: ids at the places of their hashes, 0 where there is none
+entries     int64[ids, 4]: by id the START of its string, its LENGTH (0: the id is free), its HASH, and 1 as CHECKED if
+            the string is a valid term of a document. The START of a free id is the next free id. Entry 0 belongs to no
+            id: it holds NEXT, USED, FREE, LIVE
+slots       int32, a power of two: ids by their hashes, 0 where there is none
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _low_bytes(word: int, count: int) -> int:
 
 @part
 def same_bytes(left: Bytes, left_start: int, right: Bytes, right_start: int, length: int) -> bool:
-    """Whether two strings of one length are equal, a word at a time."""
+    """True if two strings of one length are equal; a word at a time."""
     at = 0
     while at + WORD <= length:
         if word_at(left, left_start + at) != word_at(right, right_start + at):
@@ -77,7 +77,7 @@ def find(text: Bytes, start: int, stop: int, hash_: int, arena: Bytes, entries: 
 
 @part
 def add(text: Bytes, start: int, stop: int, hash_: int, arena: Bytes, entries: Ids, slots: Slots) -> int:
-    """A new id for text[start:stop], which must not be there yet."""
+    """A new id for text[start:stop], which must be absent."""
     new = int(entries[0, FREE])
     if new > 0:
         entries[0, FREE] = entries[new, START]
@@ -121,7 +121,7 @@ def find_one(text: Bytes, stop: int, arena: Bytes, entries: Ids, slots: Slots) -
 
 @kernel
 def add_one(text: Bytes, stop: int, arena: Bytes, entries: Ids, slots: Slots) -> int:
-    """The id of text[:stop]; negative if it was given out now, 0 if there is no room for it."""
+    """The id of text[:stop]; negative if it was assigned now, 0 if there is no room for it."""
     hash_ = hash_of(text, 0, stop)
     known = find(text, 0, stop, hash_, arena, entries, slots)
     if known > 0:
@@ -134,7 +134,7 @@ def add_one(text: Bytes, stop: int, arena: Bytes, entries: Ids, slots: Slots) ->
 
 @kernel
 def add_all(text: Bytes, offsets: Ids, arena: Bytes, entries: Ids, slots: Slots, ids: Ids) -> None:
-    """The ids of the strings text[offsets[i]:offsets[i + 1]]; negative for those that were given out now."""
+    """The ids of the strings text[offsets[i]:offsets[i + 1]]; negative for those that were assigned now."""
     for index in range(len(ids)):
         start, stop = offsets[index], offsets[index + 1]
         hash_ = hash_of(text, start, stop)
@@ -155,7 +155,7 @@ def copy_out(arena: Bytes, entries: Ids, ids: Ids, out: Bytes) -> None:
 
 @kernel
 def keep(arena: Bytes, entries: Ids, kept: Mask, other_arena: Bytes) -> int:
-    """Free the ids that are not kept, and move the strings of the others to another arena; gives how many went.
+    """Free the ids that are not kept, and move the other strings to another arena; returns the number of ids freed.
 
     The slots are stale afterwards.
     """

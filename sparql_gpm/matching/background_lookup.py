@@ -1,4 +1,4 @@
-"""Rows of keys against a knowledge base, outside of any event: what is joined when a match is reported."""
+"""Look-ups of keys in a knowledge base outside of any event, for late enrichment of matches."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _ROW = "\0row"
 
 
 class BackgroundLookup:
-    """A pattern over a knowledge base that has at most one solution for each value of its keys.
+    """A pattern over a knowledge base with at most one solution for each value of its keys.
 
-    Raises BackgroundError for a pattern that the knowledge base cannot be asked.
+    Raises BackgroundError for a pattern that cannot be evaluated there.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class BackgroundLookup:
         self._rows: RowsByKey | None = None
 
     def by_key(self) -> RowsByKey | None:
-        """The variables' values by those of the keys, as long as nothing changes; None: ask for columns."""
+        """The values of the variables by those of the keys, until something changes; None: use `columns`."""
         if not isinstance(self._operator, GraphOperator):
             return None
         relation = self._operator.known.get()
@@ -60,17 +60,17 @@ class BackgroundLookup:
             self._rows = RowsByKey(relation, self._keys, self._variables) if usable else None
         return self._rows
 
-    def columns(self, values: Mapping[str, Ids], rows: int, asked: Mask | None = None) -> Mapping[str, Ids]:
+    def columns(self, values: Mapping[str, Ids], rows: int, wanted: Mask | None = None) -> Mapping[str, Ids]:
         """The variables' values in each row, UNBOUND where there is no solution.
 
-        values  the keys' columns among others, without UNBOUND where the row is asked for
-        asked   the rows wanted, None for all; the others get nothing
+        values  columns with those of the keys, without UNBOUND in the rows wanted
+        wanted  the rows to look up, None for all; the others stay UNBOUND
         """
-        places = np.arange(rows, dtype=np.int64) if asked is None else np.flatnonzero(asked)
+        places = np.arange(rows, dtype=np.int64) if wanted is None else np.flatnonzero(wanted)
         given = {key: values[key][places] for key in self._keys}
-        wanted = Relation(len(places), None, given, frozenset(self._keys))
-        answer = self._operator.evaluate(Frames(self._nowhere, wanted=wanted))
-        pairs = join(wanted.extend(_ROW, places), answer)
+        probe = Relation(len(places), None, given, frozenset(self._keys))
+        answer = self._operator.evaluate(Frames(self._nowhere, probe=probe))
+        pairs = join(probe.extend(_ROW, places), answer)
         found = {variable: np.zeros(rows, dtype=np.int64) for variable in self._variables}
         for variable, column in found.items():
             column[pairs.column(_ROW)] = pairs.column(variable)

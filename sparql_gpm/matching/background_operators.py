@@ -1,4 +1,4 @@
-"""GRAPH, SERVICE and whatever else does not look at the event: relations that hold everywhere, solved once or asked."""
+"""GRAPH, SERVICE and other patterns that do not read the event: solved once for all frames, or bind-joined."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from sparql_gpm.relations.relation import UNIT, Relation, constant
 
 
 class CachedRelation:
-    """A relation that is computed when it is needed, and anew when the background has changed since.
+    """A relation that is computed on first use, and again after a change of the background.
 
-    Its terms are held in the dictionary as long as it is kept, if one is given.
+    Its terms are held in the dictionary meanwhile, if one is given.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class CachedRelation:
         self._relation = UNIT
 
     def get(self) -> Relation:
-        """The relation of the background as it is now."""
+        """The relation for the present background."""
         version = 0 if self._background is None else self._background.version()
         if version != self._version:
             self._relation = self._compute()
@@ -46,7 +46,7 @@ class CachedRelation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphOperator:
-    """`GRAPH` over a knowledge base that is solved.
+    """`GRAPH` over a knowledge base whose patterns are solved.
 
     variable    of the name, None if that is an IRI; `identifier` is the id of the name
     known       its solutions with nothing substituted
@@ -63,7 +63,7 @@ class GraphOperator:
     def of(
         name: str, identifier: int, variable: str | None, inner: Pattern, background: Background, dictionary: Dictionary
     ) -> GraphOperator:
-        """Solves the pattern over the knowledge base, so that what is wrong is known before anything runs."""
+        """Solves the pattern over the knowledge base, so that errors are raised before the run."""
 
         def known() -> Relation:
             return _named(_everywhere(background.solve(name, inner)), variable, identifier)
@@ -73,7 +73,7 @@ class GraphOperator:
         return GraphOperator(name, identifier, variable, inner, background, kept)
 
     def evaluate(self, frames: Frames) -> Relation:
-        """Its solutions; what is substituted is looked up, or solved for where a join would not say the same."""
+        """Its solutions; substituted values are joined, or solved for where a join is not the same."""
         seen = frozenset(frames.substituted(mentioned(self.inner)))
         if substitution_is_a_join(self.inner, seen):
             return frames.substitute(self.known.get())
@@ -85,11 +85,11 @@ class GraphOperator:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BindJoinOperator:
-    """`GRAPH` or `SERVICE` over what is asked: a bind-join with what the frames want.
+    """`GRAPH` or `SERVICE` that is bind-joined with the rows that the frames probe with.
 
     variable    of the name, None if that is an IRI; `identifier` is the id of the name
     scope       the variables in scope of `inner`
-    silent      a failure stands for the empty mapping
+    silent      a failure gives the empty mapping
     """
 
     name: str
@@ -101,19 +101,19 @@ class BindJoinOperator:
     silent: bool = False
 
     def evaluate(self, frames: Frames) -> Relation:
-        """At least the solutions that agree with what is substituted, or else with what is wanted."""
+        """At least the solutions that agree with the values substituted, or else with the probe."""
         seen = frozenset(frames.substituted(mentioned(self.inner)))
         if not substitution_is_a_join(self.inner, seen):
             raise BackgroundError(
-                f"{self.name}: this pattern cannot be asked inside EXISTS, where ?{' ?'.join(sorted(seen))} "
+                f"{self.name}: this pattern cannot be evaluated inside EXISTS, where ?{' ?'.join(sorted(seen))} "
                 "has the value of the row that is tested (bind it by a triple pattern inside GRAPH)"
             )
         substituted = {v: frames.bindings[v] for v in sorted(seen & self.scope)}
         return frames.substitute(
-            _named(self._asked(substituted or self._wanted(frames)), self.variable, self.identifier)
+            _named(self._bind_joined(substituted or self._probe(frames)), self.variable, self.identifier)
         )
 
-    def _asked(self, given: Mapping[str, Ids]) -> Relation:
+    def _bind_joined(self, given: Mapping[str, Ids]) -> Relation:
         try:
             return _everywhere(self.background.bind_join(self.name, self.inner, given))
         except BackgroundError:
@@ -121,18 +121,18 @@ class BindJoinOperator:
                 raise
             return UNIT
 
-    def _wanted(self, frames: Frames) -> Mapping[str, Ids]:
-        wanted = frames.wanted
-        if wanted is None:
+    def _probe(self, frames: Frames) -> Mapping[str, Ids]:
+        probe = frames.probe
+        if probe is None:
             return {}
-        return {v: wanted.columns[v] for v in sorted(self.scope) if v in wanted.columns and wanted.binds(v)}
+        return {v: probe.columns[v] for v in sorted(self.scope) if v in probe.columns and probe.binds(v)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StaticOperator:
-    """A part that does not look at the event: evaluated once, unless something is substituted in it.
+    """A pattern that does not read the event: evaluated once, unless something is substituted into it.
 
-    variables   all that stand in the part
+    variables   all that it mentions
     """
 
     inner: Operator
@@ -142,7 +142,7 @@ class StaticOperator:
     _known: list[CachedRelation] = field(default_factory=list)
 
     def evaluate(self, frames: Frames) -> Relation:
-        """Its solutions, the same for all frames; the terms that it computed are held in the dictionary."""
+        """Its solutions, the same for all frames; terms that it computed are held in the dictionary."""
         if frames.substituted(self.variables):
             return self.inner.evaluate(frames)
         if not self._known:

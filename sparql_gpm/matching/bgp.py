@@ -16,11 +16,11 @@ from sparql_gpm.relations.join import join
 from sparql_gpm.relations.relation import UNIT, Relation, nothing
 
 Slot = str | int
-"""What stands in a triple pattern: the name of a variable, or the id of a constant."""
+"""A position of a triple pattern: the name of a variable, or the id of a constant."""
 
 _FRAME = "\0frame"
 _FEW_FACTOR = 4
-"""Looking only at some events pays where so many times more are left out."""
+"""Reading only some events pays where so many times more are left out."""
 
 
 class RowFilter(Protocol):
@@ -38,8 +38,8 @@ class RowFilter(Protocol):
 class Scan:
     """One triple pattern.
 
-    given       variables that a filter compares with a constant: only triples that have it there are looked at
-    conditions  filters that see nothing but the triple: they are held to its solutions at once
+    given       variables that a filter compares with a constant: only triples that have it there are read
+    conditions  filters that read nothing but the triple: they are applied to its solutions at once
     """
 
     subject: Slot
@@ -49,15 +49,15 @@ class Scan:
     conditions: tuple[RowFilter, ...] = ()
 
     def slots(self) -> tuple[Slot, ...]:
-        """What stands in it."""
+        """Subject, predicate and object."""
         return (self.subject, self.predicate, self.object)
 
     def fixed(self, slot: Slot) -> int | None:
-        """The term that must stand in a slot, if there is one."""
+        """The term that a slot is restricted to, if there is one."""
         return slot if isinstance(slot, int) else dict(self.given).get(slot)
 
     def size(self, view: BatchView) -> int:
-        """About how many triples it looks at."""
+        """About how many triples it reads."""
         if not isinstance(self.predicate, int):
             return len(view.batch.subjects)
         return len(view.rows(self.predicate, self.fixed(self.subject), self.fixed(self.object)))
@@ -95,15 +95,15 @@ class PathScan:
     object: Slot
 
     def slots(self) -> tuple[Slot, ...]:
-        """What stands at its ends."""
+        """Subject and object."""
         return (self.subject, self.object)
 
     def size(self, view: BatchView) -> int:
-        """More than any triple pattern has: paths come last."""
+        """More than that of any triple pattern: paths come last."""
         return 2 * len(view.batch.subjects)
 
     def evaluate(self, frames: Frames, live: Mask | None, among: Ids | None = None) -> Relation:
-        """Its solutions in the live events, by event; those that are not `among` them may be left out."""
+        """Its solutions in the live events, by event; those in events not `among` these may be left out."""
         if among is not None:
             live = np.zeros(len(frames.view), dtype=np.bool_)
             live[among] = True
@@ -117,7 +117,7 @@ class PathScan:
         return _named(events[fits], [(self.subject, subjects[fits]), (self.object, objects[fits])])
 
     def _anchor(self, slot: Slot, frames: Frames, live: Mask | None) -> Anchor | None:
-        """The given ends of the path: a constant, in every live event, or what the frames substitute."""
+        """The given ends of the path: a constant, in every live event, or the values that the frames substitute."""
         if isinstance(slot, int):
             events = np.arange(len(frames.view), dtype=np.int64) if live is None else np.flatnonzero(live)
             return Anchor(events, np.full(len(events), slot, dtype=np.int64))
@@ -130,7 +130,7 @@ TriplePattern = Scan | PathScan
 
 
 def _named(events: Ids, slots: Sequence[tuple[Slot, Ids]]) -> Relation:
-    """The columns under their variables; a variable that stands twice must have one value."""
+    """The columns under their variables; the two columns of a repeated variable must agree."""
     columns: dict[str, Ids] = {}
     same: Mask | None = None
     for slot, column in slots:
@@ -145,7 +145,7 @@ def _named(events: Ids, slots: Sequence[tuple[Slot, Ids]]) -> Relation:
 
 
 def match_triples(scans: Sequence[TriplePattern], frames: Frames) -> Relation:
-    """The solutions of all patterns together in every frame, without what the frames substitute."""
+    """The solutions of all patterns together in every frame, without the variables that the frames substitute."""
     relations = scan_all(scans, frames)
     if frames.graphs is None:
         return join_all(relations, (), frames)
@@ -159,8 +159,8 @@ def match_triples(scans: Sequence[TriplePattern], frames: Frames) -> Relation:
 def scan_all(scans: Sequence[TriplePattern], frames: Frames) -> list[Relation]:
     """The solutions of each pattern, keyed by event, of those events in which all may have one.
 
-    The pattern with the fewest triples comes first; where it leaves few events, the others look only at these.
-    It stops at the first that has no solution.
+    The pattern with the fewest triples comes first; where it leaves few events, the others read only these. The first
+    without a solution ends the scan.
     """
     live = frames.live_events()
     relations = []
@@ -192,10 +192,10 @@ def keep_all(conditions: Sequence[RowFilter], relation: Relation, frames: Frames
 
 
 def join_all(relations: Sequence[Relation], conditions: Sequence[RowFilter], frames: Frames) -> Relation:
-    """Join of all relations, filtered; each condition is applied as soon as what it needs is settled.
+    """Join of all relations, filtered; each condition is applied as soon as the variables that it needs are decided.
 
     Starts with the smallest relation that belongs to frames and goes on with the smallest that shares a variable with
-    what is joined so far, else the smallest of the same frames, so a large knowledge base is only ever looked up.
+    what is joined so far, else the smallest of the same frames, so that a large knowledge base is only looked up.
     """
     waiting = list(relations)
     pending = list(conditions)
@@ -205,7 +205,7 @@ def join_all(relations: Sequence[Relation], conditions: Sequence[RowFilter], fra
             return nothing()
         following = min(waiting, key=lambda relation: _cost(relation, current))
         waiting.remove(following)
-        ready = [c for c in pending if _settled(c, current, following, waiting)]
+        ready = [c for c in pending if _is_decided(c, current, following, waiting)]
         pending = [c for c in pending if c not in ready]
         current = _join_step(current, following, ready, frames)
         if not len(current):
@@ -220,7 +220,7 @@ def _join_step(current: Relation, following: Relation, ready: Sequence[RowFilter
 
 
 def _cost(relation: Relation, current: Relation) -> tuple[int, bool, int]:
-    """By variables that are joined on, then by events, then none of them; each time the smallest first."""
+    """The order of joins: on shared variables first, then on events, then products; the smallest first."""
     if current is UNIT or any(v in current.columns for v in relation.columns):
         apart = 0
     else:
@@ -228,7 +228,7 @@ def _cost(relation: Relation, current: Relation) -> tuple[int, bool, int]:
     return apart, current is UNIT and relation.events is None, len(relation)
 
 
-def _settled(condition: RowFilter, left: Relation, right: Relation, waiting: Sequence[Relation]) -> bool:
-    """Whether no relation that still waits can bind what the condition needs, once left and right are joined."""
+def _is_decided(condition: RowFilter, left: Relation, right: Relation, waiting: Sequence[Relation]) -> bool:
+    """True if no relation that still waits can bind a variable of the condition once left and right are joined."""
     open_ones = [v for v in condition.variables if any(v in relation.columns for relation in waiting)]
     return all(any(v in side.columns and side.binds(v) for side in (left, right)) for v in open_ones)

@@ -1,7 +1,4 @@
-"""A batch of events as the graphs that patterns are matched against, with what scans of it share.
-
-A runtime that matches several patterns against one batch makes the view once and hands it to each.
-"""
+"""A batch of events as graphs to match patterns against, with the indexes that their scans share."""
 
 from __future__ import annotations
 
@@ -25,18 +22,18 @@ class Nodes(NamedTuple):
 
 
 class Grouped(Protocol):
-    """The triples of a batch as one pass over it has grouped them; None: it has not looked for these."""
+    """The triples of a batch, grouped by the summary in one pass."""
 
     def rows(self, predicate: int, subject: int | None, object: int | None) -> Ids | None:
-        """The triples with this predicate, and this subject, or this object; ascending."""
+        """The triples with this predicate, and this subject, or this object, ascending; None: they are not grouped."""
 
 
 class BatchView:
     """The graphs of a batch; row numbers are places in its triple columns.
 
-    grouped     what is known of the batch already
+    grouped     triples that are grouped already
 
-    Everything is computed when first asked for and kept: a view must not outlive its batch's ids.
+    Everything is computed on first use and kept: a view must not outlive its batch's ids.
     """
 
     def __init__(self, batch: EventBatch, grouped: Grouped | None = None) -> None:

@@ -1,8 +1,7 @@
-"""Frames: what a pattern is evaluated for, one graph each, with bindings substituted into it.
+"""Frames: the graphs that a pattern is evaluated in, each with the bindings substituted into the pattern.
 
-At the top a frame is an event and nothing is substituted. Inside EXISTS there is one frame per
-distinct solution that is being tested: the graph is that solution's, and its values stand for the
-variables (SPARQL 1.1, Section 18.6). Rows of a relation name the frame that they belong to.
+At the top a frame is an event and nothing is substituted. Inside EXISTS there is one frame for each distinct solution
+under test, with its graph and its values (SPARQL 1.1, Section 18.6). Rows of a relation name their frame.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ class Frames:
     """The frames of one evaluation.
 
     graphs      frame → event of the view; None: frame i is event i
-    live        the events wanted, None for all; only without `graphs`
+    live        the events to evaluate, None for all; only without `graphs`
     bindings    substituted variable → its value in each frame, never UNBOUND; empty without `graphs`
-    wanted      rows that the answer will be joined with: solutions that agree with none of them may be left out
+    probe       rows that the result will be joined with: solutions that agree with none of them may be left out
     """
 
     view: BatchView
     graphs: Ids | None = None
     live: Mask | None = None
     bindings: Mapping[str, Ids] = field(default_factory=dict)
-    wanted: Relation | None = None
+    probe: Relation | None = None
 
     def all(self) -> Ids:
         """Every frame."""
@@ -41,7 +40,7 @@ class Frames:
         return np.arange(len(self.view), dtype=np.int64) if self.live is None else np.flatnonzero(self.live)
 
     def live_events(self) -> Mask | None:
-        """The events that some frame looks at; None for all."""
+        """The events of the frames; None for all."""
         if self.graphs is None:
             return self.live
         live = np.zeros(len(self.view), dtype=np.bool_)
@@ -49,33 +48,33 @@ class Frames:
         return None if live.all() else live
 
     def graph_of(self, frames: Ids) -> Ids:
-        """The events that these frames look at."""
+        """The events of these frames."""
         return frames if self.graphs is None else self.graphs[frames]
 
     def restricted(self, variables: Collection[str]) -> Frames:
-        """The same frames with only these variables substituted or wanted: a subquery sees no others."""
-        wanted = None if self.wanted is None else self.wanted.project(variables)
+        """The same frames with only these variables substituted or probed: a subquery sees no others."""
+        probe = None if self.probe is None else self.probe.project(variables)
         kept = {v: column for v, column in self.bindings.items() if v in variables}
-        return Frames(self.view, self.graphs, self.live, kept, wanted)
+        return Frames(self.view, self.graphs, self.live, kept, probe)
 
-    def wanting(self, rows: Relation | None) -> Frames:
-        """The same frames for an answer that will be joined with these rows; None: that is needed whole."""
-        return self if rows is self.wanted else replace(self, wanted=rows)
+    def probed(self, rows: Relation | None) -> Frames:
+        """The same frames for a result that will be joined with these rows; None: it is needed whole."""
+        return self if rows is self.probe else replace(self, probe=rows)
 
     def substituted(self, variables: Collection[str]) -> tuple[str, ...]:
-        """Those of the variables that have a value here."""
+        """The variables among these that are substituted."""
         return tuple(v for v in self.bindings if v in variables) if self.bindings else ()
 
     def values(self, relation: Relation, variables: Collection[str]) -> Mapping[str, Ids]:
-        """Columns of what expressions over the rows see: the row's values and the frame's."""
+        """The columns that expressions over the rows read: the row's values and the frame's."""
         columns = {v: relation.columns[v] for v in variables if v in relation.columns}
         for variable in self.substituted(variables):
-            assert relation.events is not None, "rows must be in frames to see what is substituted there"
+            assert relation.events is not None, "rows must be in frames to read what is substituted there"
             columns[variable] = self.bindings[variable][relation.events]
         return columns
 
     def substitute(self, relation: Relation) -> Relation:
-        """The relation as if the substituted variables had been constants: it agrees with them and has them not."""
+        """The relation as if the substituted variables were constants, without their columns."""
         shared = self.substituted(relation.columns)
         if not shared:
             return relation

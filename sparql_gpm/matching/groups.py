@@ -23,7 +23,7 @@ _ORDER_MATTERS = frozenset({"SUM", "AVG", "SAMPLE", "GROUP_CONCAT"})
 
 
 def ranks(ids: Ids, dictionary: Dictionary, key: Callable[[Term], Any]) -> Ids:
-    """For each id the place of its key among all keys; equal keys share it, UNBOUND comes first."""
+    """For each id the rank of its key among all keys; equal keys share it, UNBOUND comes first."""
     distinct, of_row = np.unique(ids, return_inverse=True)
     keys = ((key(dictionary.term(i)), place) for place, i in enumerate(distinct.tolist()) if i != UNBOUND)
     keyed = sorted(keys, key=lambda pair: pair[0])
@@ -75,7 +75,7 @@ def aggregate_column(
 
     argument    its argument in each row, UNBOUND for an error; None for COUNT(*)
     of_row      the group of each row
-    ordered     the rows come in an order that the query asked for
+    ordered     the query demands an order of the rows
     """
     if aggregate.name == "COUNT":
         return _counts(aggregate, argument, rows, of_row, size, dictionary)

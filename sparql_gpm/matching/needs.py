@@ -1,4 +1,4 @@
-"""What must be in an event for a pattern to have a solution there, as far as constants tell."""
+"""The triples that an event must have for a pattern to have a solution there, as far as constants tell."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sparql_gpm.matching.pattern_expression import Operator
 from sparql_gpm.pattern import Inverse, Link, NegatedSet, Path, PathAlternative, PathSequence, Repeat
 
 _ALTERNATIVES_MAX = 16
-"""A pattern with more ways to be met than this is taken to need nothing."""
+"""A pattern with more alternatives than this is taken to need nothing."""
 
 
 class Need(NamedTuple):
-    """A triple with this predicate, and this subject or this object; ids, None: any."""
+    """A triple with this predicate, and with this subject or this object; ids, None: any."""
 
     predicate: int
     subject: int | None = None
@@ -25,13 +25,13 @@ class Need(NamedTuple):
 
 
 Needs = tuple[frozenset[Need], ...]
-"""Alternatives: where none is met in full, there is no solution. An empty one is met everywhere."""
+"""Alternatives: an event without all triples of some alternative has no solution; an empty one is met everywhere."""
 
 ANYTHING: Needs = (frozenset(),)
 
 
 def needs_of(operator: Operator) -> Needs:
-    """What a compiled pattern needs; at least what every solution has."""
+    """The needs of a compiled pattern; at least what every solution has."""
     match operator:
         case operators.Join(scans, others):
             return _all_of([*(_of_triple(scan) for scan in scans), *(needs_of(other) for other in others)])
@@ -45,7 +45,7 @@ def needs_of(operator: Operator) -> Needs:
             return needs_of(operator.inner)
         case operators.Project() | operators.Distinct() | operators.Slice():
             return needs_of(operator.inner)
-        case _:  # VALUES and background knowledge hold whatever the event
+        case _:  # VALUES and background knowledge need no event
             return ANYTHING
 
 

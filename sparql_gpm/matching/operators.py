@@ -1,7 +1,7 @@
 """The operators of the pattern algebra over relations (SPARQL 1.1, Section 18.5), multisets throughout.
 
-What a frame substitutes is never a column of an operator's result: leaves take it out once they
-have been joined with it, and whatever binds a variable anew (BIND, VALUES, a group key) must agree.
+A variable that a frame substitutes is never a column of a result: leaves remove it after the join with its value, and
+an operator that binds it anew (BIND, VALUES, a group key) keeps the rows that agree.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Join:
 
     conditions  all filters over them
     late        those that scans of events do not decide already
-    asked       parts that ask background knowledge, with the variables in their scope: they come last, so that
-                they are asked for nothing but what the rest can be joined with
+    bind_joins  operators that look up background knowledge, with the variables in their scope: they come last, so that
+                they look up only what the rest can be joined with
     """
 
     scans: tuple[TriplePattern, ...]
@@ -40,7 +40,7 @@ class Join:
     bind_joins: tuple[tuple[Operator, frozenset[str]], ...] = ()
 
     def evaluate(self, frames: Frames) -> Relation:
-        """Solutions of all inputs together; the blank nodes of the pattern are dropped."""
+        """The solutions of all inputs together, without the blank nodes of the pattern."""
         relations: list[Relation] = []
         if self.scans:
             apart = frames.graphs is None
@@ -51,23 +51,25 @@ class Join:
                 return nothing()
             relations.append(other.evaluate(frames))
         joined = (
-            self._ask(relations, conditions, frames) if self.bind_joins else join_all(relations, conditions, frames)
+            self._bind_joined(relations, conditions, frames)
+            if self.bind_joins
+            else join_all(relations, conditions, frames)
         )
         return joined.without([name for name in joined.columns if name.startswith("_:")])
 
-    def _ask(self, relations: list[Relation], conditions: Sequence[RowFilter], frames: Frames) -> Relation:
-        """The join of the relations with what is asked for their rows; filters that need none of that come first."""
+    def _bind_joined(self, relations: list[Relation], conditions: Sequence[RowFilter], frames: Frames) -> Relation:
+        """The join of the relations with the bind-joins; filters on other variables come first."""
         open_ones: frozenset[str] = frozenset().union(*(scope for _, scope in self.bind_joins))
         early = [c for c in conditions if open_ones.isdisjoint(c.variables)]
         late = [c for c in conditions if c not in early]
         current = join_all(relations, early, frames)
         waiting = list(self.bind_joins)
         while waiting and len(current):
-            asked = max(waiting, key=lambda part: len(part[1] & current.columns.keys()))
-            waiting.remove(asked)
-            operator, scope = asked
-            wanted = current if scope & current.columns.keys() else frames.wanted
-            current = join_all([current, operator.evaluate(frames.wanting(wanted))], (), frames)
+            following = max(waiting, key=lambda part: len(part[1] & current.columns.keys()))
+            waiting.remove(following)
+            operator, scope = following
+            probe = current if scope & current.columns.keys() else frames.probe
+            current = join_all([current, operator.evaluate(frames.probed(probe))], (), frames)
         return keep_all(late, current, frames) if len(current) else nothing()
 
 
@@ -84,7 +86,7 @@ class LeftJoin:
         left = self.left.evaluate(frames)
         if not len(left):
             return left
-        right = self.right.evaluate(frames.wanting(left))
+        right = self.right.evaluate(frames.probed(left))
         if right.events is not None:
             left = left.spread(frames.all())
         condition = self.condition
@@ -100,7 +102,7 @@ class Union:
     sides: tuple[Operator, ...]
 
     def evaluate(self, frames: Frames) -> Relation:
-        """Solutions of every side."""
+        """The solutions of every side."""
         return union([side.evaluate(frames) for side in self.sides], frames.all())
 
 
@@ -116,7 +118,7 @@ class Minus:
         left = self.left.evaluate(frames)
         if not len(left):
             return left
-        right = self.right.evaluate(frames.wanting(left))
+        right = self.right.evaluate(frames.probed(left))
         return minus(left if right.events is None else left.spread(frames.all()), right)
 
 
@@ -128,7 +130,7 @@ class Filter:
     conditions: tuple[PatternExpression, ...]
 
     def evaluate(self, frames: Frames) -> Relation:
-        """Solutions for which all conditions hold."""
+        """The solutions for which all conditions hold."""
         return keep_all(self.conditions, self.inner.evaluate(frames), frames)
 
 
@@ -141,7 +143,7 @@ class Extend:
     expression: PatternExpression
 
     def evaluate(self, frames: Frames) -> Relation:
-        """Solutions with the variable bound to the expression's value."""
+        """The solutions with the variable bound to the expression's value."""
         relation = self.expression.place(self.inner.evaluate(frames), frames)
         return frames.substitute(relation.extend(self.variable, self.expression.values(relation, frames)))
 
@@ -153,7 +155,7 @@ class Constant:
     relation: Relation
 
     def evaluate(self, frames: Frames) -> Relation:
-        """The rows, as far as they agree with what is substituted."""
+        """The rows that agree with the values substituted."""
         return frames.substitute(self.relation)
 
 
@@ -161,9 +163,9 @@ class Constant:
 class Group:
     """GROUP BY with its aggregates.
 
-    names       of the key variables; none of them: one group, even of nothing
+    names       of the key variables; without any there is one group, even of no rows
     arguments   of the aggregates, None for COUNT(*)
-    ordered     the inner solutions come in an order that the query asked for
+    ordered     the query demands an order of the inner solutions
     """
 
     inner: Operator
@@ -176,7 +178,7 @@ class Group:
 
     def evaluate(self, frames: Frames) -> Relation:
         """One solution per group."""
-        rows = self.inner.evaluate(frames.wanting(None))
+        rows = self.inner.evaluate(frames.probed(None))
         for expression in (*self.keys, *self.arguments):
             rows = rows if expression is None else expression.place(rows, frames)
         result, of_row = self._by_keys(rows, frames) if self.keys else self._whole(rows, frames)
@@ -204,9 +206,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Order:
-    """ORDER BY; a slice without one is put above an Order without keys.
+    """ORDER BY; a slice without one has an Order without keys below it.
 
-    ties    the variables that decide between solutions that the keys leave equal
+    ties    the variables that order solutions with equal keys
     """
 
     inner: Operator
@@ -225,7 +227,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Project:
-    """SELECT of a subquery: its other variables are hidden, from outer bindings too."""
+    """SELECT of a subquery: its other variables are hidden, also from outer bindings."""
 
     inner: Operator
     variables: tuple[str, ...]
@@ -242,7 +244,7 @@ class Distinct:
     inner: Operator
 
     def evaluate(self, frames: Frames) -> Relation:
-        """Each solution once, where it came first."""
+        """Each solution once, at its first place."""
         return self.inner.evaluate(frames).distinct()
 
 
@@ -256,4 +258,4 @@ class Slice:
 
     def evaluate(self, frames: Frames) -> Relation:
         """The solutions at these places of each frame."""
-        return slice_rows(self.inner.evaluate(frames.wanting(None)), self.offset, self.limit)
+        return slice_rows(self.inner.evaluate(frames.probed(None)), self.offset, self.limit)

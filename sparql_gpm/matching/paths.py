@@ -31,15 +31,14 @@ class CompiledPath:
 
 
 class Anchor(NamedTuple):
-    """Given terms at one end of a path: they count as nodes for paths of length zero, and pairs that do not
-    begin (or end) in one of them are not asked for, so they may be missing."""
+    """Given terms at one end of a path: nodes for paths of length zero; pairs without one of them may be left out."""
 
     events: Ids
     terms: Ids
     restricts: bool = True
 
     def only_nodes(self) -> Anchor:
-        """The same terms as nodes, all pairs being asked for."""
+        """The same terms as nodes, with all pairs."""
         return Anchor(self.events, self.terms, False)
 
 
@@ -102,7 +101,7 @@ def _triples(graph: _Graph, rows: Ids) -> Pairs:
 
 
 def _negated(graph: _Graph, forward: tuple[IRI, ...], backward: tuple[IRI, ...]) -> Pairs:
-    """Triples whose predicate is none of those written; an empty direction is not gone at all unless both are."""
+    """Triples with another predicate than those listed; an empty direction is not followed unless both are empty."""
     predicates = graph.view.batch.predicates
 
     def others(iris: tuple[IRI, ...]) -> Pairs:
@@ -142,7 +141,7 @@ def _repeated(path: Repeat, graph: _Graph, start: Anchor | None, end: Anchor | N
 
 
 def _zero_length(graph: _Graph, start: Anchor | None, end: Anchor | None) -> Pairs:
-    """Every node with itself, as far as it is asked for."""
+    """Every node with itself, or those of the anchor."""
     anchors = [anchor for anchor in (start, end) if anchor is not None]
     restricting = [anchor for anchor in anchors if anchor.restricts]
     if restricting:

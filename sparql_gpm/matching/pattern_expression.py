@@ -1,4 +1,4 @@
-"""Expressions inside patterns: evaluated over relations, with the EXISTS they hold."""
+"""Expressions of patterns, evaluated over relations, with their EXISTS."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Operator(Protocol):
 class ExistsTest:
     """A compiled EXISTS.
 
-    variables   all that stand in its pattern, in scope or not
+    variables   all that its pattern mentions, in scope or not
     """
 
     variables: frozenset[str]
     operator: Operator
 
     def holds(self, view: BatchView, graphs: Ids, columns: Mapping[str, Ids]) -> Mask:
-        """For each row: whether the pattern, with the row's bindings substituted, has a solution in its graph.
+        """The rows for which the pattern, with the row's bindings substituted, has a solution in the row's graph.
 
         Equal rows are tested once; rows that bind different variables are tested apart.
         """
@@ -64,7 +64,7 @@ def _by_bound_variables(columns: Mapping[str, Ids], size: int) -> Iterator[tuple
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PatternExpression:
-    """An expression with what it needs.
+    """An expression compiled for relations.
 
     variables   whose values it needs, those inside EXISTS included
     tests       its EXISTS, compiled
@@ -78,7 +78,7 @@ class PatternExpression:
     evaluator: ExpressionEvaluator
 
     def place(self, relation: Relation, frames: Frames) -> Relation:
-        """The relation, written out for every frame if the expression can tell frames apart."""
+        """The relation, repeated for every frame if the expression may differ between frames."""
         if relation.events is None and (self.tests or self.volatile or frames.substituted(self.variables)):
             return relation.spread(frames.all())
         return relation

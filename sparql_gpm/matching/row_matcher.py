@@ -1,7 +1,7 @@
-"""Graph patterns over one event, in plain Python: what columns cost does not pay for a handful of triples.
+"""Graph patterns over one event, row at a time in plain Python, where columns do not pay for a handful of triples.
 
-Joins of triple patterns, filters, and parts that hold in every event alike (GRAPH over knowledge bases that are solved,
-VALUES): a nested loop in an order fixed beforehand, filters as early as may be. Everything else is matched in columns.
+Joins of triple patterns, filters, and inputs that are the same for every event (VALUES, GRAPH over solved knowledge
+bases) are nested loops in a fixed order, with filters as early as possible. Other patterns are matched in columns.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def by_predicate(event: RowEvent) -> Triples:
 
 
 class RowMatcher:
-    """Matches one pattern against one event at a time; see `row_matcher`."""
+    """Matches one pattern against one event at a time."""
 
     def __init__(self, operator: operators.Join, variables: Sequence[str], dictionary: Dictionary) -> None:
         self._operator = operator
@@ -51,7 +51,7 @@ class RowMatcher:
         self._plan: _Plan | None = None
 
     def solutions(self, triples: Triples) -> list[SolutionTuple] | None:
-        """The distinct solutions, as values of the variables, UNBOUND for none; None: the columns must be asked."""
+        """The distinct solutions, as values of the variables, UNBOUND for none; None: match in columns."""
         if self._plan is not None and not self._relations:
             return self._plan.solutions(triples)
         relations = [_everywhere(other) for other in self._operator.others]
@@ -63,7 +63,7 @@ class RowMatcher:
 
 
 def row_matcher(operator: Operator, variables: Sequence[str], dictionary: Dictionary) -> RowMatcher | None:
-    """The matcher of a compiled pattern over single events, None if the pattern is of another kind."""
+    """The row matcher of a compiled pattern; None if the pattern is of another kind."""
     if not isinstance(operator, operators.Join) or operator.bind_joins or not operator.scans:
         return None
     plain = all(isinstance(scan, Scan) and isinstance(scan.predicate, int) for scan in operator.scans)
@@ -74,7 +74,7 @@ def row_matcher(operator: Operator, variables: Sequence[str], dictionary: Dictio
 
 @dataclass(frozen=True, slots=True)
 class _Join:
-    """One triple pattern against rows of known width. Places are those of the row, -1: anything, and a new value.
+    """One triple pattern joined with rows of known width. Places are those of the row, -1: a new value.
 
     subject, object     the constant, UNBOUND if it is a variable
     same                both are one variable, new here
@@ -88,7 +88,7 @@ class _Join:
     same: bool
 
     def extend(self, rows: Iterable[SolutionTuple], triples: Triples) -> list[SolutionTuple]:
-        """The rows joined with the pairs that fit them."""
+        """The rows joined with the matching pairs."""
         found = []
         pairs = triples[self.predicate]
         new_subject = not self.subject and self.subject_at < 0
@@ -107,12 +107,12 @@ class _Join:
 
 
 class _Lookup:
-    """Rows of a relation that binds everything, by the variables that are known already."""
+    """A relation that binds all its variables, looked up by those of the rows."""
 
     def __init__(self, relation: Relation, keys: Mapping[str, int]) -> None:
         self._at = tuple(keys.values())
-        self.brings = tuple(name for name in relation.columns if name not in keys)
-        self._rows = RowsByKey(relation, tuple(keys), self.brings)
+        self.added = tuple(name for name in relation.columns if name not in keys)
+        self._rows = RowsByKey(relation, tuple(keys), self.added)
 
     def extend(self, rows: Iterable[SolutionTuple], triples: Triples) -> list[SolutionTuple]:
         """The rows joined with those of the relation."""
@@ -123,7 +123,7 @@ class _Lookup:
 
 
 class _Plan:
-    """The order of the joins, and the place of each variable in the rows that grow by them."""
+    """The order of the joins, and the place of each variable in the rows that they extend."""
 
     def __init__(self, operator: operators.Join, relations: Sequence[Relation], variables: Sequence[str]) -> None:
         self._places: dict[str, int] = {}
@@ -133,12 +133,12 @@ class _Plan:
         self._first = self._tests()
         scans = [scan for scan in operator.scans if isinstance(scan, Scan)]
         while scans:
-            scan = min(scans, key=self._freedom)
+            scan = min(scans, key=self._cost)
             scans.remove(scan)
             self._steps.append((self._join(scan), self._tests()))
         for relation in relations:
             lookup = _Lookup(relation, {v: self._places[v] for v in relation.columns if v in self._places})
-            self._places |= {name: len(self._places) + place for place, name in enumerate(lookup.brings)}
+            self._places |= {name: len(self._places) + place for place, name in enumerate(lookup.added)}
             self._steps.append((lookup, self._tests()))
         self._last = [self._test(condition) for condition in self._waiting]
         at = [self._places.get(name, -1) for name in variables]
@@ -162,8 +162,8 @@ class _Plan:
         projected = [self._project(row) for row in rows]
         return list(dict.fromkeys(projected)) if len(projected) > 1 else projected
 
-    def _freedom(self, scan: Scan) -> tuple[bool, int]:
-        """Whether it shares nothing with what is known, and how many of its ends are unknown."""
+    def _cost(self, scan: Scan) -> tuple[bool, int]:
+        """The cost of joining it next: (a product, number of new variables)."""
         free = [slot for slot in (scan.subject, scan.object) if isinstance(slot, str) and slot not in self._places]
         return bool(self._places) and len(free) == 2, len(free)
 
@@ -180,7 +180,7 @@ class _Plan:
         return _Join(scan.predicate, *subject, *object_, same)
 
     def _tests(self) -> list[_Test]:
-        """The conditions whose variables are all known now."""
+        """The conditions whose variables are all in the rows by now."""
         ready = [condition for condition in self._waiting if condition.variables <= self._places.keys()]
         self._waiting = [condition for condition in self._waiting if condition not in ready]
         return [self._test(condition) for condition in ready]
@@ -190,7 +190,7 @@ class _Plan:
 
 
 def _everywhere(operator: Operator) -> Relation:
-    """What a part that does not look at the event holds in every event."""
+    """The relation of an input that does not read the event."""
     if isinstance(operator, GraphOperator):
         return operator.known.get()
     return operator.evaluate(_NO_EVENT)

@@ -1,4 +1,4 @@
-"""Filters brought to the scans of triples: constants that must stand there, and tests of one triple alone."""
+"""Filters pushed down to the scans of triples: constants, and conditions on one triple."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sparql_gpm.terms import Term
 def push_to_scans(
     scans: Sequence[TriplePattern], conditions: Sequence[PatternExpression], dictionary: Dictionary
 ) -> tuple[list[TriplePattern], list[PatternExpression]]:
-    """The scans with what filters say of one triple alone, and the filters that are left.
+    """The scans with the filters that read one triple alone, and the other filters.
 
-    A scan binds its variables in every solution, so what a filter sees of them there is what it sees in the end.
+    A scan binds its variables in every solution, so a filter has the same value there as in the end.
     """
     left: list[PatternExpression] = []
     given: dict[str, int] = {}
@@ -60,13 +60,13 @@ def _with_given(scan: TriplePattern, given: Mapping[str, int]) -> TriplePattern:
 
 
 def _tested(scan: TriplePattern) -> frozenset[str]:
-    """The variables that the scan can hold to a constant."""
+    """The variables that the scan can restrict to a constant."""
     slots = scan.slots() if isinstance(scan, Scan) else ()
     return frozenset(slot for slot in slots if isinstance(slot, str))
 
 
 def _compared(expression: Expression) -> tuple[str, Term] | None:
-    """The variable and the constant of a filter that is true of one term only."""
+    """The variable and the constant of a filter that is true for one term only."""
     match expression:
         case Call(
             "=" | "SAMETERM" as name, (Variable(variable), Constant(term)) | (Constant(term), Variable(variable))

@@ -1,4 +1,4 @@
-"""Which events can have a solution with one of some values, as one triple pattern tells (G Section 7.2.1)."""
+"""Semi-joins: the events with a solution for one of some values, as one triple pattern tells (G Section 7.2.1)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sparql_gpm.matching.pattern_expression import Operator
 
 
 def semi_join_scan(operator: Operator, variable: str) -> Scan | None:
-    """A triple pattern that every solution of a compiled pattern has its value of the variable from."""
+    """A triple pattern from which every solution of a compiled pattern takes its value of the variable."""
     match operator:
         case operators.Join(scans, others):
-            own = (scan for scan in scans if isinstance(scan, Scan) and _bears(scan, variable))
+            own = (scan for scan in scans if isinstance(scan, Scan) and _binds(scan, variable))
             return next(own, None) or _first(others, variable)
         case operators.LeftJoin(inner) | operators.Minus(inner) | operators.Filter(inner) | operators.Distinct(inner):
             return semi_join_scan(inner, variable)
@@ -28,7 +28,7 @@ def semi_join_scan(operator: Operator, variable: str) -> Scan | None:
 
 
 def semi_join_events(scan: Scan, variable: str, view: BatchView, values: Ids) -> Mask:
-    """The events with a triple that gives the variable one of the values: a semi-join on ids."""
+    """The events with a triple that gives the variable one of the values."""
     assert isinstance(scan.predicate, int), scan
     rows = view.rows(scan.predicate, scan.fixed(scan.subject), scan.fixed(scan.object))
     column = view.batch.subjects if scan.subject == variable else view.batch.objects
@@ -37,7 +37,7 @@ def semi_join_events(scan: Scan, variable: str, view: BatchView, values: Ids) ->
     return found
 
 
-def _bears(scan: Scan, variable: str) -> bool:
+def _binds(scan: Scan, variable: str) -> bool:
     return isinstance(scan.predicate, int) and variable in (scan.subject, scan.object)
 
 

@@ -1,8 +1,7 @@
 """The summary graph of a batch for all patterns at once (G Sections 6.4 and 7).
 
-One pass over the triples drops those that no pattern has a predicate for and groups the rest into views,
-one for each predicate and one for each predicate with a subject or object that some pattern names. What
-is there then tells which patterns may have a solution at all: the others are not even asked.
+One pass over the triples drops those with a predicate of no pattern and groups the rest, by predicate and by predicate
+with a subject or object that some pattern names. The groups present tell which patterns may have a solution.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.matching.needs import Need, Needs
 
 _FEW_TRIPLES_MAX = 64
-"""Up to so many triples, looking at one after the other is the faster way."""
+"""Up to so many triples a loop is faster."""
 
 Table = NDArray[np.uint16] | NDArray[np.int64]
 _Key = tuple[int, int | None, int | None]
 
 
 class Summary:
-    """What the patterns of all queries look for. Patterns are known by numbers.
+    """The needs of the patterns of all queries, by the numbers of the patterns.
 
-    version     counts the patterns added: what was grouped before the last one is no answer for all
+    version     counts the patterns added: groups made before the last one do not serve all
     """
 
     def __init__(self) -> None:
@@ -37,11 +36,11 @@ class Summary:
         self.version = 0
 
     def add(self, pattern: int, needs: Needs) -> None:
-        """One more pattern, with what it needs."""
+        """One more pattern with its needs."""
         self.version += 1
         for alternative in needs:
             for need in alternative:
-                self._look_for(need)
+                self._add_need(need)
             if not alternative:
                 self._always.add(pattern)
             else:
@@ -63,7 +62,7 @@ class Summary:
         return found
 
     def names(self, predicate: int, subject: int | None, object: int | None) -> bool:
-        """Whether triples with this predicate, and this subject or this object, are grouped."""
+        """True if triples with this predicate, and this subject or this object, are grouped."""
         if predicate not in self._named:
             return False
         subjects, objects = self._named[predicate]
@@ -71,7 +70,7 @@ class Summary:
             return object is None and subjects and subject in self._terms
         return object is None or (objects and object in self._terms)
 
-    def _look_for(self, need: Need) -> None:
+    def _add_need(self, need: Need) -> None:
         self._predicates.add(need.predicate)
         subjects, objects = self._named.get(need.predicate, (False, False))
         self._named[need.predicate] = subjects or need.subject is not None, objects or need.object is not None
@@ -93,7 +92,7 @@ class Summary:
         return grouped
 
     def _one_by_one(self, batch: EventBatch) -> GroupedTriples:
-        """The same for a few triples."""
+        """`_at_once` for a few triples."""
         found: dict[_Key, list[int]] = {}
         columns = batch.subjects.tolist(), batch.predicates.tolist(), batch.objects.tolist()
         for row, (subject, predicate, target) in enumerate(zip(*columns, strict=True)):
@@ -111,9 +110,9 @@ class Summary:
 
 
 class GroupedTriples:
-    """The triples of one batch by what patterns look for; see `sparql_gpm.matching.bgp_view.Grouped`.
+    """The triples of one batch by the needs of patterns, a `sparql_gpm.matching.bgp_view.Grouped`.
 
-    present     what is there: a need of none that is not here is met
+    present     the needs that are met
     """
 
     def __init__(self, summary: Summary) -> None:
@@ -123,7 +122,7 @@ class GroupedTriples:
         self._rows: dict[_Key, Ids] = {}
 
     def put(self, key: _Key, rows: Ids) -> None:
-        """The rows of one group, of which there are some."""
+        """Enter the rows of a group, at least one."""
         self.present.add(Need(*key))
         self._rows[key] = rows
 
@@ -136,7 +135,7 @@ class GroupedTriples:
 
 
 class _Numbers:
-    """Small numbers for some ids, and a table to look them up for whole columns."""
+    """Small numbers for some ids, with a table that maps whole columns."""
 
     def __init__(self) -> None:
         self._ids: list[int] = []
@@ -154,7 +153,7 @@ class _Numbers:
             self._table = None
 
     def groups(self, column: Ids) -> Iterable[tuple[int, Ids]]:
-        """Each of the ids that occurs in the column, with the places where it does, ascending."""
+        """Each of the ids that occurs in the column, with its places there, ascending."""
         table = self._numbers()
         numbers = table[np.minimum(column, len(table) - 1)]
         used = np.flatnonzero(numbers)
@@ -180,5 +179,5 @@ _NONE: Ids = np.zeros(0, dtype=np.int64)
 
 
 def _commonness(need: Need) -> int:
-    """Needs that name a term are met more rarely."""
+    """Lower for needs that name a term, which are met more rarely."""
     return 1 if need.subject is None and need.object is None else 0

@@ -1,1 +1,1 @@
-"""RDF bytes to events in columns: N-Quads line by line or by kernels, TriG, Turtle and N-Triples by pyoxigraph."""
+"""Readers of RDF bytes: N-Quads by lines or kernels, TriG, Turtle and N-Triples by pyoxigraph."""

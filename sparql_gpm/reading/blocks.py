@@ -1,4 +1,4 @@
-"""Bytes of a stream as blocks of whole lines, and what pyoxigraph has to say about a bad one."""
+"""Blocks of whole lines of a byte stream, and the faults that pyoxigraph reports."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sparql_gpm.errors import RDFSyntaxError
 
 BLOCK_BYTES = 1 << 20
 UNIT_BYTES_MAX = 256 << 20
-"""The longest line, or top-level statement of TriG, that is waited for; one that is longer is cut there."""
+"""The longest line, or top-level statement of TriG; a longer one is cut there."""
 
 _WHERE = re.compile(r"^Parser error at line \d+ .*?column.*?: |^Parser error[^:]*: ", re.DOTALL)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class ByteStream(Protocol):
-    """What is read: `read(n)` gives at most n bytes, fewer when no more are there yet, and b"" only at the end.
+    """A source of bytes: `read(n)` returns at most n bytes, fewer when no more are there yet, and b"" only at the end.
 
-    It raises RDFSyntaxError when the input breaks off, for instance inside a damaged archive.
+    It raises RDFSyntaxError when the input is truncated, for instance inside a damaged archive.
     """
 
     def read(self, size: int, /) -> bytes:
@@ -30,7 +30,7 @@ class ByteStream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ParseFault:
-    """Why a text is malformed; line and column are counted from 1 in that text."""
+    """A fault in a text; line and column are counted from 1 in that text."""
 
     line: int
     column: int
@@ -39,7 +39,7 @@ class ParseFault:
 
 
 def parse_fault(error: SyntaxError | ValueError) -> ParseFault:
-    """A parser's error, without the position that its message repeats."""
+    """The fault of a parser's error, without the position that its message repeats."""
     reason = _WHERE.sub("", str(error.msg if isinstance(error, SyntaxError) else error))
     if not isinstance(error, SyntaxError):
         return ParseFault(1, 1, reason, "triple term")
@@ -50,8 +50,8 @@ def parse_fault(error: SyntaxError | ValueError) -> ParseFault:
 class Blocks:
     """The stream cut after a newline into blocks; the last may lack one.
 
-    pausing     the stream is live and has no more bytes just now: what is complete should be given out
-    broken_off  why the stream ended before its time, or ""
+    pausing     the stream is live and has no more bytes just now: complete events should be yielded
+    broken_off  the reason why the stream ended too early, or ""
     """
 
     def __init__(self, stream: ByteStream, live: bool) -> None:

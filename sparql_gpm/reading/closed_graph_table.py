@@ -1,4 +1,4 @@
-"""What `ClosedGraphs` does, for graphs whose keys are bytes in arrays, many at once. Importing this imports numba."""
+"""`ClosedGraphs` for keys that are bytes in arrays, many at once; importing this imports numba."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sparql_gpm.interning.term_table import as_bytes
 from sparql_gpm.interning.term_table_kernels import Slots, hash_of, same_bytes
 
 COUNT, FORGOTTEN = 0, 1
-"""The state: how many keys are in the table, and how many of them, the oldest, do not count any more."""
+"""The state: the number of keys in the table, and of the oldest of them, which do not count any more."""
 _KEYS_MIN, _BYTES_MIN = 1 << 10, 1 << 15
 _ROOM = 1.5
-"""Arrays are so many times as long as what they hold, before they are full again."""
+"""New arrays are so many times as long as their content."""
 
 
 class ClosedGraphTable:
@@ -35,12 +35,12 @@ class ClosedGraphTable:
         return self._first_known(*_alone(key), remember=False) == 0
 
     def add(self, key: bytes) -> None:
-        """Remember one; that it had been remembered already does not make it younger."""
+        """Add a key; one that is there keeps its age."""
         self._reserve(1, len(key))
         self._first_known(*_alone(key), remember=True)
 
     def admit(self, text: Bytes, starts: Ids, stops: Ids) -> GraphNames:
-        """Remember keys in brackets that stand in a text, up to the first that is remembered already; their names.
+        """Add keys in brackets of a text, up to the first that is there already; the names of those added.
 
         The columns are contiguous.
         """
@@ -57,13 +57,13 @@ class ClosedGraphTable:
         return int(first_known(text, starts, stops, remember, self._size, *table))
 
     def _reserve(self, keys: int, size: int) -> None:
-        """Make room for so many more keys and bytes: without those that do not count, in longer arrays if need be."""
+        """Make room for so many more keys and bytes, by dropping keys that do not count or by longer arrays."""
         count, forgotten = self._state.tolist()
         if self._fit(count + keys, int(self._ends[count]) + size):
             return
         begin, end = self._ends[[forgotten, count]].tolist()
         text, ends = self._arena[begin : end + WORD].copy(), self._ends[forgotten : count + 1] - begin
-        text.flags.writeable = False  # as every other text that the kernel reads
+        text.flags.writeable = False  # one signature of the kernel for all texts
         needed = int(_ROOM * (count - forgotten + keys)), int(_ROOM * (end - begin + size))
         self._state[:] = 0
         self._slots[:] = 0
@@ -72,7 +72,7 @@ class ClosedGraphTable:
         self._first_known(text, ends[:-1], ends[1:], remember=True)
 
     def _fit(self, keys: int, size: int) -> bool:
-        """Whether the arrays are long enough."""
+        """True if the arrays are long enough."""
         return keys < len(self._ends) and size + WORD <= len(self._arena)
 
     def _make_arrays(self, keys: int, size: int) -> None:
@@ -97,13 +97,13 @@ def first_known(
     slots: Slots,
     state: Ids,
 ) -> int:
-    """The index of the first of the keys text[starts[i]:stops[i]] that is among the `size` remembered last.
+    """The index of the first key text[starts[i]:stops[i]] that is among the last `size` keys, else the number of keys.
 
-    If there is none, their number. Those before it are remembered now, if wanted; there must be room for all.
+    With `remember` the keys before it are added; there must be room for all.
 
     arena   bytes: the keys, one after the other, and at least a word more
-    ends    int64[keys + 1]: 0, and where each key ends
-    slots   int32, a power of two: at the places of the keys' hashes their numbers from 1 on, 0 where there is none
+    ends    int64[keys + 1]: 0, and the end of each key
+    slots   int32, a power of two: numbers of keys, from 1 on, by their hashes; 0 where there is none
     state   COUNT, FORGOTTEN
     """
     last = len(slots) - 1

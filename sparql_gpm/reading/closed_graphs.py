@@ -1,4 +1,4 @@
-"""The graphs of one stream that are complete, to notice one that is reopened."""
+"""The complete graphs of one stream, to detect one that is reopened."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class ClosedGraphs:
         self._oldest: deque[bytes] = deque()
 
     def __iter__(self) -> Iterator[bytes]:
-        """From the one closed first on."""
+        """The keys in the order of closing."""
         return iter(self._oldest)
 
     def __contains__(self, key: bytes) -> bool:
         return key in self._keys
 
     def add(self, key: bytes) -> None:
-        """Remember one; that it had been remembered already does not make it younger."""
+        """Add a key; one that is there keeps its age."""
         if key in self._keys:
             return
         self._keys.add(key)

@@ -1,4 +1,4 @@
-"""Turtle and N-Triples to events: each document is one event, without a graph IRI."""
+"""Events of Turtle and N-Triples: each document is one event, without a graph IRI."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _KEY = b""
 
 
 class DocumentReader:
-    """Reads the documents of one stream, one after the other.
+    """Reads the documents of one stream in turn.
 
-    The one triple with a time predicate gives the time, whatever its subject. A syntax error costs the
-    event in Turtle, and only its own line in N-Triples.
+    The one triple with a time predicate gives the time, whatever its subject. A syntax error discards the event in
+    Turtle, only its line in N-Triples.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class DocumentReader:
         self._time_predicates = frozenset(ox.NamedNode(iri) for iri in time_predicates)
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
-        """The event of one document; live or not, it is complete only at its end."""
+        """The event of one document, complete at its end."""
         builder = self._builder
         builder.start_input()
         text, broken_off = _all_of(stream)
@@ -50,7 +50,7 @@ class DocumentReader:
         self._terms.refresh()
 
     def _lines(self, text: bytes) -> list[ox.Triple]:
-        """The triples of the lines that are well-formed; the others are reported."""
+        """The triples of the well-formed lines; the others are reported."""
         triples: list[ox.Triple] = []
         for number, line in enumerate(text.splitlines(), 1):
             try:
@@ -73,7 +73,7 @@ class DocumentReader:
 
 
 def _parse(text: bytes, rdf_format: ox.RdfFormat) -> list[ox.Triple]:
-    """All triples, or the first error."""
+    """All triples; raises the first error."""
     triples = [quad.triple for quad in ox.parse(text, rdf_format)]
     for triple in triples:
         to_term(triple.object)
@@ -81,7 +81,7 @@ def _parse(text: bytes, rdf_format: ox.RdfFormat) -> list[ox.Triple]:
 
 
 def _all_of(stream: ByteStream) -> tuple[bytes, str]:
-    """The bytes of the document, and why they break off, or ""."""
+    """The bytes of the document, and the reason if it is truncated, or ""."""
     pieces: list[bytes] = []
     try:
         while block := stream.read(BLOCK_BYTES):

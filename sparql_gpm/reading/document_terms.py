@@ -1,8 +1,7 @@
-"""RDF terms as they stand in a document, to ids, with each distinct term looked at closely only once.
+"""Ids of RDF terms as documents write them; each distinct term is parsed only once.
 
-Almost every term of a stream is an IRI of plain ASCII or a literal without escapes: regular
-expressions that accept only what is certainly right recognise those, and everything else goes
-through pyoxigraph, strictly.
+Almost every term of a stream is an IRI of plain ASCII or a literal without escapes. Regular expressions recognise those
+that are certainly valid; every other term is parsed strictly by pyoxigraph.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from sparql_gpm.reading.event_builder import EventBuilder
 from sparql_gpm.terms import IRI, RDF, XSD_STRING, BlankNode, Literal, Term
 
 TERM_CACHE_MAX = 250_000
-"""Terms that a reader remembers in each of its caches; beyond that the cache is emptied."""
+"""Terms in each cache of a reader; a fuller cache is emptied."""
 
 _PATH = rb"[A-Za-z0-9._~/:@-]*"
 _PLAIN_IRI = (
     rb"[A-Za-z][A-Za-z0-9+.-]*:(?://[A-Za-z0-9._~-]+(?:/" + _PATH + rb")?|(?!//)" + _PATH + rb")(?:\#" + _PATH + rb")?"
 )
 PLAIN_IRI = re.compile(rb"<(" + _PLAIN_IRI + rb")>")
-"""IRIs that are certainly absolute, valid and written canonically; a subset of them."""
+"""IRIs that are certainly absolute, valid and canonical; not all such IRIs."""
 _PLAIN_LITERAL = re.compile(rb'"([^"\\\r\n]*)"(?:\^\^<(' + _PLAIN_IRI + rb")>)?")
 _ONE_TERM = re.compile(rb'<[^<>" ]*>|_:[^<>" #]*[^<>" #.]|"(?:[^"\\]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>" ]*>)?')
-"""The outline of a single term: what lies outside is no term, or more than one."""
+"""The outline of a single term: other text is no term, or more than one."""
 _TAGGED_TYPES = tuple(RDF.encode() + name for name in (b"langString", b"dirLangString"))
 
 ParsedTerm = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
@@ -35,7 +34,7 @@ T = TypeVar("T")
 
 
 class UnsupportedTerm(ValueError):
-    """A term that RDF 1.2 has and SPARQL 1.1 has not."""
+    """A term of RDF 1.2 that SPARQL 1.1 lacks."""
 
 
 def to_term(term: ParsedTerm) -> Term:
@@ -52,7 +51,7 @@ def to_term(term: ParsedTerm) -> Term:
 
 
 def parse_token(token: bytes) -> Term | None:
-    """The term that an N-Triples token states, or None if it is not exactly one valid term that we support."""
+    """The term of an N-Triples token, or None unless it is exactly one valid and supported term."""
     try:
         if token.startswith(b"<") and PLAIN_IRI.fullmatch(token):
             return IRI(token[1:-1].decode("ascii"))
@@ -66,7 +65,7 @@ def parse_token(token: bytes) -> Term | None:
 
 
 def is_token(token: bytes) -> bool:
-    """Whether `parse_token` gives a term."""
+    """True if `parse_token` returns a term."""
     if token.isascii() and (match := _PLAIN_LITERAL.fullmatch(token)):
         return match[2] not in _TAGGED_TYPES
     return parse_token(token) is not None
@@ -75,8 +74,8 @@ def is_token(token: bytes) -> bool:
 class TermIds:
     """Ids of terms for one reader.
 
-    subjects, predicates, objects   N-Triples token → id, by the place where it may stand. Blank nodes and the
-                                    predicates that state times are never in them: they need a closer look.
+    subjects, predicates, objects   N-Triples token → id, by position. Blank nodes and time predicates are never in
+                                    them.
     """
 
     def __init__(self, dictionary: Dictionary, builder: EventBuilder, time_predicates: frozenset[str]) -> None:
@@ -88,7 +87,7 @@ class TermIds:
         self._parsed: dict[ParsedTerm, int] = {}
 
     def refresh(self) -> None:
-        """Forget ids that are stale or too many; to be called whenever others have had the dictionary."""
+        """Drop ids that are stale or too many; to be called after others have used the dictionary."""
         changed = self._dictionary.generation != self._generation
         for cache in (self.subjects, self.predicates, self.objects):
             if changed or len(cache) > TERM_CACHE_MAX:
@@ -98,19 +97,19 @@ class TermIds:
         self._generation = self._dictionary.generation
 
     def subject_id(self, token: bytes) -> int:
-        """The id of an IRI or blank node, or 0 if the token is neither."""
+        """The id of an IRI or blank node, or 0 for other tokens."""
         term = parse_token(token)
         return self._remember(self.subjects, token, term) if not isinstance(term, Literal) else 0
 
     def predicate_id(self, token: bytes) -> int:
-        """The id of an IRI that does not state a time, or 0 if the token is no such."""
+        """The id of an IRI that is no time predicate, or 0 for other tokens."""
         term = parse_token(token)
         if not isinstance(term, IRI) or term.value in self._time_predicates:
             return 0
         return self._remember(self.predicates, token, term)
 
     def object_id(self, token: bytes) -> int:
-        """The id of a term, or 0 if the token is none."""
+        """The id of a term, or 0 for other tokens."""
         return self._remember(self.objects, token, parse_token(token))
 
     def intern(self, term: Term) -> int:
@@ -118,7 +117,7 @@ class TermIds:
         return self._builder.scoped(term.label) if isinstance(term, BlankNode) else self._dictionary.intern(term)
 
     def parsed_id(self, parsed: ParsedTerm) -> int:
-        """The id of a pyoxigraph term in the open event; UnsupportedTerm for what SPARQL 1.1 does not have."""
+        """The id of a pyoxigraph term in the open event; UnsupportedTerm for terms that SPARQL 1.1 lacks."""
         known = self._parsed.get(parsed)
         return known if known is not None else self._remember(self._parsed, parsed, to_term(parsed))
 

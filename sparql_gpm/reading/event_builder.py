@@ -1,10 +1,8 @@
-"""Quads, in the order in which they were read, become events in columns.
+"""Events in columns, built of quads in the order of the input.
 
-The readers of each syntax call `open`, `timestamp`, `mark_malformed`, `close` and append rows to the three
-columns; this module knows what an event is: which timestamps it may have, when it is malformed, what
-it is called, and how events fill batches.
-
-A graph is known by its key: its canonical N-Triples text, `<iri>` or `_:label`.
+The readers of each syntax call `open`, `timestamp`, `mark_malformed` and `close`, and append rows to the three columns.
+This module decides on timestamps, malformed events, names and batches. The key of a graph is its canonical N-Triples
+text, `<iri>` or `_:label`.
 """
 
 from __future__ import annotations
@@ -29,19 +27,19 @@ if TYPE_CHECKING:
     from sparql_gpm.reading.closed_graph_table import ClosedGraphTable
 
 CLOSED_GRAPHS_MAX = 250_000
-"""So many graphs of a stream are remembered to notice one that is reopened; one closed longer ago is a new event."""
+"""Closed graphs of a stream that are kept to detect a reopened one; one closed earlier is a new event."""
 
 _scopes = count()
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Something in the input that was left out.
+    """A part of the input that was left out.
 
-    line, column    where, counted from 1, columns in code points
+    line, column    counted from 1, columns in code points
     reason          a sentence for the user
     raw             the text left out; bytes that are not UTF-8 are shown as \\xNN
-    kind            what sort of fault: "syntax", "encoding", "triple term", "default graph", "no timestamp",
+    kind            of the fault: "syntax", "encoding", "triple term", "default graph", "no timestamp",
                     "bad timestamp", "two timestamps", "reopened", "truncated" or "too long"
     """
 
@@ -54,7 +52,7 @@ class Malformed:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with an event, and what sort of fault that is, as in Malformed."""
+    """A fault of an event, with its kind as in Malformed."""
 
     reason: str
     kind: str
@@ -65,17 +63,14 @@ Report = Callable[[Malformed], None]
 
 @dataclass(frozen=True, slots=True)
 class LocatedBatch:
-    """Events, and the line of the input on which each one begins."""
+    """Events, and the line of the input on which each begins."""
 
     events: EventBatch
     lines: Ids
 
 
 class EventNames:
-    """The names of one stream's events that have no graph IRI: urn:spaseq:event:STREAM:N, N counted from 0.
-
-    Only events that are well-formed are counted.
-    """
+    """The names of well-formed events without a graph IRI: urn:spaseq:event:STREAM:N, N counted from 0."""
 
     def __init__(self, stream: str) -> None:
         self._prefix = f"urn:spaseq:event:{stream}:"
@@ -92,10 +87,10 @@ def shown(raw: bytes) -> str:
 
 
 class EventBuilder:
-    """The events of one stream, built one after the other; at most one is open.
+    """Builds the events of one stream; at most one is open.
 
     key             the key of the open event, or None
-    subjects, predicates, objects   the rows so far; those of the open event come last
+    subjects, predicates, objects   the rows so far; those of the open event are last
     raw             the input of the open event, as lines or larger pieces
     """
 
@@ -129,7 +124,7 @@ class EventBuilder:
         self._scope = 0
 
     def start_input(self) -> None:
-        """A new document begins: blank node labels start afresh."""
+        """Begin a document, with blank node labels of its own."""
         self._input += 1
 
     def open(self, key: bytes, line: int) -> None:
@@ -150,7 +145,7 @@ class EventBuilder:
         return identifier
 
     def timestamp(self, literal: Literal | None) -> Fault | None:
-        """The open event has a timestamp triple with this object (None: it is no literal); what is wrong with it."""
+        """Enter a timestamp triple of the open event with this object (None: it is no literal); its fault, if any."""
         if self._arrival_time is not None:
             return None
         try:
@@ -166,12 +161,12 @@ class EventBuilder:
         return Fault(f"{self._shown_key()} has two different timestamps, {both}", "two timestamps")
 
     def mark_malformed(self, line: int, column: int, reason: str, kind: str) -> None:
-        """The open event is malformed and will be left out; the first reason given is the one reported."""
+        """Mark the open event as malformed: it is left out, with a report of the first reason."""
         if self._fault is None:
             self._fault = (line, column, reason, kind)
 
     def close(self) -> None:
-        """The open event, if any, is complete: it joins the batch, or is reported."""
+        """Complete the open event, if any: it joins the batch, or is reported."""
         if self.key is None:
             return
         if self._time is None:
@@ -186,20 +181,20 @@ class EventBuilder:
         self._blank_nodes.clear()
 
     def report(self, line: int, column: int, reason: str, raw: bytes, kind: str) -> None:
-        """Report a piece of input that is lost by itself, without its event."""
+        """Report a part of the input that is left out without its event."""
         self._report(Malformed(line, column, reason, shown(raw), kind))
 
     def break_off(self, line: int, reason: str) -> None:
-        """The input ended before its time (reason not ""): what is open is incomplete."""
+        """End a truncated input (reason not ""): the open event is incomplete."""
         if reason:
             self.report(line, 1, f"the input breaks off: {reason}", b"", "truncated")
         if reason and self.key is not None:
             self.mark_malformed(line, 1, f"{self._shown_key()} is incomplete: the input breaks off", "truncated")
 
     def close_fresh(self, text: Bytes, starts: Ids, stops: Ids) -> GraphNames:
-        """The names of the graphs whose keys, IRIs, stand there in a text, up to the first that was closed before.
+        """The names of graphs whose keys, IRIs, are in a text, up to the first that is closed already.
 
-        They count as closed from now on; no event is open.
+        They are closed from now on; no event is open.
         """
         assert self.key is None, self.key
         if isinstance(self._closed_graphs, ClosedGraphs):
@@ -209,40 +204,39 @@ class EventBuilder:
         return self._closed_graphs.admit(text, starts, stops)
 
     def arrivals(self, events: int) -> Ids | None:
-        """The times of so many events that arrive now, or None if timestamps tell."""
+        """The times of so many events that arrive now, or None if events have timestamps."""
         clock = self._arrival_time
         return as_ids([clock() for _ in range(events)]) if clock is not None else None
 
     @property
     def stamps_arrivals(self) -> bool:
-        """Events get the time of their arrival."""
+        """True if events get the time of their arrival."""
         return self._arrival_time is not None
 
     def new_scope(self) -> int:
-        """A number for the blank nodes of one more event."""
+        """A number for the blank nodes of another event."""
         return next(_scopes)
 
     def admit(self, piece: LocatedBatch) -> None:
-        """Events in columns, complete and well-formed, of graphs that are closed already; there is `room` for them."""
+        """Add complete, well-formed events in columns, of closed graphs; there is `room` for them."""
         self._cut_piece()
         self._pieces.append(piece)
         self._events_in_pieces += len(piece.events)
 
     @property
     def room(self) -> int:
-        """So many complete events more make the batch full."""
+        """The number of further events that fill the batch."""
         return max(0, self._batch_events - len(self._times) - self._events_in_pieces)
 
     @property
     def full(self) -> bool:
-        """There are enough complete events for a batch."""
-        return len(self._times) + self._events_in_pieces >= self._batch_events
+        """True if there are enough complete events for a batch."""
+        return not self.room
 
     def flush(self) -> Iterator[LocatedBatch]:
-        """Give out the complete events, if any.
+        """Yield the complete events, if any.
 
-        Meanwhile the dictionary may release every id but those given out, so the rows of the open event
-        wait as terms.
+        Meanwhile the dictionary may release all ids but theirs, so the rows of the open event are held as terms.
         """
         if not self._times and not self._pieces:
             return
@@ -257,7 +251,7 @@ class EventBuilder:
                 column[:] = [dictionary.intern(term) for term in terms]
 
     def _cut(self) -> LocatedBatch:
-        """The complete events as a batch; only the rows of the open event are kept."""
+        """The complete events as a batch; the rows of the open event remain."""
         self._cut_piece()
         events = EventBatch.concatenate([piece.events for piece in self._pieces])
         lines = np.concatenate([piece.lines for piece in self._pieces])
@@ -265,7 +259,7 @@ class EventBuilder:
         return LocatedBatch(without_repeated_triples(events), lines)
 
     def _cut_piece(self) -> None:
-        """Make a piece of the complete events that stand in lists, if there are any."""
+        """Make columns of the complete events in lists, if any."""
         if not self._times:
             return
         end = self._offsets[-1]
@@ -292,7 +286,7 @@ class EventBuilder:
         self._report(Malformed(line, column, reason, shown(b"\n".join(self.raw)), kind))
 
     def _document_key(self, key: bytes) -> bytes:
-        """The key of a graph among all documents of the stream: a blank label belongs to its document."""
+        """The key of a graph among all documents of the stream: a blank node label belongs to its document."""
         return key if key.startswith(b"<") else b"%b %d" % (key, self._input)
 
     def _shown_key(self) -> str:

@@ -1,9 +1,8 @@
-"""N-Quads to events.
+"""Events of N-Quads, line by line.
 
-A line of the usual form, `S P O G .` with single spaces, is cut at its spaces; if each piece is by itself a
-valid term for its place, the line is valid and says just that. Every other line is parsed strictly by
-pyoxigraph, alone, so that a bad line costs only itself and has its own message. The event that
-it stands in keeps its other lines.
+A line of the usual form, `S P O G .` with single spaces, is cut at its spaces; it is valid if each piece is a term for
+its place. Every other line is parsed strictly by pyoxigraph, alone, so that a malformed line is reported by itself and
+the event keeps its other lines.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ if TYPE_CHECKING:
     from sparql_gpm.reading.nquads_columns import ColumnReader
 
 KERNEL_BYTES_MIN = 64 << 20
-"""Input from this size on, about half a million quads, is worth compiling the kernels for."""
+"""Input from this size on, about half a million quads, repays the compilation of the kernels."""
 KEPT_KERNEL_BYTES_MIN = 24 << 20
-"""Input from this size on is worth loading the kernels for, where an earlier process has compiled them."""
+"""Input from this size on repays loading kernels that an earlier process has compiled."""
 BLOCK_BYTES_MIN = 1 << 14
-"""A block that is shorter is read line by line."""
+"""A shorter block is read line by line."""
 
 Tokens = tuple[bytes, bytes, bytes, bytes]
 """Subject, predicate, object and graph (b"" for the default graph) in canonical N-Triples; each is a valid term."""
 
 
 class NQuadsReader:
-    """Reads the documents of one stream, one after the other."""
+    """Reads the documents of one stream in turn."""
 
     def __init__(
         self,
@@ -77,7 +76,7 @@ class NQuadsReader:
         yield from self.flush()
 
     def _column_reader(self, text: bytes) -> ColumnReader | None:
-        """The reader by kernels, if the text, and the input as a whole, are long enough for it to pay."""
+        """The reader by kernels, if the text and the whole input are long enough."""
         self._bytes_read += len(text)
         if len(text) < BLOCK_BYTES_MIN or not text.endswith(b"\n") or not self._kernels_pay():
             return None
@@ -94,10 +93,10 @@ class NQuadsReader:
         return size >= KERNEL_BYTES_MIN or (size >= KEPT_KERNEL_BYTES_MIN and _kernels_are_kept())
 
     def take(self, lines: list[bytes], before: int) -> Iterator[LocatedBatch]:
-        """Take lines; `before` of them have gone before.
+        """Read lines, the first of which has the number `before` + 1.
 
-        The loop itself handles the further lines of the open event; `kept` is the first of those whose
-        text the builder does not have yet.
+        The loop itself handles the further lines of the open event; `kept` is the first of them whose text the builder
+        does not have yet.
         """
         builder, terms = self._builder, self._terms
         subjects, predicates, objects = terms.subjects, terms.predicates, terms.objects
@@ -127,12 +126,12 @@ class NQuadsReader:
         builder.raw += lines[kept:]
 
     def flush(self) -> Iterator[LocatedBatch]:
-        """Give out the complete events, if any; meanwhile the dictionary may release terms."""
+        """Yield the complete events, if any; meanwhile the dictionary may release terms."""
         yield from self._builder.flush()
         self._terms.refresh()
 
     def _line(self, line: bytes, number: int) -> None:
-        """Take a line of any kind."""
+        """Read a line of any form."""
         tokens = self._usual_tokens(line)
         for quad in (tokens,) if tokens else self._parsed_tokens(line, number):
             self._quad(quad, line, number)
@@ -163,7 +162,7 @@ class NQuadsReader:
         builder.objects.append(terms.objects.get(object_) or terms.object_id(object_))
 
     def _usual_tokens(self, line: bytes) -> Tokens | None:
-        """The tokens of a line that is certainly valid and canonical where it matters, or None."""
+        """The tokens of a line of the usual form, or None."""
         pieces = line.split(b" ", 2)
         if len(pieces) != 3 or not pieces[2].endswith(b" ."):
             return None
@@ -182,7 +181,7 @@ class NQuadsReader:
         return token in self._terms.objects or is_token(token)
 
     def _parsed_tokens(self, line: bytes, number: int) -> list[Tokens]:
-        """The quads of a line by the strict parser; none, and a report, if it is malformed."""
+        """The quads of a line by the strict parser; a malformed line is reported and has none."""
         try:
             quads = list(ox.parse(line, ox.RdfFormat.N_QUADS))
             for quad in quads:
@@ -199,7 +198,7 @@ class NQuadsReader:
 
 @cache
 def _kernels_are_kept() -> bool:
-    """Whether the kernels need not be compiled, only loaded; asking imports numba."""
+    """True if the kernels are compiled already; imports numba."""
     from arrays.jit import is_kept
     from sparql_gpm.reading.nquads_kernel import scan
 
@@ -212,12 +211,12 @@ def _split(text: bytes) -> list[bytes]:
 
 
 def _ending(key: bytes | None) -> bytes:
-    """How a usual line of this graph ends; no line ends like that when there is no graph."""
+    """The end of a usual line of this graph; without a graph, the end of no line."""
     return b"\n" if key is None else b" %b ." % key
 
 
 def _is_plain_node(token: bytes) -> bool:
-    """The token is certainly a valid and canonical IRI, or blank node label of letters and digits only."""
+    """True for a token that is certainly a valid, canonical IRI, or a blank node label of letters and digits."""
     return bool(PLAIN_IRI.fullmatch(token)) or (token.startswith(b"_:") and token[2:].isalnum())
 
 
@@ -230,5 +229,5 @@ def _graph_token(name: object) -> bytes:
 
 
 def _column(line: bytes, token: bytes) -> int:
-    """The column, in code points from 1, at which the token begins; 1 if it is written in another way."""
+    """The column, in code points from 1, at which the token begins; 1 if it is written in another form."""
     return len(line[: max(0, line.rfind(token))].decode(errors="replace")) + 1

@@ -1,4 +1,4 @@
-"""Where the terms of a usual line of N-Quads stop: the bytes are looked at eight at a time."""
+"""The ends of the terms of a usual line of N-Quads, eight bytes at a time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ABOVE_QUOTES = (QUOTE + 1) * _ONES
 
 @part
 def next_line(text: Bytes, position: int) -> int:
-    """Where the line after this one begins."""
+    """The beginning of the next line."""
     at = position
     while True:
         found = _zero_bytes(word_at(text, at) ^ _NEWLINES)
@@ -42,7 +42,7 @@ def next_line(text: Bytes, position: int) -> int:
 
 @part
 def cut(text: Bytes, begin: int, stops: Ids) -> bool:
-    """Where subject, predicate, object and graph (NONE: there is none) of a usual line stop, or False."""
+    """Write the ends of subject, predicate, object and graph (or NONE) to `stops`; False for unusual lines."""
     stops[0] = _node_stop(text, begin)
     if stops[0] == NONE or byte_at(text, stops[0]) != SPACE:
         return False
@@ -64,13 +64,13 @@ def cut(text: Bytes, begin: int, stops: Ids) -> bool:
 
 @part
 def _node_stop(text: Bytes, start: int) -> int:
-    """Where an IRI or blank node stops, or NONE."""
+    """The end of an IRI or blank node, or NONE."""
     return _word_stop(text, start) if byte_at(text, start) == UNDERSCORE else _iri_stop(text, start)
 
 
 @part
 def _term_stop(text: Bytes, start: int) -> int:
-    """Where an IRI, blank node or literal stops, or NONE."""
+    """The end of an IRI, blank node or literal, or NONE."""
     return _literal_stop(text, start) if byte_at(text, start) == QUOTE else _node_stop(text, start)
 
 
@@ -84,7 +84,7 @@ def _iri_stop(text: Bytes, start: int) -> int:
 
 @part
 def _word_stop(text: Bytes, start: int) -> int:
-    """Where a control character, a space, a quotation mark or an angle bracket stands."""
+    """The place of the next control character, space, quotation mark or angle bracket."""
     at = start
     while True:
         word = word_at(text, at)
@@ -121,7 +121,7 @@ def _literal_stop(text: Bytes, start: int) -> int:
 
 @part
 def _text_stop(text: Bytes, start: int) -> int:
-    """Where a quotation mark, a backslash or a newline stands."""
+    """The place of the next quotation mark, backslash or newline."""
     at = start
     while True:
         word = word_at(text, at)

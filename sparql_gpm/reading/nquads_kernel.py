@@ -1,7 +1,7 @@
-"""N-Quads as bytes to columns of ids, cut into runs: consecutive lines about one graph.
+"""Columns of ids from N-Quads as bytes, in groups of consecutive lines about one graph.
 
-A line of the usual form, `S P O G .` with single spaces, is read here; every other line only marks its run as odd,
-and whoever called has such a run read line by line. The text must end with a newline.
+A line of the usual form, `S P O G .` with single spaces, is read here; every other line marks its group as odd, for the
+line reader. The text must end with a newline.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from sparql_gpm.reading.token_kernels import (
 )
 
 ODD, STAMPED, UNREAD, CONFLICT = 1, 2, 4, 8
-"""States of a run: a line in it is unusual; it has a timestamp, which is not of the usual form; it has another one."""
+"""States of a group: it has an unusual line; a timestamp; a timestamp in another form; two different timestamps."""
 KEY_START, KEY_STOP, BEGIN, LINE, ROW, TIME, STATE, STAMP_START, STAMP_STOP = range(9)
-"""Columns of a run: where the graph's IRI stands in the text, with its brackets (nowhere if not known); its first byte,
-line and row; its time, if it is STAMPED and not UNREAD; its state; where the object of its timestamp stands."""
-ROWS, RUNS, LINES, UNCERTAIN, WRITTEN = range(5)
-"""Counts: of rows, runs, lines, ids whose value is uncertain, and places in rows that hold a written form."""
+"""Columns of a group: the place of the graph's IRI with its brackets (empty if not known); its first byte, line and
+row; its time, if it is STAMPED and not UNREAD; its state; the place of the object of its timestamp."""
+ROWS, GROUPS, LINES, UNCERTAIN, WRITTEN = range(5)
+"""Counts: of rows, groups, lines, ids whose value is uncertain, and places in rows that hold a written form."""
 
 
 class Strings(NamedTuple):
@@ -43,11 +43,11 @@ class Strings(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What a scan reads.
+    """The input of a scan.
 
     text            whole lines, `size` bytes, and a word more
-    predicates      the tokens of the predicates that state times, one after the other
-    predicate_ends  0, and where each of them ends
+    predicates      the tokens of the time predicates, one after the other
+    predicate_ends  0, and the end of each
     """
 
     text: Bytes
@@ -57,16 +57,16 @@ class Source(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """What a scan gives, in arrays with room for as many as there are lines (`uncertain`: three times as many).
+    """The output of a scan, in arrays with room for the number of lines (`uncertain`: three times as many).
 
     rows        int64[3, rows]: subject, predicate, object, each an id of a term or, negative, of a written form
-    runs        int64[runs, 9]
-    uncertain   ids of new literals whose numeric value has to be computed elsewhere
+    groups        int64[groups, 9]
+    uncertain   ids of new literals without a certain numeric value
     counts      int64[5]
     """
 
     rows: Ids
-    runs: Ids
+    groups: Ids
     uncertain: Ids
     counts: Ids
 
@@ -74,16 +74,16 @@ class Scan(NamedTuple):
 @kernel
 def scan(source: Source, terms: Strings, numbers: NDArray[np.float64], written: Strings, out: Scan) -> None:
     """Read all lines. Both sets must have room for three more strings a line, and for the bytes of the text."""
-    text, counts, runs, rows = source.text, out.counts, out.runs, out.rows
+    text, counts, groups, rows = source.text, out.counts, out.groups, out.rows
     stops = np.zeros(4, dtype=np.int64)
     position = line = 0
     while position < source.size:
         usual = cut(text, position, stops)
         if usual:
             stamped = _is_one_of(text, stops[0] + 1, stops[1], source.predicates, source.predicate_ends)
-            usual = _enter_usual(text, position, line, stops, stamped, runs, counts)
+            usual = _enter_usual(text, position, line, stops, stamped, groups, counts)
         if not usual:
-            _enter_odd(position, line, runs, counts)
+            _enter_odd(position, line, groups, counts)
             position = next_line(text, position)
         else:
             if stops[3] != NONE:
@@ -105,52 +105,52 @@ def scan(source: Source, terms: Strings, numbers: NDArray[np.float64], written: 
 
 
 @part
-def _enter_usual(text: Bytes, begin: int, line: int, stops: Ids, stamped: bool, runs: Ids, counts: Ids) -> bool:
-    """Take the line into the run of its graph, with its time if it states one; False if it is not so usual."""
+def _enter_usual(text: Bytes, begin: int, line: int, stops: Ids, stamped: bool, groups: Ids, counts: Ids) -> bool:
+    """Enter the line in the group of its graph, with its time if it states one; False if it is unusual."""
     start, stop = stops[2] + 1, stops[3]
     if stop == NONE:
         start, stop = begin, stops[0]
         if not stamped:
             return False
-    last = counts[RUNS] - 1
-    if last < 0 or not _same_slice(text, runs[last, KEY_START], runs[last, KEY_STOP], start, stop):
+    last = counts[GROUPS] - 1
+    if last < 0 or not _same_slice(text, groups[last, KEY_START], groups[last, KEY_STOP], start, stop):
         if byte_at(text, start) != LESS or not is_plain_iri(text, start + 1, stop - 1):
             return False
-        _begin_run(start, stop, begin, line, runs, counts)
+        _begin_group(start, stop, begin, line, groups, counts)
     if stamped and (stops[3] == NONE or _same_slice(text, start, stop, begin, stops[0])):
-        _stamp(text, stops[1] + 1, stops[2], runs, counts)
+        _stamp(text, stops[1] + 1, stops[2], groups, counts)
     return True
 
 
 @part
-def _enter_odd(begin: int, line: int, runs: Ids, counts: Ids) -> None:
-    """The line belongs to the run before it, as far as one can tell, or begins one whose graph is not known."""
-    if counts[RUNS] == 0:
-        _begin_run(0, 0, begin, line, runs, counts)
-    runs[counts[RUNS] - 1, STATE] |= ODD
+def _enter_odd(begin: int, line: int, groups: Ids, counts: Ids) -> None:
+    """Enter an unusual line in the last group, or in a new one of an unknown graph."""
+    if counts[GROUPS] == 0:
+        _begin_group(0, 0, begin, line, groups, counts)
+    groups[counts[GROUPS] - 1, STATE] |= ODD
 
 
 @part
-def _begin_run(key_start: int, key_stop: int, begin: int, line: int, runs: Ids, counts: Ids) -> None:
-    run = counts[RUNS]
-    runs[run, KEY_START], runs[run, KEY_STOP] = key_start, key_stop
-    runs[run, BEGIN], runs[run, LINE], runs[run, ROW] = begin, line, counts[ROWS]
-    runs[run, TIME], runs[run, STATE] = NO_TIME, 0
-    counts[RUNS] = run + 1
+def _begin_group(key_start: int, key_stop: int, begin: int, line: int, groups: Ids, counts: Ids) -> None:
+    group = counts[GROUPS]
+    groups[group, KEY_START], groups[group, KEY_STOP] = key_start, key_stop
+    groups[group, BEGIN], groups[group, LINE], groups[group, ROW] = begin, line, counts[ROWS]
+    groups[group, TIME], groups[group, STATE] = NO_TIME, 0
+    counts[GROUPS] = group + 1
 
 
 @part
-def _stamp(text: Bytes, start: int, stop: int, runs: Ids, counts: Ids) -> None:
-    """The last run has a timestamp with this object."""
-    run = counts[RUNS] - 1
+def _stamp(text: Bytes, start: int, stop: int, groups: Ids, counts: Ids) -> None:
+    """Enter a timestamp with this object in the last group."""
+    group = counts[GROUPS] - 1
     time = plain_time(text, start, stop)
-    if runs[run, STATE] & STAMPED:
-        if time == NO_TIME or time != runs[run, TIME]:
-            runs[run, STATE] |= CONFLICT
+    if groups[group, STATE] & STAMPED:
+        if time == NO_TIME or time != groups[group, TIME]:
+            groups[group, STATE] |= CONFLICT
         return
-    runs[run, TIME] = time
-    runs[run, STAMP_START], runs[run, STAMP_STOP] = start, stop
-    runs[run, STATE] |= STAMPED | UNREAD if time == NO_TIME else STAMPED
+    groups[group, TIME] = time
+    groups[group, STAMP_START], groups[group, STAMP_STOP] = start, stop
+    groups[group, STATE] |= STAMPED | UNREAD if time == NO_TIME else STAMPED
 
 
 @part
@@ -179,7 +179,7 @@ def _meet(
     written: Strings,
     out: Scan,
 ) -> int:
-    """The id of a token that is new, or known and never seen in a document: of a term if it is certain to be one."""
+    """The id of a token that is new or not yet checked: of a term if it is certainly one, else of a written form."""
     counts = out.counts
     if not is_plain_token(text, start, stop):
         counts[WRITTEN] += 1

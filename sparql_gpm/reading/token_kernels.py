@@ -1,7 +1,4 @@
-"""What an N-Triples token says, byte by byte: whether it is certainly valid and canonical, its number, its time.
-
-Whatever these kernels do not recognise is not wrong: it is for the strict parser.
-"""
+"""N-Triples tokens, byte by byte: validity, canonical form, number, time; other tokens are for the strict parser."""
 
 from __future__ import annotations
 
@@ -45,20 +42,20 @@ _STRING, _INTEGER, _DECIMAL, _DOUBLE = (_constant(name) for name in ("string", "
 _DATE_TIME, _DATE, _BOOLEAN = (_constant(name) for name in ("dateTime", "date", "boolean"))
 
 NO_TIME = -(2**63)
-"""No time that can be read here; no event has it."""
+"""In place of a time that is not recognised; no event has it."""
 _DAYS_BEFORE_MONTH = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365], dtype=np.int64)
 _YEAR_MIN, _YEAR_MAX = 1700, 2200
 _DIGITS_MAX = 15
-"""So many decimal digits are exact in float64, and so is dividing them once by a power of ten (up to 10^22)."""
+"""Decimal digits that float64 holds exactly; one division by a power of ten up to 10^22 is rounded correctly."""
 
 
 @part
 def is_plain_iri(text: Bytes, start: int, stop: int) -> bool:
-    """Whether text[start:stop], without brackets, is certainly an absolute IRI, valid and canonical as it stands."""
+    """True if text[start:stop], without brackets, is certainly a valid, canonical, absolute IRI."""
     at = start
     if at >= stop or not (65 <= byte_at(text, at) <= 90 or 97 <= byte_at(text, at) <= 122):
         return False
-    at = _run_of(text, at, stop, _SCHEME)
+    at = _class_end(text, at, stop, _SCHEME)
     if at >= stop or byte_at(text, at) != COLON:
         return False
     at += 1
@@ -66,17 +63,17 @@ def is_plain_iri(text: Bytes, start: int, stop: int) -> bool:
         at = _authority_end(text, at + 2, stop)
         if at < 0:
             return False
-    at = _run_of(text, at, stop, _PATH)
+    at = _class_end(text, at, stop, _PATH)
     if at < stop and byte_at(text, at) == QUESTION:
-        at = _run_of(text, at + 1, stop, _PATH)
+        at = _class_end(text, at + 1, stop, _PATH)
     if at < stop and byte_at(text, at) == HASH:
-        at = _run_of(text, at + 1, stop, _PATH)
+        at = _class_end(text, at + 1, stop, _PATH)
     return at == stop
 
 
 @part
-def _run_of(text: Bytes, start: int, stop: int, bit: int) -> int:
-    """Where the characters of one class, from `start` on, end."""
+def _class_end(text: Bytes, start: int, stop: int, bit: int) -> int:
+    """The end of the characters of one class from `start` on."""
     at = start
     while at < stop and _CLASSES[byte_at(text, at)] & bit:
         at += 1
@@ -85,8 +82,8 @@ def _run_of(text: Bytes, start: int, stop: int, bit: int) -> int:
 
 @part
 def _authority_end(text: Bytes, start: int, stop: int) -> int:
-    """Where a host, with or without a port, ends; -1 if it is not of the usual form."""
-    at = _run_of(text, start, stop, _HOST)
+    """The end of a host with or without a port; -1 for other forms."""
+    at = _class_end(text, start, stop, _HOST)
     if at == start:
         return -1
     if at + 1 < stop and byte_at(text, at) == COLON and is_digit(byte_at(text, at + 1)):
@@ -100,13 +97,13 @@ def _authority_end(text: Bytes, start: int, stop: int) -> int:
 
 @part
 def is_digit(byte: int) -> bool:
-    """Whether the byte is an ASCII digit."""
+    """True for an ASCII digit."""
     return ZERO <= byte <= NINE
 
 
 @part
 def is_plain_token(text: Bytes, start: int, stop: int) -> bool:
-    """Whether text[start:stop] is certainly an IRI or a literal, valid, and canonical byte for byte."""
+    """True if text[start:stop] is certainly a valid, canonical IRI or literal."""
     if byte_at(text, start) == LESS:
         return is_plain_iri(text, start + 1, stop - 1)
     if byte_at(text, start) != QUOTE:
@@ -123,7 +120,7 @@ def is_plain_token(text: Bytes, start: int, stop: int) -> bool:
 
 @part
 def _plain_text_end(text: Bytes, start: int, stop: int) -> int:
-    """Where text without escapes ends; -1 if its bytes are not UTF-8."""
+    """The end of text without escapes; -1 if its bytes are not UTF-8."""
     at = start
     while at < stop:
         byte = byte_at(text, at)
@@ -141,7 +138,7 @@ def _plain_text_end(text: Bytes, start: int, stop: int) -> int:
 
 @part
 def _character_length(text: Bytes, at: int, stop: int) -> int:
-    """The number of bytes of the UTF-8 character that begins here, which is not ASCII; 0 if it is malformed."""
+    """The length of the UTF-8 character that begins here, which is not ASCII; 0 if it is malformed."""
     first = byte_at(text, at)
     length = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
     if first < 0xC2 or first > 0xF4 or at + length > stop:
@@ -166,7 +163,7 @@ def _is_plain_language(text: Bytes, start: int, stop: int) -> bool:
 
 @part
 def _is_plain_datatype(text: Bytes, start: int, stop: int) -> bool:
-    """A plain IRI that a canonical literal may have written out: neither xsd:string nor one of RDF's own types."""
+    """True for a plain IRI of a datatype other than xsd:string and those of RDF itself."""
     return (
         is_plain_iri(text, start, stop)
         and not _begins_with(text, start, stop, _RDF)
@@ -181,7 +178,7 @@ def _begins_with(text: Bytes, start: int, stop: int, prefix: Bytes) -> bool:
 
 @part
 def _is_xsd(text: Bytes, start: int, stop: int, name: Bytes) -> bool:
-    """Whether text[start:stop] is the IRI of the XML Schema datatype."""
+    """True if text[start:stop] is the IRI of the XML Schema datatype."""
     length = len(name) - WORD
     if stop - start != _XSD_LENGTH + length or not same_bytes(text, start + _XSD_LENGTH, name, 0, length):
         return False
@@ -190,7 +187,7 @@ def _is_xsd(text: Bytes, start: int, stop: int, name: Bytes) -> bool:
 
 @part
 def plain_number(text: Bytes, start: int, stop: int) -> tuple[float, bool]:
-    """The value of a plain token as in Dictionary.numbers, and whether that is certain; only literals have one."""
+    """The value of a plain token as in Dictionary.numbers, and True if that is certain; only literals have one."""
     if byte_at(text, start) != QUOTE or byte_at(text, stop - 1) != GREATER:
         return np.nan, True
     close = start + 1
@@ -215,7 +212,7 @@ def plain_number(text: Bytes, start: int, stop: int) -> tuple[float, bool]:
 
 @part
 def _digits_value(text: Bytes, start: int, stop: int, fraction: bool) -> tuple[float, bool]:
-    """The number that [+-]?digits, or with `fraction` also [+-]?digits.digits, says; not certain of any other form."""
+    """The number [+-]?digits, or with `fraction` also [+-]?digits.digits; no other form is certain."""
     at = start
     negative = at < stop and byte_at(text, at) == MINUS
     if at < stop and (byte_at(text, at) == MINUS or byte_at(text, at) == PLUS):
@@ -239,7 +236,7 @@ def _digits_value(text: Bytes, start: int, stop: int, fraction: bool) -> tuple[f
 
 @part
 def plain_time(text: Bytes, start: int, stop: int) -> int:
-    """The nanoseconds since the epoch that an xsd:dateTime token of the usual form states, or NO_TIME."""
+    """The nanoseconds since the epoch of an xsd:dateTime token of the usual form, else NO_TIME."""
     end = stop - _XSD_LENGTH - len(_DATE_TIME) + WORD - 5
     first = start + 1
     if end - first < 19 or byte_at(text, start) != QUOTE or byte_at(text, end) != QUOTE:
@@ -266,7 +263,7 @@ def plain_time(text: Bytes, start: int, stop: int) -> int:
 
 @part
 def _digits(text: Bytes, start: int, count: int) -> int:
-    """The number that so many digits say, or -1."""
+    """The number of so many digits, or -1."""
     value = 0
     for at in range(start, start + count):
         if not is_digit(byte_at(text, at)):
@@ -277,7 +274,7 @@ def _digits(text: Bytes, start: int, count: int) -> int:
 
 @part
 def _fraction_ns(text: Bytes, start: int, end: int) -> tuple[int, int]:
-    """The nanoseconds of a fraction, if there is one (-1: it has no digit), and where it ends."""
+    """The nanoseconds of a fraction, if there is one (-1: it has no digit), and its end."""
     if byte_at(text, start) != DOT:
         return 0, start
     value, unit, at = 0, 100_000_000, start + 1
@@ -290,7 +287,7 @@ def _fraction_ns(text: Bytes, start: int, end: int) -> tuple[int, int]:
 
 @part
 def _zone_minutes(text: Bytes, start: int, end: int) -> int:
-    """How far the zone that fills text[start:end] is ahead of UTC; without a zone it is UTC; NO_TIME for other text."""
+    """The offset of the zone text[start:end] from UTC; without a zone it is UTC; NO_TIME for other text."""
     if start == end or (start + 1 == end and byte_at(text, start) == 90):
         return 0
     sign = byte_at(text, start)

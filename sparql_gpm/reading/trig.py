@@ -1,4 +1,4 @@
-"""TriG to events, a unit at a time: each is parsed by pyoxigraph under the prefixes declared so far."""
+"""Events of TriG, a unit at a time: pyoxigraph parses each under the prefixes declared so far."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Context:
         self._base = b""
 
     def declare(self, prefixes: dict[str, str], base: str | None) -> None:
-        """Take over what a parser knows at its end."""
+        """Add the declarations that a parser knows at its end."""
         self._base = f"@base <{base}> .\n".encode() if base else b""
         for name, iri in prefixes.items():
             self._prefixes[f"{name}:".encode()] = f"@prefix {name}: <{iri}> .\n".encode()
 
     def header(self, text: bytes) -> bytes:
-        """Declarations, one a line, of all that a text may use."""
+        """The declarations that a text may use, one a line."""
         return self._base + b"".join([line for name, line in self._prefixes.items() if name in text])
 
 
 class TriGReader:
-    """Reads the documents of one stream, one after the other."""
+    """Reads the documents of one stream in turn."""
 
     def __init__(self, terms: TermIds, builder: EventBuilder, time_predicates: frozenset[str]) -> None:
         self._terms, self._builder = terms, builder
@@ -109,7 +109,7 @@ class TriGReader:
             self._enter(key, unit)
 
     def _enter(self, key: bytes, unit: Unit) -> None:
-        """Make sure that this graph's event is open and knows the unit's text."""
+        """Open this graph's event unless it is open, and add the unit's text to it."""
         if key != self._builder.key:
             self._builder.open(key, unit.line)
         raw = self._builder.raw
@@ -129,7 +129,7 @@ class TriGReader:
         builder.objects.append(o)
 
     def _lost(self, unit: Unit, line: int, column: int, reason: str, kind: str) -> None:
-        """The unit is malformed; so is the event of its graph, if the graph can be recognised."""
+        """Report a malformed unit, or mark the event of its graph if the graph is known."""
         key = self._label(unit)
         if key is None:
             self._builder.report(line, column, reason, unit.text, kind)
@@ -138,7 +138,7 @@ class TriGReader:
         self._builder.mark_malformed(line, column, reason, kind)
 
     def _label(self, unit: Unit) -> bytes | None:
-        """The graph of a block, be the rest of it empty or malformed."""
+        """The graph of a block, even if the rest of it is empty or malformed."""
         label, brace, _ = unit.text.partition(b"{")
         if not brace:
             return None

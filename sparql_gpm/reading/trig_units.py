@@ -1,8 +1,7 @@
 """TriG text cut into units: directives, statements of the default graph, graph blocks.
 
-Only the lexical grammar is looked at (strings, IRIs, comments, braces, dots), and a unit ends where a
-valid document can have nothing unfinished. So a document of any size is read a unit at a time, and a
-syntax error costs one unit.
+Only the lexical grammar is read (strings, IRIs, comments, braces, dots), and a unit ends where a valid document has
+nothing unfinished. So a document of any size is read a unit at a time, and a syntax error discards one unit.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _MARK = re.compile(
     ''',
     re.VERBOSE | re.DOTALL,
 )
-"""What must be looked at; every alternative begins with a literal, so that `re` skips quickly to the next."""
+"""Tokens that matter; every alternative begins with a literal, so that `re` finds the next one fast."""
 _NOTHING = re.compile(rb"(?:\s+|#[^\r\n]*)*")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
@@ -37,7 +36,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 class Unit:
     """A piece of a document, and where it begins.
 
-    too_long    it was cut off at UNIT_BYTES_MAX and means nothing
+    too_long    it was cut off at UNIT_BYTES_MAX
     """
 
     text: bytes
@@ -90,10 +89,10 @@ class Units:
 
 
 def _ends(text: bytes) -> Iterator[int]:
-    """Where units end: after a closing brace or a dot outside braces.
+    """The ends of units: after a closing brace or a dot outside braces.
 
-    Graph blocks do not nest; a brace opened inside another one therefore begins a new unit, on its line,
-    and the block before it lacks its end.
+    Graph blocks do not nest: a brace inside a block begins a new unit at the start of its line, and the block before it
+    lacks its end.
     """
     begin, inside = 0, False
     for mark in _MARK.finditer(text):

@@ -1,1 +1,1 @@
-"""Multisets of solution mappings for a whole batch of graphs, as columns of term ids, and their joins."""
+"""Relations: multisets of solution mappings for a batch of graphs, as columns of term ids, and their joins."""

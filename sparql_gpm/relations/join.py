@@ -1,7 +1,7 @@
 """Joins of relations: compatible mappings, whatever they leave unbound (SPARQL 1.1, Section 18.3 and 18.5).
 
-Two mappings are compatible iff they agree on the variables that both bind. Rows are therefore split
-by which of the shared variables they bind; between two parts the join is an ordinary equality join.
+Two mappings are compatible iff they agree on the variables that both bind. Rows are therefore split by the shared
+variables that they bind; between two of these parts the join is an equality join.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.relations.relation import NIL, UNIT, BoundRows, Relation, nothing, union
 
 _BLOCK_ROWS_MAX = 2_000_000
-"""A join hands its rows to the filter above it in blocks of about this size."""
+"""A join passes its rows to the filter above it in blocks of about this size."""
 
 _ROW = "\0row"
 _NO_FRAMES = np.zeros(0, dtype=np.int64)
 
 Keep = Callable[[Relation], Relation]
-"""What is done with a block of joined rows at once, so that rows it drops never pile up."""
+"""A filter on a block of joined rows, applied at once so that dropped rows take no memory."""
 
 
 class _Span(NamedTuple):
@@ -51,7 +51,7 @@ def join(left: Relation, right: Relation, keep: Keep | None = None) -> Relation:
 
 
 def left_join(left: Relation, right: Relation, keep: Keep | None = None) -> Relation:
-    """Pairs that `keep` lets through, and the left rows that are in none; `left` in frames unless `right` is not.
+    """Pairs that `keep` keeps, and the left rows in none of them; `left` in frames unless `right` is not.
 
     `keep` may only drop rows.
     """

@@ -1,7 +1,7 @@
-"""Several id columns as one int64 key per row: what grouping, duplicate removal and joins compare.
+"""Several id columns as one int64 key per row, for grouping, duplicate removal and joins.
 
-Columns are put together as digits of a mixed radix. When the next digit would overflow, the key so
-far is first replaced by its rank, so any number of columns of any size fits.
+Columns are the digits of a mixed radix. Where the next digit would overflow, the key so far is replaced by its rank, so
+any number of columns of any size fits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sparql_gpm.columns import Ids, Mask
 
 _KEY_MAX = 2**62
 _ABSENT = -1
-"""The key of a probing row that no indexed row can equal."""
+"""The key of a probe that equals no indexed row."""
 
 
 def row_keys(columns: Sequence[Ids]) -> Ids:
@@ -36,7 +36,7 @@ class Groups(NamedTuple):
 
 
 def groups(columns: Sequence[Ids]) -> Groups:
-    """Rows that are equal in all columns, together; classes in order of their first row."""
+    """The classes of rows that are equal in all columns, in order of their first row."""
     _, first, of_row = np.unique(row_keys(columns), return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -54,12 +54,12 @@ def first_rows(columns: Sequence[Ids]) -> Ids:
 
 @dataclass(frozen=True, slots=True)
 class _Digit:
-    """How one more column enters a key.
+    """The place of one more column in a key.
 
-    ranks       sorted values that the key so far is replaced by the rank of, or None to keep it
+    ranks       sorted values of the key so far, which is replaced by its rank among them; None: it is kept
     high_max    largest value of the key so far, before the digit
     radix       one more than the column's largest value
-    first       the key so far is a column, so no probe is absent yet
+    first       the key so far is a column: no probe is absent yet
     """
 
     ranks: Ids | None
@@ -68,7 +68,7 @@ class _Digit:
     first: bool
 
     def append(self, high: Ids, low: Ids) -> Ids:
-        """The keys of probes with this digit; those with values never indexed get a key that none has."""
+        """The keys of probes with this digit; _ABSENT for values that are not indexed."""
         present: Mask | None = None
         if self.ranks is not None:
             position = np.minimum(np.searchsorted(self.ranks, high), len(self.ranks) - 1)
@@ -143,7 +143,7 @@ class Index:
         return Index(encoding, keys, order, bool(np.all(keys[1:] > keys[:-1])))
 
     def find(self, columns: Sequence[Ids]) -> tuple[Ids, Ids]:
-        """For each probing row the first place in key order of the rows that equal it, and their number."""
+        """For each probe the first place in key order of the rows that equal it, and their number."""
         probes = self.encoding.keys(columns)
         if self.unique and len(probes) == len(self.keys) and np.array_equal(probes, self.keys):
             return np.arange(len(probes), dtype=np.int64), np.ones(len(probes), dtype=np.int64)

@@ -1,7 +1,7 @@
 """Multisets of solution mappings for a whole batch of graphs at once, as columns of term ids.
 
-A relation is what every operator of the matcher takes and gives. The graph that a row belongs to is
-one more column, so that n events cost the same few array operations as one.
+Every operator of the matcher maps relations to a relation. The graph of a row is one more column, so that n events cost
+the same few array operations as one.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _SPARSE_FACTOR = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundRows:
-    """The rows of a relation that bind the same ones of some variables.
+    """The rows of a relation that bind the same subset of some variables.
 
-    bound       those variables that the rows bind
-    rows        which rows of the whole, or None for all of them
+    bound       that subset
+    rows        the numbers of the rows in the whole, or None for all of them
     relation    these rows
     """
 
@@ -39,9 +39,9 @@ class Relation:
     """A multiset of solution mappings.
 
     size        number of rows
-    events      int64[size], the frame (usually the event) that a row belongs to; None: the rows hold in
-                every frame alike, as those of VALUES and of a knowledge base do
-    columns     variable → int64[size]; UNBOUND where a row leaves it so; a missing one is unbound in all
+    events      int64[size], the frame (usually the event) of each row; None: the rows are in every frame, as those of
+                VALUES and of a knowledge base
+    columns     variable → int64[size] with UNBOUND; a variable without a column is unbound in all rows
     bound       columns known to hold no UNBOUND; others may or may not
     """
 
@@ -86,7 +86,7 @@ class Relation:
         return Relation(self.size, events, self.columns, self.bound)
 
     def binds(self, variable: str) -> bool:
-        """Whether every row binds the variable of a column; looked up once and kept."""
+        """True if every row binds the variable of a column; computed once."""
         if variable in self.bound:
             return True
         if variable not in self._binds:
@@ -99,7 +99,7 @@ class Relation:
         return np.zeros(self.size, dtype=np.int64) if known is None else known
 
     def distinct(self, variables: Sequence[str] | None = None) -> Relation:
-        """One of each set of rows that are equal in frame and variables (default all): the first, in place."""
+        """The first of each set of rows that are equal in frame and variables (default all)."""
         names = list(self.columns) if variables is None else [v for v in variables if v in self.columns]
         if self.size < 2 or (self.events is not None and bool(np.all(self.events[1:] > self.events[:-1]))):
             return self
@@ -108,7 +108,7 @@ class Relation:
         return self if len(first) == self.size else self.take(first)
 
     def spread(self, frames: Ids) -> Relation:
-        """Rows that hold everywhere, written out for each of the frames; others are returned as they are."""
+        """Rows without frames, repeated for each of the frames; others are returned as they are."""
         if self.events is not None:
             return self
         rows = np.tile(np.arange(self.size, dtype=np.int64), len(frames))
@@ -123,23 +123,23 @@ class Relation:
         return columns
 
     def index(self, variables: tuple[str, ...], with_events: bool) -> Index:
-        """Rows sorted by frame (if wanted) and variables; made once and kept with the relation."""
+        """Rows sorted by frame (if wanted) and variables; made once."""
         key = ("\0event", *variables) if with_events else variables
         if key not in self._indexes:
             self._indexes[key] = Index.of(self.key_columns(variables, with_events))
         return self._indexes[key]
 
     def row_of_frame(self) -> Ids | None:
-        """By frame the one row that it has, NIL where it has none and in the last place, which stands for all others.
+        """By frame its only row, NIL where it has none; the last place, NIL, is for all later frames.
 
-        None where that is not so, or not worth a table; made once and kept with the relation.
+        None where a frame has several rows, or a table does not pay; made once.
         """
         if not self._rows:
             self._rows.append(None if self.events is None else _row_of_frame(self.events))
         return self._rows[0]
 
     def parts(self, variables: tuple[str, ...]) -> list[BoundRows]:
-        """The rows split by which of the variables they bind; made once and kept with the relation."""
+        """The rows split by the variables that they bind; made once."""
         if variables not in self._parts:
             self._parts[variables] = self._split(variables)
         return self._parts[variables]
@@ -166,7 +166,7 @@ def _row_of_frame(frames: Ids) -> Ids | None:
 
 
 UNIT = Relation(1, None, {})
-"""The empty mapping, once, everywhere: the unit of join."""
+"""The empty mapping, once, in every frame: the unit of join."""
 
 
 def nothing() -> Relation:
@@ -175,13 +175,13 @@ def nothing() -> Relation:
 
 
 def constant(variables: Sequence[str], rows: Sequence[Sequence[int]]) -> Relation:
-    """Rows of ids that hold everywhere: VALUES."""
+    """Rows of ids in every frame: VALUES."""
     columns = {v: np.array([row[i] for row in rows], dtype=np.int64) for i, v in enumerate(variables)}
     return Relation(len(rows), None, columns)
 
 
 def union(relations: Sequence[Relation], frames: Ids) -> Relation:
-    """All rows of all relations; those that hold everywhere are spread over the frames if others do not."""
+    """All rows of all relations; those without frames are spread over the frames if others have some."""
     filled = [relation for relation in relations if relation.size]
     if not filled:
         return nothing()

@@ -1,4 +1,4 @@
-"""A relation looked up one key at a time, for joins with a row or two."""
+"""A relation looked up one key at a time, for joins row at a time."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from sparql_gpm.relations.relation import Relation
 SolutionTuple = tuple[int, ...]
 
 _KEYS_MAX = 100_000
-"""Keys whose rows are remembered."""
+"""Keys whose rows are cached."""
 _WHOLE_MAX = 10_000
-"""A relation with no more rows is read as a whole, so that no key is slow the first time."""
+"""A relation with no more rows is read at once, so that no first look-up is slow."""
 
 
 class RowsByKey:
     """The values of some variables in the rows that have given values of others.
 
-    relation    in every frame alike, its variables bound in every row; its ids stay valid for as long as this is used
+    relation    without frames, all variables bound in every row; its ids must stay valid
     """
 
     def __init__(self, relation: Relation, keys: Sequence[str], variables: Sequence[str]) -> None:
@@ -35,7 +35,7 @@ class RowsByKey:
                 self._known.setdefault(key, []).append(row)
 
     def of(self, key: SolutionTuple) -> list[SolutionTuple]:
-        """The rows for these values of the keys; looked up once."""
+        """The rows for these values of the keys."""
         known = self._known.get(key)
         if known is None and self._whole:
             return []

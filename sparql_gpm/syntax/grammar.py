@@ -1,4 +1,4 @@
-"""The SPARQL 1.1 syntax of rdflib: masked text in, parse tree out; a fault is named by the token that it is at."""
+"""rdflib's SPARQL 1.1 grammar: parse trees of masked text; a syntax error names the token that it is at."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NESTING_MAX = 60
 _FRAMES_PER_TOKEN = 60
 _FRAMES_MAX = 400_000
 _TREES_MAX = 128
-"""Trees remembered: many queries are much alike."""
+"""Trees that are cached: many queries have the same shape."""
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
 _parsing = threading.Lock()
 
@@ -69,9 +69,9 @@ def closing(tokens: Sequence[Token], start: int) -> int:
 
 
 def parse_tree(rule: str, masked: Masked) -> Tree:
-    """What rdflib's rule of that name makes of the whole masked text; to be called within `deep_stack`.
+    """The parse tree of the whole masked text by a rule of rdflib; to be called within `deep_stack`.
 
-    Nobody changes it: texts of the same shape, whatever their terms, have one tree.
+    It must not be changed: texts of the same shape share one tree.
     """
     from pyparsing import ParseBaseException
 
@@ -79,7 +79,7 @@ def parse_tree(rule: str, masked: Masked) -> Tree:
         return _parsed(rule, masked.text)
     except ParseBaseException:
         offset, options = _farthest(rule, masked.text)
-    raise _complaint(masked, offset, options)
+    raise _syntax_error(masked, offset, options)
 
 
 @functools.lru_cache(maxsize=_TREES_MAX)
@@ -91,7 +91,7 @@ def _parsed(rule: str, text: str) -> Tree:
 
 @contextmanager
 def deep_stack(size: int) -> Iterator[None]:
-    """Room on the Python stack for pyparsing, which recurses for every triple; size is in tokens.
+    """A Python stack large enough for pyparsing, which recurses for every triple; size is in tokens.
 
     One thread at a time: the limit belongs to the process, and rdflib's grammar keeps state while it parses.
     """
@@ -104,8 +104,8 @@ def deep_stack(size: int) -> Iterator[None]:
             sys.setrecursionlimit(limit)
 
 
-class _Farthest:
-    """The greatest offset at which a terminal was looked for in vain, and what was looked for there."""
+class _Failures:
+    """The greatest offset at which terminals failed to match, and these terminals."""
 
     def __init__(self) -> None:
         self.offset = -1
@@ -119,11 +119,11 @@ class _Farthest:
 
 
 @functools.lru_cache(maxsize=8)
-def _watched(rule: str) -> tuple[Any, _Farthest]:
-    """A private copy of rdflib's rule whose terminals report their failures; 0.15 s, on the first error only."""
+def _tracked(rule: str) -> tuple[Any, _Failures]:
+    """A copy of rdflib's rule whose terminals report their failures; 0.15 s, on the first error only."""
     from rdflib.plugins.sparql import parser
 
-    grammar, farthest = copy.deepcopy(getattr(parser, rule)), _Farthest()
+    grammar, farthest = copy.deepcopy(getattr(parser, rule)), _Failures()
     seen: set[int] = set()
     waiting = [grammar]
     while waiting:
@@ -142,7 +142,7 @@ def _watched(rule: str) -> tuple[Any, _Farthest]:
 def _farthest(rule: str, text: str) -> tuple[int, tuple[str, ...]]:
     from pyparsing import ParseBaseException, StringEnd
 
-    grammar, farthest = _watched(rule)
+    grammar, farthest = _tracked(rule)
     farthest.offset, farthest.options = -1, {}
     try:
         (grammar + StringEnd().set_fail_action(farthest.fail)).parse_string(text)
@@ -152,21 +152,21 @@ def _farthest(rule: str, text: str) -> tuple[int, tuple[str, ...]]:
     return farthest.offset, tuple(farthest.options)
 
 
-def _complaint(masked: Masked, offset: int, options: Sequence[str]) -> PatternSyntaxError:
+def _syntax_error(masked: Masked, offset: int, options: Sequence[str]) -> PatternSyntaxError:
     token = masked.token_at(offset)
     if token is None or token.start == token.end:
         found, where = "the end", masked.end
     else:
         found, where = f"'{token.text}'", token.start
-    named = _wanted(options)
+    named = _expected(options)
     if not named:
         return PatternSyntaxError(f"{found} cannot stand here", where)
     wanted = " or ".join((", ".join(named[:-1]), named[-1])) if len(named) > 1 else named[0]
     return PatternSyntaxError(f"expected {wanted}, found {found}", where)
 
 
-def _wanted(options: Sequence[str]) -> list[str]:
-    """What could have stood there, in a few words."""
+def _expected(options: Sequence[str]) -> list[str]:
+    """The possible tokens, in a few words."""
     named = {name for option in options if (name := _option(option))}
     if "'BOUND'" in named and "a literal" in named:
         return ["an expression"]
@@ -184,7 +184,7 @@ def _wanted(options: Sequence[str]) -> list[str]:
 
 
 def _option(expected: str) -> str:
-    """Our word for a terminal of rdflib's grammar; "" for one that is better left out."""
+    """The word of a message for a terminal of rdflib's grammar; "" for one to leave out."""
     for sign, category in _CATEGORIES.items():
         if expected == f"'{sign}'" or (expected.startswith("Re:") and sign in expected[:12]):
             return category

@@ -1,8 +1,8 @@
-"""SPARQL text in which every term is replaced by a number, so that a parse tree knows its places.
+"""SPARQL text with numbered placeholders for its terms, so that nodes of a parse tree have places in the text.
 
-rdflib's parser keeps no positions, wants declared prefixes and rewrites numbers. It is therefore given a text of the
-same shape whose terms are placeholders: `<t:7>`, `?v7`, `_:b7`, `"7"` and `7` stand for leaf 7, which remembers the
-term that was meant and the token that it was written as. `PREV(?x)` becomes a variable on the way.
+rdflib's parser keeps no positions, needs declared prefixes and rewrites numbers. It therefore parses a text of the same
+shape in which `<t:7>`, `?v7`, `_:b7`, `"7"` and `7` stand for leaf 7, which has the term and its token. `PREV(?x)`
+becomes a variable.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ AGGREGATE_WORDS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What prefixed names and relative IRIs are resolved against."""
+    """The prefixes, and the base of relative IRIs."""
 
     prefixes: Mapping[str, str]
     base: str | None
 
     def resolve(self, token: Token) -> IRI:
-        """The IRI that a token of kind `iri` or `pname` means."""
+        """The IRI of a token of kind `iri` or `pname`."""
         try:
             if token.kind == "pname":
                 return self._expand(token)
@@ -57,11 +57,11 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A term as it was written.
+    """A term as it is written.
 
-    value   its meaning; that of a number without its sign; a blank node label is the Variable of that `_:` name
+    value   the term, a number without its sign; a blank node label is the Variable of that `_:` name
     signed  a number together with the sign written right before it, else None
-    inverse whether it is `^iri` in a negated property set, whose IRI rdflib's parser loses
+    inverse it is `^iri` in a negated property set, whose IRI rdflib's parser loses
     """
 
     value: Expression
@@ -72,11 +72,11 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """The text for the parser, and the way back from it.
+    """The text for the parser, with the places of its tokens.
 
-    leaves  the leaf behind placeholder i is leaves[i - 1]
-    starts  where in the masked text each of `tokens` begins
-    end     where in the user's text it ends: the place of whatever is missing there
+    leaves  the leaf of placeholder i is leaves[i - 1]
+    starts  the beginning of each of `tokens` in the masked text
+    end     the end in the user's text
     """
 
     text: str
@@ -94,9 +94,9 @@ class Masked:
 
 
 def mask(tokens: Sequence[Token], names: Names, end: int, given: Mapping[int, Expression]) -> Masked:
-    """The masked text of the tokens; PatternSyntaxError for what is wrong with a term by itself.
+    """The masked text of the tokens; PatternSyntaxError for a faulty term.
 
-    given   expressions read before, by the start of the token of kind `expression` that stands for each
+    given   expressions read before, by the start of their tokens of kind `expression`
     """
     return _Masker(tokens, names, end, given).run()
 
@@ -177,7 +177,7 @@ class _Masker:
         self._emit(token.text, token, glued=self._is_path_suffix(token))
 
     def _is_path_suffix(self, token: Token) -> bool:
-        """rdflib wants `?`, `*` and `+` right behind their path; but a sign belongs to the number behind it."""
+        """True for `?`, `*` and `+` after a path, which rdflib needs right there; a sign belongs to its number."""
         if token.text not in ("?", "*", "+"):
             return False
         behind = self._peek(1)
@@ -193,7 +193,7 @@ class _Masker:
         self._leaf("{}", leaf, glued=signed is not None)
 
     def _string(self, token: Token) -> None:
-        """A string with the language tag or datatype behind it is one leaf."""
+        """A string with its language tag or datatype is one leaf."""
         try:
             lexical = string_value(token.text)
         except ValueError as error:
@@ -243,7 +243,7 @@ def _is_predicate(token: Token | None) -> bool:
 
 
 def is_plain_string(leaf: Leaf) -> bool:
-    """Whether the leaf is a string without language tag and datatype."""
+    """True if the leaf is a string without language tag and datatype."""
     return leaf.token.kind == "string" and isinstance(leaf.value, Constant) and _datatype(leaf.value) == XSD_STRING
 
 

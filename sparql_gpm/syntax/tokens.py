@@ -18,7 +18,7 @@ _LETTERS = (
     "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
 _MARKS = "\u00b7\u0300-\u036f\u203f-\u2040"
-"""What names may consist of beyond ASCII; a mark begins none."""
+"""Characters of names beyond ASCII; a mark begins none."""
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
 _EXPONENT = "[eE][+-]?[0-9]+"
 _ESCAPE = r"\\[tbnrf\\\"']|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
@@ -26,7 +26,7 @@ _ESCAPE = r"\\[tbnrf\\\"']|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 
 @cache
 def token_pattern(ascii_only: bool) -> re.Pattern[str]:
-    """One token, its kind the name of its group; for text in ASCII the same in a tenth of the time to compile."""
+    """The pattern of one token, its kind the name of its group; that for ASCII compiles in a tenth of the time."""
     letters, marks = ("", "") if ascii_only else (_LETTERS, _MARKS)
     base = f"A-Za-z{letters}"
     start = f"{base}_"
@@ -71,12 +71,12 @@ class Token:
     end: int
 
     def is_word(self, *words: str) -> bool:
-        """Whether it is one of the keywords, given in upper case."""
+        """True if it is one of the keywords, given in upper case."""
         return self.kind == "word" and self.text.upper() in words
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The tokens of the text, in order; what cannot be read is a token of kind `error`, and reading goes on."""
+    """The tokens of the text, in order; what cannot be read is a token of kind `error`."""
     for found in token_pattern(text.isascii()).finditer(text):
         kind = found.lastgroup
         assert kind is not None
@@ -105,6 +105,6 @@ def unescape(text: str) -> str:
 
 
 def string_value(quoted: str) -> str:
-    """What a token of kind `string` stands for: its quotes removed, its escapes replaced."""
+    """The value of a token of kind `string`: quotes removed, escapes replaced."""
     width = 3 if quoted.startswith(("'''", '"""')) else 1
     return unescape(quoted[width:-width])

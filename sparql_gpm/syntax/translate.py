@@ -1,31 +1,16 @@
-"""Group graph patterns of a parse tree, to the letter of SPARQL 1.1, Section 18.2.2."""
+"""Group graph patterns of a parse tree, by the letter of SPARQL 1.1, Section 18.2.2."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
+from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.errors import PatternSyntaxError
-from sparql_gpm.pattern import (
-    BGP,
-    EMPTY,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Join,
-    LeftJoin,
-    Minus,
-    PathTriple,
-    Pattern,
-    Service,
-    Triple,
-    Union,
-    Values,
-    Variable,
-)
+from sparql_gpm.pattern import Expression, Pattern, Variable
 from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.translate_expressions import ExpressionReader, conjunction
 from sparql_gpm.syntax.translate_select import SelectReader
@@ -44,12 +29,12 @@ class GroupReader:
         self._bgps = 0
 
     def pattern(self, tree: Tree) -> Pattern:
-        """What stands between braces, as one pattern."""
+        """The pattern of a group."""
         filters, pattern = self._parts(tree)
         return _filtered([self._expressions.read(found.expr) for found in filters], pattern)
 
     def top(self, tree: Tree) -> tuple[Pattern, tuple[tuple[Tree, Expression], ...]]:
-        """The outermost group: its pattern, and its filters apart, in which anything may stand."""
+        """The pattern of the outermost group, and its filters, which may hold aggregates and iterations."""
         filters, pattern = self._parts(tree)
         reader = replace(self._expressions, aggregates=True, iterations=True)
         return pattern, tuple((found, reader.read(found.expr)) for found in filters)
@@ -58,8 +43,8 @@ class GroupReader:
         if name_of(tree) == "SubSelect":
             return [], SelectReader(self._source, self._expressions, self.pattern, self.values).read(tree)
         filters: list[Tree] = []
-        pattern: Pattern = EMPTY
-        block: list[Triple | PathTriple] = []
+        pattern: Pattern = algebra.EMPTY
+        block: list[algebra.Triple | algebra.PathTriple] = []
         self._bgps += 1
         for part in tree.part or ():
             match name_of(part):
@@ -69,37 +54,30 @@ class GroupReader:
                     self._claim_labels(part)
                     block.extend(triples(part, self._source))
                 case _:
-                    pattern, block = self._add(_join(pattern, BGP(tuple(block))), part), []
+                    pattern, block = self._add(_join(pattern, algebra.BGP(tuple(block))), part), []
                     self._bgps += 1
-        return filters, _join(pattern, BGP(tuple(block)))
+        return filters, _join(pattern, algebra.BGP(tuple(block)))
 
     def _add(self, pattern: Pattern, part: Tree) -> Pattern:
         """`pattern` followed by a part that is neither triples nor a filter."""
         match name_of(part):
             case "OptionalGraphPattern":
                 filters, inner = self._parts(part.graph)
-                return LeftJoin(pattern, inner, conjunction([self._expressions.read(f.expr) for f in filters]))
+                return algebra.LeftJoin(pattern, inner, conjunction([self._expressions.read(f.expr) for f in filters]))
             case "MinusGraphPattern":
-                return Minus(pattern, self.pattern(part.graph))
+                return algebra.Minus(pattern, self.pattern(part.graph))
             case "GroupOrUnionGraphPattern":
-                return _join(pattern, self._union([self.pattern(group) for group in part.graph]))
+                return _join(pattern, reduce(algebra.Union, map(self.pattern, part.graph)))
             case "GraphGraphPattern":
-                return _join(pattern, Graph(self._name(part.term), self.pattern(part.graph)))
+                return _join(pattern, algebra.Graph(self._name(part.term), self.pattern(part.graph)))
             case "ServiceGraphPattern":
-                service = Service(self._name(part.term), self.pattern(part.graph), part.silent is not None)
+                service = algebra.Service(self._name(part.term), self.pattern(part.graph), part.silent is not None)
                 return _join(pattern, service)
             case "Bind":
                 return self._bind(pattern, part)
             case "InlineData":
                 return _join(pattern, self.values(part))
         raise AssertionError(part)
-
-    @staticmethod
-    def _union(patterns: Sequence[Pattern]) -> Pattern:
-        result = patterns[0]
-        for pattern in patterns[1:]:
-            result = Union(result, pattern)
-        return result
 
     def _name(self, node: Any) -> IRI | Variable:
         name = self._source.node(node)
@@ -111,13 +89,13 @@ class GroupReader:
         if variable in in_scope(pattern):
             offset = self._source.token(part.var).start
             raise PatternSyntaxError(f"BIND to ?{variable}, which is already in scope", offset, "choose a new variable")
-        return Extend(pattern, variable, self._expressions.read(part.expr))
+        return algebra.Extend(pattern, variable, self._expressions.read(part.expr))
 
     def values(self, block: Tree) -> Pattern:
         """A block of inline data."""
         variables = tuple(self._source.variable(variable) for variable in block.var or ())
         rows = tuple(self._row(row, block, len(variables)) for row in block.value or ())
-        return Values(variables, rows)
+        return algebra.Values(variables, rows)
 
     def _row(self, row: Any, block: Tree, width: int) -> tuple[Term | None, ...]:
         cells = tuple(row) if _is_list(row) else (row,)
@@ -142,14 +120,14 @@ class GroupReader:
 
 def _filtered(conditions: Sequence[Expression], pattern: Pattern) -> Pattern:
     condition = conjunction(conditions)
-    return pattern if condition is None else Filter(condition, pattern)
+    return pattern if condition is None else algebra.Filter(condition, pattern)
 
 
 def _join(left: Pattern, right: Pattern) -> Pattern:
     """Join without the unit (Section 18.2.2.8)."""
-    if left == EMPTY:
+    if left == algebra.EMPTY:
         return right
-    return left if right == EMPTY else Join(left, right)
+    return left if right == algebra.EMPTY else algebra.Join(left, right)
 
 
 def _is_list(row: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from sparql_gpm.algebra.traversal import operands
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.pattern import Aggregate, Call, Cast, Constant, Exists, Expression, Iteration, Pattern, Variable
 from sparql_gpm.syntax.grammar import Tree
@@ -24,9 +25,9 @@ class ExpressionReader:
     """Reads the expressions of one text.
 
     group       reads the pattern of an EXISTS
-    base        what IRI() resolves relative IRIs against, or None
-    aggregates  whether COUNT, SUM, … may stand here
-    iterations  whether PREV, FIRST and LAST may
+    base        the base of relative IRIs in IRI(), or None
+    aggregates  COUNT, SUM, … are allowed
+    iterations  PREV, FIRST and LAST are allowed
     """
 
     source: Source
@@ -36,7 +37,7 @@ class ExpressionReader:
     iterations: bool = False
 
     def read(self, tree: Tree) -> Expression:
-        """The expression of a tree; PatternSyntaxError for an aggregate or iteration that may not stand here."""
+        """The expression of a tree; PatternSyntaxError for an aggregate or iteration that is not allowed here."""
         name = name_of(tree)
         if name in _LOGICAL:
             return balanced(_LOGICAL[name], [self.read(part) for part in (tree.expr, *(tree.other or ()))])
@@ -130,6 +131,6 @@ def outer_variables(expression: Expression) -> tuple[str, ...]:
     match expression:
         case Variable(name):
             return (name,)
-        case Call(_, arguments) | Cast(_, arguments):
-            return tuple(name for argument in arguments for name in outer_variables(argument))
-    return ()
+        case Aggregate():
+            return ()
+    return tuple(name for operand in operands(expression) for name in outer_variables(operand))

@@ -5,25 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.scope import in_scope
+from sparql_gpm.algebra.traversal import map_operands
 from sparql_gpm.errors import PatternSyntaxError
-from sparql_gpm.pattern import (
-    Aggregate,
-    Call,
-    Cast,
-    Constant,
-    Distinct,
-    Expression,
-    Extend,
-    Filter,
-    Group,
-    Join,
-    OrderBy,
-    Pattern,
-    Project,
-    Slice,
-    Variable,
-)
+from sparql_gpm.pattern import Aggregate, Expression, Pattern, Variable
 from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.tokens import Token
 from sparql_gpm.syntax.translate_expressions import ExpressionReader, conjunction, outer_variables
@@ -33,7 +19,7 @@ from sparql_gpm.terms import Literal
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A projected variable, with the expression behind it if there is one."""
+    """A projected variable, with its expression if it has one."""
 
     variable: str
     expression: Expression | None
@@ -42,30 +28,25 @@ class _Column:
 
 @dataclass(slots=True)
 class _Aggregates:
-    """The aggregates of a subquery, each under a variable that nobody else can name."""
+    """The aggregates of a subquery, each under a hidden variable."""
 
     source: Source
     named: dict[Aggregate, str] = field(default_factory=dict)
 
     def lift(self, expression: Expression) -> Expression:
         """The expression with its aggregates replaced by their variables."""
-        match expression:
-            case Aggregate():
-                if expression not in self.named:
-                    self.named[expression] = self.source.fresh().name
-                return Variable(self.named[expression])
-            case Call(name, arguments):
-                return Call(name, tuple(self.lift(argument) for argument in arguments))
-            case Cast(iri, arguments):
-                return Cast(iri, tuple(self.lift(argument) for argument in arguments))
-        return expression
+        if isinstance(expression, Aggregate):
+            if expression not in self.named:
+                self.named[expression] = self.source.fresh().name
+            return Variable(self.named[expression])
+        return map_operands(expression, self.lift)
 
 
 @dataclass(frozen=True, slots=True)
 class SelectReader:
     """Reads subqueries.
 
-    group   reads the pattern behind WHERE
+    group   reads the pattern after WHERE
     values  reads the inline data at the end
     """
 
@@ -92,18 +73,18 @@ class SelectReader:
         having = conjunction([aggregates.lift(condition) for condition in conditions])
         if tree.groupby or tree.having or aggregates.named:
             names = tuple((name, aggregate) for aggregate, name in aggregates.named.items())
-            pattern = Group(pattern, keys, names)
+            pattern = algebra.Group(pattern, keys, names)
             self._check_grouped(tree, columns, {key for key, _ in keys} | set(aggregates.named.values()))
         if having is not None:
-            pattern = Filter(having, pattern)
+            pattern = algebra.Filter(having, pattern)
         if tree.valuesClause is not None:
-            pattern = Join(pattern, self.values(tree.valuesClause))
+            pattern = algebra.Join(pattern, self.values(tree.valuesClause))
             visible |= in_scope(pattern)
         pattern = self._extended(pattern, columns, visible)
         if orders:
-            pattern = OrderBy(pattern, tuple(orders))
+            pattern = algebra.OrderBy(pattern, tuple(orders))
         names_projected = tuple(c.variable for c in columns) if columns else tuple(sorted(in_scope(pattern)))
-        return self._modified(tree, Project(pattern, names_projected))
+        return self._modified(tree, algebra.Project(pattern, names_projected))
 
     def _column(self, column: Tree, reader: ExpressionReader) -> _Column:
         if column.evar is None:
@@ -142,23 +123,23 @@ class SelectReader:
                 if column.variable in visible or column.variable in used:
                     message = f"?{column.variable} is already in scope"
                     raise PatternSyntaxError(message, column.token.start, "choose a new variable after AS")
-                pattern = Extend(pattern, column.variable, column.expression)
+                pattern = algebra.Extend(pattern, column.variable, column.expression)
             used.add(column.variable)
         return pattern
 
     def _modified(self, tree: Tree, pattern: Pattern) -> Pattern:
         if tree.modifier is not None:
-            pattern = Distinct(pattern)
+            pattern = algebra.Distinct(pattern)
         if tree.limitoffset is None:
             return pattern
         offset, limit = (self._count(tree.limitoffset[key]) if key in tree.limitoffset else None
                          for key in ("offset", "limit"))  # fmt: skip
-        return Slice(pattern, offset or 0, limit)
+        return algebra.Slice(pattern, offset or 0, limit)
 
     def _count(self, node: Tree) -> int:
         leaf = self.source.leaf(node)
         assert leaf is not None, node
         if leaf.token.kind != "integer":
             raise PatternSyntaxError(f"expected a whole number, found '{leaf.token.text}'", leaf.token.start)
-        assert isinstance(leaf.value, Constant) and isinstance(leaf.value.term, Literal), leaf
+        assert isinstance(leaf.value, algebra.Constant) and isinstance(leaf.value.term, Literal), leaf
         return int(leaf.value.term.lexical)

@@ -1,4 +1,4 @@
-"""From the leaves of a parse tree to the nodes of patterns, and to the places where they were written."""
+"""The leaves of a parse tree as nodes of patterns, and their places in the text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ANCHORED = {"Filter": ("FILTER",), "SubSelect": ("SELECT",)}
 
 
 class Source:
-    """The text behind a parse tree: what its placeholders mean, and where its keywords stand."""
+    """The text of a parse tree: the terms of its placeholders, the places of its keywords."""
 
     def __init__(self, masked: Masked, tree: Tree) -> None:
         self._leaves = masked.leaves
@@ -24,7 +24,7 @@ class Source:
         self._anchors = dict(_anchors(tree, masked.tokens))
 
     def leaf(self, node: Any) -> Leaf | None:
-        """The leaf behind a placeholder; None for what rdflib itself put into the tree, as `rdf:type` for `a`."""
+        """The leaf of a placeholder; None for nodes that rdflib itself adds, as `rdf:type` for `a`."""
         from rdflib import BNode, Literal, URIRef
 
         if name_of(node) == "literal":
@@ -51,7 +51,7 @@ class Source:
         return leaf.token
 
     def node(self, node: Any) -> Node:
-        """What stands in a triple or in VALUES; numbers with their sign."""
+        """A node of a triple or of VALUES; numbers with their sign."""
         leaf = self.leaf(node)
         if leaf is None:
             return self._own_node(node)
@@ -90,34 +90,34 @@ class Source:
 
 
 def misplaced(expression: Expression, token: Token) -> PatternSyntaxError:
-    """The complaint about PREV, FIRST, LAST or an aggregate where the language has none."""
+    """The error for PREV, FIRST, LAST or an aggregate where the language has none."""
     assert isinstance(expression, Aggregate | Iteration), expression
     return not_here(token)
 
 
 def not_here(token: Token) -> PatternSyntaxError:
-    """The complaint about the word of an aggregate or iteration where the language has none."""
+    """The error for the word of an aggregate or iteration where the language has none."""
     word = token.text.upper().partition("(")[0].strip()
     where = "in the FILTERs at the top of a pattern, in SELECT, and as an object of the template"
     return PatternSyntaxError(f"{word} cannot stand here", token.start, f"{word} may stand {where}")
 
 
 def name_of(tree: Tree) -> str:
-    """The rule that a node of the tree came from; "" for a leaf."""
+    """The grammar rule of a node of the tree; "" for a leaf."""
     from rdflib.plugins.sparql.parserutils import CompValue
 
     return str(tree.name) if isinstance(tree, CompValue) else ""
 
 
 def is_nil(tree: Tree) -> bool:
-    """Whether it is the `()` that rdflib reads as `rdf:nil`."""
+    """True for the `()` that rdflib reads as `rdf:nil`."""
     from rdflib import URIRef
 
     return isinstance(tree, URIRef) and str(tree) == RDF + "nil"
 
 
 def _anchors(tree: Tree, tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
-    """Each keyword's node with its token: both come in the order of the text."""
+    """The id of each keyword's node with its token; both are in the order of the text."""
     words = [token for token in tokens if token.is_word("FILTER", "SELECT", *AGGREGATE_WORDS)]
     following = iter(words)
     for node in _preorder(tree):

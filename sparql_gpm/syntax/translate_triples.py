@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
+from sparql_gpm import pattern as algebra
 from sparql_gpm.errors import PatternSyntaxError
-from sparql_gpm.pattern import (
-    Inverse,
-    Link,
-    NegatedSet,
-    Node,
-    Path,
-    PathAlternative,
-    PathSequence,
-    PathTriple,
-    Repeat,
-    Triple,
-    Variable,
-)
+from sparql_gpm.pattern import Node, Path, Variable
 from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.translate_terms import Source, name_of
 from sparql_gpm.terms import IRI
 
 
-def triples(block: Tree, source: Source) -> Iterator[Triple | PathTriple]:
+def triples(block: Tree, source: Source) -> Iterator[algebra.Triple | algebra.PathTriple]:
     """The triples of a TriplesBlock."""
     for same_subject in block.triples:
         for subject, verb, object_ in zip(*[iter(same_subject)] * 3, strict=True):
@@ -40,73 +30,66 @@ def blank_labels(block: Tree, source: Source) -> Iterator[Any]:
                 yield node
 
 
-def _triple(subject: Node, verb: Any, object_: Node, source: Source) -> Iterator[Triple | PathTriple]:
+def _triple(subject: Node, verb: Any, object_: Node, source: Source) -> Iterator[algebra.Triple | algebra.PathTriple]:
     if not name_of(verb):
         predicate = source.node(verb)
         assert isinstance(predicate, IRI | Variable), predicate
-        yield Triple(subject, predicate, object_)
+        yield algebra.Triple(subject, predicate, object_)
     else:
         yield from _connect(subject, _path(verb, source), object_, source)
 
 
-def _connect(subject: Node, path: Path, object_: Node, source: Source) -> Iterator[Triple | PathTriple]:
+def _connect(subject: Node, path: Path, object_: Node, source: Source) -> Iterator[algebra.Triple | algebra.PathTriple]:
     """Section 18.2.2.4: links, inverses and sequences at the top of a path become plain triples."""
     match path:
-        case Link(iri):
-            yield Triple(subject, iri, object_)
-        case Inverse(inner):
+        case algebra.Link(iri):
+            yield algebra.Triple(subject, iri, object_)
+        case algebra.Inverse(inner):
             yield from _connect(object_, inner, subject, source)
-        case PathSequence(first, second):
+        case algebra.PathSequence(first, second):
             middle = source.fresh()
             yield from _connect(subject, first, middle, source)
             yield from _connect(middle, second, object_, source)
         case _:
-            yield PathTriple(subject, path, object_)
+            yield algebra.PathTriple(subject, path, object_)
 
 
 def _path(tree: Tree, source: Source) -> Path:
     match name_of(tree):
         case "PathAlternative":
-            paths = [_path(part, source) for part in tree.part]
-            result = paths[0]
-            for path in paths[1:]:
-                result = PathAlternative(result, path)
-            return result
+            return reduce(algebra.PathAlternative, [_path(part, source) for part in tree.part])
         case "PathSequence":
-            paths = [_path(part, source) for part in tree.part]
-            result = paths[-1]
-            for path in reversed(paths[:-1]):
-                result = PathSequence(path, result)
-            return result
+            *firsts, last = [_path(part, source) for part in tree.part]
+            return reduce(lambda rest, path: algebra.PathSequence(path, rest), reversed(firsts), last)
         case "PathEltOrInverse":
-            return Inverse(_path(tree.part, source))
+            return algebra.Inverse(_path(tree.part, source))
         case "PathElt":
             return _repeated(_path(tree.part, source), tree.mod)
         case "PathNegatedPropertySet":
             return _negated(tree, source)
         case "":
-            return Link(source.iri(tree))
+            return algebra.Link(source.iri(tree))
     raise PatternSyntaxError("DISTINCT cannot stand in a path", source.token(_first_leaf(tree)).start)
 
 
 def _repeated(path: Path, suffix: str | None) -> Path:
     match suffix:
         case "?":
-            return Repeat(path, at_least_one=False, unbounded=False)
+            return algebra.Repeat(path, at_least_one=False, unbounded=False)
         case "*":
-            return Repeat(path, at_least_one=False, unbounded=True)
+            return algebra.Repeat(path, at_least_one=False, unbounded=True)
         case "+":
-            return Repeat(path, at_least_one=True, unbounded=True)
+            return algebra.Repeat(path, at_least_one=True, unbounded=True)
     return path
 
 
-def _negated(tree: Tree, source: Source) -> NegatedSet:
+def _negated(tree: Tree, source: Source) -> algebra.NegatedSet:
     forward: list[IRI] = []
     backward: list[IRI] = []
     for part in tree.part or ():
         leaf = source.leaf(part)
         (backward if leaf is not None and leaf.inverse else forward).append(source.iri(part))
-    return NegatedSet(tuple(forward), tuple(backward))
+    return algebra.NegatedSet(tuple(forward), tuple(backward))
 
 
 def _first_leaf(tree: Tree) -> Any:

@@ -79,12 +79,12 @@ class PatternSolver:
         found: dict[int, SymbolSolutions] = {}
         for together in self._conjunctions:
             found |= self._solve_lazily(together, slice_)
-        some = any(n not in found and not slice_.wanted_by_others(asked) for n, asked in enumerate(self._asked))
+        some = any(n not in found and not slice_.is_shared(asked) for n, asked in enumerate(self._asked))
         filtered = semi_join_filters() if self._pushes and some else {}
         self._whole = not filtered and not self._conjunctions
         for number in self._feeders_first(found.keys(), filtered):
             semi_join_filter = filtered.get(number)
-            alone = not slice_.wanted_by_others(self._asked[number])
+            alone = not slice_.is_shared(self._asked[number])
             if semi_join_filter is not None and alone and semi_join_filter.target.feeders <= found.keys():
                 found[number] = self._solve_restricted(number, slice_, semi_join_filter, found)
             else:
@@ -95,7 +95,7 @@ class PatternSolver:
     def taken(self, slice_: Slice, solutions: Mapping[int, SymbolSolutions]) -> NamedEvents:
         """The events of a slice that some GPM has a solution in."""
         if self._whole:
-            return slice_.taken(self._asked)
+            return slice_.with_solutions(self._asked)
         return slice_.named([table.events for table in solutions.values()])
 
     def _feeders_first(self, solved: Collection[int], filtered: Mapping[int, SemiJoinFilter]) -> Iterator[int]:

@@ -155,7 +155,7 @@ def register(spark: SparkSession) -> None:
 
 
 def explain(query: Query | Sequence[Query], evaluator: str = "auto", compiled: bool = True) -> str:
-    """How each query is divided among shards and why, and what evaluates its sequences, one line a query."""
+    """The sharding of each query with its reason, and the evaluator of its sequences, one line a query."""
     queries = (query,) if isinstance(query, Query) else tuple(query)
     return "\n".join(
         f"{each.query.name}: {sharding_in_words(each.distribution)}; in each shard {EVALUATORS[each.plan.evaluator]}"

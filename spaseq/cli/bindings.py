@@ -1,4 +1,4 @@
-"""Which input belongs to which stream and knowledge base: `--stream` and `--kb` against the queries."""
+"""The inputs of streams and knowledge bases: `--stream` and `--kb` resolved by the queries."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ def bind_streams(queries: Sequence[Query], assignments: Iterable[str]) -> dict[s
 def bind_knowledge(queries: Sequence[Query], assignments: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """The path or URL of each knowledge base by its IRI, and the IRIs that no query names.
 
-    Raises InputError for an assignment that is malformed or given twice, and for a knowledge base
-    that a query names and nobody supplies.
+    Raises InputError for an assignment that is malformed or given twice, and for a knowledge base without one.
     """
     meanings = [build(query) for query in queries]
     named = {iri: query.name for query in meanings for iri in query.knowledge}
@@ -54,7 +53,7 @@ def bind_knowledge(queries: Sequence[Query], assignments: Iterable[str]) -> tupl
 
 
 def _iris_by_name(queries: Sequence[Query]) -> dict[str, dict[str, str]]:
-    """Stream name → IRI → the query that calls it so."""
+    """Stream name → IRI → a query that declares it so."""
     named: dict[str, dict[str, str]] = {}
     for query in queries:
         for stream in query.streams:
@@ -87,7 +86,7 @@ def _only_iri(name: str, named: dict[str, dict[str, str]], queries: Sequence[Que
 
 
 def _check_origins(queries: Sequence[Query], paths: dict[str, str]) -> None:
-    """Every declared stream comes from exactly one place: an input, or another query."""
+    """Raises InputError unless each declared stream has exactly one origin: an input, or another query."""
     for query in queries:
         if query.register is not None and query.register in paths:
             message = f"stream <{query.register}> is given, and query '{query.name}' makes it"

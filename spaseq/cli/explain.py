@@ -1,4 +1,4 @@
-"""`spaseq explain`: from the arguments to a description."""
+"""`spaseq explain`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def explained(
     kb_entail: tuple[str, ...],
     allow_hosts: tuple[str, ...],
 ) -> Description:
-    """What `spaseq explain` describes; knowledge bases are as for `spaseq run`, or all of them are left out."""
+    """The description of a query; knowledge bases are given as to `spaseq run`, or not at all."""
     if not knowledge:
         return describe(query, evaluator)
     locations, _ = bind_knowledge([query], knowledge)

@@ -20,7 +20,7 @@ _SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeArguments:
-    """What the user asked for, each as written: VALUE for all knowledge bases, or IRI=VALUE for one."""
+    """The options of knowledge bases as written: VALUE for all knowledge bases, or IRI=VALUE for one."""
 
     failure: tuple[str, ...] = ()
     refresh: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class KnowledgeArguments:
 
 
 def sources_of(locations: Mapping[str, str], arguments: KnowledgeArguments) -> dict[str, Source]:
-    """Each knowledge base with its options; raises InputError for an option that is malformed or fits none."""
+    """Each knowledge base with its options; raises InputError for an option that is malformed or applies to none."""
     failure = _assigned("--kb-failure", arguments.failure, locations, _failure)
     refresh = _assigned("--kb-refresh", arguments.refresh, locations, _seconds)
     timeout = _assigned("--kb-timeout", arguments.timeout, locations, _positive_seconds)
@@ -46,7 +46,7 @@ def sources_of(locations: Mapping[str, str], arguments: KnowledgeArguments) -> d
 
 
 def build_prepared(files: Iterable[Path], output: Path, entail: bool) -> None:
-    """Make a prepared file and say what is in it; raises InputError."""
+    """Make a prepared file and print its size; raises InputError."""
     from kb.errors import KnowledgeBaseError
     from kb.prepared_file import SUFFIX, build
 
@@ -62,7 +62,7 @@ def build_prepared(files: Iterable[Path], output: Path, entail: bool) -> None:
 
 @contextmanager
 def loading() -> Iterator[Callable[[str, int, int], None] | None]:
-    """What shows on a terminal how far files have been read; None elsewhere. It vanishes when the loading is over."""
+    """A callback that draws progress bars of files on a terminal until the loading ends; None elsewhere."""
     console = terminal()
     if console is None or console.is_dumb_terminal:
         yield None

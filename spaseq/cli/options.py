@@ -1,4 +1,4 @@
-"""The options that are not plain strings or numbers."""
+"""Options that several commands share, and their types."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def version_option(command: _Command) -> _Command:
 
 
 def knowledge_options(command: _Command) -> _Command:
-    """How knowledge bases are used: each option for all of them, or as IRI=VALUE for one."""
+    """The options of knowledge bases: each for all of them, or as IRI=VALUE for one."""
     options = (
         click.option(
             "--kb-failure",

@@ -1,4 +1,4 @@
-"""How a run is getting on: one line on the terminal that is drawn over and over."""
+"""The progress line of a run on a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.text import Text
 
 _REFRESHES_PER_SECOND_MAX = 5
 _RATE_WINDOW_S = 2.0
-"""The events per second shown are those of about the last two seconds."""
+"""The time over which events per second are counted."""
 
 
 class Statistics(Protocol):
@@ -42,10 +42,9 @@ class Statistics(Protocol):
 
 
 class Progress:
-    """Events, events per second, matches and lag, on a terminal; anywhere else nothing at all.
+    """Events, events per second, matches and lag on a terminal; nothing elsewhere.
 
-    The line is erased by `clear` before anything else is written to the same terminal, and comes
-    back with the next `update`.
+    Call `clear` before anything else is written to the terminal; the next `update` draws the line again.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
@@ -59,7 +58,7 @@ class Progress:
         self._rate = 0.0
 
     def update(self, statistics: Statistics) -> None:
-        """Draw the line, if the last one is old enough."""
+        """Draw the line, at most _REFRESHES_PER_SECOND_MAX times a second."""
         now = self._clock()
         if not self._shown or self._console.is_dumb_terminal or now - self._drawn < 1 / _REFRESHES_PER_SECOND_MAX:
             return
@@ -104,7 +103,7 @@ class Progress:
 
 
 def format_duration(duration_ns: int) -> str:
-    """A duration in the two largest units that matter: `0 s`, `250 ms`, `1.5 s`, `2 min 5 s`, `3 d 4 h`."""
+    """A duration in its two largest units: `0 s`, `250 ms`, `1.5 s`, `2 min 5 s`, `3 d 4 h`."""
     if duration_ns == 0:
         return "0 s"
     for unit, size_ns, limit in (("ms", 1e6, 999.5), ("s", 1e9, 59.95)):

@@ -12,7 +12,7 @@ from spaseq.lang.parse import check, read_query, read_text
 
 
 def read_queries(paths: Sequence[Path]) -> list[Query]:
-    """The queries; warnings are said at once, and so are the problems of every query before the first is raised."""
+    """The queries; prints warnings, and the problems of all queries before the last error is raised."""
     queries: list[Query] = []
     failures: list[QueryError | InputError] = []
     for path in paths:
@@ -31,7 +31,7 @@ def read_queries(paths: Sequence[Path]) -> list[Query]:
 
 
 def report_problems(paths: Sequence[Path]) -> bool:
-    """Say every problem of every query; whether all of them can be run."""
+    """Print the problems of all queries; True if all queries can be run."""
     usable = True
     for path in paths:
         try:

@@ -1,4 +1,4 @@
-"""What a command raises, as lines on stderr and an exit code.
+"""Exceptions of commands as lines on stderr and an exit code.
 
 0     done, also when the reader of the output has gone (`| head`)
 1     the run failed, or we have a bug
@@ -25,7 +25,7 @@ class ReportingGroup(click.Group):
     """A click group whose commands never end in a traceback."""
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> Any:
-        """The command; where it has no arguments but those of the process, the process is its own."""
+        """Run the command; without arguments of a caller, the process belongs to it."""
         if args is None:
             collect_garbage_seldom()
         return super().main(args, *others, **extra)
@@ -40,7 +40,7 @@ class ReportingGroup(click.Group):
             raise click.exceptions.Exit(report(error)) from error
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; whatever it raises becomes a report and an exit code."""
+        """Run the command; an exception becomes a report and an exit code."""
         try:
             return super().invoke(ctx)
         except (click.exceptions.Exit, SystemExit):
@@ -51,7 +51,7 @@ class ReportingGroup(click.Group):
 
 
 def report(error: BaseException, debug: bool = False, command: str = "spaseq") -> int:
-    """Say on stderr what went wrong; the exit code. `command` is the one whose help is pointed at."""
+    """Print the report of an exception and return the exit code; `command` is the one whose help a hint names."""
     match error:
         case KeyboardInterrupt() | click.Abort():
             return INTERRUPTED

@@ -1,4 +1,4 @@
-"""`spaseq run`: from the arguments to rows."""
+"""`spaseq run`."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunArguments:
-    """What the user asked for; paths and names not yet checked.
+    """The arguments of `spaseq run`; paths and names are not yet checked.
 
     streams, knowledge  as written: NAME=PATH, IRI=PATH_OR_URL
-    batch_size          None: the engine's own
+    batch_size          None: the engine's default
     """
 
     queries: tuple[Path, ...]
@@ -55,7 +55,7 @@ class RunArguments:
 
 
 def execute(arguments: RunArguments) -> None:
-    """Run to the end of the input; everything that can be wrong beforehand is found before the output is opened."""
+    """Run to the end of the input; all arguments are checked before the output is opened."""
     queries = read_queries(arguments.queries)
     streams = bind_streams(queries, arguments.streams)
     knowledge, unused = bind_knowledge(queries, arguments.knowledge)
@@ -77,7 +77,7 @@ def execute(arguments: RunArguments) -> None:
 
 
 def _progress(job: Job, stack: ExitStack) -> Progress | None:
-    """The line that shows how the job is getting on, and reports when the stack is closed; None without a terminal."""
+    """The progress line, which prints a summary when the stack is closed; None without a terminal."""
     console = terminal()
     if console is None:
         return None
@@ -90,7 +90,7 @@ def _progress(job: Job, stack: ExitStack) -> Progress | None:
 
 
 def run_options(arguments: RunArguments) -> RunOptions:
-    """The engine's options; what the user left open stays the engine's default."""
+    """The engine's options; those that were not given keep the engine's defaults."""
     options = RunOptions(
         evaluator=arguments.evaluator,
         runtime=arguments.runtime,
@@ -111,7 +111,7 @@ def run_options(arguments: RunArguments) -> RunOptions:
 
 
 def _pump(job: Job, sink: Sink, progress: Progress | None, rows_on_terminal: bool) -> None:
-    """Hand the rows on until the input ends or nobody reads them any more."""
+    """Write rows until the input ends or the reader of the output has gone."""
     try:
         for rows in job.rows():
             if rows and rows_on_terminal and progress is not None:
@@ -136,7 +136,7 @@ def predicate(text: str) -> str:
 
 
 def report_dead_letters(counts: Mapping[str, int], path: Path | None) -> None:
-    """Say how many events did not take part, and why; nothing when all did."""
+    """Print the number of dead letters by kind, if there are any."""
     total = sum(counts.values())
     if not total:
         return
@@ -147,14 +147,14 @@ def report_dead_letters(counts: Mapping[str, int], path: Path | None) -> None:
 
 
 def _report_skipped(rows: Mapping[str, int]) -> None:
-    """Say what endpoints that failed have cost."""
+    """Print the rows that failed endpoints left without solutions."""
     for iri, count in rows.items():
         counted = "row was" if count == 1 else "rows were"
         say_warning(f"{count:,} {counted} joined with nothing: <{iri}> failed", "--kb-failure wait loses nothing")
 
 
 def _report_replanned(replanned: Mapping[str, Sequence[str]], console: Console) -> None:
-    """Say which evaluators were exchanged while queries ran."""
+    """Print the evaluators that were exchanged while queries ran."""
     for query, switches in replanned.items():
         console.print("\n".join([f"evaluator of {query}:", *switches]), highlight=False, soft_wrap=True)
 
@@ -171,7 +171,7 @@ def files_under(paths: Iterable[str]) -> list[Path]:
 
 
 def check_outputs(arguments: RunArguments, inputs: list[Path]) -> None:
-    """Refuse to write over what is read, or twice to one file."""
+    """Raises InputError for an output that is an input, or that is given twice."""
     outputs = [("--output", arguments.output), ("--dead-letter", arguments.dead_letter)]
     given = [(option, path) for option, path in outputs if path is not None]
     for option, path in given:

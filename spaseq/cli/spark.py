@@ -1,4 +1,4 @@
-"""`spaseq run --runtime spark`, and what it shares with `spaseq submit`."""
+"""`spaseq run --runtime spark`, and its part that `spaseq submit` shares."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _COMPILED_BYTES_MIN = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class SparkRun:
-    """A run, checked: everything that can be wrong beforehand is right.
+    """A run with checked arguments.
 
     sources     options of `format("spaseq")` for each stream, by IRI
     options     the keyword arguments of `spaseq.spark.outcomes`
@@ -48,7 +48,7 @@ class SparkRun:
 
 
 def checked(arguments: RunArguments) -> SparkRun:
-    """What to run; raises InputError for what cannot be, on Spark or at all."""
+    """The run of these arguments; raises InputError for arguments that cannot be used."""
     queries = read_queries(arguments.queries)
     paths = bind_streams(queries, arguments.streams)
     locations, unused = bind_knowledge(queries, arguments.knowledge)
@@ -93,7 +93,7 @@ def source_options(path: str) -> dict[str, str]:
 
 
 def execute_on_spark(arguments: RunArguments) -> None:
-    """Run to the end of what there is now, on the threads of this machine or on SPARK_MASTER."""
+    """Run to the end of the existing input, on the threads of this machine or on SPARK_MASTER."""
     run = checked(arguments)
     import spaseq.spark
 
@@ -109,7 +109,7 @@ def execute_on_spark(arguments: RunArguments) -> None:
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes what micro-batches bring, each once; `closed` when the reader of the output has gone."""
+    """Writes the outcomes of micro-batches, each once; `closed` when the reader of the output has gone."""
 
     sink: Sink
     letters: DeadLetters

@@ -1,4 +1,4 @@
-"""`spaseq submit`: a Spark job, written as a Python file of its own and run by `spark-submit` if asked to."""
+"""`spaseq submit`: a Spark job as a Python file, run by `spark-submit` if asked to."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _WIDTH = 110
 
 @dataclass(frozen=True, slots=True)
 class SubmitArguments:
-    """What a job needs besides what `spaseq run` is told.
+    """The arguments of a job that `spaseq run` does not have.
 
     job         the file to write
     checkpoint  None: beside the output
     shards      None: as many as this machine has processors
-    follow      go on for ever; else read what there is, tell the end and stop
-    run         hand it to spark-submit now
+    follow      run for ever; else read the existing input, signal the end and stop
+    run         run it with spark-submit now
     master      as for spark-submit; None: as Spark is configured
     """
 
@@ -42,7 +42,7 @@ class SubmitArguments:
 
 
 def submit(arguments: RunArguments, job: SubmitArguments) -> None:
-    """Write the job; run it if asked to. Raises InputError for what cannot run on Spark, RunError if the job fails."""
+    """Write the job, and run it if asked to. Raises InputError for bad arguments, RunError if the job fails."""
     if arguments.output is None:
         raise InputError("a job needs a folder for its matches", hint="add --output FOLDER")
     if arguments.format not in ("ndjson", "csv"):
@@ -82,12 +82,12 @@ def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> st
 
 
 def _placed(options: Mapping[str, str]) -> dict[str, str]:
-    """Paths hold wherever the job is started from."""
+    """The options with absolute paths."""
     return {key: os.path.abspath(value) if key == "path" else value for key, value in options.items()}
 
 
 def _knowledge(sources: Mapping[str, Source]) -> str:
-    """The knowledge bases as an expression; of each source only what is not as always."""
+    """The knowledge bases as an expression; of each source only the fields that differ from their defaults."""
     lines = []
     for iri, source in sources.items():
         location = source.location if source.remote else os.path.abspath(source.location)
@@ -102,7 +102,7 @@ def _literal(value: Mapping[str, Any]) -> str:
 
 
 def _run(job: SubmitArguments) -> None:
-    """Wait for spark-submit, whose output is ours."""
+    """Run spark-submit, which shares our output."""
     command = [_spark_submit(), *(["--master", job.master] if job.master else []), os.fspath(job.job)]
     environment = {**os.environ, "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
     code = subprocess.run(command, env=environment, check=False).returncode
@@ -111,7 +111,7 @@ def _run(job: SubmitArguments) -> None:
 
 
 def _spark_submit() -> str:
-    """That of SPARK_HOME or the path, else the one that comes with pyspark."""
+    """The spark-submit of SPARK_HOME or the path, else the one of the pyspark package."""
     home = os.environ.get("SPARK_HOME")
     found = os.path.join(home, "bin", "spark-submit") if home else shutil.which("spark-submit")
     if found and os.path.exists(found):

@@ -1,4 +1,4 @@
-"""The terminal that a user watches a run on."""
+"""The terminal of the user."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def terminal() -> Console | None:
-    """The terminal that stderr is, None if it is none: what draws on it is imported for it alone."""
+    """The terminal behind stderr, None if there is none; rich is imported only for a terminal."""
     if not sys.stderr.isatty():
         return None
     from rich.console import Console

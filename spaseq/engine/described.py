@@ -1,4 +1,4 @@
-"""What a query means and how it is run, with what the knowledge bases let be done."""
+"""The description of a query: its meaning, its evaluation, and the use of its knowledge bases."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ _HOW = "(files are solved once and looked up; an endpoint is asked for distinct 
 def describe(
     query: Query, evaluator: str = "auto", kb: Knowledge | None = None, options: RunOptions | None = None
 ) -> Description:
-    """Everything worth saying about a query.
+    """The description of a query.
 
-    kb      its knowledge bases, which are opened to see what can be proven about them; without them only what
-            can be told from the query is told
+    kb      its knowledge bases, which are opened for proofs about them; None: the query alone is described
 
     Raises InputError for an evaluator that cannot run it, and for knowledge bases that cannot be used.
     """

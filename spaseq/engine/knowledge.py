@@ -1,4 +1,4 @@
-"""What queries ask of which knowledge base, read off their meaning."""
+"""The patterns of queries over each knowledge base."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def endpoints_of(query: TemporalQuery) -> tuple[str, ...]:
 
 
 def asked_of(iri: str, queries: Sequence[TemporalQuery]) -> tuple[Pattern, ...]:
-    """The patterns that some query asks of a knowledge base; of every one where the name is a variable."""
+    """The patterns that some query evaluates over a knowledge base; a variable stands for all knowledge bases."""
 
     def is_asked(node: Pattern) -> bool:
         match node:

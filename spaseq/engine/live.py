@@ -61,10 +61,10 @@ class Engine:
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
 
     def register(self, query: Query, on_match: Callable[[Row], object] | None = None) -> None:
-        """Run a query over what is pushed from now on; each of its rows is handed to `on_match`.
+        """Run a query over the events pushed from now on; `on_match` is called with each of its rows.
 
-        Rows are handed out when every query has seen the events. So `on_match` may push itself; and if it raises, which
-        ends the push, the rows that are left come with the next one.
+        It is called when every query has processed the events, so that it may push. If it raises, which ends the push,
+        the remaining rows follow with the next push.
         Raises InputError if it names a knowledge base that the engine was not given.
         """
         operator = self._setup.operator(build(query))
@@ -87,7 +87,7 @@ class Engine:
         time    a datetime (without zone: UTC), an xsd:dateTime text or literal, or seconds since the epoch
         name    the graph's IRI; else urn:spaseq:event:STREAM:N
 
-        A late event is left out and counted (RunError if `strict`). Raises InputError for what is no event.
+        A late event is left out and counted (RunError if `strict`). Raises InputError for a value that is no event.
         """
         iri = self._iri(stream)
         triples = self._graphs.triples(graph)
@@ -113,19 +113,19 @@ class Engine:
             self._take(iri, batch)
 
     def advance(self, stream: str, time: Time) -> None:
-        """Say that nothing before `time` will come on the stream any more: a heartbeat for streams that are idle."""
+        """Declare that no event before `time` will follow on the stream: a heartbeat of an idle stream."""
         try:
             with BatchOver(self._setup.bases):
                 self._network.advance(self._iri(stream), nanoseconds(time))
         finally:
-            self._hand_out()
+            self._report()
 
     def close(self) -> None:
-        """The input has ended: report what is left, and close what is open."""
+        """End the input: report the remaining matches, and close files and connections."""
         try:
             with BatchOver(self._setup.bases):
                 self._network.finish()
-            self._hand_out()
+            self._report()
         finally:
             self._release()
 
@@ -144,7 +144,7 @@ class Engine:
         self._dead_letters.close()
         self._setup.bases.close()
 
-    def _hand_out(self) -> None:
+    def _report(self) -> None:
         while self._found:
             on_match, row = self._found.popleft()
             on_match(row)
@@ -158,7 +158,7 @@ class Engine:
                     late = self._network.push(iri, events).tolist()
             self._count(iri, events, late)
         finally:
-            self._hand_out()
+            self._report()
 
     def _count(self, iri: str, events: EventBatch | RowEvent, late: Sequence[int]) -> None:
         self.statistics.events += 1 if isinstance(events, RowEvent) else len(events)

@@ -1,4 +1,4 @@
-"""How queries are run, and what is counted while they run."""
+"""Options and counters of a run."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from pathlib import Path
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
 
 _BATCHES_MAX = 6
-"""A batch becomes so many times as large where many queries share it, and no larger: memory grows with it."""
+"""The largest factor of the batch size when many queries share a batch: memory grows with it."""
 _QUERIES_A_BATCH = 4
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How queries are run; no option changes a row but those about time and lateness.
+    """Options of a run; only those of time and lateness change rows.
 
     evaluator           auto, or one by name
     runtime             embedded
     max_delay_ns        by how much an event may be late
-    dead_letter         where to write what cannot be used; None: it is only counted
-    strict              stop at the first thing that cannot be used
+    dead_letter         the file of dead letters; None: they are only counted
+    strict              stop at the first dead letter
     time_predicates     the properties that state an event's time
-    arrival_time        events get the time at which they are read
-    batch_events        events handled at a time; None: of files, the more the more queries there are
+    arrival_time        the time of an event is that at which it is read
+    batch_events        events in a batch; None: of files, by the number of queries
     compiled            evaluators with compiled kernels may be chosen: they pay on long input. None: `run` and `Job`
                         look at the size of their files, `Engine` does without
     allow_hosts         the only hosts that endpoints may be on; None: those that queries and knowledge bases name
     optimise            queries are rewritten to equivalent ones first (`spaseq.optimise`)
-    loading             told of a file of a knowledge base how many bytes were read, and of how many
+    loading             called with a file of a knowledge base, the bytes read and the bytes in all
     """
 
     evaluator: str = "auto"
@@ -46,7 +46,7 @@ class RunOptions:
     loading: Callable[[str, int, int], None] | None = None
 
     def batch_events_for(self, queries: int) -> int:
-        """Events handled at a time by so many queries: each has a cost of its own for each batch."""
+        """Events in a batch that so many queries share: each query has a fixed cost for each batch."""
         if self.batch_events is not None:
             return self.batch_events
         return BATCH_EVENTS * max(1, min(_BATCHES_MAX, queries // _QUERIES_A_BATCH))
@@ -58,8 +58,8 @@ class Statistics:
 
     lag_ns          how far the slowest stream is behind the newest, in event time
     dead_letters    letters by sort
-    skipped_rows    for each endpoint that failed and was to be skipped, the rows that were joined with nothing
-    replanned       for each query whose evaluator was exchanged while it ran: when, for which and why, in words
+    skipped_rows    for each skipped endpoint that failed, the rows that it left without solutions
+    replanned       for each query whose evaluator was exchanged while it ran: the exchanges, in words
     """
 
     events: int = 0

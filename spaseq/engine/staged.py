@@ -57,7 +57,7 @@ class PlannedQuery:
 
     @property
     def graphs(self) -> bool:
-        """Whether its conditions read the graphs of events."""
+        """True if its conditions read the graphs of events."""
         return self.plan.compiled.keeps_graphs
 
     def position(self, iri: str) -> int | None:
@@ -66,13 +66,13 @@ class PlannedQuery:
 
     @property
     def looks(self) -> bool:
-        """Whether stage 2 needs its patterns."""
+        """True if stage 2 needs its patterns."""
         return self.graphs or bool(self.derived)
 
 
 @dataclass(frozen=True, slots=True)
 class StagedJob:
-    """What is run.
+    """The queries of a job and their options.
 
     plans   of the queries, as `planned` makes them
     kb      paths and URLs that mean the same on every worker
@@ -96,7 +96,7 @@ class StagedJob:
 def planned(
     queries: Sequence[Query], shards: int, evaluator: str = "auto", compiled: bool = False
 ) -> tuple[PlannedQuery, ...]:
-    """How the queries of a job are divided and run; those that feed each other share a shard.
+    """The plans of the queries of a job; queries that feed each other share a shard.
 
     Raises InputError for an evaluator that cannot run one of them.
     """
@@ -127,13 +127,13 @@ def check(job: StagedJob) -> None:
 
 
 def variables(job: StagedJob) -> list[str]:
-    """What the queries project, in order."""
+    """The projected variables of the queries, in order."""
     names = (column.name for plan in job.plans for column in plan.query.columns)
     return [name for name in names if not name.startswith(PARTITION_COLUMN)]
 
 
 def stream_input(job: StagedJob, number: int, iri: str, rdf_format: str, rows: str) -> StreamInput:
-    """How stage 1 reads a stream."""
+    """The input of stage 1 for a stream."""
     options = job.options
     delay = None if job.static else options.max_delay_ns
     return StreamInput(

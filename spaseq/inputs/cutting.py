@@ -133,7 +133,7 @@ def _graph_of(line: bytes) -> bytes | None:
 
 
 def _differ(before: tuple[Unit, _Declared], after: tuple[Unit, _Declared]) -> bool:
-    """Whether the first certainly ends with another graph than the second begins with."""
+    """True if the first certainly ends with another graph than the second begins with."""
     last, first = (_graphs(declared.header + unit.text, ox.RdfFormat.TRIG) for unit, declared in (before, after))
     return bool(last and first and last[-1] != first[0])
 

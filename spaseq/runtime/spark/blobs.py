@@ -1,4 +1,4 @@
-"""What stage 1 hands to stage 2 as bytes: columns of ids with a dictionary of their own, written and read as a whole.
+"""Blobs of events from stage 1 to stage 2: columns of ids with a dictionary of their own.
 
 blob := MAGIC VERSION msgpack [terms, events, reporting, letters]
 
@@ -35,7 +35,7 @@ _Events = tuple[_Column, _Column, list[str], _Column, _Column, _Column, _Column]
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a blob holds.
+    """The contents of a blob.
 
     batch       the events, as solutions.py has them
     reporting   whether this shard is the one to report the event if it is late

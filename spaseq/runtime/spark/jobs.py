@@ -23,7 +23,7 @@ class RunningJob:
         self._spark, self._query, self._listener = spark, query, listener
 
     def wait(self, seconds: int) -> bool:
-        """Whether it has ended within so many seconds; raises what it failed with, as an SPAseqError."""
+        """True if it ended within so many seconds; raises its failure as an SPAseqError."""
         try:
             return bool(self._query.awaitTermination(seconds))
         except PySparkException as error:

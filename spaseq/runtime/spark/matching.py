@@ -46,7 +46,7 @@ class StepMatching:
 
 @dataclass(frozen=True, slots=True)
 class QueryMatching:
-    """What one query wants of the stream.
+    """The demand of one query on a stream.
 
     key             the variables by which its events are divided; none: all go to the shard `home`
     whole_order     it needs every event

@@ -1,4 +1,4 @@
-"""What stage 1 hands to stage 2: a row a shard and chunk, most of it a packed blob.
+"""Pieces from stage 1 to stage 2: a row a shard and chunk, most of it a packed blob.
 
 Packing is what makes it pay: Spark sees a few rows, not one an event. What is in a blob: `blobs.py`.
 """

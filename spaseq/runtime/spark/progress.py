@@ -1,4 +1,4 @@
-"""How a Spark job is getting on: metrics observed in its data, told by Spark after each micro-batch."""
+"""Progress of a Spark job: metrics observed in its data, reported by Spark after each micro-batch."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ProgressListener(StreamingQueryListener):
         self._on_batch = on_batch
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Nothing to tell yet."""
+        """Nothing to report yet."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
         """A micro-batch is done."""
@@ -83,7 +83,7 @@ class ProgressListener(StreamingQueryListener):
         )
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
-        """Nothing has come."""
+        """No input has arrived."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Whoever started the query knows."""
+        """Reported by whoever started the query."""

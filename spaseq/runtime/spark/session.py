@@ -77,7 +77,7 @@ def local_session(name: str, shards: int | None = None) -> Iterator[SparkSession
 
 
 def told_to_the_user(error: PySparkException) -> SPAseqError:
-    """What one of our workers raised, else what Spark says first."""
+    """The message of a worker of ours, else the first line of Spark's."""
     text = str(error)
     if found := _RAISED.search(text):
         kind = InputError if found[1] == "InputError" else RunError

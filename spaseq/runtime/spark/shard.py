@@ -32,7 +32,7 @@ WAITS_FOR_EVER = 3 << 61
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What comes of some pieces; rows have hidden columns for the values of PARTITION BY.
+    """The outcomes of some pieces; rows have hidden columns for the values of PARTITION BY.
 
     found       rows in order, as columns or one by one, with the number that the first of them has in the shard
     """
@@ -137,7 +137,7 @@ class Shard:
         return [late_letter(self._names[iri], bare.names[i], 0, bare, i, self._dictionary) for i in range(len(bare))]
 
     def _go_on(self, iri: str, pieces: list[Piece]) -> None:
-        """How far the stream has come by the end of the micro-batch."""
+        """Advance the stream to its watermark at the end of the micro-batch."""
         stream = self._streams[iri]
         stream.newest = max(stream.newest, newest(pieces))
         known = stream.newest - self._delay if self._delay is not None and stream.newest > BEFORE_ALL else BEFORE_ALL

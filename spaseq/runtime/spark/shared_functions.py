@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 @contextmanager
 def shared_functions(spark: SparkSession) -> Iterator[None]:
-    """What is made into a function of Spark's in here has an environment that any thread may read and write."""
+    """A context in which the functions made for Spark have an environment that any thread may read and write."""
     context = spark.sparkContext
     own = context.environment
     assert context._jvm is not None

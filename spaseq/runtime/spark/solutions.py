@@ -84,5 +84,5 @@ def own_triples(batch: EventBatch, event_of_triple: Ids, marks: Ids) -> EventBat
 
 
 def triples_each(variables: int) -> int:
-    """How many triples a solution takes."""
+    """The number of triples of a solution."""
     return max(1, (variables + 1) // 2)

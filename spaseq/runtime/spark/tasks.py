@@ -35,7 +35,7 @@ _TERMS_MAX = 200_000
 
 @dataclass(frozen=True, slots=True)
 class StreamInput:
-    """How the rows of one stream are read.
+    """The input of one stream.
 
     number, iri, name   of the stream; the number is any that differs from those of the other streams
     format      one of spaseq.inputs.formats
@@ -57,7 +57,7 @@ class StreamInput:
     compiled: bool
 
     def is_document(self, text: InputText) -> bool:
-        """Whether a text is read by itself; else the one of the next row may continue its last event."""
+        """True if a text is read by itself; else the next text may continue its last event."""
         if text.format is not None:
             return True
         if self.rows == "auto":
@@ -96,7 +96,7 @@ class Task:
         self._reader = EventReader(dictionary, options, self._malformed)
 
     def pieces(self, rows: Iterable[InputText]) -> Iterator[Piece]:
-        """What goes to the shards, in order."""
+        """The pieces for the shards, in order."""
         seen = False
         for batch in self._batches(rows):
             seen = True

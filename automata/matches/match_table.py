@@ -18,7 +18,7 @@ FIRST, LAST, START, TIME, PARTITION = range(5)
 SYMBOL, POSITION, SOLUTION = range(3)
 """The columns of `MatchTable.entries`."""
 _ROOM_MAX = 8
-"""Matches differ so much in length that sorting them in columns would take so many times the room of their entries."""
+"""Matches differ so much in length that a matrix of them would take so many times the memory of their entries."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +63,14 @@ class MatchTable(Sequence[Match]):
 
     @cached_property
     def sizes(self) -> Ids:
-        """How many entries each match has."""
+        """The number of entries of each match."""
         sizes = self.ends.copy()
         sizes[1:] -= self.ends[:-1]
         return sizes
 
     @property
     def starts(self) -> Ids:
-        """Where the entries of each match begin."""
+        """The index of the first entry of each match."""
         return self.ends - self.sizes
 
     def take(self, rows: Ids) -> MatchTable:
@@ -93,7 +93,7 @@ class MatchTable(Sequence[Match]):
         return MatchTable(facts, registers, outputs, entries, np.cumsum(sizes))
 
     def like_previous(self) -> Mask:
-        """Whether a match has the same steps take the same events as the one before it."""
+        """Mask of the matches with the steps and events of the match before them."""
         same = np.zeros(len(self), dtype=np.bool_)
         same[1:] = self.sizes[1:] == self.sizes[:-1]
         here = np.flatnonzero(np.repeat(same, self.sizes))
@@ -132,7 +132,7 @@ def _untied(table: MatchTable, order: Ids, tied: Mask, longest: int) -> Ids:
 
 
 def _like_previous(rows: NDArray[np.int64]) -> Mask:
-    """Whether a row is the same as the one before it."""
+    """Mask of the rows that equal the row before them."""
     same = np.zeros(len(rows), dtype=np.bool_)
     same[1:] = (rows[1:] == rows[:-1]).all(axis=1)
     return same

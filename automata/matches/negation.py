@@ -1,6 +1,6 @@
-"""Negation: removing complete matches that something forbidden lies in (specification 3.2; G Appendix B, K 4.4).
+"""Negation: removing complete matches in which a negated step or group occurs (specification 3.2; G Appendix B, K 4.4).
 
-The solutions of negated steps are kept for as long as a match may ask for them. A negation of one
+The solutions of negated steps are kept for as long as a match may need them. A negation of one
 step is a join of matches with the slices between their neighbouring steps; a negated group is
 looked for there with an evaluator of its own.
 """
@@ -43,12 +43,12 @@ from automata.values import NONE, UNBOUND, Ids, Mask
 
 FOREVER = np.iinfo(np.int64).max
 _LOOK_MIN = 64
-"""Solutions of a negated step that are kept before it pays to look which are old."""
+"""Solutions of a negated step below which old ones are not looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """What lies in the slice that a negation looks at.
+    """The solutions and events in the interval of a negation.
 
     tables      the solutions of negated steps
     partition   of the match
@@ -63,7 +63,7 @@ class Inside:
 GroupSearch = Callable[[int, NDArray[np.int64], dict[int, Series], Inside], bool]
 GroupSearchFactory = Callable[[Program, Automaton, ConditionEvaluator], GroupSearch]
 """Makes the search for matches of the negated groups of a program; evaluators get it, for it takes a run-based one."""
-"""(absence, registers, iterations, slice) → whether the negated group has a match there."""
+"""(negation, registers, iterations, slice) → whether the negated group has a match there."""
 
 
 class NegationIndex:
@@ -88,7 +88,7 @@ class NegationIndex:
         self._search = search
         self._parts: dict[int, list[StepTable]] = {}
         self._looked_at: dict[int, int] = {}
-        self.symbols = frozenset(s for absence in automaton.negations for s in symbols(absence.expression))
+        self.symbols = frozenset(s for negation in automaton.negations for s in symbols(negation.expression))
         self.substreams = Substreams(program, automaton)
 
     def add(self, tables: dict[int, StepTable]) -> None:
@@ -103,7 +103,7 @@ class NegationIndex:
         return [self._table(symbol) for symbol in self._parts]
 
     def forget(self, before_time: int, before_position: int) -> None:
-        """Drops what lies before both, once that is most of it; looks again when as much has come."""
+        """Drops what lies before both, once that is most of it; checks again when as much has been added."""
         for symbol, parts in self._parts.items():
             if sum(map(len, parts)) < 2 * self._looked_at.get(symbol, 0):
                 continue
@@ -126,13 +126,13 @@ class NegationIndex:
                 self._parts[symbol] = [table.take((table.partitions == NONE) | (table.rank_low >= reached))]
 
     def violated(self, runs: Runs, rows: Ids, intervals: NegationIntervals) -> Mask:
-        """In which of the matches that end at these rows something has happened that must not."""
+        """Mask of the matches that one of these intervals removes."""
         result = np.zeros(len(rows), dtype=np.bool_)
         for number in np.unique(intervals.negations).tolist():
             some = intervals.take((intervals.negations == number) & ~result[intervals.which])
-            absence = self._automaton.negations[number]
-            match absence.expression:
-                case Step(symbol) if not absence.repetitions:
+            negation = self._automaton.negations[number]
+            match negation.expression:
+                case Step(symbol) if not negation.repetitions:
                     happened = self._happened(runs, rows[some.which], some, symbol)
                 case _:
                     happened = self._happened_within(runs, rows, some, number)
@@ -140,7 +140,7 @@ class NegationIndex:
         return result
 
     def deadlines(self, matches: NDArray[np.int64]) -> Ids:
-        """The last time (or rank) at which something forbidden may still happen after each match."""
+        """The last time (or rank) at which an event may still remove each match."""
         window = self._program.window
         if window.sliding and window.in_events:
             return matches[:, FIRST_RANK] + window.size - 1
@@ -157,7 +157,7 @@ class NegationIndex:
     # --- one step, outside repetitions --------------------------------------------------------------
 
     def _happened(self, runs: Runs, rows: Ids, intervals: NegationIntervals, symbol: int) -> Mask:
-        """Which of the matches, one for each obligation, have an event of the symbol in their slice."""
+        """Mask of the intervals in which the symbol has a compatible solution."""
         result = np.zeros(len(intervals), dtype=np.bool_)
         if symbol not in self._parts:
             return result
@@ -169,11 +169,11 @@ class NegationIndex:
             steps = begin[which] + within
             keep = self._fits(runs, rows[which], intervals.take(which), table, steps)
             which, steps = which[keep], steps[keep]
-            result[which[self._meets(runs, rows[which], symbol, table, steps)]] = True
+            result[which[self._is_compatible(runs, rows[which], symbol, table, steps)]] = True
         return result
 
     def _range(self, runs: Runs, intervals: NegationIntervals, table: StepTable) -> tuple[Ids, Ids]:
-        """The rows of the table that lie between each obligation's neighbours by position."""
+        """The rows of the table between the neighbours of each interval, by position."""
         begin = np.searchsorted(table.low, runs.column(intervals.after, HIGH), "right")
         end = np.searchsorted(table.low, runs.column(intervals.before, LOW), "left")
         begin = np.where(intervals.after == NONE, 0, begin)
@@ -195,7 +195,7 @@ class NegationIndex:
         return keep
 
     def _in_window(self, matches: NDArray[np.int64], table: StepTable, steps: Ids) -> Mask:
-        """Whether each row of the table is in the window of the match beside it (specification 3.3)."""
+        """Mask of the rows of the table that are in the window of the match beside them (specification 3.3)."""
         window = self._program.window
         last, first = (RANK, FIRST_RANK) if window.in_events else (HIGH_TIME, FIRST_TIME)
         where = self._ranks(matches, table, steps) if window.in_events else table.times[steps]
@@ -218,7 +218,7 @@ class NegationIndex:
             ranks[here] = self.substreams[partition].places(table.low[steps[here]])
         return ranks
 
-    def _meets(self, runs: Runs, rows: Ids, symbol: int, table: StepTable, steps: Ids) -> Mask:
+    def _is_compatible(self, runs: Runs, rows: Ids, symbol: int, table: StepTable, steps: Ids) -> Mask:
         """Compatible with the whole match, and every condition of the negated step holds."""
         registers, merged, keep = runs.registers(rows), runs.registers(rows), np.ones(len(rows), dtype=np.bool_)
         for variable, column in table.values.items():
@@ -246,17 +246,17 @@ class NegationIndex:
 
     def _one(self, runs: Runs, rows: Ids, intervals: NegationIntervals, number: int) -> bool:
         row = int(rows[intervals.which[0]])
-        absence = self._automaton.negations[number]
+        negation = self._automaton.negations[number]
         between = {
-            s: self._between(runs, row, intervals, s) for s in sorted(self._parts.keys() & symbols(absence.expression))
+            s: self._between(runs, row, intervals, s) for s in sorted(self._parts.keys() & symbols(negation.expression))
         }
         tables = {symbol: table for symbol, table in between.items() if len(table)}
         if not tables:
             return False
         now = self._tracks.standing(runs, self._layout, np.array([row], dtype=np.int64))
-        view = self._seen(runs, row, int(intervals.seen_from[0]), absence.repetitions, now)
+        view = self._seen(runs, row, int(intervals.seen_from[0]), negation.repetitions, now)
         prior = {
-            variable: self._tracks.series(variable, view, absence.repetitions, runs, self._layout)
+            variable: self._tracks.series(variable, view, negation.repetitions, runs, self._layout)
             for variable in self._iterated(frozenset(tables))
         }
         partition = int(runs.table[row, PARTITION])

@@ -1,4 +1,4 @@
-"""What matches owe: the negations they have passed, with the ends of the slice each one looks at."""
+"""Negation intervals: the negations that matches have passed, each with the ends of the interval it forbids."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from automata.values import NONE, Ids, Mask
 
 @dataclass(frozen=True, slots=True)
 class NegationIntervals:
-    """n negations to look at.
+    """n negation intervals.
 
-    which           which match owes it, by index
-    absences        its number
+    which           the index of the match
+    negations       its number in the automaton
     after, before   the neighbouring rows; NONE at an end of the match, where the window's end takes their place
     seen_from       the row in whose iteration the negation stands
     """
@@ -39,7 +39,7 @@ class NegationIntervals:
 
 
 def inner_intervals(automaton: Automaton, runs: Runs, layout: Layout, rows: Ids) -> NegationIntervals:
-    """What matches that end at these rows have passed on their way."""
+    """The intervals between the steps of the matches that end at these rows."""
     parts: list[NegationIntervals] = []
     for visit in visits(runs, layout, rows):
         taken = runs.column(visit.rows, EDGE)
@@ -51,7 +51,7 @@ def inner_intervals(automaton: Automaton, runs: Runs, layout: Layout, rows: Ids)
 
 
 def trailing_intervals(passed: tuple[Passed, ...], rows: Ids) -> NegationIntervals:
-    """What matches that end at these rows have to see through to the end of their windows."""
+    """The intervals from the matches that end at these rows to the end of their windows."""
     which = np.arange(len(rows), dtype=np.int64)
     nothing = np.full(len(rows), NONE, dtype=np.int64)
     return _joined([NegationIntervals(which, np.full_like(rows, p.absence), rows, nothing, rows) for p in passed])

@@ -59,11 +59,11 @@ class Reporter:
 
     @property
     def idle(self) -> bool:
-        """Whether no match waits for anything."""
+        """True if no match waits for anything."""
         return not (self.held or self.ready or len(self.pending))
 
     def report(self, ended: list[AcceptedRuns], time: int, timeline: Timeline) -> Sequence[Match]:
-        """What can be reported once the slice up to `time` has been consumed."""
+        """The matches that can be reported once the slice up to `time` has been consumed."""
         if not (self._in_turn or self._trails):
             return in_order(self._reader.table(self._unviolated(ended)))
         survivors = self._survivors(ended)
@@ -138,7 +138,7 @@ class Reporter:
         ]
 
     def _removed(self, pending: PendingMatches) -> Mask:
-        """Which matches their trailing negations remove."""
+        """Mask of the matches that their trailing negations remove."""
         removed = np.zeros(len(pending), dtype=np.bool_)
         for accept in np.unique(pending.accepts).tolist():
             here = np.flatnonzero(pending.accepts == accept)
@@ -155,7 +155,7 @@ class Reporter:
         return list(zip(over.rows.tolist(), self._decided(over, timeline).tolist(), strict=True))
 
     def _decided(self, over: PendingMatches, timeline: Timeline) -> Ids:
-        """When matches are decided whose windows have passed: the windows' ends, or the first events past them."""
+        """The times at which matches are decided by the end of their windows, or by the first events past them."""
         if self._program.window.in_events:
             return timeline.times_at(self._core.runs.column(over.rows, PARTITION), over.deadlines + 1)
         return over.deadlines + self._after_deadline
@@ -171,7 +171,7 @@ class Reporter:
         return time if self._program.window.in_events else earliest + self._after_deadline
 
     def _over(self, time: int, timeline: Timeline) -> Mask:
-        """Which pending matches' windows have passed."""
+        """Mask of the pending matches whose windows have passed."""
         if not self._program.window.in_events:
             return self.pending.deadlines < time
         partitions = self._core.runs.column(self.pending.rows, PARTITION).tolist()

@@ -1,4 +1,4 @@
-"""Which complex events are reported, and in which order (specification 3.4; B Section 4; C Section 5).
+"""Selection among complex events, AFTER MATCH, and the order of reports (specification 3.4; B Section 4; C Section 5).
 
 Matches arrive in groups that share partition and last position; a complex event is the set of its
 positions in the partition's substream.
@@ -17,13 +17,13 @@ from automata.state import pairs
 from automata.values import Match
 
 Texts = Callable[[Sequence[Match]], Sequence[tuple[str, ...]]]
-"""What matches project, as `automata.plan.program.Host` tells."""
+"""The projected values of matches; see `automata.plan.program.ConditionEvaluator.texts`."""
 AT_END = (1 << 63) - 1
 """The time at which the end of the input decides a match: later than all others."""
 
 
 class Candidate(NamedTuple):
-    """A match that no negation has removed.
+    """A decided match.
 
     match       the match
     positions   of its events
@@ -166,7 +166,7 @@ class AfterMatch:
 
 
 def after_state(after: AfterMatch) -> dict[str, Any]:
-    """What reported matches forbid."""
+    """The state of AFTER MATCH: what reported matches forbid."""
     triggers = [[partition, *pair] for partition, pair in after.triggers.items()]
     return {
         "firsts": [[partition, np.array(sorted(firsts), dtype=np.int64)] for partition, firsts in after.firsts.items()],

@@ -27,10 +27,10 @@ from automata.values import Ids, Match
 def runs_state(
     core: ChainStore, negations: NegationIndex, symbol_tables: SymbolTables, reporter: Reporter
 ) -> dict[str, Any]:
-    """What every evaluator has that writes rows of runs; nothing dead may be among them."""
+    """The state of every evaluator that writes rows of runs; all rows are alive."""
     return {
         "core": core_state(core),
-        "absences": absences_state(negations),
+        "negations": negations_state(negations),
         "intake": intake_state(symbol_tables),
         "reporter": reporter_state(reporter),
     }
@@ -45,7 +45,7 @@ def restore_runs(
 ) -> None:
     """Put it back."""
     restore_core(core, state["core"])
-    restore_absences(negations, state["absences"])
+    restore_negations(negations, state["negations"])
     restore_intake(symbol_tables, state["intake"])
     restore_reporter(reporter, state["reporter"])
 
@@ -79,7 +79,7 @@ def restore_core(core: ChainStore, state: Mapping[str, Any]) -> None:
         all_join.finished = list(finished)
 
 
-def absences_state(negations: NegationIndex) -> dict[str, Any]:
+def negations_state(negations: NegationIndex) -> dict[str, Any]:
     """The solutions of negated steps that are remembered, and the ranks of events if they count."""
     return {
         "tables": [table_state(table) for table in negations.kept()],
@@ -87,7 +87,7 @@ def absences_state(negations: NegationIndex) -> dict[str, Any]:
     }
 
 
-def restore_absences(negations: NegationIndex, state: Mapping[str, Any]) -> None:
+def restore_negations(negations: NegationIndex, state: Mapping[str, Any]) -> None:
     """Put them back."""
     negations.add({table.parts[0].symbol: table for table in map(restored_table, state["tables"])})
     for partition, before, columns in state["substreams"]:
@@ -110,7 +110,7 @@ def restored_table(state: Mapping[str, Any]) -> StepTable:
 
 
 def intake_state(symbol_tables: SymbolTables) -> dict[str, Any]:
-    """Where the streams stand, and the partitions."""
+    """The positions of the streams, and the partitions."""
     keys, numbers, seen, serial = symbol_tables.partitions()
     return {
         **timeline_state(symbol_tables.timeline),
@@ -128,7 +128,7 @@ def restore_intake(symbol_tables: SymbolTables, state: Mapping[str, Any]) -> Non
 
 
 def timeline_state(timeline: Timeline) -> dict[str, Any]:
-    """Where the substreams stand."""
+    """The positions of the substreams."""
     carries = [[partition, carry.rank, carry.slot] for partition, carry in timeline.carries.items()]
     return {"position": timeline.position, "carries": np.array(carries, dtype=np.int64).reshape(-1, 3)}
 
@@ -140,7 +140,7 @@ def restore_timeline(timeline: Timeline, state: Mapping[str, Any]) -> None:
 
 
 def reporter_state(reporter: Reporter) -> dict[str, Any]:
-    """What cannot be reported yet, and what reported matches forbid."""
+    """The matches that cannot be reported yet, and what reported ones forbid."""
     pending = reporter.pending
     return {
         "pending": [pending.rows, pending.accepts, pending.deadlines],

@@ -1,1 +1,1 @@
-"""The runs of events that come one by one, as lists of Python's integers; see `evaluator`."""
+"""Runs that consume one event at a time, as lists of Python's integers."""

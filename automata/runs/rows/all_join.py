@@ -1,4 +1,4 @@
-"""ALL( ) while runs are lists: opening it, and joining the matches of its members; see `automata.chains.all_join`.
+"""ALL( ) over rows: opening it, and joining the matches of its members; see `automata.chains.all_join`.
 
 Finished members wait by what they must have in common: the row that opened the ALL, partition, window, and the values
 of the variables that every one of them binds.
@@ -96,7 +96,7 @@ class RowAllJoin:
                 finished[member] = {key: bucket for key, bucket in left.items() if bucket}
 
     def open(self, edge: int, number: int) -> list[tuple[int, int]]:
-        """The runs that a run begins which comes to an ALL: the start of each member, and its row."""
+        """The runs begun by a run that reaches an ALL: the start of each member, and its row."""
         opening, rows = self._openings[edge], self._rows
         old = rows[number]
         if not able(opening, old):
@@ -119,7 +119,7 @@ class RowAllJoin:
         return started
 
     def _cross(self, opening: Opening, row: Row, old: Row, number: int) -> None:
-        """What crossing the edge does to repetitions and iterations."""
+        """Applies the edge's crossings of repetitions."""
         for variable, entry in opening.forgets:
             row[FIXED + variable] = self._rows[old[entry]][FIXED + variable]
         for column in opening.loops:

@@ -1,4 +1,4 @@
-"""Runs that have come to a position: they may end a match or a member of an ALL( ), open one, and go on."""
+"""Runs that reach a position: they may end a match or a member of an ALL( ), open one, and go on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from automata.runs.rows.waiting import Reached
 
 
 class Arrivals:
-    """Brings rows that have been written to where they stand."""
+    """Enters new rows at their positions."""
 
     def __init__(self, core: Core, places: Sequence[Place], store: Store, all_join: RowAllJoin) -> None:
         self._core = core
@@ -28,12 +28,12 @@ class Arrivals:
         self._reached: list[Reached] = []
 
     def reached(self) -> list[Reached]:
-        """Where matches may have ended since this was asked for last."""
+        """The accepted runs since the last call."""
         reached, self._reached = self._reached, []
         return reached
 
     def arrive(self, position: int, number: int) -> None:
-        """A run has come to a position: it may end a match or a member of an ALL, open one, and go on."""
+        """A run has reached a position: it may end a match or a member of an ALL, open one, and go on."""
         place, row = self._places[position], self._rows[number]
         for end in place.ends:
             if (not end.reached or _has_reached(row, end.reached)) and (end.free or self._may_end(position, number)):
@@ -57,11 +57,11 @@ class Arrivals:
                         self.arrive(target, joined)
 
     def _may_join(self, position: int, number: int) -> bool:
-        """Whether every condition holds that is decided once an ALL is complete."""
+        """True if every condition holds that is decided once an ALL is complete."""
         return self._stands(self._places[position].joined, self._core.analysis.checks[position], number, patient=True)
 
     def _may_end(self, position: int, number: int) -> bool:
-        """Whether every condition that is still to be decided holds."""
+        """True if every condition that is still open holds."""
         decided = self._places[position].ends[0].decided
         return self._stands(decided, self._core.analysis.final[position], number, patient=False)
 

@@ -1,4 +1,4 @@
-"""The ways in which one event lets steps be taken: its solutions, where they stand, and their combinations."""
+"""Step candidates of one event: its solutions, their places, and their combinations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Solution = tuple[int, ...]
 
 
 class Moment(NamedTuple):
-    """Where the event stands in one partition; NONE four times where a solution is in none."""
+    """The place of the event in one partition; NONE four times where a solution is in none."""
 
     partition: int
     rank: int
@@ -26,7 +26,7 @@ class Moment(NamedTuple):
 
 
 class StepCandidate(NamedTuple):
-    """One way of taking a step.
+    """A solution, or a combination of several, that a step can take.
 
     values      of the step's variables in ascending order
     serials     of the solution of each of its symbols
@@ -77,7 +77,7 @@ class StepCandidates:
         }
 
     def together(self, symbols: tuple[int, ...], single: Mapping[int, Sequence[StepCandidate]]) -> list[StepCandidate]:
-        """The ways of taking symbols together, in a partition and a window (G Definition 8)."""
+        """The candidates of a conjunction, in a partition and a window (G Definition 8)."""
         if symbols not in self._joint:
             scope = sorted({variable for symbol in symbols for variable in self._scopes[symbol]})
             self._joint[symbols] = [tuple(scope.index(v) for v in self._scopes[symbol]) for symbol in symbols]
@@ -86,11 +86,11 @@ class StepCandidates:
         found = [StepCandidate((UNBOUND,) * width, (), OUTSIDE)]
         for symbol, own in zip(symbols, places, strict=True):
             found = [
-                StepCandidate(values, way.serials + more.serials, more.moment)
-                for way in found
+                StepCandidate(values, candidate.serials + more.serials, more.moment)
+                for candidate in found
                 for more in single.get(symbol, ())
-                if (not way.serials or way.moment == more.moment)
-                and (values := _joined(way.values, own, more.values)) is not None
+                if (not candidate.serials or candidate.moment == more.moment)
+                and (values := _joined(candidate.values, own, more.values)) is not None
             ]
         return found
 
@@ -107,7 +107,7 @@ class StepCandidates:
         return moments[partition]
 
     def _next(self, partition: int, time: int) -> Moment:
-        """Where the next event of a partition stands, which is the only one of its slot."""
+        """The place of the next event of a partition, which is the only one of its slot."""
         carries = self._timeline.carries
         carry = carries.get(partition)
         if carry is None:
@@ -130,7 +130,7 @@ class StepCandidates:
         return number
 
     def _key_places(self, scope: Sequence[int]) -> tuple[int, ...] | None:
-        """Where the variables of PARTITION BY stand in a solution; None if it does not bind them all."""
+        """The places of the variables of PARTITION BY in a solution; None if it does not bind them all."""
         wanted = self._program.partition
         return tuple(scope.index(variable) for variable in wanted) if set(wanted) <= set(scope) else None
 

@@ -19,14 +19,14 @@ from automata.values import NONE, UNBOUND
 
 Row = list[int]
 Test = Callable[[Sequence[int]], bool]
-"""Whether a condition holds, given the value of every variable and then those of its other references, in order."""
+"""A condition: true if it holds, given the value of every variable, then those of its other references, in order."""
 Owed = Callable[[Row, Sequence[int]], bool]
-"""Whether what a run owes is fulfilled, given a row and the registers.
+"""An open condition of a run: true if it holds, given a row and the registers.
 
 The row is that from which the run takes a step, with the registers afterwards; at the end of a match its last row.
 """
 Estimated = Callable[[Sequence[int], float], bool | None]
-"""Whether a condition holds, given the values of variables and about the number of an aggregate; None: not known."""
+"""A condition over the values of variables and about the number of an aggregate; None: not known."""
 Reader = Callable[[Row, Sequence[int]], int]
 """The value of a reference, given the same."""
 
@@ -50,7 +50,7 @@ class RowConditionEvaluator(ConditionEvaluator, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What decides whether a run may take an edge, or end.
+    """The checks that a run must pass to take an edge, or to end.
 
     tests       conditions on variables that are always looked at
     owed        the other ones
@@ -80,15 +80,15 @@ class Conditions:
             known.clear()
 
     def arriving(self, edge: Edge) -> Decided:
-        """What decides about an edge."""
+        """The checks of an edge."""
         return self._decided(self._core.analysis.checks[edge.target], edge, patient=True)
 
     def joining(self, position: int) -> Decided:
-        """What decides about the combinations of members that complete an ALL."""
+        """The checks of the combinations of members that complete an ALL."""
         return self._decided(self._core.analysis.checks[position], None, patient=True)
 
     def ending(self, position: int) -> Decided:
-        """What is decided at the latest when a match ends at a position."""
+        """The checks that are due when a match ends at a position."""
         return self._decided(self._core.analysis.final[position], None, patient=False)
 
     def standing(self, references: Sequence[Reference]) -> list[Reader]:

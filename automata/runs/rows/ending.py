@@ -1,4 +1,4 @@
-"""From runs that have come to where a match may end to matches in report order, for one event (specification 3.4-3.5).
+"""From accepted runs to matches in report order, for one event (specification 3.4-3.5).
 
 Trailing negations, negated groups and members of ALL( ) are left to `automata.matches.reporting`.
 """
@@ -78,7 +78,7 @@ class Ending:
         self._waiting.sync()
 
     def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> Sequence[Match]:
-        """What can be reported once the event has been taken in."""
+        """The matches that can be reported once the event has been consumed."""
         if self._in_columns:
             if not reached and self._reporter.idle:
                 return []
@@ -146,7 +146,7 @@ def _in_order(matches: list[Match]) -> list[Match]:
 
 
 def _same_events(one: Match, other: Match) -> bool:
-    """Whether two matches take the same events with the same steps."""
+    """True if two matches take the same events with the same steps."""
     if len(one.entries) != len(other.entries):
         return False
     for mine, theirs in zip(one.entries, other.entries, strict=True):
@@ -156,7 +156,7 @@ def _same_events(one: Match, other: Match) -> bool:
 
 
 def _is_unambiguous(automaton: Automaton) -> bool:
-    """Whether the events of a run and their steps tell its edges: then no match is reached in two ways."""
+    """True if the steps and events of a run determine its edges: no match is reached twice."""
     symbols = [position.symbols for position in automaton.positions[START + 1 :]]
     ways = [(edge.source, edge.target) for edge in automaton.edges]
     ends = [accept.position for accept in automaton.accepts]

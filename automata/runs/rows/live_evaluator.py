@@ -1,4 +1,4 @@
-"""Runs for events that come one by one: as lists while they do, in columns for longer slices."""
+"""Runs as rows for single events, and in columns for longer slices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NEW_SHARE = 1.0
 
 
 def runs_singly(program: Program) -> bool:
-    """Whether a program's events can be taken one by one: no negation looks at the events of a partition."""
+    """True if the rows can evaluate a program: no negation needs the events of a partition's substream."""
     return not (program.partition and Substreams(program, build_automaton(program.expression)).needed)
 
 
@@ -44,7 +44,7 @@ class LiveRunEvaluator(RunEvaluator):
         self._left = 0
 
     def prefers_single_events(self) -> bool:
-        """Whether an event that comes alone should go to `on_event`; there must have been enough of them."""
+        """True if the next single event should go to `on_event`: there have been enough of them."""
         self._alone += not self._in_lists
         return self._in_lists or self._core.runs.size <= self._alone * _ROWS_PER_EVENT_MAX
 
@@ -148,7 +148,7 @@ class LiveRunEvaluator(RunEvaluator):
             self._single.sync()
         super()._forget_absences(time)
         if self._in_lists:
-            self._single.absences_changed()
+            self._single.negations_changed()
 
     def _oldest(self, column: int, default: int) -> int:
         return self._single.oldest(column, default) if self._in_lists else super()._oldest(column, default)

@@ -1,6 +1,6 @@
-"""Negations of one step each, looked for event by event; see `automata.matches.negation`.
+"""Negations of one step each, evaluated event by event; see `automata.matches.negation`.
 
-What is remembered of negated steps is a list for each symbol, and for each join key those of its places that have it.
+The solutions of each negated step are kept by join key.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Kept(NamedTuple):
 
 
 class _Symbol:
-    """What is remembered of one negated step.
+    """The solutions of one negated step.
 
     scope       the variables of its solutions, ascending
     kept, positions     by join key
@@ -86,7 +86,7 @@ class _Symbol:
 class RowNegationIndex:
     """The negations of one program, while its runs are lists.
 
-    added       how many solutions have come
+    added       the number of solutions so far
     simple      all of them are one step outside of repetitions, that does not look at its event
     """
 
@@ -112,7 +112,7 @@ class RowNegationIndex:
         self._trailing = [_symbols(automaton, accept.passed) for accept in automaton.accepts]
 
     def __len__(self) -> int:
-        """How many solutions are remembered."""
+        """The number of solutions."""
         return sum(map(len, self._symbols.values()))
 
     def enter(self) -> None:
@@ -137,8 +137,8 @@ class RowNegationIndex:
     def add(self, single: Mapping[int, Sequence[StepCandidate]], position: int, time: int, stream: int) -> None:
         """Remember the next event's solutions of negated steps."""
         for number, symbol in self._symbols.items():
-            for way in single.get(number, ()):
-                kept = _Kept(position, time, stream, way.moment, way.serials[0], way.values)
+            for candidate in single.get(number, ()):
+                kept = _Kept(position, time, stream, candidate.moment, candidate.serials[0], candidate.values)
                 self.added += 1
                 symbol.new.append(kept)
                 symbol.add(kept)
@@ -153,7 +153,7 @@ class RowNegationIndex:
         self._negations.add(tables)
 
     def violated(self, number: int) -> bool:
-        """Whether something has happened in the match that ends at a row; only if `simple`."""
+        """True if a negation between its steps removes the match that ends at a row; only if `simple`."""
         match = self._rows[number]
         while number != NONE:
             row = self._rows[number]
@@ -166,12 +166,12 @@ class RowNegationIndex:
         return False
 
     def violated_after(self, number: int, accept: int) -> bool:
-        """Whether something has happened after the match that ended there; only if `simple`."""
+        """True if a trailing negation removes the match that ends at a row; only if `simple`."""
         match = self._rows[number]
         return any(self._happened(symbol, match, match, None) for symbol in self._trailing[accept])
 
     def _happened(self, number: int, match: Row, after: Row | None, before: Row | None) -> bool:
-        """Whether the negated step has a solution between the two rows, compatible with the match."""
+        """True if the negated step has a solution between the two rows, compatible with the match."""
         symbol = self._symbols[number]
         key = symbol.wanted(match)
         kept = symbol.kept.get(key)
@@ -182,7 +182,7 @@ class RowNegationIndex:
         end = len(positions) if before is None else bisect_left(positions, before[LOW], begin)
         for place in range(end - 1, begin - 1, -1):
             found = kept[place]
-            if self._is_between(found, match, after, before) and self._meets(number, found.values, match):
+            if self._is_between(found, match, after, before) and self._is_compatible(number, found.values, match):
                 return True
         return False
 
@@ -196,7 +196,7 @@ class RowNegationIndex:
         return (after is not None and before is not None) or self._in_window(found, match)
 
     def _in_window(self, found: _Kept, match: Row) -> bool:
-        """Whether it is in the window of the match (specification 3.3)."""
+        """True if it is in the window of the match (specification 3.3)."""
         window = self._program.window
         last, first, where = match[HIGH_TIME], match[FIRST_TIME], found.time
         if window.in_events:
@@ -208,7 +208,7 @@ class RowNegationIndex:
             return last - window.size < where < first + window.size
         return last - window.size <= where <= first + window.size
 
-    def _meets(self, number: int, values: Solution, match: Row) -> bool:
+    def _is_compatible(self, number: int, values: Solution, match: Row) -> bool:
         """Compatible with the whole match, and every condition of the negated step holds."""
         registers = match[FIXED : FIXED + self._program.variables]
         for variable, value in zip(self._symbols[number].scope, values, strict=True):
@@ -238,7 +238,7 @@ def _from_columns(table: StepTable, scope: Sequence[int]) -> list[_Kept]:
 
 
 def _as_columns(number: int, symbol: _Symbol) -> StepTable:
-    """What is new as a table, as `Intake` makes it of events that are alone in their slots."""
+    """The new solutions as a table, as `SymbolTables` makes it of events that are the only ones of their slots."""
     low, times, streams, serials = (
         np.array([kept[field] for kept in symbol.new], dtype=np.int64) for field in (0, 1, 2, 4)
     )

@@ -1,9 +1,9 @@
-"""Runs that meet one event at a time, as lists of Python's integers.
+"""Runs that consume one event at a time, as lists of Python's integers.
 
-Columnar work has a price that does not depend on how many events there are, and a slice of one event pays it for
-nothing. Here the rows of `automata.chains.table` are lists with the same columns, and dictionaries find runs
-by their join keys. `enter` and `leave` go from one form to the other, so that whatever else is to be done (compaction,
-snapshots, long slices) is done in columns.
+Columnar work has a fixed cost for each slice, which a slice of one event does not repay. Here the rows of
+`automata.chains.table` are lists with the same columns, and dictionaries find runs by their join keys. `enter` and
+`leave` convert between the two forms, so that whatever else is to be done (compaction, snapshots, long slices) is done
+in columns.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _Taken(NamedTuple):
     step: Step
     number: int
     registers: list[int]
-    way: StepCandidate
+    candidate: StepCandidate
 
 
 class RowRuns:
@@ -99,16 +99,16 @@ class RowRuns:
 
     @property
     def new(self) -> int:
-        """Rows and solutions of negated steps that have come since they were counted last."""
+        """The number of rows and solutions of negated steps added since the last count."""
         return len(self._rows) + self._negations.added - self._counted
 
     @property
     def waits(self) -> bool:
-        """Whether time alone may bring matches."""
+        """True if a watermark can release matches."""
         return self._ending.trails
 
     def count(self) -> int:
-        """The runs that are alive, and the solutions of negated steps."""
+        """The number of runs that are alive and of solutions of negated steps."""
         self._counted = len(self._rows) + self._negations.added
         return self._store.count() + len(self._negations)
 
@@ -132,10 +132,10 @@ class RowRuns:
         self._ending.sync()
 
     def forget_values(self) -> None:
-        """Some ids may mean something else from now on, but for those that the rows hold."""
+        """Drops what is derived from ids that the rows do not hold: they may get another meaning."""
         self._conditions.forget()
 
-    def absences_changed(self) -> None:
+    def negations_changed(self) -> None:
         """Some of what is remembered of negated steps has been forgotten in the columns."""
         self._negations.shrink()
 
@@ -179,19 +179,19 @@ class RowRuns:
         """The runs that take an edge with the event (specification 3.2); marks what skip-till-next has taken."""
         taken: list[_Taken] = []
         for step, find in zip(self._steps, self._found, strict=True):
-            ways = (
+            candidates = (
                 single.get(step.symbols[0])
                 if len(step.symbols) == 1
                 else self._candidates.together(step.symbols, single)
             )
-            if not ways:
+            if not candidates:
                 continue
             index = self._store.active[step.source][step.index]
             before = len(taken)
-            for way in ways:
-                bucket = index.get(find(way.values))
-                if bucket and way.moment.window != NONE:
-                    self._meet(step, bucket, way, time, stream, taken)
+            for candidate in candidates:
+                bucket = index.get(find(candidate.values))
+                if bucket and candidate.moment.window != NONE:
+                    self._meet(step, bucket, candidate, time, stream, taken)
             if step.decided.in_columns and len(taken) > before:
                 taken[before:] = self._admitted(step, taken[before:], self._timeline.position - 1)
         for each in taken:
@@ -200,12 +200,12 @@ class RowRuns:
         return taken
 
     def _meet(
-        self, step: Step, bucket: Sequence[int], way: StepCandidate, time: int, stream: int, taken: list[_Taken]
+        self, step: Step, bucket: Sequence[int], candidate: StepCandidate, time: int, stream: int, taken: list[_Taken]
     ) -> None:
-        """Add the runs of a bucket that take the edge in this way."""
-        rows, columns, (partition, rank, slot, window) = self._rows, self._registers, way.moment
+        """Add the runs of a bucket that take the edge in this candidate."""
+        rows, columns, (partition, rank, slot, window) = self._rows, self._registers, candidate.moment
         size_ns, size, tests, intervals = self._size_ns, self._size, step.decided.tests, step.decided.intervals
-        values = [(variable, value) for place, variable in step.brings if (value := way.values[place])]
+        values = [(variable, value) for place, variable in step.brings if (value := candidate.values[place])]
         for number in bucket:
             row = rows[number]
             if row[FIRST] != NONE:
@@ -237,7 +237,7 @@ class RowRuns:
                         if not fulfilled(row, registers):
                             break
                     else:
-                        taken.append(_Taken(step, number, registers, way))
+                        taken.append(_Taken(step, number, registers, candidate))
 
     def _admitted(self, step: Step, taken: Sequence[_Taken], position: int) -> list[_Taken]:
         """Those for which the conditions hold, as the columns tell."""
@@ -253,28 +253,28 @@ class RowRuns:
         return [each for each, holds in zip(taken, passed.tolist(), strict=True) if holds]
 
     def _pass_by(self, single: Mapping[int, Sequence[StepCandidate]]) -> None:
-        """Runs that waited for the very next event, and have had it, go."""
+        """Removes the runs that only the event just consumed could extend."""
         if not self._partitioned:
             self._store.pass_by()
             return
-        for partition in {way.moment.partition for ways in single.values() for way in ways}:
+        for partition in {candidate.moment.partition for candidates in single.values() for candidate in candidates}:
             self._store.pass_by_in(partition)
 
     # --- what comes of it -------------------------------------------------------------------------
 
     def _grow(self, taken: _Taken, time: int, stream: int, position: int) -> int:
         """Write the row of a run that has taken an edge; a conjunction adds a row for each member."""
-        step, number, registers, way = taken
-        old, (partition, rank, slot, window) = self._rows[number], way.moment
+        step, number, registers, candidate = taken
+        old, (partition, rank, slot, window) = self._rows[number], candidate.moment
         row = [
-            number, number, old[INSTANCE], step.number, step.target, step.symbols[-1], way.serials[-1], position,
+            number, number, old[INSTANCE], step.number, step.target, step.symbols[-1], candidate.serials[-1], position,
             time, stream, position, time, stream, position, slot, 0, 1, rank,
             *(old[FIRST_TIME:CLOSED] if old[FIRST] != NONE else (time, position, rank, window, partition)),
             0, *registers, *old[self._registers.stop :],
         ]  # fmt: skip
         if step.notes:
             self._note(step, row, old, number, len(self._rows) + len(step.symbols) - 1)
-        for symbol, serial in zip(step.symbols[:-1], way.serials[:-1], strict=True):
+        for symbol, serial in zip(step.symbols[:-1], candidate.serials[:-1], strict=True):
             inner = row.copy()
             inner[EDGE] = inner[STATE] = NONE
             inner[SYMBOL], inner[SOLUTION] = symbol, serial

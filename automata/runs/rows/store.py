@@ -1,4 +1,4 @@
-"""Rows of runs as lists, with the table of columns brought up to date when it is asked for.
+"""Rows of runs as lists, synchronised with the table of columns on demand.
 
 Both hold the same rows under the same numbers: what has only been written for columns is done on the table, between
 `sync` and `pull`.
@@ -61,7 +61,7 @@ class Store:
         """Give the runs back as columns."""
         self.sync()
         for position, active in enumerate(self._core.active):
-            active.replace(np.array(sorted(self.standing(position)), dtype=np.int64))
+            active.replace(np.array(sorted(self.current(position)), dtype=np.int64))
         self._all_join.leave()
 
     def sync(self) -> None:
@@ -81,7 +81,7 @@ class Store:
         self._synced = runs.size
 
     def add(self, position: int, number: int) -> None:
-        """A run has come to a position that it may go on from."""
+        """A run has reached a position that it may go on from."""
         row = self.rows[number]
         for key, index in zip(self._keys[position], self.active[position], strict=True):
             index.setdefault(key(row), []).append(number)
@@ -109,7 +109,7 @@ class Store:
             self.remove(position, number)
 
     def pass_by(self) -> None:
-        """An event has come: those that waited for it in vain go."""
+        """Removes the runs that only the event just consumed could extend."""
         for position in self._adjacent:
             for index in self.active[position]:
                 index.clear()
@@ -120,10 +120,10 @@ class Store:
             self.remove(position, number)
 
     def count(self) -> int:
-        """How many runs an event may still extend."""
+        """The number of runs that an event may still extend."""
         return sum(len(bucket) for indexes in self.active for index in indexes[:1] for bucket in index.values())
 
-    def standing(self, position: int) -> Iterator[int]:
+    def current(self, position: int) -> Iterator[int]:
         """The runs at a position that an event may still extend."""
         if self.active[position]:
             for bucket in self.active[position][0].values():
@@ -145,13 +145,13 @@ class Store:
 
     def oldest(self, column: int, default: int) -> int:
         """The least FIRST or FIRST_TIME of the runs that are alive."""
-        alive = [self.rows[number] for p in range(len(self._places)) for number in self.standing(p)]
+        alive = [self.rows[number] for p in range(len(self._places)) for number in self.current(p)]
         alive += [self.rows[number] for number in self._all_join.waiting()]
         return min((row[column] for row in alive if row[FIRST] != NONE), default=default)
 
     def _drop(self, over: Callable[[Row], bool]) -> None:
         for position in range(len(self._places)):
-            old = [n for n in self.standing(position) if (row := self.rows[n])[FIRST] != NONE and over(row)]
+            old = [n for n in self.current(position) if (row := self.rows[n])[FIRST] != NONE and over(row)]
             for number in old:
                 self.remove(position, number)
         self._all_join.drop(lambda row: row[FIRST] != NONE and over(row))

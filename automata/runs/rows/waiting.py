@@ -20,9 +20,9 @@ from automata.slices.timeline import Timeline, window_ends
 from automata.values import Match
 
 _SEEN_MIN = 256
-"""Matches remembered as reported before they are looked through; and twice as many as were left then."""
+"""Matches remembered as reported below which none is dropped; then twice as many as were left."""
 Reached = tuple[int, int]
-"""The row of a run, and the number of the accept that it has come to."""
+"""The row of a run, and the number of the accept that it has reached."""
 Read = Callable[[int, int | None], Candidate]
 """The match that ends at a row, and when it is decided; None: by its last event."""
 
@@ -76,13 +76,13 @@ class Waiting:
             self._changed = False
 
     def is_due(self, time: int, timeline: Timeline) -> bool:
-        """Whether the window of a match that waits for its end may have passed."""
+        """True if a match may be released now."""
         if not self._pending or self._reporter.held or self._reporter.ready:
             return not self._reporter.idle
         return self._pending[0].deadline < (timeline.rank(0) - 1 if self._window.in_events else time)
 
     def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> list[Match]:
-        """What can be reported once the event has been taken in; no other negation removes what was reached."""
+        """The matches that can be reported once the event has been consumed; `reached` passed all other negations."""
         decided = [self._read(row, None) for row, accept in reached if not self._trailing[accept]]
         decided += self._passed(time, timeline)
         for row, accept in reached:
@@ -128,7 +128,7 @@ class Waiting:
             self._seen_max = _SEEN_MIN + 2 * len(self._reporter.seen)
 
     def _is_new(self, match: Match) -> bool:
-        """Whether it has not been found before, with another deadline."""
+        """True if it has not been found before, with another deadline."""
         seen = self._reporter.seen
         if match.entries in seen:
             return False

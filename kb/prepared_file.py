@@ -27,7 +27,7 @@ from kb.errors import KnowledgeBaseError
 from kb.local import Progress, graph_of, load_graph
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.terms import to_ntriples
+from sparql_gpm.term_text import canonical_token
 
 MAGIC = b"SPASEQKB"
 VERSION = 1
@@ -99,7 +99,7 @@ def _mapped(whole: NDArray[np.uint8], kind: str, start: int, length: int) -> NDA
 
 def _arrays(graph: EventBatch, dictionary: Dictionary) -> Arrays:
     used = np.unique(np.concatenate((graph.subjects, graph.predicates, graph.objects)))
-    texts = [to_ntriples(dictionary.term(i)).encode() for i in used.tolist()]
+    texts = [canonical_token(dictionary.term(i)) for i in used.tolist()]
     hashes = np.array([hash_of(text) for text in texts], dtype=np.uint64)
     order = np.argsort(hashes, kind="stable")
     rank = np.empty(len(used), dtype=np.int64)

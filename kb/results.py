@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from kb.cache import TermTuple
-from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, Term
+from sparql_gpm.terms import IRI, RDF_LANG_STRING, BlankNode, Literal, Term
+from sparql_gpm.well_formed import fault_of
+
+Checked = TypeVar("Checked", IRI, Literal)
 
 _IRIS_MAX = 1 << 16
 """IRIs of answers that are remembered: the same few stand in many rows."""
@@ -51,7 +54,7 @@ class ResultReader:
         terms: list[Term | None] = []
         for value in values:
             if value is not None and value.type == "uri":
-                terms.append(known.get(value.value) or known.setdefault(value.value, IRI(value.value)))
+                terms.append(known.get(value.value) or known.setdefault(value.value, _valid(IRI(value.value))))
             else:
                 terms.append(_term(value, scope))
         return terms
@@ -74,10 +77,19 @@ def _term(value: _Value | None, scope: str) -> Term | None:
         return None
     match value.type:
         case "literal" | "typed-literal" if value.language:
-            return Literal(value.value, RDF_LANG_STRING, value.language.lower())
+            return _valid(Literal(value.value, RDF_LANG_STRING, value.language.lower()))
+        case "literal" | "typed-literal" if value.datatype:
+            return _valid(Literal(value.value, value.datatype))
         case "literal" | "typed-literal":
-            return Literal(value.value, value.datatype or XSD_STRING)
+            return Literal(value.value)
         case "bnode":
             return BlankNode(f"{scope}x{value.value}")
         case other:
             raise ValueError(f"a term of unknown type {other!r}")
+
+
+def _valid(term: Checked) -> Checked:
+    """The term; raises ValueError for what is none."""
+    if fault := fault_of(term):
+        raise ValueError(fault)
+    return term

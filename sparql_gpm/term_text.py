@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, Term, to_ntriples
+from sparql_gpm.terms import ESCAPES, IRI, RDF_LANG_STRING, XSD_STRING, BlankNode, Literal, Term
 
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(.*)|\^\^<(.*)>)?', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)")
@@ -12,8 +12,17 @@ _MEANINGS = {"n": "\n", "r": "\r"}
 
 
 def canonical_token(term: Term) -> bytes:
-    """The canonical N-Triples text of a term."""
-    return to_ntriples(term).encode("utf-8", errors="surrogatepass")
+    """The canonical N-Triples text of a term, which `term_of` reads; for people and other programs: `to_ntriples`."""
+    match term:
+        case IRI(value):
+            text = f"<{value}>"
+        case BlankNode(label):
+            text = f"_:{label}"
+        case Literal(lexical, datatype, language):
+            quoted = f'"{lexical.translate(ESCAPES)}"'
+            tail = f"@{language}" if language else "" if datatype == XSD_STRING else f"^^<{datatype}>"
+            text = quoted + tail
+    return text.encode("utf-8", errors="surrogatepass")
 
 
 def term_of(token: bytes) -> Term:

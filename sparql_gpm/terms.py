@@ -6,7 +6,9 @@ literal has the datatype `xsd:string`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from urllib.parse import quote
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -15,7 +17,12 @@ RDF_LANG_STRING = RDF + "langString"
 WHITE_SPACE = " \t\r\n"
 """White space around the lexical form of a number, a boolean or a date is ignored."""
 
-_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
+ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
+_NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
+_LABEL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+_LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_REPLACEMENT = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +52,34 @@ Term = IRI | BlankNode | Literal
 
 
 def to_ntriples(term: Term) -> str:
-    """The canonical N-Triples text of a term."""
+    """The canonical N-Triples text of a term: one token, whatever the term holds.
+
+    What no RDF term has is written in another way, so that it can neither end its token nor fail to be encoded.
+    """
     if isinstance(term, IRI):
-        return f"<{term.value}>"
+        return f"<{_iri_text(term.value)}>"
     if isinstance(term, BlankNode):
-        return f"_:{term.label}"
-    quoted = f'"{term.lexical.translate(_ESCAPES)}"'
+        return f"_:{_label_text(term.label)}"
+    quoted = f'"{_characters(term.lexical).translate(ESCAPES)}"'
     if term.language:
-        return f"{quoted}@{term.language}"
-    return quoted if term.datatype == XSD_STRING else f"{quoted}^^<{term.datatype}>"
+        return f"{quoted}@{term.language if _LANGUAGE.fullmatch(term.language) else f'x-{_hex(term.language)}'}"
+    return quoted if term.datatype == XSD_STRING else f"{quoted}^^<{_iri_text(term.datatype)}>"
+
+
+def _iri_text(iri: str) -> str:
+    if _NOT_IN_IRI.search(iri) is None:
+        return iri
+    return _NOT_IN_IRI.sub(lambda found: quote(found[0], safe="", errors="surrogatepass"), iri)
+
+
+def _label_text(label: str) -> str:
+    return label if _LABEL.fullmatch(label) else f"x{_hex(label)}"
+
+
+def _hex(text: str) -> str:
+    return text.encode("utf-8", "surrogatepass").hex()
+
+
+def _characters(text: str) -> str:
+    """The text with a replacement for every lone surrogate."""
+    return text if text.isascii() else _SURROGATE.sub(_REPLACEMENT, text)

@@ -8,12 +8,17 @@ SPAseqError              everything below
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 _PROBLEMS_MAX = 50
 _ECHO_COLUMNS_MAX = 160
 _MESSAGE_CHARACTERS_MAX = 1_000
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+"""Control characters, directions of text, line ends of other systems, what has no width, lone surrogates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +95,18 @@ def _rendered(problem: Problem, lines: Sequence[str], name: str) -> str:
     indent = "".join("\t" if character == "\t" else " " for character in source[start : problem.column - 1])
     carets = "^" * max(1, min(problem.length, end - problem.column + 1))
     message = _cut(problem.message)
-    parts = [f"{name}:{problem.line}:{problem.column}: {problem.severity}: {message}"]
-    parts += [f"  {before}{source[start:end]}{after}", f"  {' ' * len(before)}{indent}{carets}"]
+    parts = [f"{visible(name)}:{problem.line}:{problem.column}: {problem.severity}: {message}"]
+    parts += [f"  {before}{visible(source[start:end])}{after}", f"  {' ' * len(before)}{indent}{carets}"]
     if problem.hint:
         parts.append(f"  hint: {_cut(problem.hint)}")
     return "\n".join(parts)
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _MESSAGE_CHARACTERS_MAX else f"{text[:_MESSAGE_CHARACTERS_MAX]}…"
+    shown = visible(text[:_MESSAGE_CHARACTERS_MAX]).replace("\n", " ")
+    return shown if len(text) <= _MESSAGE_CHARACTERS_MAX else f"{shown}…"
+
+
+def visible(text: str) -> str:
+    """The text with `�` for each character that drives a terminal or reorders what it shows; lines and tabs stay."""
+    return _HIDDEN.sub("\ufffd", text)

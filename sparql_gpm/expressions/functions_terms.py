@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
@@ -12,11 +11,10 @@ from sparql_gpm.datetimes import DateTime, date_time_of
 from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.functions_strings import plain
 from sparql_gpm.expressions.values import boolean
-from sparql_gpm.iris import is_absolute, resolve_iri
+from sparql_gpm.iris import resolve_iri
 from sparql_gpm.numeric import EXACT, Number, NumericType, integer_literal, number, numeric_literal, require_number
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal, Term
-
-_LANGUAGE = re.compile("[a-zA-Z]+(?:-[a-zA-Z0-9]+)*")
+from sparql_gpm.well_formed import is_iri, is_language
 
 
 def str_(term: Term) -> Term:
@@ -40,15 +38,14 @@ def datatype(term: Term) -> Term:
 
 
 def iri(term: Term, base: Term | None = None) -> Term:
-    """IRI; a relative one is resolved against the query's base, and an error without one."""
+    """IRI; a relative one is resolved against the query's base. What is none is an error."""
     if isinstance(term, IRI):
         return term
     reference = plain(term)
-    if isinstance(base, IRI):
-        return IRI(resolve_iri(reference, base.value))
-    if not is_absolute(reference):
-        raise ExpressionError("a relative IRI")
-    return IRI(reference)
+    resolved = resolve_iri(reference, base.value) if isinstance(base, IRI) else reference
+    if not is_iri(resolved):
+        raise ExpressionError("not an absolute IRI")
+    return IRI(resolved)
 
 
 def strdt(lexical: Term, type_: Term) -> Term:
@@ -61,7 +58,7 @@ def strdt(lexical: Term, type_: Term) -> Term:
 def strlang(lexical: Term, tag: Term) -> Term:
     """STRLANG."""
     language = plain(tag).lower()
-    if _LANGUAGE.fullmatch(language) is None:
+    if not is_language(language):
         raise ExpressionError("not a language tag")
     return Literal(plain(lexical), RDF_LANG_STRING, language)
 

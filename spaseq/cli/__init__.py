@@ -198,10 +198,12 @@ def explain_command(query: Path, format: Any, evaluator: str, knowledge: tuple[s
     """Say what a query means: its streams, the plans of its patterns, its automaton, the evaluator and why."""
     from spaseq.cli.explain import explained
     from spaseq.cli.queries import read_queries
+    from spaseq.errors import visible
     from spaseq.explain.render import render
 
     (parsed,) = read_queries([query])
-    click.echo(render(explained(parsed, evaluator, knowledge, **options), format), nl=False)
+    shown = render(explained(parsed, evaluator, knowledge, **options), format)
+    click.echo(shown if format == "json" else visible(shown), nl=False)
 
 
 @main.command("validate", short_help="Check queries without running them.")

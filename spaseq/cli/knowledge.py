@@ -69,8 +69,8 @@ def loading() -> Iterator[Callable[[str, int, int], None] | None]:
         return
     from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("reading {task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    bars = Progress(*columns, console=console, transient=True)
+    name = TextColumn("reading {task.description}", markup=False)
+    bars = Progress(name, BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=console, transient=True)
     tasks: dict[str, TaskID] = {}
 
     def read(name: str, done: int, size: int) -> None:

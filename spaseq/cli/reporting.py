@@ -16,7 +16,7 @@ import click
 
 from spaseq.cli.garbage import collect_garbage_seldom
 from spaseq.cli.options import DEBUG_KEY
-from spaseq.errors import InputError, QueryError, SPAseqError
+from spaseq.errors import InputError, QueryError, SPAseqError, visible
 
 DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -74,7 +74,7 @@ def report(error: BaseException, debug: bool = False, command: str = "spaseq") -
 
 def say(text: str) -> None:
     """Print on stderr."""
-    click.echo(text, err=True)
+    click.echo(visible(text), err=True)
 
 
 def say_error(message: str, hint: str = "") -> None:

@@ -18,7 +18,7 @@ from spaseq.cli.reporting import say_warning
 from spaseq.cli.terminal import terminal
 from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
-from spaseq.errors import InputError
+from spaseq.errors import InputError, visible
 from spaseq.outputs import open_sink
 from spaseq.outputs.destination import OutputClosed
 from spaseq.outputs.sink import Sink
@@ -156,7 +156,8 @@ def _report_skipped(rows: Mapping[str, int]) -> None:
 def _report_replanned(replanned: Mapping[str, Sequence[str]], console: Console) -> None:
     """Print the evaluators that were exchanged while queries ran."""
     for query, switches in replanned.items():
-        console.print("\n".join([f"evaluator of {query}:", *switches]), highlight=False, soft_wrap=True)
+        text = visible("\n".join([f"evaluator of {query}:", *switches]))
+        console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def files_under(paths: Iterable[str]) -> list[Path]:

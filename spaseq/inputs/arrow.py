@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from sparql_gpm.reading.document_terms import is_token
 from sparql_gpm.terms import XSD
 from sparql_gpm.times import format_time
 from spaseq.errors import InputError
@@ -37,9 +39,9 @@ def lines_of(quads: Iterable[Quad], time_predicate: str) -> Iterator[str]:
     for graph, subject, predicate, target, time in quads:
         if (graph, time) != current:
             current = graph, time
-            yield f"{_term(graph)} <{time_predicate}> {_time(time)} .\n"
+            yield quad_line(graph, f"<{time_predicate}>", _time(time))
         if subject is not None and predicate is not None and target is not None:
-            yield f"{_term(subject)} {_term(predicate)} {_term(target)} {_term(graph)} .\n"
+            yield quad_line(subject, predicate, target, graph)
 
 
 def texts_of(batch: Any, columns: Sequence[str], source: str) -> Iterator[InputText]:
@@ -62,5 +64,12 @@ def _time(time: datetime | float | str) -> str:
     return text if text.startswith('"') else f'"{text}"^^<{XSD}dateTime>'
 
 
-def _term(text: str) -> str:
-    return text if text[:1] in '<"_' else f"<{text}>"
+def quad_line(*cells: str) -> str:
+    """The statement of the cells, each an N-Triples term or an IRI without brackets.
+
+    A cell that is anything but one term makes the line malformed, whatever it says.
+    """
+    tokens = [cell if cell[:1] in ("<", '"', "_") else f"<{cell}>" for cell in cells if isinstance(cell, str)]
+    if len(tokens) == len(cells) and all(is_token(token.encode("utf-8", "surrogatepass")) for token in tokens):
+        return " ".join(tokens) + " .\n"
+    return json.dumps(cells, default=repr) + "\n"

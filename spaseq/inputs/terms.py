@@ -7,6 +7,7 @@ from typing import Any
 
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, XSD_STRING, BlankNode, Literal, Term
 from sparql_gpm.times import parse_time
+from sparql_gpm.well_formed import fault_of
 from spaseq.errors import InputError
 
 Time = datetime | str | int | float | Literal
@@ -15,9 +16,23 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def own_term(term: Any) -> Term:
-    """The term as one of ours; raises TypeError for a value that is no RDF term of a known library."""
-    if isinstance(term, IRI | BlankNode | Literal):
-        return term
+    """The term as one of ours; raises TypeError for a value of no known library, ValueError for one that is no RDF."""
+    try:
+        own = _own(term)
+        fault = fault_of(own)
+    except AttributeError as error:
+        raise TypeError(f"not an RDF term: {term!r} ({error})") from error
+    if fault:
+        raise ValueError(fault)
+    return own
+
+
+def _own(term: Any) -> Term:
+    match term:
+        case Literal(lexical, datatype, language) if language:
+            return Literal(lexical, datatype, language.lower())
+        case IRI() | BlankNode() | Literal():
+            return term
     match type(term).__name__:
         case "NamedNode":
             return IRI(term.value)

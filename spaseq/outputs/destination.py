@@ -47,7 +47,7 @@ class Output:
     def write(self, text: str) -> None:
         """Write the text and flush it."""
         try:
-            self._stream.write(text.encode("utf-8", "surrogateescape"))
+            self._stream.write(text.encode("utf-8", "replace"))
             self._stream.flush()
         except OSError as error:
             raise self._failure(error) from error

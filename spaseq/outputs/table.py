@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
 
-from sparql_gpm.terms import IRI, Term
+from sparql_gpm.terms import IRI, Term, to_ntriples
+from spaseq.errors import visible
 from spaseq.outputs.columns import Columns
 from spaseq.outputs.destination import Output
 from spaseq.outputs.rows import Row, bare, time_text
@@ -36,10 +38,10 @@ class TableSink(Sink):
 
     def text(self, rows: Sequence[Row]) -> str:
         """One line per row; the header stands above the first."""
-        lines = [self._cells(row) for row in rows]
+        lines = [_shown(self._cells(row)) for row in rows]
         text = ""
         if self._widths is None:
-            header = self._header()
+            header = _shown(self._header())
             self._widths = [max(map(cell_len, column)) for column in zip(header, *lines[:_SCREENFUL_MAX], strict=True)]
             text = self._emphasised(self._line(header)) + self._line(["─" * width for width in self._widths])
         return text + "".join(self._line(cells) for cells in lines)
@@ -54,25 +56,32 @@ class TableSink(Sink):
         cells = [row.query] if self._columns.several else []
         cells += [time_text(row.time), time_text(row.start)]
         if self._columns.constructs:
-            triples = sorted({" ".join(map(self._short, triple)) for triple in row.triples})
-            cells += [self._short(IRI(row.graph)) if row.graph is not None else "", " . ".join(triples)]
+            triples = sorted({" ".join(map(self._token, triple)) for triple in row.triples})
+            cells += [self._cell(IRI(row.graph)) if row.graph is not None else "", " . ".join(triples)]
         bindings, events = dict(row.bindings), dict(row.events)
-        cells += [self._short(bindings[name]) if name in bindings else "" for name in self._columns.variables]
+        cells += [self._cell(bindings[name]) if name in bindings else "" for name in self._columns.variables]
         return cells + [self._events(events.get(step, ())) for step in self._columns.steps]
 
     def _events(self, names: Sequence[str]) -> str:
-        short = [self._short(IRI(name)) for name in names]
+        short = [self._cell(IRI(name)) for name in names]
         if len(short) <= _EVENTS_SHOWN_MAX:
             return " ".join(short)
         return f"{short[0]} … {short[-1]} ({len(short)})"
 
-    def _short(self, term: Term) -> str:
+    def _cell(self, term: Term) -> str:
+        return self._short(term) or bare(term)
+
+    def _token(self, term: Term) -> str:
+        return self._short(term) or to_ntriples(term)
+
+    def _short(self, term: Term) -> str | None:
+        """An IRI as a prefixed name, if it has one."""
         if isinstance(term, IRI):
             for prefix, namespace in self._prefixes:
                 local = term.value.removeprefix(namespace)
-                if namespace and local and local != term.value and not set(local) & set("/#"):
+                if namespace and local != term.value and _LOCAL.fullmatch(local):
                     return f"{prefix}:{local}"
-        return bare(term).translate(_VISIBLE)
+        return None
 
     def _line(self, cells: Sequence[str]) -> str:
         assert self._widths is not None
@@ -86,5 +95,9 @@ class TableSink(Sink):
         return f"{_BOLD}{line.rstrip()}{_PLAIN}\n" if self._output.styled else line
 
 
-_VISIBLE = {code: " " if chr(code) in "\n\r\t" else "�" for code in (*range(32), *range(127, 160))}
-"""Control characters would break the table, or drive the terminal."""
+_LOCAL = re.compile(r"[^/#\s]+")
+_ONE_LINE = str.maketrans("\n\r\t", "   ")
+
+
+def _shown(cells: Sequence[str]) -> list[str]:
+    return [visible(cell.translate(_ONE_LINE)) for cell in cells]

@@ -50,13 +50,14 @@ class TrigSink(Sink):
             return _named_graph(row.graph, row.time, ntriples_lines(row.triples))
         number = self._rows[row.query]
         self._rows[row.query] += 1
-        name = quote(row.query, safe="", errors="surrogateescape")
+        name = quote(row.query, safe="", errors="surrogatepass")
         return _named_graph(f"urn:spaseq:match:{name}:{number}", row.time, [_description(row)])
 
 
 def _named_graph(name: str, time: int, statements: Sequence[str]) -> str:
     body = "".join(f"  {statement}\n" for statement in statements)
-    return f"<{name}> <{PROV}generatedAtTime> {_date_time(time)} .\n<{name}> {{\n{body}}}\n"
+    graph = to_ntriples(IRI(name))
+    return f"{graph} <{PROV}generatedAtTime> {_date_time(time)} .\n{graph} {{\n{body}}}\n"
 
 
 def _description(row: Row) -> str:
@@ -70,9 +71,9 @@ def _properties(row: Row) -> Iterator[str]:
     yield f"<{PROV}startedAtTime> {_date_time(row.start)}"
     yield f"<{PROV}endedAtTime> {_date_time(row.time)}"
     for variable, term in row.bindings:
-        yield f"<{VARIABLE}{variable}> {to_ntriples(term)}"
+        yield f"{to_ntriples(IRI(VARIABLE + variable))} {to_ntriples(term)}"
     for step, names in row.events:
-        yield f"<{STEP}{step}> ( {' '.join(to_ntriples(IRI(name)) for name in names)} )"
+        yield f"{to_ntriples(IRI(STEP + step))} ( {' '.join(to_ntriples(IRI(name)) for name in names)} )"
     events = dict.fromkeys(to_ntriples(IRI(name)) for _, names in row.events for name in names)
     yield f"<{PROV}wasDerivedFrom> {' , '.join(events)}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import shutil
 import socket
 import subprocess
@@ -15,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 _START_S_MAX = 20.0
 
@@ -254,3 +255,16 @@ class Proxy:
 
     def __exit__(self, *error: object) -> None:
         self.down()
+
+
+class Impostor(Proxy):
+    """An endpoint that says what it likes: the document of results for a query of these variables."""
+
+    def __init__(self, answer: Callable[[list[str]], object]) -> None:
+        super().__init__("http://127.0.0.1/sparql")
+        self._answer = answer
+
+    def forwarded(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes, str]:
+        selected = parse_qs(body.decode())["query"][0].partition(" WHERE ")[0]
+        answer = self._answer([name.removeprefix("?") for name in selected.split()[1:]])
+        return 200, json.dumps(answer).encode(), "application/sparql-results+json"

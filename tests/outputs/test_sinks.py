@@ -136,7 +136,7 @@ def test_table_of_several_queries_names_the_query_of_each_row(tmp_path: Path) ->
     header, _, first, second = written("table", tmp_path / "o", [ROW, GRAPH_ROW], [query(), CONSTRUCT]).splitlines()
     assert header.split() == ["query", "time", "start", "graph", "triples", "?house", "?fare", "A", "B"]
     assert first.startswith("Q1     2026")
-    assert "urn:g0" in second and ':m :p _:b1 . _:b1 :p say "hi" ' in second
+    assert "urn:g0" in second and r':m :p _:b1 . _:b1 :p "say \"hi\"\n"' in second
 
 
 def test_table_counts_wide_characters_as_two_columns(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def _replaced(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    path.write_text(text, encoding="utf-8", errors="replace")
 
 
 def _place(match_id: str) -> tuple[str, int]:

@@ -12,7 +12,7 @@ SEED ?= 1
 BENCH ?=
 PYTEST ?=
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test thorough lint format bench clean
 
 demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	@$(BIN)/python examples/smart_grid/generate.py --events $(EVENTS) --seed $(SEED) --out $(GRID)
@@ -22,8 +22,18 @@ demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	    --stream S1=$(GRID)/power.nq --stream S2=$(GRID)/weather.nq --stream S3=$(GRID)/storage.nq \
 	    --kb http://smartgrid.org/db=$(GRID)/kb.ttl --format table
 
-test: $(TOOLS)  ## every test
+test: export PYTHONHASHSEED = 0
+test: $(TOOLS)  ## every test, on the same examples each time
 	$(BIN)/python -m pytest -n auto --dist worksteal $(PYTEST)
+
+thorough: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+thorough: export PYTHONHASHSEED = $(SEED)
+thorough: export HYPOTHESIS_PROFILE = thorough
+thorough: $(TOOLS)  ## hours of new random examples, pairs and killed Spark jobs; SEED=N repeats a run
+	@echo "seed $(SEED); to repeat: make thorough SEED=$(SEED)"
+	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-seed=$(SEED) $(PYTEST)
+	$(BIN)/python -m tests.pairs --seed $(SEED)
+	$(BIN)/python -m tests.spark.test_kill --seed $(SEED)
 
 lint: $(TOOLS)  ## style, format, types, layers
 	$(BIN)/ruff check .

@@ -1,4 +1,7 @@
-"""Hypothesis profiles: `dev` by default, `ci` in continuous integration, `thorough` by hand (HYPOTHESIS_PROFILE)."""
+"""Hypothesis profiles: `dev` by default, `ci` in continuous integration, `thorough` with new seeds (`make thorough`).
+
+`dev` and `ci` draw the same examples every time.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ from tests.kb.servers import startable
 
 _COMMON = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
-settings.register_profile("dev", deadline=None, suppress_health_check=_COMMON)
+settings.register_profile("dev", deadline=None, suppress_health_check=_COMMON, derandomize=True)
 settings.register_profile("ci", deadline=None, suppress_health_check=_COMMON, print_blob=True, derandomize=True)
-settings.register_profile("thorough", deadline=None, suppress_health_check=_COMMON, max_examples=5000)
+settings.register_profile("thorough", deadline=None, suppress_health_check=_COMMON, print_blob=True, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 
 def pytest_report_header() -> str:
-    """Which SPARQL servers the tests start; Virtuoso is tested where Debian's package is installed."""
+    """The SPARQL servers that the tests start; Virtuoso is tested where Debian's package is installed."""
     servers = startable()
     missing = "" if "virtuoso" in servers else " (not virtuoso: virtuoso-t is not installed)"
     return f"SPARQL servers under test: {', '.join(servers)}{missing}"

@@ -351,7 +351,7 @@ def test_an_interrupt_ends_the_run_quietly_with_exit_code_130(tmp_path: Path, qu
         writing = opened_for_reading(fifo, process)
         process.send_signal(signal.SIGINT)
         try:
-            _, stderr = process.communicate(timeout=60)
+            _, stderr = process.communicate(timeout=600)
         finally:
             process.kill()
             os.close(writing)

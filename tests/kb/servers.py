@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
-_START_S_MAX = 20.0
+_START_S_MAX = 120.0
 
 
 def free_port() -> int:
@@ -47,7 +47,7 @@ def _served(command: list[str], port: int, folder: str | None = None) -> Iterato
         yield
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait()
 
 
 @contextlib.contextmanager
@@ -136,8 +136,10 @@ Misdeed = Callable[["BaseHTTPRequestHandler", bytes, str], None]
 
 
 def slow(handler: BaseHTTPRequestHandler, body: bytes, kind: str) -> None:
-    time.sleep(1.0)
-    answer(handler, 200, body, kind)
+    """Nothing until the client gives up, however busy the machine."""
+    with contextlib.suppress(OSError):
+        while handler.connection.recv(1 << 16):
+            pass
 
 
 def failing(handler: BaseHTTPRequestHandler, body: bytes, kind: str) -> None:

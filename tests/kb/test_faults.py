@@ -54,7 +54,7 @@ def stream(tmp_path: Path) -> Path:
 
 def job_over(stream: Path, url: str, failure: Failure) -> spaseq.Job:
     """Batches of 40 events, so that something can happen between them."""
-    source = Source(url, failure, whole_rows_max=0, batch_keys=5, batch_keys_max=5, timeout_s=0.4)
+    source = Source(url, failure, whole_rows_max=0, batch_keys=5, batch_keys_max=5, timeout_s=2.0)
     return spaseq.Job([query(BODY)], {"S": str(stream)}, {DB: source}, spaseq.RunOptions(batch_events=40))
 
 
@@ -87,8 +87,8 @@ def test_an_endpoint_that_goes_for_20_s_and_comes_back_costs_nothing_but_time(en
         assert len(rows) == 40
         proxy.down()
         back = threading.Timer(20.0, proxy.up)
-        back.start()
         begin = time.monotonic()
+        back.start()
         rows += [row for piece in pieces for row in piece]
         back.join()
         assert time.monotonic() - begin > 19.0

@@ -191,7 +191,7 @@ def collected(spark: Any, folder: Path, options: dict[str, str], **trigger: Any)
         .trigger(**(trigger or {"availableNow": True}))
         .start()
     )
-    assert query.awaitTermination(60)
+    assert query.awaitTermination(600)
     return found
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -76,9 +74,8 @@ def test_an_ordinary_regex_does_not_hang_on_long_text() -> None:
     dictionary = Dictionary()
     text = dictionary.intern(Literal("ab " * 100_000))
     expression = parse_expression('REGEX(?t, "(a|b)+c$") || REGEX(?t, "\\\\s+x")', PREFIXES, None)
-    start = time.perf_counter()
-    ExpressionEvaluator(dictionary).holds(expression, {"t": np.array([text], dtype=np.int64)}, 1)
-    assert time.perf_counter() - start < 20
+    holds = ExpressionEvaluator(dictionary).holds(expression, {"t": np.array([text], dtype=np.int64)}, 1)
+    assert not holds.any()
 
 
 def test_regular_expressions_are_compiled_once() -> None:

@@ -21,7 +21,7 @@ import pyoxigraph as ox
 
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.reading.blocks import ByteStream
+from sparql_gpm.reading.blocks import LINE_BYTES_MAX, ByteStream
 from sparql_gpm.reading.document import DocumentReader
 from sparql_gpm.reading.document_terms import TermIds
 from sparql_gpm.reading.event_builder import EventBuilder, EventNames, LocatedBatch, Malformed
@@ -46,6 +46,7 @@ class ReadOptions:
     batch_events        events in a batch, at most; fewer at the end, and when a live stream pauses
     stream              names events without a graph IRI: urn:spaseq:event:STREAM:N
     compiled            N-Quads are read by compiled kernels; None: where the input is long enough
+    line_bytes_max      the longest line, statement or graph block, or document of one event that is read
     bytes_expected      a lower bound of the length of this process's input, as far as it is known
     """
 
@@ -54,6 +55,7 @@ class ReadOptions:
     batch_events: int = BATCH_EVENTS
     stream: str = "S"
     compiled: bool | None = None
+    line_bytes_max: int = LINE_BYTES_MAX
     bytes_expected: int = 0
 
 
@@ -62,16 +64,17 @@ class EventReader:
 
     def __init__(self, dictionary: Dictionary, options: ReadOptions, on_malformed: Callable[[Malformed], None]) -> None:
         names, time_predicates = EventNames(options.stream), frozenset(options.time_predicates)
+        longest = options.line_bytes_max
         builder = EventBuilder(dictionary, names, on_malformed, options.batch_events, options.arrival_time)
         terms = TermIds(dictionary, builder, time_predicates)
         self._terms = terms
         self._readers: dict[str, NQuadsReader | TriGReader | DocumentReader] = {
             "nquads": NQuadsReader(
-                dictionary, terms, builder, time_predicates, options.compiled, options.bytes_expected
+                dictionary, terms, builder, time_predicates, options.compiled, options.bytes_expected, longest
             ),
-            "trig": TriGReader(terms, builder, time_predicates),
-            "turtle": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.TURTLE),
-            "ntriples": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.N_TRIPLES),
+            "trig": TriGReader(terms, builder, time_predicates, longest),
+            "turtle": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.TURTLE, longest),
+            "ntriples": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.N_TRIPLES, longest),
         }
 
     def read(self, stream: ByteStream, rdf_format: str, live: bool = False) -> Iterator[LocatedBatch]:

@@ -14,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
+from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 from spaseq.algebra.distribution import sharding_in_words
 from spaseq.engine import staged
 from spaseq.engine.options import RunOptions
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from spaseq.outputs.rows import Row
+
+T = TypeVar("T")
 
 DOCUMENT_COLUMNS = ("value", "text", "content")
 """The column of a DataFrame that holds RDF text, if nothing else is said: Kafka's and text files', binary files'."""
@@ -86,6 +89,7 @@ def outcomes(
     allow_hosts: tuple[str, ...] | None = None,
     evaluator: str = "auto",
     compiled: bool = True,
+    max_line: int = LINE_BYTES_MAX,
 ) -> DataFrame:
     """Matches and dead letters of one or several queries; spaseq/runtime/spark/README.md has the columns.
 
@@ -101,6 +105,7 @@ def outcomes(
     evaluator       of sequences, by name, or "auto"; a checkpoint belongs to one
     compiled        N-Quads are read by compiled kernels, and "auto" may choose compiled evaluators: the first job of
                     an installation compiles them, for half a minute; a checkpoint belongs to one choice
+    max_line        as in `RunOptions`
 
     Raises InputError for what cannot be run, before anything runs.
     """
@@ -116,11 +121,9 @@ def outcomes(
     number = shards or int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     settings = RunOptions(
         evaluator=evaluator, max_delay_ns=max_delay_ns, strict=strict, time_predicates=time_predicates,
-        batch_events=batch_events, compiled=compiled, allow_hosts=allow_hosts, optimise=False,
+        batch_events=batch_events, compiled=compiled, allow_hosts=allow_hosts, optimise=False, max_line=max_line,
     )  # fmt: skip
-    known = {
-        iri: os.path.abspath(at) if isinstance(at, str) and os.path.exists(at) else at for iri, at in (kb or {}).items()
-    }
+    known = {iri: _absolute(at) for iri, at in (kb or {}).items()}
     plans = staged.planned(queries, number, evaluator, compiled)
     job = staged.StagedJob(plans, known, settings, names, number, not streaming)
     staged.check(job)
@@ -137,6 +140,11 @@ def outcomes(
     table = OutcomeTable(column_names(staged.variables(job)))
     found = two_stages(inputs, partial(staged.shard, job), table, number, streaming)
     return _typed(found, {table.columns[name]: kind for name, kind in (types or {}).items() if name in table.columns})
+
+
+def _absolute(location: T) -> T | str:
+    """An existing path as an absolute one; anything else as it is."""
+    return os.path.abspath(location) if isinstance(location, str) and os.path.exists(location) else location
 
 
 def row_of(row: Any) -> Row:

@@ -235,6 +235,22 @@ def test_malformed_input_is_counted_and_the_stream_goes_on(tmp_path: Path, query
     assert result.stderr.startswith("warning: 1 dead letter: 1 ")
 
 
+def test_a_line_longer_than_max_line_is_a_dead_letter_of_bounded_size(tmp_path: Path, query: Path) -> None:
+    events, letters = file(tmp_path, "e.nq", "x" * 100_000 + "\n" + TWO_EVENTS), tmp_path / "dead.ndjson"
+    arguments = ["--format", "ndjson", "--dead-letter", letters, "--max-line", "1K"]
+    result = spaseq("run", query, "--stream", f"S1={events}", *arguments)
+    assert (result.exit_code, result.stdout) == (0, LINE)
+    (letter,) = map(json.loads, letters.read_text().splitlines())
+    assert letter["reason"] == "a line of 100,000 bytes: longer than --max-line allows"
+    assert (len(letter["raw"]), letter["raw_length"], len(letter["raw_sha256"])) == (1 << 16, 100_000, 64)
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "1.5M", "many", "99999999999999"])
+def test_a_size_that_is_none_is_refused(tmp_path: Path, query: Path, size: str) -> None:
+    result = spaseq("run", query, "--stream", f"S1={file(tmp_path, 'e.nq', TWO_EVENTS)}", "--max-line", size)
+    assert (result.exit_code, f"'{size}' is no size" in result.stderr) == (2, True)
+
+
 def with_streams(*assignments: str) -> list[str]:
     return [part for assignment in assignments for part in ("--stream", assignment)]
 

@@ -10,8 +10,9 @@ from typing import Protocol
 from sparql_gpm.errors import RDFSyntaxError
 
 BLOCK_BYTES = 1 << 20
-UNIT_BYTES_MAX = 256 << 20
-"""The longest line, or top-level statement of TriG; a longer one is cut there."""
+LINE_BYTES_MAX = 64 << 20
+"""The longest line, statement or graph block, or document of one event that is read, if nothing else is said."""
+TOO_LONG = "a %s of %s bytes: longer than --max-line allows"
 
 _WHERE = re.compile(r"^Parser error at line \d+ .*?column.*?: |^Parser error[^:]*: ", re.DOTALL)
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -47,33 +48,65 @@ def parse_fault(error: SyntaxError | ValueError) -> ParseFault:
     return ParseFault(error.lineno or 1, error.offset or 1, reason, kind)
 
 
-class Blocks:
-    """The stream cut after a newline into blocks; the last may lack one.
+@dataclass(frozen=True, slots=True)
+class LongPiece:
+    """A piece of a line that is too long, its newline left out; `last` for the piece that ends the line."""
 
-    pausing     the stream is live and has no more bytes just now: complete events should be yielded
-    broken_off  the reason why the stream ended too early, or ""
+    text: bytes
+    last: bool
+
+
+class Blocks:
+    """The stream cut after a newline into blocks; the last may lack one. Lines that are too long come in pieces.
+
+    line_bytes_max  the length of a line from which on it is too long
+    pausing         the stream is live and has no more bytes just now: complete events should be yielded
+    broken_off      the reason why the stream ended too early, or ""
     """
 
-    def __init__(self, stream: ByteStream, live: bool) -> None:
+    def __init__(self, stream: ByteStream, live: bool, line_bytes_max: int = LINE_BYTES_MAX) -> None:
         self._stream, self._live = stream, live
+        self.line_bytes_max = line_bytes_max
         self.pausing = False
         self.broken_off = ""
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self) -> Iterator[bytes | LongPiece]:
         waiting: list[bytes] = []
-        length = 0
+        length, skipping = 0, False
         for block in self._reads():
+            if skipping:
+                end = block.find(b"\n")
+                yield LongPiece(block[:end] if end >= 0 else block, last=end >= 0)
+                if end < 0:
+                    continue
+                block, skipping = block[end + 1 :], False
             end = block.rfind(b"\n") + 1
-            if not end and length < UNIT_BYTES_MAX:
-                waiting.append(block)
-                length += len(block)
-                continue
-            waiting.append(block[:end])
-            yield b"".join(waiting)
-            waiting, length = [block[end:]], len(block) - end
+            if end:
+                waiting.append(block[:end])
+                yield from self._lines(b"".join(waiting))
+                waiting, length = [], 0
+            waiting.append(block[end:])
+            length += len(block) - end
+            if length > self.line_bytes_max:
+                yield LongPiece(b"".join(waiting), last=False)
+                waiting, length, skipping = [], 0, True
         self.pausing = False
-        if last := b"".join(waiting):
-            yield last
+        if skipping:
+            yield LongPiece(b"", last=True)
+        elif last := b"".join(waiting):
+            yield from self._lines(last)
+
+    def _lines(self, text: bytes) -> Iterator[bytes | LongPiece]:
+        """Lines, those that are too long apart."""
+        start = 0
+        if len(text) > self.line_bytes_max:
+            for found in re.finditer(rb"^[^\n]{%d,}" % (self.line_bytes_max + 1), text, re.MULTILINE):
+                if found.start() > start:
+                    yield text[start : found.start()]
+                yield LongPiece(found[0], last=True)
+                start = found.end() + 1
+        if start < len(text):
+            yield text[start:]
 
     def _reads(self) -> Iterator[bytes]:
         first = True

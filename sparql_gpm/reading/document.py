@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import pyoxigraph as ox
 
 from sparql_gpm.errors import RDFSyntaxError
-from sparql_gpm.reading.blocks import BLOCK_BYTES, ByteStream, parse_fault
+from sparql_gpm.reading.blocks import BLOCK_BYTES, LINE_BYTES_MAX, TOO_LONG, ByteStream, parse_fault
 from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
+from sparql_gpm.reading.raw_text import RawText
+from sparql_gpm.reading.strict import parse
 from sparql_gpm.terms import Literal
 
 _KEY = b""
@@ -24,16 +26,25 @@ class DocumentReader:
     """
 
     def __init__(
-        self, terms: TermIds, builder: EventBuilder, time_predicates: frozenset[str], rdf_format: ox.RdfFormat
+        self,
+        terms: TermIds,
+        builder: EventBuilder,
+        time_predicates: frozenset[str],
+        rdf_format: ox.RdfFormat,
+        bytes_max: int = LINE_BYTES_MAX,
     ) -> None:
-        self._terms, self._builder, self._format = terms, builder, rdf_format
+        self._terms, self._builder, self._format, self._bytes_max = terms, builder, rdf_format, bytes_max
         self._time_predicates = frozenset(ox.NamedNode(iri) for iri in time_predicates)
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The event of one document, complete at its end."""
         builder = self._builder
         builder.start_input()
-        text, broken_off = _all_of(stream)
+        text, broken_off = _all_of(stream, self._bytes_max)
+        if isinstance(text, RawText):
+            builder.break_off(1, broken_off)
+            builder.report_raw(1, 1, TOO_LONG % ("document", f"{text.length:,}"), text, "too long")
+            return
         builder.open(_KEY, 1)
         builder.raw.append(text)
         builder.break_off(1, broken_off)
@@ -74,18 +85,26 @@ class DocumentReader:
 
 def _parse(text: bytes, rdf_format: ox.RdfFormat) -> list[ox.Triple]:
     """All triples; raises the first error."""
-    triples = [quad.triple for quad in ox.parse(text, rdf_format)]
+    triples = [quad.triple for quad in parse(text, rdf_format)]
     for triple in triples:
         to_term(triple.object)
     return triples
 
 
-def _all_of(stream: ByteStream) -> tuple[bytes, str]:
-    """The bytes of the document, and the reason if it is truncated, or ""."""
+def _all_of(stream: ByteStream, bytes_max: int) -> tuple[bytes | RawText, str]:
+    """The bytes of the document (the raw text if it is too long), and the reason if it is truncated, or ""."""
     pieces: list[bytes] = []
+    length, broken_off, too_long = 0, "", RawText()
     try:
         while block := stream.read(BLOCK_BYTES):
             pieces.append(block)
+            length += len(block)
+            if length > bytes_max:
+                too_long.add(b"".join(pieces))
+                pieces = []
     except RDFSyntaxError as error:
-        return b"".join(pieces), error.message
-    return b"".join(pieces).removeprefix(b"\xef\xbb\xbf"), ""
+        broken_off = error.message
+    if length > bytes_max:
+        too_long.add(b"".join(pieces))
+        return too_long, broken_off
+    return b"".join(pieces).removeprefix(b"\xef\xbb\xbf"), broken_off

@@ -13,6 +13,7 @@ import pyoxigraph as ox
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.event_builder import EventBuilder
+from sparql_gpm.reading.strict import parse
 from sparql_gpm.terms import IRI, RDF, XSD_STRING, BlankNode, Literal, Term
 
 TERM_CACHE_MAX = 250_000
@@ -25,7 +26,7 @@ _PLAIN_IRI = (
 PLAIN_IRI = re.compile(rb"<(" + _PLAIN_IRI + rb")>")
 """IRIs that are certainly absolute, valid and canonical; not all such IRIs."""
 _PLAIN_LITERAL = re.compile(rb'"([^"\\\r\n]*)"(?:\^\^<(' + _PLAIN_IRI + rb")>)?")
-_ONE_TERM = re.compile(rb'<[^<>" ]*>|_:[^<>" #]*[^<>" #.]|"(?:[^"\\]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>" ]*>)?')
+_ONE_TERM = re.compile(rb'<[^<>" ]*>|_:[^<>" #]*[^<>" #.]|"(?:[^"\\]++|\\.)*+"(?:@[A-Za-z0-9-]+|\^\^<[^<>" ]*>)?')
 """The outline of a single term: other text is no term, or more than one."""
 _TAGGED_TYPES = tuple(RDF.encode() + name for name in (b"langString", b"dirLangString"))
 
@@ -59,7 +60,7 @@ def parse_token(token: bytes) -> Term | None:
             return Literal(match[1].decode(), match[2].decode("ascii") if match[2] else XSD_STRING)
         if not _ONE_TERM.fullmatch(token):
             return None
-        return to_term(next(ox.parse(b"<urn:s> <urn:p> %b ." % token, ox.RdfFormat.N_TRIPLES)).object)
+        return to_term(next(parse(b"<urn:s> <urn:p> %b ." % token, ox.RdfFormat.N_TRIPLES)).object)
     except (SyntaxError, ValueError):
         return None
 

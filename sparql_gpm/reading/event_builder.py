@@ -19,6 +19,7 @@ from sparql_gpm.columns import EventBatch, Ids, as_ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.graph_names import GraphNames
 from sparql_gpm.reading.closed_graphs import ClosedGraphs
+from sparql_gpm.reading.raw_text import RawText, shown
 from sparql_gpm.terms import BlankNode, Literal
 from sparql_gpm.times import format_time, parse_time
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 CLOSED_GRAPHS_MAX = 250_000
 """Closed graphs of a stream that are kept to detect a reopened one; one closed earlier is a new event."""
+
+_REASON_CHARACTERS_MAX = 1_000
+"""A parser's reason may repeat what it read."""
 
 _scopes = count()
 
@@ -41,6 +45,7 @@ class Malformed:
     raw             the text left out; bytes that are not UTF-8 are shown as \\xNN
     kind            of the fault: "syntax", "encoding", "triple term", "default graph", "no timestamp",
                     "bad timestamp", "two timestamps", "reopened", "truncated" or "too long"
+    raw_length, raw_sha256  bytes and hash of the whole text where `raw` is only its beginning, else 0 and ""
     """
 
     line: int
@@ -48,6 +53,14 @@ class Malformed:
     reason: str
     raw: str
     kind: str
+    raw_length: int = 0
+    raw_sha256: str = ""
+
+    @classmethod
+    def of(cls, line: int, column: int, reason: str, raw: RawText, kind: str) -> Malformed:
+        """The report about a text of any length, with a reason of any length."""
+        shown_reason = reason if len(reason) <= _REASON_CHARACTERS_MAX else f"{reason[:_REASON_CHARACTERS_MAX]}…"
+        return cls(line, column, shown_reason, raw.shown, kind, *raw.whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +92,6 @@ class EventNames:
     def next(self) -> str:
         """The name of the next such event."""
         return f"{self._prefix}{next(self._numbers)}"
-
-
-def shown(raw: bytes) -> str:
-    """Input bytes as text for a report."""
-    return raw.decode("utf-8", errors="backslashreplace")
 
 
 class EventBuilder:
@@ -182,7 +190,11 @@ class EventBuilder:
 
     def report(self, line: int, column: int, reason: str, raw: bytes, kind: str) -> None:
         """Report a part of the input that is left out without its event."""
-        self._report(Malformed(line, column, reason, shown(raw), kind))
+        self.report_raw(line, column, reason, RawText(raw), kind)
+
+    def report_raw(self, line: int, column: int, reason: str, raw: RawText, kind: str) -> None:
+        """`report` of an input that was read in pieces."""
+        self._report(Malformed.of(line, column, reason, raw, kind))
 
     def break_off(self, line: int, reason: str) -> None:
         """End a truncated input (reason not ""): the open event is incomplete."""
@@ -283,7 +295,10 @@ class EventBuilder:
         line, column, reason, kind = fault
         end = self._offsets[-1]
         del self.subjects[end:], self.predicates[end:], self.objects[end:]
-        self._report(Malformed(line, column, reason, shown(b"\n".join(self.raw)), kind))
+        raw = RawText()
+        for number, piece in enumerate(self.raw):
+            raw.add(b"\n" + piece if number else piece)
+        self.report_raw(line, column, reason, raw, kind)
 
     def _document_key(self, key: bytes) -> bytes:
         """The key of a graph among all documents of the stream: a blank node label belongs to its document."""

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import pyoxigraph as ox
 
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.reading.blocks import Blocks, ByteStream, parse_fault
+from sparql_gpm.reading.blocks import LINE_BYTES_MAX, TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
 from sparql_gpm.reading.document_terms import PLAIN_IRI, TermIds, is_token, parse_token, to_term
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
+from sparql_gpm.reading.raw_text import RawText
+from sparql_gpm.reading.strict import parse
 from sparql_gpm.terms import IRI, Literal
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class NQuadsReader:
         time_predicates: frozenset[str],
         compiled: bool | None = None,
         bytes_expected: int = 0,
+        line_bytes_max: int = LINE_BYTES_MAX,
     ) -> None:
         self._dictionary, self._terms, self._builder = dictionary, terms, builder
         self._time_predicates = frozenset(f"<{iri}>".encode() for iri in time_predicates)
@@ -51,12 +54,19 @@ class NQuadsReader:
         self._compiled = compiled
         self._bytes_read = 0
         self._bytes_expected = bytes_expected
+        self._line_bytes_max = line_bytes_max
+        self._long_line: RawText | None = None
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The events of one document."""
-        builder, blocks, line, text = self._builder, Blocks(stream, live), 0, b""
+        builder, blocks, line, text = self._builder, Blocks(stream, live, self._line_bytes_max), 0, b""
         builder.start_input()
         for block in blocks:
+            if isinstance(block, LongPiece):
+                lines = _split(text)
+                yield from self.take(lines, line)
+                line, text = line + len(lines) + self._skip(block, line + len(lines) + 1), b""
+                continue
             text += block.replace(b"\r\n", b"\n") if b"\r" in block else block
             columns = self._column_reader(text)
             if columns is not None:
@@ -74,6 +84,16 @@ class NQuadsReader:
         builder.break_off(line + len(lines), blocks.broken_off)
         builder.close()
         yield from self.flush()
+
+    def _skip(self, piece: LongPiece, number: int) -> int:
+        """A piece of a line that is too long; the number of lines that end with it."""
+        raw = self._long_line = self._long_line or RawText()
+        raw.add(piece.text)
+        if not piece.last:
+            return 0
+        self._builder.report_raw(number, 1, TOO_LONG % ("line", f"{raw.length:,}"), raw, "too long")
+        self._long_line = None
+        return 1
 
     def _column_reader(self, text: bytes) -> ColumnReader | None:
         """The reader by kernels, if the text and the whole input are long enough."""
@@ -183,7 +203,7 @@ class NQuadsReader:
     def _parsed_tokens(self, line: bytes, number: int) -> list[Tokens]:
         """The quads of a line by the strict parser; a malformed line is reported and has none."""
         try:
-            quads = list(ox.parse(line, ox.RdfFormat.N_QUADS))
+            quads = list(parse(line, ox.RdfFormat.N_QUADS))
             for quad in quads:
                 to_term(quad.object)
         except (SyntaxError, ValueError) as error:

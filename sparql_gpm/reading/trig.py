@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import pyoxigraph as ox
 
-from sparql_gpm.reading.blocks import Blocks, ByteStream, parse_fault
+from sparql_gpm.reading.blocks import LINE_BYTES_MAX, TOO_LONG, Blocks, ByteStream, parse_fault
 from sparql_gpm.reading.document_terms import ParsedTerm, TermIds, UnsupportedTerm, to_term
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
-from sparql_gpm.reading.trig_units import Unit, Units
+from sparql_gpm.reading.strict import parse
+from sparql_gpm.reading.trig_units import LongUnit, Unit, Units
 from sparql_gpm.terms import Literal
 
 _DIRECTIVE = re.compile(rb"@?(?:prefix|base)\b", re.IGNORECASE)
@@ -38,8 +39,14 @@ class Context:
 class TriGReader:
     """Reads the documents of one stream in turn."""
 
-    def __init__(self, terms: TermIds, builder: EventBuilder, time_predicates: frozenset[str]) -> None:
-        self._terms, self._builder = terms, builder
+    def __init__(
+        self,
+        terms: TermIds,
+        builder: EventBuilder,
+        time_predicates: frozenset[str],
+        line_bytes_max: int = LINE_BYTES_MAX,
+    ) -> None:
+        self._terms, self._builder, self._line_bytes_max = terms, builder, line_bytes_max
         self._time_predicates = frozenset(ox.NamedNode(iri) for iri in time_predicates)
         self._context = Context()
 
@@ -47,10 +54,12 @@ class TriGReader:
         """The events of one document."""
         self._context = Context()
         self._builder.start_input()
-        blocks = Blocks(stream, live)
+        blocks = Blocks(stream, live, self._line_bytes_max)
         units = Units(blocks)
         for unit in units:
-            if unit is not None:
+            if isinstance(unit, LongUnit):
+                self._long_unit(unit)
+            elif unit is not None:
                 self._unit(unit)
             if self._builder.full or (unit is None and blocks.pausing):
                 yield from self._flush()
@@ -63,9 +72,6 @@ class TriGReader:
         self._terms.refresh()
 
     def _unit(self, unit: Unit) -> None:
-        if unit.too_long:
-            self._lost(unit, unit.line, unit.column, "a statement or graph block of more than 256 MiB", "too long")
-            return
         header = self._context.header(unit.text)
         try:
             self._take(unit, self._parse(header, unit.text))
@@ -77,13 +83,24 @@ class TriGReader:
             column = found.column + unit.column - 1 if row == 1 else found.column
             self._lost(unit, unit.line + row - 1, column, found.reason, found.kind)
 
+    def _long_unit(self, unit: LongUnit) -> None:
+        """The unit is left out, and so is the event of its graph."""
+        reason = TOO_LONG % ("statement or graph block", f"{unit.raw.length:,}")
+        self._builder.report_raw(unit.line, unit.column, reason, unit.raw, "too long")
+        if key := self._label(unit.raw.beginning):
+            self._enter(key, unit.line, b"")
+            self._builder.mark_malformed(unit.line, unit.column, "the block of this graph is too long", "too long")
+
     def _parse(self, header: bytes, text: bytes) -> list[ox.Quad]:
+        if not _DIRECTIVE.match(text):
+            return list(parse(header + text, ox.RdfFormat.TRIG))
         parser = ox.parse(header + text, ox.RdfFormat.TRIG)
         try:
             return list(parser)
+        except MemoryError as error:
+            raise SyntaxError("a directive of more than 16 MiB") from error
         finally:
-            if _DIRECTIVE.match(text):
-                self._context.declare(parser.prefixes, parser.base_iri)
+            self._context.declare(parser.prefixes, parser.base_iri)
 
     def _take(self, unit: Unit, quads: list[ox.Quad]) -> None:
         current: object = None
@@ -92,12 +109,12 @@ class TriGReader:
             if graph != current:
                 current, in_default = graph, isinstance(graph, ox.DefaultGraph)
                 if not in_default:
-                    self._enter(_key(graph), unit)
+                    self._enter(_key(graph), unit.line, unit.text)
             states_time = predicate in self._time_predicates and (in_default or subject == graph)
             if in_default and not states_time:
                 foreign += 1
             elif states_time:
-                self._enter(_key(subject), unit)
+                self._enter(_key(subject), unit.line, unit.text)
                 self._timestamp(object_, unit)
             if not in_default:
                 self._row(subject, predicate, object_)
@@ -105,16 +122,16 @@ class TriGReader:
             what = "a triple" if foreign == 1 else f"{foreign} triples"
             reason = f"{what} in the default graph that {'is' if foreign == 1 else 'are'} no timestamp"
             self._builder.report(unit.line, unit.column, reason, unit.text, "default graph")
-        elif not quads and (key := self._label(unit)):
-            self._enter(key, unit)
+        elif not quads and (key := self._label(unit.text)):
+            self._enter(key, unit.line, unit.text)
 
-    def _enter(self, key: bytes, unit: Unit) -> None:
-        """Open this graph's event unless it is open, and add the unit's text to it."""
+    def _enter(self, key: bytes, line: int, text: bytes) -> None:
+        """Open this graph's event unless it is open, and add the text of a unit to it."""
         if key != self._builder.key:
-            self._builder.open(key, unit.line)
+            self._builder.open(key, line)
         raw = self._builder.raw
-        if not raw or raw[-1] is not unit.text:
-            raw.append(unit.text)
+        if not raw or raw[-1] is not text:
+            raw.append(text)
 
     def _timestamp(self, stated: ParsedTerm, unit: Unit) -> None:
         term = to_term(stated)
@@ -130,20 +147,20 @@ class TriGReader:
 
     def _lost(self, unit: Unit, line: int, column: int, reason: str, kind: str) -> None:
         """Report a malformed unit, or mark the event of its graph if the graph is known."""
-        key = self._label(unit)
+        key = self._label(unit.text)
         if key is None:
             self._builder.report(line, column, reason, unit.text, kind)
             return
-        self._enter(key, unit)
+        self._enter(key, unit.line, unit.text)
         self._builder.mark_malformed(line, column, reason, kind)
 
-    def _label(self, unit: Unit) -> bytes | None:
+    def _label(self, text: bytes) -> bytes | None:
         """The graph of a block, even if the rest of it is empty or malformed."""
-        label, brace, _ = unit.text.partition(b"{")
+        label, brace, _ = text.partition(b"{")
         if not brace:
             return None
         try:
-            probe = list(ox.parse(self._context.header(label) + label + _PROBE, ox.RdfFormat.TRIG))
+            probe = list(parse(self._context.header(label) + label + _PROBE, ox.RdfFormat.TRIG))
         except SyntaxError:
             return None
         graph = probe[-1].graph_name

@@ -1,7 +1,8 @@
 """TriG text cut into units: directives, statements of the default graph, graph blocks.
 
 Only the lexical grammar is read (strings, IRIs, comments, braces, dots), and a unit ends where a valid document has
-nothing unfinished. So a document of any size is read a unit at a time, and a syntax error discards one unit.
+nothing unfinished. So a document of any size is read a unit at a time, and a syntax error discards one unit. Each byte
+is scanned once, whatever the length of a unit.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sparql_gpm.reading.blocks import UNIT_BYTES_MAX, Blocks
+from sparql_gpm.reading.blocks import Blocks, LongPiece
+from sparql_gpm.reading.raw_text import RawText
 
 _MARK = re.compile(
     rb'''
-      """ (?: [^"\\] | \\. | "{1,2}(?!") )* """
-    | \'\'\' (?: [^'\\] | \\. | '{1,2}(?!') )* \'\'\'
+      """ (?: [^"\\]++ | \\. | "{1,2}(?!") )*+ """
+    | \'\'\' (?: [^'\\]++ | \\. | '{1,2}(?!') )*+ \'\'\'
     | """ | \'\'\'
-    | " [^"\\\r\n]* (?: \\. [^"\\\r\n]* )* "
-    | ' [^'\\\r\n]* (?: \\. [^'\\\r\n]* )* '
-    | < [^<>"{}|^`\\\x00-\x20]* (?: \\[uU] [^<>"{}|^`\\\x00-\x20]* )* >
-    | \#[^\r\n]*
+    | " [^"\\\r\n]*+ (?: \\. [^"\\\r\n]*+ )*+ "
+    | ' [^'\\\r\n]*+ (?: \\. [^'\\\r\n]*+ )*+ '
+    | < [^<>"{}|^`\\\x00-\x20]*+ (?: \\[uU] [^<>"{}|^`\\\x00-\x20]*+ )*+ >
+    | \#[^\r\n]*+
     | \\.
     | \{\|? | \|\} | \}
     | \.(?: (?=[\s\#@<"'\[(]|\Z) | (?<=\s\.)(?=[A-Za-z_:]) )
@@ -28,21 +30,36 @@ _MARK = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 """Tokens that matter; every alternative begins with a literal, so that `re` finds the next one fast."""
-_NOTHING = re.compile(rb"(?:\s+|#[^\r\n]*)*")
+_STRING_END = {
+    b'"""': re.compile(rb'(?:[^"\\]++|\\.|"{1,2}(?!"))*+"""', re.DOTALL),
+    b"'''": re.compile(rb"(?:[^'\\]++|\\.|'{1,2}(?!'))*+'''", re.DOTALL),
+}
+_BEGINNING = re.compile(
+    rb"""^[ \t]*(?: @?(?:prefix|base)\b | graph\b | \{
+       | (?: <[^<>"{}|^`\x00-\x20]*+> | [^\s{<"'.;,()\[\]]*+:[^\s{<"'();,\[\]]*+ )\s*+\{ )""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+"""A line that begins a directive or a graph block."""
+_NOTHING = re.compile(rb"(?:\s++|#[^\r\n]*+)*+")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A piece of a document, and where it begins.
-
-    too_long    it was cut off at UNIT_BYTES_MAX
-    """
+    """A piece of a document, and its place."""
 
     text: bytes
     line: int
     column: int
-    too_long: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LongUnit:
+    """A unit that is too long; one with a string that is never closed ends at the next graph block or directive."""
+
+    raw: RawText
+    line: int
+    column: int
 
 
 class Units:
@@ -50,31 +67,76 @@ class Units:
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
+        self._ends = _Ends()
+        self._waiting: list[bytes] = []
+        self._length = 0
+        self._skipped: LongUnit | None = None
         self.line = 1
         self._column = 1
 
-    def __iter__(self) -> Iterator[Unit | None]:
+    def __iter__(self) -> Iterator[Unit | LongUnit | None]:
         """Each unit; None after each block, where the stream may pause."""
-        rest = b""
         for block in self._blocks:
-            text, start = rest + block, 0
-            for end in _ends(text):
-                yield from self._unit(text[start:end])
+            if isinstance(block, LongPiece):
+                self._skip(block.text if not block.last else block.text + b"\n")
+                if block.last and self._ends.after(block.text):
+                    yield from self._taken()
+                continue
+            start = self._resumption(block)
+            if start:
+                self._add(block[:start])
+                yield from self._taken()
+                self._ends, block, start = _Ends(), block[start:], 0
+            for end in self._ends.of(block):
+                self._add(block[start:end])
+                yield from self._taken()
                 start = end
-            rest = text[start:]
-            if len(rest) > UNIT_BYTES_MAX:
-                yield from self._unit(rest, too_long=True)
-                rest = b""
+            self._add(block[start:])
             yield None
-        yield from self._unit(rest)
+        yield from self._taken()
 
-    def _unit(self, text: bytes, too_long: bool = False) -> Iterator[Unit]:
+    def _resumption(self, block: bytes) -> int:
+        """The place where reading resumes in an overlong string, which is probably never closed; else 0."""
+        if self._skipped is None or not self._ends.in_string:
+            return 0
+        found = _BEGINNING.search(block)
+        return found.start() if found else 0
+
+    def _add(self, text: bytes) -> None:
+        """More of the open unit."""
+        self._waiting.append(text)
+        self._length += len(text)
+        if self._skipped is not None or self._length > self._blocks.line_bytes_max:
+            self._skip(b"")
+
+    def _skip(self, text: bytes) -> None:
+        """More of a unit that is too long; what waits comes before it."""
+        if self._skipped is None:
+            self._waiting = [self._after_nothing(b"".join(self._waiting))]
+            self._skipped = LongUnit(RawText(), self.line, self._column)
+        for piece in (*self._waiting, text):
+            self._skipped.raw.add(piece)
+            self._advance(piece)
+        self._waiting, self._length = [], 0
+
+    def _taken(self) -> Iterator[Unit | LongUnit]:
+        """The unit that ends here, if there is any."""
+        if self._skipped is not None:
+            yield self._skipped
+            self._skipped = None
+            return
+        text = self._after_nothing(b"".join(self._waiting))
+        self._waiting, self._length = [], 0
+        if text:
+            yield Unit(text, self.line, self._column)
+            self._advance(text)
+
+    def _after_nothing(self, text: bytes) -> bytes:
+        """The text without space and comments at its beginning."""
         nothing = _NOTHING.match(text)
         begin = nothing.end() if nothing else 0
         self._advance(text[:begin])
-        if begin < len(text):
-            yield Unit(text[begin:], self.line, self._column, too_long)
-            self._advance(text[begin:])
+        return text[begin:]
 
     def _advance(self, text: bytes) -> None:
         last = text
@@ -88,28 +150,54 @@ class Units:
         self._column += len(last.decode(errors="replace"))
 
 
-def _ends(text: bytes) -> Iterator[int]:
+class _Ends:
     """The ends of units: after a closing brace or a dot outside braces.
 
     Graph blocks do not nest: a brace inside a block begins a new unit at the start of its line, and the block before it
     lacks its end.
     """
-    begin, inside = 0, False
-    for mark in _MARK.finditer(text):
-        match mark[0]:
-            case b"{":
-                line_start = text.rfind(b"\n", 0, mark.start()) + 1
-                if inside and line_start > begin:
-                    yield line_start
-                    begin = line_start
-                inside = True
-            case b"}":
-                inside = False
-                begin = mark.end()
-                yield begin
-            case b".":
-                if not inside:
-                    begin = mark.end()
-                    yield begin
-            case b'"""' | b"'''":
+
+    def __init__(self) -> None:
+        self._inside = False
+        self._quote = b""
+
+    @property
+    def in_string(self) -> bool:
+        """A long string is open."""
+        return bool(self._quote)
+
+    def after(self, line: bytes) -> bool:
+        """True if a unit ends with a line that is too long to be scanned: by its last character."""
+        last = line.rstrip()[-1:]
+        if last in (b"{", b"}"):
+            self._inside, self._quote = last == b"{", b""
+        return last in (b"}", b".") and not self._inside and not self._quote
+
+    def of(self, block: bytes) -> Iterator[int]:
+        """The ends in the next block; blocks end with a line, so that only long strings reach over their ends."""
+        at, begin = 0, -1
+        if self._quote:
+            closed = _STRING_END[self._quote].match(block)
+            if closed is None:
                 return
+            at, self._quote = closed.end(), b""
+        text = b"\n" + block
+        for mark in _MARK.finditer(text, at + 1):
+            match mark[0]:
+                case b"{":
+                    line_start = text.rfind(b"\n", 0, mark.start())
+                    if self._inside and line_start > begin:
+                        yield line_start
+                        begin = line_start
+                    self._inside = True
+                case b"}":
+                    self._inside = False
+                    begin = mark.end() - 1
+                    yield begin
+                case b".":
+                    if not self._inside:
+                        begin = mark.end() - 1
+                        yield begin
+                case b'"""' | b"'''":
+                    self._quote = mark[0]
+                    return

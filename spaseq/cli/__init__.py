@@ -11,7 +11,15 @@ from typing import Any
 
 import click
 
-from spaseq.cli.options import debug_option, duration, evaluator_option, knowledge_options, version_option
+from spaseq.cli.options import (
+    LIMITS,
+    debug_option,
+    duration,
+    evaluator_option,
+    knowledge_options,
+    limit_options,
+    version_option,
+)
 from spaseq.cli.reporting import BAD_USAGE, ReportingGroup
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -80,6 +88,7 @@ def main(context: click.Context) -> None:
 )
 @click.option("--arrival-time", is_flag=True, help="Stamp events as they arrive; they need no timestamp.")
 @click.option("--batch-size", metavar="N", type=click.IntRange(min=1), help="Events handled at a time; changes no row.")
+@limit_options
 @knowledge_options
 @debug_option
 def run_command(queries: tuple[Path, ...], **options: Any) -> None:
@@ -93,7 +102,8 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     from spaseq.cli.run import RunArguments, execute
 
     kb = KnowledgeArguments(*(options.pop(f"kb_{name}") for name in ("failure", "refresh", "timeout", "entail")))
-    arguments = RunArguments(queries=queries, kb=kb, **options)
+    limits = {name: options.pop(name) for name in LIMITS}
+    arguments = RunArguments(queries=queries, kb=kb, limits=limits, **options)
     if arguments.runtime == "spark":
         from spaseq.cli.spark import execute_on_spark
 
@@ -149,6 +159,7 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
 @click.option("--follow", is_flag=True, help="Go on for ever.  [default: read what there is]")
 @click.option("--run", "run_it", is_flag=True, help="Hand it to spark-submit at once.")
 @click.option("--master", metavar="URL", help="For spark-submit: local[4], spark://…, yarn.")
+@limit_options
 @knowledge_options
 @debug_option
 def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
@@ -165,7 +176,8 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     kb = KnowledgeArguments(*(options.pop(f"kb_{name}") for name in ("failure", "refresh", "timeout", "entail")))
     names = ("job", "checkpoint", "shards", "follow", "run_it", "master")
     job = SubmitArguments(*(options.pop(name) for name in names))
-    fixed: dict[str, Any] = {"runtime": "spark", "arrival_time": False, "batch_size": None}
+    limits = {name: options.pop(name) for name in LIMITS}
+    fixed: dict[str, Any] = {"runtime": "spark", "arrival_time": False, "batch_size": None, "limits": limits}
     submit(RunArguments(queries=queries, kb=kb, **fixed, **options), job)
 
 

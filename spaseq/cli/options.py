@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,6 +20,14 @@ def duration(context: click.Context, parameter: click.Parameter, value: str) -> 
         return parse_duration(value)
     except ValueError as error:
         raise click.BadParameter(str(error), ctx=context, param=parameter) from error
+
+
+def size(context: click.Context, parameter: click.Parameter, value: str) -> int:
+    """The bytes of `64MiB`, `64M`, `512K`, `1G` or a number of bytes."""
+    found = re.fullmatch(r"([0-9]{1,12})\s*(?:([KMG])(?:i?B)?|B)?", value.strip(), re.IGNORECASE)
+    if found is None or not int(found[1]):
+        raise click.BadParameter(f"'{value}' is no size; write it like 64MiB or 512K", ctx=context, param=parameter)
+    return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[(found[2] or "").upper()]
 
 
 def _set_debug(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -97,6 +106,27 @@ def knowledge_options(command: _Command) -> _Command:
             metavar="HOST",
             multiple=True,
             help="Ask endpoints on these hosts only.  [default: those that the query and --kb name]",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+LIMITS = ("max_line",)
+"""The parameters of `limit_options`, named as in `RunOptions`."""
+
+
+def limit_options(command: _Command) -> _Command:
+    """Bounds on what one input, event or query may take."""
+    options = (
+        click.option(
+            "--max-line",
+            metavar="SIZE",
+            callback=size,
+            default="64MiB",
+            help="The longest line, TriG statement or graph block, or file of one event; longer ones are dead letters."
+            "  [default: 64MiB]",
         ),
     )
     for option in reversed(options):

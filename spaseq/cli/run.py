@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spaseq.cli.bindings import bind_knowledge, bind_streams
 from spaseq.cli.knowledge import KnowledgeArguments, loading, sources_of
@@ -35,6 +35,7 @@ class RunArguments:
 
     streams, knowledge  as written: NAME=PATH, IRI=PATH_OR_URL
     batch_size          None: the engine's default
+    limits              the fields of RunOptions that bound something
     """
 
     queries: tuple[Path, ...]
@@ -51,6 +52,7 @@ class RunArguments:
     arrival_time: bool
     batch_size: int | None
     kb: KnowledgeArguments
+    limits: Mapping[str, Any]
     allow_hosts: tuple[str, ...]
 
 
@@ -98,6 +100,7 @@ def run_options(arguments: RunArguments) -> RunOptions:
         dead_letter=arguments.dead_letter,
         strict=arguments.strict,
         arrival_time=arguments.arrival_time,
+        **arguments.limits,
     )
     if arguments.time_predicates:
         if arguments.arrival_time:

@@ -68,6 +68,7 @@ def checked(arguments: RunArguments) -> SparkRun:
         "allow_hosts": arguments.allow_hosts or None,
         "evaluator": arguments.evaluator,
         "compiled": input_bytes(paths.values()) >= _COMPILED_BYTES_MIN,
+        **arguments.limits,
     }
     sources = {iri: source_options(path) for iri, path in paths.items()}
     return SparkRun(tuple(queries), sources, sources_of(locations, arguments.kb), options)

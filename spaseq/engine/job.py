@@ -85,7 +85,11 @@ class Job:
     def _open(self, name: str, path: str) -> Iterator[SourceBatch]:
         clock = time.time_ns if self._options.arrival_time else None
         options = ReadOptions(
-            self._options.time_predicates, clock, self._batch_events, bytes_expected=self._bytes_expected
+            self._options.time_predicates,
+            clock,
+            self._batch_events,
+            line_bytes_max=self._options.max_line,
+            bytes_expected=self._bytes_expected,
         )
         return open_stream(path, name, self._dictionary, partial(self._dead_letters.malformed, name), options)
 

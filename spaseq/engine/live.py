@@ -107,7 +107,8 @@ class Engine:
         if input_format(format).cut is None:
             raise InputError(f"push_batch reads no '{format}', which has one event", hint="nquads or trig; or use push")
         raw = io.BytesIO(data.encode() if isinstance(data, str) else data)
-        options = ReadOptions(predicates, None, self._options.batch_events_for(1), name)
+        longest = self._options.max_line
+        options = ReadOptions(predicates, None, self._options.batch_events_for(1), name, line_bytes_max=longest)
         report = partial(self._dead_letters.malformed, name, "push_batch")
         for batch in read_events(raw, format, self._dictionary, options, report):
             self._take(iri, batch)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
+from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 
 _BATCHES_MAX = 6
 """The largest factor of the batch size when many queries share a batch: memory grows with it."""
@@ -27,6 +28,8 @@ class RunOptions:
     batch_events        events in a batch; None: of files, by the number of queries
     compiled            evaluators with compiled kernels may be chosen: they pay on long input. None: `run` and `Job`
                         look at the size of their files, `Engine` does without
+    max_line            the longest line, statement or graph block, or document of one event that is read, in bytes;
+                        a longer one is a dead letter
     allow_hosts         the only hosts that endpoints may be on; None: those that queries and knowledge bases name
     optimise            queries are rewritten to equivalent ones first (`spaseq.optimise`)
     loading             called with a file of a knowledge base, the bytes read and the bytes in all
@@ -41,6 +44,7 @@ class RunOptions:
     arrival_time: bool = False
     batch_events: int | None = None
     compiled: bool | None = None
+    max_line: int = LINE_BYTES_MAX
     allow_hosts: tuple[str, ...] | None = None
     optimise: bool = True
     loading: Callable[[str, int, int], None] | None = None

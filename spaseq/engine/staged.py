@@ -138,7 +138,7 @@ def stream_input(job: StagedJob, number: int, iri: str, rdf_format: str, rows: s
     delay = None if job.static else options.max_delay_ns
     return StreamInput(
         number, iri, job.names[iri], rdf_format, rows, options.time_predicates, options.batch_events_for(1), delay,
-        options.strict, job.shards, bool(options.compiled),
+        options.strict, job.shards, bool(options.compiled), options.max_line,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pyoxigraph as ox
 
-from sparql_gpm.reading.blocks import BLOCK_BYTES, Blocks, ByteStream
+from sparql_gpm.reading.blocks import BLOCK_BYTES, Blocks, ByteStream, LongPiece
 from sparql_gpm.reading.trig_units import Unit, Units
 from spaseq.inputs.texts import InputText
 
@@ -21,10 +21,17 @@ _USUAL = re.compile(rb'<[^<>"\s]+> <[^<>"\s]+> (?:<[^<>"\s]+>|"[^"\\]*"(?:\^\^<[
 _DIRECTIVE = re.compile(rb"@?(?:prefix|base)\b", re.IGNORECASE)
 
 
-def cut_nquads(blocks: Iterable[bytes], size: int) -> Iterator[InputText]:
+def whole(blocks: Iterable[bytes | LongPiece]) -> Iterator[bytes]:
+    """The blocks, of which no line is too long."""
+    for block in blocks:
+        assert isinstance(block, bytes), block
+        yield block
+
+
+def cut_nquads(blocks: Iterable[bytes | LongPiece], size: int) -> Iterator[InputText]:
     """N-Quads, in blocks of whole lines, as texts of about `size` bytes."""
     text, line = b"", 0
-    for block in blocks:
+    for block in whole(blocks):
         text += block
         while len(text) >= size:
             cut = _first_start(text, size) or last_start(text)
@@ -72,6 +79,7 @@ def cut_trig(blocks: Blocks, size: int) -> Iterator[InputText]:
     for unit in Units(blocks):
         if unit is None:
             continue
+        assert isinstance(unit, Unit), unit
         if _DIRECTIVE.match(unit.text):
             declared = declared.with_directive(unit.text)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from sparql_gpm.reading.blocks import Blocks, ByteStream
 from spaseq.errors import InputError
 from spaseq.inputs.compression import COMPRESSIONS, compression_of
-from spaseq.inputs.cutting import cut_nquads, cut_trig
+from spaseq.inputs.cutting import cut_nquads, cut_trig, whole
 from spaseq.inputs.texts import InputText
 
 TEXT_BYTES = 4 << 20
@@ -69,7 +70,7 @@ def texts_of(stream: ByteStream, rdf_format: str, size: int = TEXT_BYTES) -> Ite
 
     An input that is one event stays whole however long it is, and is left out if it breaks off.
     """
-    blocks = Blocks(stream, live=False)
+    blocks = Blocks(stream, live=False, line_bytes_max=sys.maxsize)  # whoever reads a text has the limit
     line = 0
     for text in (FORMATS[rdf_format].cut or _uncut)(blocks, size):
         line = text.line + text.text.count(b"\n")
@@ -79,6 +80,6 @@ def texts_of(stream: ByteStream, rdf_format: str, size: int = TEXT_BYTES) -> Ite
 
 
 def _uncut(blocks: Blocks, size: int) -> Iterator[InputText]:
-    text = b"".join(blocks)
+    text = b"".join(whole(blocks))
     if not blocks.broken_off:
         yield InputText(text)

@@ -12,14 +12,15 @@ from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import PROV_TIME
 from sparql_gpm.reading.event_builder import Malformed
+from sparql_gpm.reading.raw_text import RawText
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
 from sparql_gpm.times import format_time
 from spaseq.errors import RunError
 from spaseq.outputs.destination import Output
 
 LATE = "late"
-LETTER_FIELDS = ("stream", "source", "line", "column", "reason", "raw")
-"""The keys of a letter's line, in order."""
+LETTER_FIELDS = ("stream", "source", "line", "column", "reason", "raw", "raw_length", "raw_sha256")
+"""The keys of a letter's line, in order; the last two only where `raw` is cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class DeadLetter:
     kind    "late", or the kind of a Malformed (on Spark "malformed")
     stream  its name in the query
     line    in the source, from 1; 0 where there is none
+    raw     the beginning of what was left out; if there is more, `raw_length` and `raw_sha256` are of all its bytes
     """
 
     kind: str
@@ -38,10 +40,13 @@ class DeadLetter:
     column: int
     reason: str
     raw: str
+    raw_length: int = 0
+    raw_sha256: str = ""
 
     def to_json(self) -> str:
         """The line of NDJSON, with its line end."""
-        return json.dumps({name: getattr(self, name) for name in LETTER_FIELDS}, ensure_ascii=False) + "\n"
+        fields = LETTER_FIELDS if self.raw_length else LETTER_FIELDS[:-2]
+        return json.dumps({name: getattr(self, name) for name in fields}, ensure_ascii=False) + "\n"
 
     def error(self) -> RunError:
         """The error that ends a strict run."""
@@ -58,7 +63,15 @@ def late_letter(
     stream: str, source: str, line: int, events: EventBatch, index: int, dictionary: Dictionary
 ) -> DeadLetter:
     """The letter of a late event of a batch."""
-    return DeadLetter(LATE, stream, source, line, 1, LATE, event_as_nquads(events, index, dictionary))
+    raw = RawText(event_as_nquads(events, index, dictionary).encode())
+    return DeadLetter(LATE, stream, source, line, 1, LATE, raw.shown, *raw.whole)
+
+
+def malformed_letter(kind: str, stream: str, source: str, line: int, fault: Malformed) -> DeadLetter:
+    """The letter of a fault in an input, at a line of its source."""
+    return DeadLetter(
+        kind, stream, source, line, fault.column, fault.reason, fault.raw, fault.raw_length, fault.raw_sha256
+    )
 
 
 def event_as_nquads(events: EventBatch, index: int, dictionary: Dictionary) -> str:
@@ -95,7 +108,7 @@ class DeadLetters:
 
     def malformed(self, stream: str, source: str, fault: Malformed) -> None:
         """Add the letter of a fault in an input."""
-        self.add(DeadLetter(fault.kind, stream, source, fault.line, fault.column, fault.reason, fault.raw))
+        self.add(malformed_letter(fault.kind, stream, source, fault.line, fault))
 
     def close(self) -> None:
         """Close the file."""

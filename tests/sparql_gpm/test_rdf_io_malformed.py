@@ -5,7 +5,7 @@ import pytest
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import RDFSyntaxError
 from sparql_gpm.rdf_io import ReadOptions, read_events
-from sparql_gpm.reading import blocks, event_builder, trig_units
+from sparql_gpm.reading import blocks, event_builder
 from sparql_gpm.reading.event_builder import Malformed
 from tests.sparql_gpm.rdf_events import PREFIXES, TIME, events_of, read, stamp
 
@@ -316,10 +316,12 @@ def test_input_that_breaks_off_is_reported_and_its_last_event_left_out(rdf_forma
 
 
 def test_a_trig_block_longer_than_the_bound_is_reported_and_the_stream_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trig_units, "UNIT_BYTES_MAX", 100)
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 64)
     block = "<urn:g> {\n" + "<urn:s> <urn:p> <urn:o> .\n" * 20 + "}\n"
-    events, reports = read(stamp(H, 1) + block + stamp("<urn:i>", 2), "trig")
+    events, reports = read(
+        stamp(H, 1) + block + stamp("<urn:i>", 2) + "<urn:i> { }\n", "trig", ReadOptions(line_bytes_max=200)
+    )
     assert [event.name for event in events] == ["urn:h", "urn:i"]
-    assert "too long" in {report.kind for report in reports}
+    assert [(report.kind, report.line) for report in reports] == [("too long", 2), ("too long", 2)]
+    assert reports[0].raw == block.strip()
     assert all("urn:h" not in report.raw for report in reports)

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparql_gpm.rdf_io import ReadOptions
-from sparql_gpm.reading import trig_units
 from sparql_gpm.reading.blocks import Blocks
-from sparql_gpm.reading.trig_units import Unit, Units
+from sparql_gpm.reading.trig_units import LongUnit, Unit, Units
 from tests.sparql_gpm.rdf_events import read
 
 SPACE = re.compile(rb"\A(?:\s|#[^\r\n]*)*")
@@ -82,8 +81,8 @@ class Text:
         return next(self._pieces, b"")
 
 
-def units_of(text: str, step: int = 10**6) -> list[Unit]:
-    return [unit for unit in Units(Blocks(Text(text, step), live=False)) if unit is not None]
+def units_of(text: str, step: int = 10**6, longest: int = 10**6) -> list[Unit | LongUnit]:
+    return [unit for unit in Units(Blocks(Text(text, step), False, longest)) if unit is not None]
 
 
 def test_units_know_where_they_begin() -> None:
@@ -115,7 +114,6 @@ def test_units_leave_out_nothing_but_space_and_comments(text: str, step: int) ->
     assert rest == b""
 
 
-def test_an_endless_string_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trig_units, "UNIT_BYTES_MAX", 50)
-    units = units_of('"""' + "x\n" * 100, step=20)
-    assert units[0].too_long and len(units[0].text) <= 80
+def test_an_endless_string_does_not_wait_for_ever() -> None:
+    (unit,) = units_of('"""' + "x\n" * 100, step=20, longest=50)
+    assert isinstance(unit, LongUnit) and unit.raw.length == 203

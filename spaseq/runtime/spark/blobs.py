@@ -23,7 +23,7 @@ from spaseq.errors import RunError
 from spaseq.outputs.dead_letters import DeadLetter
 
 MAGIC = b"SPAseqE"
-VERSION = 1
+VERSION = 2
 """Of the format and of what stage 1 puts into it: one more whenever either changes."""
 
 _NARROW = (np.int8, np.int16, np.int32)
@@ -73,7 +73,7 @@ def unpacked(blob: bytes, dictionary: Dictionary) -> Contents:
             f"a worker sends events in version {version}, this one reads version {VERSION}",
             hint="install the same SPAseq on the driver and on every worker",
         )
-    kind = tuple[_Terms, _Events, bytes, list[tuple[str, str, str, int, int, str, str]]]
+    kind = tuple[_Terms, _Events, bytes, list[tuple[str, str, str, int, int, str, str, int, str]]]
     terms, events, reporting, letters = msgspec.msgpack.decode(memoryview(blob)[head:], type=kind)
     text, lengths, numbers = terms
     found = dictionary.intern_joined(text, _array(lengths), np.frombuffer(numbers, dtype=np.float64))

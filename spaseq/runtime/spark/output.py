@@ -30,7 +30,9 @@ _BEFORE = pa.schema(
         ("time_ns", pa.int64()), ("start_ns", pa.int64()), ("partition", STRINGS),
     ]
 )  # fmt: skip
-_LETTER = pa.struct([(name, pa.int64() if name in ("line", "column") else pa.string()) for name in LETTER_FIELDS])
+_LETTER = pa.struct(
+    [(name, pa.int64() if name in ("line", "column", "raw_length") else pa.string()) for name in LETTER_FIELDS]
+)
 _AFTER = pa.schema([("events", EVENTS), ("graph", pa.string()), ("triples", STRINGS), ("letter", _LETTER)])
 _SPARK_TYPES = {pa.string(): "string", pa.int64(): "bigint", _TIME: "timestamp"}
 FIXED = (*_BEFORE.names, *_AFTER.names)

@@ -20,7 +20,7 @@ from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
 from spaseq.inputs.formats import FORMATS
 from spaseq.inputs.texts import InputText, LineStream
-from spaseq.outputs.dead_letters import DeadLetter, late_letter
+from spaseq.outputs.dead_letters import DeadLetter, late_letter, malformed_letter
 from spaseq.runtime.reorder import BEFORE_ALL
 from spaseq.runtime.spark.blobs import Contents, packed
 from spaseq.runtime.spark.matching import Matching
@@ -42,6 +42,7 @@ class StreamInput:
     rows        "auto", "lines" or "documents"
     delay_ns    by how much events may be late in their own task; None: nothing is late
     compiled    N-Quads are read by compiled kernels
+    max_line    the longest line, or statement of TriG, in bytes
     """
 
     number: int
@@ -55,6 +56,7 @@ class StreamInput:
     strict: bool
     shards: int
     compiled: bool
+    max_line: int
 
     def is_document(self, text: InputText) -> bool:
         """True if a text is read by itself; else the next text may continue its last event."""
@@ -92,7 +94,9 @@ class Task:
         self._letters: list[DeadLetter] = []
         self._source, self._line = source.name, 0
         name = f"{source.name}:{label}"
-        options = ReadOptions(source.time_predicates, None, source.batch_events, name, source.compiled or None)
+        options = ReadOptions(
+            source.time_predicates, None, source.batch_events, name, source.compiled or None, source.max_line
+        )
         self._reader = EventReader(dictionary, options, self._malformed)
 
     def pieces(self, rows: Iterable[InputText]) -> Iterator[Piece]:
@@ -135,8 +139,7 @@ class Task:
         yield from self._reader.read(LineStream(chain([first], rows)), self._input.format)
 
     def _malformed(self, fault: Malformed) -> None:
-        place = self._input.name, self._source, fault.line + self._line, fault.column
-        self._add(DeadLetter("malformed", *place, fault.reason, fault.raw))
+        self._add(malformed_letter("malformed", self._input.name, self._source, fault.line + self._line, fault))
 
     # --- lateness, division -------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Who may be asked, as whom, and how that is told without giving anything away."""
+"""Access to endpoints: allowed hosts, credentials, and URLs for messages."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _SCHEMES = ("http", "https")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The hosts that may be asked, and the environment that holds their credentials.
+    """The allowed hosts, and the environment with their credentials.
 
-    hosts   host names, each alone or with a port; None: whatever the query and the knowledge bases name
+    hosts   host names, each alone or with a port; None: all that the query and the knowledge bases name
 
     Credentials of a host are in SPASEQ_TOKEN_HOST, or in SPASEQ_USER_HOST and SPASEQ_PASSWORD_HOST, where HOST is
     its name in upper case with `_` for whatever is no letter or digit, the port included if the URL has one.
@@ -33,7 +33,7 @@ class Access:
         return Access(None if hosts is None else frozenset(h.lower() for h in hosts), os.environ)
 
     def admitted(self, url: str) -> str:
-        """The URL, if it may be asked; raises KnowledgeBaseError, whose text holds no credentials."""
+        """The URL, if its host is allowed; raises KnowledgeBaseError without credentials in its text."""
         parts = _split(url)
         if parts is None or parts.scheme not in _SCHEMES or not parts.hostname:
             raise KnowledgeBaseError("not the URL of an endpoint", shown(url), hint="http://HOST/PATH or https://…")
@@ -48,7 +48,7 @@ class Access:
         return url
 
     def authorization(self, url: str) -> str | None:
-        """The value of the Authorization header, or None; only a host's own credentials are ever sent to it."""
+        """The value of the Authorization header for the URL's own host, or None."""
         parts = _split(url)
         assert parts is not None, shown(url)
         token, user, password = (self.environment.get(name) for name in _names(parts))

@@ -1,4 +1,4 @@
-"""The knowledge bases of a run: what `GRAPH` and `SERVICE` in a pattern are answered from."""
+"""The knowledge bases of a run, for `GRAPH` and `SERVICE` in patterns."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     Base = Loaded | Prepared | Endpoint
 
 _PROVEN_MAX = 1024
-"""Proofs remembered; with one more all are forgotten."""
+"""Proofs that are cached."""
 
 
 class KnowledgeBases:
     """Knowledge bases by their IRI; a `sparql_gpm.background.Background`, and the facts that optimisation rests on.
 
     bases       by IRI; or graphs that are in memory already, as batches of one event
-    services    those of them that SERVICE may ask; they are not among the names that `GRAPH ?g` ranges over
+    services    those of them that SERVICE names; `GRAPH ?g` does not range over them
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class KnowledgeBases:
         usable: Callable[[str], Collection[Pattern] | None] = lambda iri: None,
         progress: Progress | None = None,
     ) -> KnowledgeBases:
-        """Reads files, opens prepared ones, and makes endpoints ready to be asked; raises KnowledgeBaseError.
+        """Reads files, opens prepared ones, and makes clients for endpoints; raises KnowledgeBaseError.
 
-        access      the hosts that may be asked; by default those that sources and queries name
-        usable      the patterns that will be asked of a knowledge base, None: not known
-        progress    told while files are read
+        access      the allowed hosts; by default those that sources and queries name
+        usable      the patterns over a knowledge base, None: not known
+        progress    called while files are read
         """
         found = KnowledgeBases({}, dictionary, evaluator, access=access)
         for iri, given in sources.items():
@@ -101,7 +101,7 @@ class KnowledgeBases:
         return Loaded.of(source, iri, self._dictionary, self._evaluator, usable, progress)
 
     def _endpoint(self, source: Source) -> Endpoint:
-        """With what only endpoints need, an event loop and an HTTP client: whoever asks none does not import them."""
+        """An endpoint; imports the event loop and HTTP client that only endpoints need."""
         from kb.endpoint import Endpoint
         from kb.loop import LoopThread
 
@@ -115,7 +115,7 @@ class KnowledgeBases:
         return len(self._bases)
 
     def named(self, iris: Iterable[str], services: Iterable[str] = ()) -> KnowledgeBases:
-        """Only these, as those are that one query names; raises KnowledgeBaseError if one was not supplied.
+        """The knowledge bases that a query names; raises KnowledgeBaseError if one was not supplied.
 
         services    IRIs named after SERVICE; one without a source is itself the URL
         """
@@ -160,25 +160,25 @@ class KnowledgeBases:
         return base.bind_join(pattern, given)
 
     def how(self, name: str) -> str:
-        """How a knowledge base is asked, in words, for `explain`."""
+        """The kind of access to a knowledge base, in words, for `explain`."""
         return self._base(name).how
 
     def unprovable(self, name: str) -> str | None:
-        """Why nothing can be proven about a knowledge base, in words; None if it is known whole and never changes."""
+        """The reason why nothing can be proven about a knowledge base; None if it is in memory and never changes."""
         return self._base(name).unprovable
 
     def one_each(self, name: str, pattern: Pattern, keys: Sequence[str]) -> bool:
-        """Whether each solution of the pattern binds the keys, and no two different ones agree in them."""
+        """True if each solution of the pattern binds the keys, and no two different ones agree in them."""
         question = ("one each", name, pattern, tuple(keys))
         return self._proof(question, lambda: one_each(self._solutions(name, pattern), keys))
 
     def covers(self, name: str, pattern: Pattern, given: Pattern, keys: Sequence[str]) -> bool:
-        """Whether each solution of `given` agrees in the keys, which it binds, with a solution of the pattern."""
+        """True if each solution of `given` agrees in the keys, which it binds, with a solution of the pattern."""
         question = ("covers", name, pattern, given, tuple(keys))
         return self._proof(question, lambda: covers(self._solutions(name, pattern), self._solutions(name, given), keys))
 
     def _proof(self, question: tuple[object, ...], answer: Callable[[], bool]) -> bool:
-        """The answer to a question about what is loaded: many queries ask the same one."""
+        """The cached result of a proof: many queries need the same one."""
         asked = (self.version(), *question)
         if asked not in self._proven:
             if len(self._proven) >= _PROVEN_MAX:
@@ -187,7 +187,7 @@ class KnowledgeBases:
         return self._proven[asked]
 
     def _solutions(self, name: str, pattern: Pattern) -> Relation:
-        """All solutions, in ids that mean something beside those of the same knowledge base only."""
+        """All solutions, in ids that only compare with those of the same knowledge base."""
         base = self._base(name)
         if isinstance(base, Prepared):
             return base.solved(pattern)
@@ -197,11 +197,11 @@ class KnowledgeBases:
 
     @property
     def entails(self) -> bool:
-        """Whether a schema of some knowledge base speaks about events."""
+        """True if the schema of some knowledge base applies to events."""
         return bool(self._entailing)
 
     def entailed(self, batch: EventBatch) -> EventBatch:
-        """The events with what follows from them by the schemas of the knowledge bases that entail."""
+        """The events with the triples that follow by the schemas of the knowledge bases that entail."""
         if self._schema is None or self._schema[0] != self.version():
             bases = [self._bases[iri] for iri in sorted(self._entailing)]
             ids = np.array([self._dictionary.pin(IRI(iri)) for iri in SCHEMA], dtype=np.int64)
@@ -211,12 +211,12 @@ class KnowledgeBases:
         return self._schema[1].applied(batch)
 
     def refresh(self) -> None:
-        """Between batches: what has changed is read again, answers that are too old are forgotten."""
+        """Between batches: reads changed files again and drops expired answers."""
         changed = [base.refresh() for base in self._bases.values()]
         self._version[0] += any(changed)
 
     def counts(self) -> Mapping[str, EndpointCounts]:
-        """What each endpoint was asked, and how much of that was skipped."""
+        """The counts of each endpoint."""
         return {iri: base.counts for iri, base in self._bases.items() if not isinstance(base, Loaded | Prepared)}
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""Bind-joins: one pattern at one endpoint, asked for the keys that events bring.
+"""Bind-joins: one pattern at one endpoint, joined with the keys of events.
 
-Only distinct keys are asked for, and only those that the cache does not know; they go out in VALUES
-blocks, several requests at a time. A pattern with few solutions is fetched once instead.
+Requests are made for distinct keys that are not cached, in VALUES blocks, several at a time. A pattern with few
+solutions is fetched once instead.
 """
 
 from __future__ import annotations
@@ -28,23 +28,20 @@ from sparql_gpm.relations.keys import groups
 from sparql_gpm.terms import IRI, Term
 
 CACHED_ROWS_MAX = 500_000
-"""Solutions of one pattern that are kept."""
+"""Solutions of one pattern that are cached."""
 
 Names = tuple[str, ...]
 Keys = dict[str, int]
-"""The values of some variables as they stand in a VALUES block, with the number of rows that have them.
-
-Text is hashed once and then compared fast, and it has to be written anyway.
-"""
+"""The values of some variables as text of a VALUES block, with the number of rows that have them."""
 
 
 @dataclass(slots=True)
 class EndpointCounts:
-    """What was asked, and what became of it.
+    """The counts of an endpoint.
 
-    keys            distinct keys that requests were made for
-    cached          distinct keys that the cache knew
-    skipped_rows    rows that were joined with nothing because the endpoint failed
+    keys            distinct keys in requests
+    cached          distinct keys found in the cache
+    skipped_rows    rows joined with nothing because the endpoint failed
     """
 
     keys: int = 0
@@ -55,7 +52,7 @@ class EndpointCounts:
 class BindJoin:
     """One pattern at one endpoint.
 
-    now     seconds, the same during a whole batch: what was known when it began is known to its end
+    now     seconds, constant during a batch: no answer expires inside it
     """
 
     def __init__(
@@ -97,7 +94,7 @@ class BindJoin:
         return [key_text(term(identifier)) for identifier in ids.tolist()]
 
     def _from_cache(self, names: Names, keys: Keys) -> tuple[list[TermTuple], Keys]:
-        """The solutions for keys that the cache knows, and the other keys."""
+        """The solutions for cached keys, and the other keys."""
         if names not in self._caches:
             self._caches[names] = AnswerCache(CACHED_ROWS_MAX, self._age, self._now)
         get = self._caches[names].get
@@ -113,7 +110,7 @@ class BindJoin:
         return rows, missing
 
     async def _fetched(self, names: Names, keys: Keys, client: Client) -> list[TermTuple]:
-        """The solutions for keys that the cache does not know; the first failure ends all requests."""
+        """The solutions for keys that are not cached; the first failure ends all requests."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._fetch(names, part, client)) for part in self._parts(keys)]
@@ -131,7 +128,7 @@ class BindJoin:
             yield dict(items[begin : begin + size])
 
     async def _fetch(self, names: Names, keys: Keys, client: Client) -> list[TermTuple]:
-        """The solutions for some keys, kept in the cache; none if the endpoint fails and that is to be skipped."""
+        """The solutions for some keys, added to the cache; none if the endpoint fails under `skip`."""
         self._asked.keys += len(keys)
         try:
             rows = await client.select(self._query(names, list(keys)), self._reader)
@@ -147,12 +144,12 @@ class BindJoin:
         return rows
 
     def _keys_in(self, rows: Sequence[TermTuple], names: Names) -> Sequence[str]:
-        """The key that each row of an answer is for."""
+        """The key of each row of an answer."""
         columns = [[_row_text(row[place]) for row in rows] for place in map(self.variables.index, names)]
         return columns[0] if len(columns) == 1 else [" ".join(key) for key in zip(*columns, strict=True)]
 
     def _query(self, names: Names, texts: Sequence[str]) -> str:
-        """The pattern joined with the keys; in one group with them where that says the same, for the planner's sake."""
+        """The pattern joined with the keys; in one group where that is equivalent, which endpoints plan better."""
         if names not in self._bodies:
             body = SparqlWriter().group(self._pattern)
             flat = substitution_is_a_join(self._pattern, frozenset(names))
@@ -168,7 +165,7 @@ class BindJoin:
         return rows
 
     async def _is_small(self, client: Client) -> bool:
-        """Whether all solutions are known now, because they are few."""
+        """True if all solutions are few, and fetched now."""
         if self._is_large:
             return False
         rows = await self._select_whole(client, self._source.whole_rows_max + 1, counted=0)
@@ -209,7 +206,7 @@ class BindJoin:
 
 
 def _keys(columns: Sequence[Sequence[str | None]], counts: Sequence[int]) -> Keys:
-    """The keys that an endpoint can know."""
+    """The keys that an endpoint can have."""
     if len(columns) == 1:
         return {text: count for text, count in zip(columns[0], counts, strict=True) if text is not None}
     rows = zip(zip(*columns, strict=True), counts, strict=True)
@@ -219,7 +216,7 @@ def _keys(columns: Sequence[Sequence[str | None]], counts: Sequence[int]) -> Key
 
 
 def _row_text(term: Term | None) -> str:
-    """The text of a key in an answer; of an IRI it is compared with texts of good ones only."""
+    """The text of a key in an answer; an invalid IRI equals no key."""
     if type(term) is IRI:
         return f"<{term.value}>"
     return "" if term is None else key_text(term) or ""

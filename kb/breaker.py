@@ -1,4 +1,4 @@
-"""A circuit breaker: an endpoint that keeps failing is left alone for a while."""
+"""A circuit breaker for endpoints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OPEN_S_MIN, OPEN_S_MAX = 0.5, 5.0
 
 
 class Breaker:
-    """Closed: everything may go. Open: nothing. After its time one request is let through as a probe."""
+    """Closed it admits every request, open none; after its time one request is admitted as a probe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -21,7 +21,7 @@ class Breaker:
         self._until = 0.0
 
     def delay(self) -> float:
-        """Seconds until a request may go; 0 lets this one go, and if the circuit was open, only this one."""
+        """Seconds until a request is admitted; 0 admits this one, as the only one if the circuit is open."""
         if not self._open_s:
             return 0.0
         remaining = self._until - self._clock()
@@ -32,7 +32,7 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether a request that goes now is a probe."""
+        """True if a request that goes now is a probe."""
         return self._open_s > 0
 
     def succeeded(self) -> None:

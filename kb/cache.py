@@ -1,4 +1,4 @@
-"""Answers that are kept, bounded in size and age."""
+"""A cache of answers, bounded in size and age."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Key = TypeVar("Key")
 
 
 class AnswerCache(Generic[Key]):
-    """The solutions for each key, none of them included; the least recently used go first.
+    """The solutions for each key, also for keys without any; the least recently used are dropped first.
 
     rows_max    solutions kept, a key without any counted as one
     age_s_max   how long they are kept
-    clock       in seconds; it is the caller's, so that nothing expires inside a batch
+    clock       in seconds; the caller's, so that nothing expires inside a batch
     """
 
     def __init__(self, rows_max: int, age_s_max: float, clock: Callable[[], float]) -> None:
@@ -33,7 +33,7 @@ class AnswerCache(Generic[Key]):
         return len(self._kept)
 
     def get(self, key: Key) -> Sequence[TermTuple] | None:
-        """What is known for the key; None: nothing, or it is too old."""
+        """The solutions for the key; None if there is no entry, or it has expired."""
         found = self._kept.get(key)
         if found is None:
             return None
@@ -42,10 +42,6 @@ class AnswerCache(Generic[Key]):
             return None
         self._kept.move_to_end(key)
         return found[1]
-
-    def put(self, key: Key, rows: Sequence[TermTuple]) -> None:
-        """Keep the solutions for the key."""
-        self.put_all({key: rows})
 
     def put_all(self, answers: Mapping[Key, Sequence[TermTuple]]) -> None:
         """Keep the solutions for some keys."""

@@ -17,7 +17,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Graph, Pattern, Service
 
 _PATTERNS_MAX = 256
-"""Patterns whose answers are kept."""
+"""Patterns whose answers are cached."""
 
 
 class Endpoint:
@@ -68,7 +68,7 @@ class Endpoint:
         return self._loop.run(self._ask(pattern, given))
 
     def refresh(self) -> bool:
-        """Between batches: answers that are too old by now are forgotten. Nothing that was solved has changed."""
+        """Between batches: expires old answers; solved patterns never change."""
         self._now = self._clock()
         return False
 

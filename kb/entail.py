@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arrays.columns import in_ranges, offsets_of
+from arrays.columns import expand, in_ranges, offsets_of
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.relations.keys import first_rows
@@ -39,16 +39,15 @@ class Table:
         return Table(np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1]))
 
     def expand(self, column: Ids) -> tuple[Ids, Ids]:
-        """For each row of the column, every value that its id has: row numbers, and the values beside them."""
+        """For each row of the column the values of its id: row numbers, and the values beside them."""
         starts = np.searchsorted(self.keys, column)
         counts = np.searchsorted(self.keys, column, side="right") - starts
-        rows = np.repeat(np.arange(len(column), dtype=np.int64), counts)
-        return rows, self.values[in_ranges(starts, counts)]
+        return expand(counts)[0], self.values[in_ranges(starts, counts)]
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What RDFS lets conclude from single triples, as tables of ids that are closed already.
+    """The RDFS conclusions from single triples, as closed tables of ids.
 
     classes, properties     to every proper superclass or superproperty
     domains, ranges         property → every class that a subject or object of it has
@@ -64,7 +63,7 @@ class Schema:
 
     @staticmethod
     def of(triples: Sequence[Triples], dictionary: Dictionary) -> Schema:
-        """The schema stated by some graphs together; whoever uses it holds its terms."""
+        """The schema stated by some graphs together; the caller holds its terms."""
         ids = [dictionary.pin(IRI(name)) for name in SCHEMA]
         stated = [
             [
@@ -83,13 +82,8 @@ class Schema:
         tables = (self.classes, self.properties, self.domains, self.ranges)
         return tuple(column for table in tables for column in (table.keys, table.values))
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing follows from anything."""
-        return not any(len(t.keys) for t in (self.classes, self.properties, self.domains, self.ranges))
-
     def conclusions(self, triples: Triples) -> tuple[Ids, Triples]:
-        """What follows from each triple, with the row it follows from; some may be stated already, or come twice."""
+        """The triples that follow, each with its origin row; some may be stated already, or be repeated."""
         subjects, predicates, objects = triples
         rows, supers = self.properties.expand(predicates)
         direct = (np.concatenate((subjects, subjects[rows])), np.concatenate((predicates, supers)))
@@ -112,7 +106,7 @@ class Schema:
         )
 
     def applied(self, batch: EventBatch) -> EventBatch:
-        """The events with what follows from their triples; no event gets a triple twice."""
+        """The events with the triples that follow from theirs, each once."""
         of = batch.event_of_triple()
         stated = (batch.subjects, batch.predicates, batch.objects)
         rows, derived = self.conclusions(stated)
@@ -133,7 +127,7 @@ class Schema:
 
 
 def materialised(triples: Triples, dictionary: Dictionary) -> Triples:
-    """A graph with everything that follows from it, to a fixpoint: the schema's own closure included."""
+    """A graph with all that follows from it, to a fixpoint, with the closure of its schema."""
     size = -1
     while len(triples[0]) != size:
         size = len(triples[0])

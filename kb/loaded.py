@@ -20,18 +20,18 @@ from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.pattern import Pattern
 
 _MATCHERS_MAX = 256
-"""Compiled patterns kept for being asked again with other values."""
+"""Compiled patterns that are cached."""
 
 Reader = Callable[[], EventBatch]
 Fingerprint = tuple[tuple[Path, int, int, int], ...]
 
 
 class Loaded:
-    """Solved pattern by pattern; read again when its files have changed.
+    """A graph in memory whose patterns are solved; read again when its files have changed.
 
-    read            gives the graph as it is now
-    fingerprint     of what it is read from; another one says that it has changed
-    refresh_s       how often that is looked at; None: never
+    read            returns the graph
+    fingerprint     returns the state of the files; another value means a change
+    refresh_s       seconds between checks; None: never
     """
 
     is_bind_joined = False
@@ -67,7 +67,7 @@ class Loaded:
         progress: Progress | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> Loaded:
-        """From files; `usable` gives the patterns that will be asked for, None: not known, keep everything."""
+        """From files; `usable` returns the patterns of the run; None: not known, keep all triples."""
 
         def read() -> EventBatch:
             return load_graph(
@@ -81,7 +81,7 @@ class Loaded:
 
     @property
     def unprovable(self) -> str | None:
-        """Why nothing that is true of it now need be true later; None if it never changes."""
+        """The reason why it may change, for `explain`; None if it never does."""
         return (
             None
             if self._refresh_s is None
@@ -104,10 +104,9 @@ class Loaded:
         return batch.subjects[rows], batch.predicates[rows], batch.objects[rows]
 
     def refresh(self) -> bool:
-        """Between batches: reads the files again if it is time and they have changed; whether it did.
+        """Between batches: reads the files again if a check is due and they have changed; true if it did.
 
-        Files that cannot be read just now, as while they are being written, leave everything as it was until the
-        next look.
+        Files that cannot be read, as while they are being written, leave the graph as it is until the next check.
         """
         now = self._clock()
         if self._refresh_s is None or now - self._looked < self._refresh_s:
@@ -127,14 +126,14 @@ class Loaded:
         """Nothing is open."""
 
     def _viewed(self) -> BatchView:
-        """The graph as it is now, its terms held in the dictionary in place of those of the graph before."""
+        """The present graph; the dictionary holds its terms in place of those of the last one."""
         batch = self._read()
         self._dictionary.hold(self, (batch.subjects, batch.predicates, batch.objects))
         return BatchView(batch)
 
 
 def fingerprint_of(source: str) -> Fingerprint:
-    """What changes when the files of a path, directory or glob do."""
+    """The state of the files of a path, directory or glob; another value means a change."""
     found = []
     for path in files_of(source):
         if path.exists():

@@ -49,7 +49,7 @@ _Parsed = pyoxigraph.NamedNode | pyoxigraph.BlankNode | pyoxigraph.Literal | pyo
 
 
 Progress = Callable[[str, int, int], None]
-"""Told of a file how many of its bytes have been read, and how many there are."""
+"""Called with the name of a file, the number of its bytes read so far, and its size."""
 
 
 def load_graph(
@@ -64,7 +64,7 @@ def load_graph(
     """The triples of a file, of the files of a directory, or of those a glob names, as a batch of one event.
 
     A knowledge base is one graph: the graph names of quads are ignored, and every triple is there once.
-    Whoever uses it holds its terms in the dictionary. Relative IRIs are resolved against the knowledge base's own;
+    The caller holds its terms in the dictionary. Relative IRIs are resolved against the knowledge base's own;
     blank nodes are local to their file. Raises KnowledgeBaseError.
 
     entail  add what follows by RDFS
@@ -105,7 +105,7 @@ def files_of(source: str) -> tuple[Path, ...]:
 
 
 def suffix_of(path: Path) -> str:
-    """The suffix that says the format, in lower case, `.gz` left aside."""
+    """The suffix of the format, in lower case, without `.gz`."""
     name = path.name.lower()
     return Path(name.removesuffix(".gz")).suffix
 
@@ -153,7 +153,7 @@ def _opened(path: Path, progress: Progress | None) -> IO[bytes]:
 
 
 class _Watched:
-    """A file that tells how far it has been read."""
+    """A file that reports the progress of reading."""
 
     def __init__(self, raw: IO[bytes], path: Path, progress: Progress) -> None:
         self._raw = raw
@@ -163,14 +163,14 @@ class _Watched:
         self._done = 0
 
     def read(self, size: int = -1) -> bytes:
-        """As of a file."""
+        """See `IO`."""
         piece = self._raw.read(size)
         self._done += len(piece)
         self._progress(self._name, self._done, self._size)
         return piece
 
     def close(self) -> None:
-        """As of a file."""
+        """See `IO`."""
         self._raw.close()
 
     def __enter__(self) -> _Watched:
@@ -188,7 +188,7 @@ class _Unzipped(gzip.GzipFile):
         self._raw_file = raw
 
     def close(self) -> None:
-        """As of a file."""
+        """See `IO`."""
         super().close()
         self._raw_file.close()
 

@@ -1,4 +1,4 @@
-"""A thread with an event loop, so that code without `await` can have several requests in flight."""
+"""A thread with an event loop, so that synchronous code can have several requests in flight."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """Runs coroutines for callers that wait for them. It starts when it is first needed."""
+    """Runs coroutines for synchronous callers; it starts on first use."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The coroutine's result; whoever interrupts the wait cancels it."""
+        """The coroutine's result; an interrupted wait cancels it."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._started())
         try:
             return future.result()
@@ -27,7 +27,7 @@ class LoopThread:
             raise
 
     def close(self) -> None:
-        """Ends the thread; it starts again if it is needed again."""
+        """Ends the thread, which starts again on the next use."""
         if self._loop is None or self._thread is None:
             return
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -1,7 +1,6 @@
-"""A prepared knowledge base: memory-mapped, asked for the keys of a batch, whatever its size.
+"""A prepared knowledge base: memory-mapped, of any size, bind-joined with the keys of a batch.
 
-Patterns are solved over the file's own ids; only keys and the solutions found for them change over to
-the ids of the run, so a term that no event meets is never made.
+Patterns are solved over the file's own ids; only keys and their solutions are converted to the ids of the run.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ from sparql_gpm.relations.relation import Relation
 __all__ = ["SUFFIX", "Prepared"]
 
 _SOLVED_MAX = 64
-"""Patterns whose solutions are kept."""
+"""Patterns whose solutions are cached."""
 _LOCAL_MAX = 1 << 20
-"""Ids of the run whose ids in the file are remembered."""
+"""Ids of the run whose ids in the file are cached."""
 
 
 class Prepared:
-    """Opened at once by any number of processes, which share its pages.
+    """A prepared file, shared by any number of processes.
 
-    refresh_s   how often it is looked for whether the file has been replaced; None: never
+    refresh_s   seconds between checks for a replaced file; None: never
     """
 
     is_bind_joined = True
@@ -63,7 +62,7 @@ class Prepared:
 
     @staticmethod
     def opened(source: Source, iri: str, dictionary: Dictionary) -> Prepared:
-        """From a .kb file; raises KnowledgeBaseError, also where RDFS is wanted and was not applied."""
+        """From a .kb file; raises KnowledgeBaseError, also where RDFS is demanded and was not applied."""
         prepared = Prepared(Path(source.location), iri, dictionary, source.refresh_s)
         if source.entail and not prepared.entailed:
             hint = "prepare it with: spaseq kb build --entail rdfs"
@@ -72,11 +71,11 @@ class Prepared:
 
     @property
     def unprovable(self) -> str | None:
-        """Why nothing that is true of it now need be true later; None if it never changes."""
+        """The reason why it may change, for `explain`; None if it never does."""
         return None if self._refresh_s is None else "it may be replaced while it runs, and events meet it as it is then"
 
     def prepare(self, pattern: Pattern) -> None:
-        """Solves a pattern that will be asked; KnowledgeBaseError if it is not about this knowledge base alone."""
+        """Solves a pattern for later bind-joins; KnowledgeBaseError if it names another knowledge base."""
         if any(isinstance(node, Graph | Service) for node in walk(pattern)):
             hint = "write the two one after the other, not one inside the other"
             raise KnowledgeBaseError("GRAPH or SERVICE inside GRAPH over a prepared file", self._iri, hint=hint)
@@ -95,7 +94,7 @@ class Prepared:
         return self._as_own(join(probe, known), pattern)
 
     def refresh(self) -> bool:
-        """Between batches: opens the file that has taken the place of the old one, if it is time to look."""
+        """Between batches: opens a file that has replaced this one, if a check is due; true if it has."""
         now = self._clock()
         if self._refresh_s is None or now - self._looked < self._refresh_s:
             return False
@@ -105,11 +104,11 @@ class Prepared:
             if changed:
                 self._open()
         except KnowledgeBaseError:
-            return False  # it is just being replaced: the old one serves until the next look
+            return False  # it is being replaced: keep the old one until the next check
         return changed
 
     def close(self) -> None:
-        """The mapping goes with the last array over it."""
+        """The mapping ends with the last array over it."""
 
     def triples_with(self, predicate_ids: Ids) -> tuple[Ids, Ids, Ids]:
         """The triples with these predicates, all in the ids of the run."""

@@ -1,4 +1,4 @@
-"""The prepared form of a knowledge base on disk: columns that are memory-mapped and used as they lie there.
+"""The prepared form of a knowledge base on disk: memory-mapped columns.
 
     8 bytes   b"SPASEQKB"
     4 bytes   version, little-endian as everything here
@@ -86,7 +86,7 @@ def opened(path: Path) -> tuple[Arrays, bool]:
 
 
 def hash_of(text: bytes) -> int:
-    """The number by which the text of a term is found."""
+    """The hash of the text of a term."""
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 

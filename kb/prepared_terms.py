@@ -1,4 +1,4 @@
-"""The terms of a prepared file as a dictionary: made into objects only when somebody asks for one."""
+"""The terms of a prepared file as a dictionary, made into objects on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _opened = itertools.count()
 
 
 class PreparedTerms(Dictionary):
-    """The file's terms under the file's own ids, and above them terms that only patterns know.
+    """The file's terms under the file's own ids, and above them terms that only patterns have.
 
     Blank nodes of the file get labels that are unique in this process. Nothing is ever released.
     """

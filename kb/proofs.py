@@ -1,4 +1,4 @@
-"""What can be proven from all the solutions of a pattern, once they are there."""
+"""Proofs from all the solutions of a pattern."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparql_gpm.relations.relation import Relation
 
 
 def one_each(solutions: Relation, keys: Sequence[str]) -> bool:
-    """Whether each solution binds the keys, and no two different ones agree in them; O(n log n)."""
+    """True if each solution binds the keys, and no two different ones agree in them; O(n log n)."""
     if not keys:
         return len(solutions.distinct()) <= 1
     if not all(bool(np.all(solutions.column(key) != UNBOUND)) for key in keys):
@@ -21,7 +21,7 @@ def one_each(solutions: Relation, keys: Sequence[str]) -> bool:
 
 
 def covers(solutions: Relation, given: Relation, keys: Sequence[str]) -> bool:
-    """Whether each row of `given` agrees in the keys, which it binds, with a solution; O(n log n)."""
+    """True if each row of `given` agrees in the keys, which it binds, with a solution; O(n log n)."""
     if not len(given):
         return True
     if not keys or not len(solutions):

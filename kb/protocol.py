@@ -20,22 +20,22 @@ from kb.source import Source
 ATTEMPTS_MAX = 4
 """Attempts at a request, unless the source says `wait`."""
 BACKOFF_S_MIN, BACKOFF_S_MAX = 0.05, 2.0
-"""Before the n-th retry: a random time up to MIN * 2**n, at most MAX."""
+"""Jittered exponential backoff: before the n-th retry a random time up to MIN * 2**n, at most MAX."""
 RETRY_AFTER_S_MAX = 30.0
-"""The longest that an endpoint is obeyed when it says when to come back."""
+"""The longest delay of a Retry-After header that is obeyed."""
 _CONNECT_S_MAX = 5.0
 _FORM = "application/x-www-form-urlencoded"
 """Queries go as a form: every server takes that, while Virtuoso never answers a query that is posted as it is."""
 _JSON = ("application/sparql-results+json", "application/json")
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MESSAGE_MAX = 200
-_MEANWHILE = {"wait": "waiting until it is back", "skip": "what it is asked for is skipped until it is back"}
+_MEANWHILE = {"wait": "waiting until it is back", "skip": "requests are skipped until it is back"}
 _answers = itertools.count()
 _log = logging.getLogger(__name__)
 
 
 def _show_urls_only(record: logging.LogRecord) -> bool:
-    """The client logs each request: without the query of its URL, where keys are sometimes kept."""
+    """Removes the query of the URLs that the client logs, where keys are sometimes kept."""
     if isinstance(record.args, tuple):
         record.args = tuple(shown(str(value)) if isinstance(value, httpx2.URL) else value for value in record.args)
     return True
@@ -47,8 +47,8 @@ logging.getLogger("httpx2").addFilter(_show_urls_only)
 class Fault(Exception):
     """A request failed; the text names neither the endpoint nor credentials.
 
-    passing     it may go well another time
-    after_s     the endpoint's own word on when
+    passing     a retry may succeed
+    after_s     the delay that the endpoint demands
     """
 
     def __init__(self, message: str, passing: bool = True, after_s: float = 0.0) -> None:
@@ -59,7 +59,7 @@ class Fault(Exception):
 
 @dataclass(slots=True)
 class Traffic:
-    """What went over the wire."""
+    """Counts of requests, retries and rows."""
 
     requests: int = 0
     retries: int = 0
@@ -67,7 +67,7 @@ class Traffic:
 
 
 class Client:
-    """Asks one endpoint. It lives on one event loop."""
+    """The client of one endpoint, on one event loop."""
 
     def __init__(self, source: Source, access: Access) -> None:
         self._url = access.admitted(source.location)
@@ -88,7 +88,7 @@ class Client:
         self.traffic = Traffic()
 
     async def select(self, query: str, reader: ResultReader) -> list[TermTuple]:
-        """The solutions of a SELECT; raises Fault. Under `wait` it comes back when the endpoint does."""
+        """The solutions of a SELECT; raises Fault. Under `wait` it returns once the endpoint answers."""
         waits = self._source.failure == "wait"
         attempts = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(lambda error: isinstance(error, Fault) and error.passing),
@@ -119,17 +119,17 @@ class Client:
             probe.set()
 
     async def _admission(self, waits: bool) -> None:
-        """Until this request may go; raises Fault if it is not to wait. What a probe finds out is always waited for."""
+        """Wait until the circuit breaker admits the request; raises Fault unless the source says `wait`."""
         while delay := self._breaker.delay():
             if self._probe is not None:
                 await self._probe.wait()
             elif waits:
                 await asyncio.sleep(delay)
             else:
-                raise Fault(f"failed too often and is left alone for a while (last: {self._last})", passing=False)
+                raise Fault(f"the circuit breaker is open after repeated failures (last: {self._last})", passing=False)
 
     async def _answer(self, query: str, reader: ResultReader) -> list[TermTuple]:
-        """One attempt; the breaker learns how it went."""
+        """One attempt, with its outcome entered in the circuit breaker."""
         try:
             rows = reader.decode(await self._post(query), f"ep{next(_answers)}")
         except Fault as fault:
@@ -185,11 +185,11 @@ class Client:
 
 _IN_ORDER = ("%", "+", *(char for char in map(chr, range(128)) if char not in "%+"))
 _CODES = tuple((char, quote_plus(char)) for char in _IN_ORDER if quote_plus(char) != char)
-"""What a form writes for the characters of ASCII that it does not write as they are."""
+"""The percent codes of a form for the characters of ASCII."""
 
 
 def form_of(query: str) -> str:
-    """The body that asks a query; characters are replaced one kind at a time, as that takes a tenth of the time."""
+    """The form of a query; replacing one character at a time takes a tenth of the time of `quote_plus`."""
     if not query.isascii():
         return f"query={quote_plus(query)}"
     for char, code in _CODES:
@@ -202,7 +202,7 @@ _backoff = tenacity.wait_random_exponential(multiplier=BACKOFF_S_MIN, max=BACKOF
 
 
 def _pause(state: tenacity.RetryCallState) -> float:
-    """Seconds before the next attempt: what the endpoint asks for, else exponential with jitter."""
+    """Seconds before the next attempt: those that the endpoint demands, else exponential with jitter."""
     error = state.outcome.exception() if state.outcome else None
     asked = error.after_s if isinstance(error, Fault) else 0.0
     return max(asked, _backoff(state))

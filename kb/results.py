@@ -1,4 +1,4 @@
-"""SPARQL 1.1 Query Results JSON → rows of terms."""
+"""Rows of terms from SPARQL 1.1 Query Results JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparql_gpm.well_formed import fault_of
 Checked = TypeVar("Checked", IRI, Literal)
 
 _IRIS_MAX = 1 << 16
-"""IRIs of answers that are remembered: the same few stand in many rows."""
+"""IRIs of answers that are cached."""
 
 
 class _Value(msgspec.Struct, gc=False):
@@ -26,10 +26,7 @@ class _Value(msgspec.Struct, gc=False):
 
 
 class ResultReader:
-    """Reads the answers to queries for some variables.
-
-    Raises ValueError for what is not such a document.
-    """
+    """Reads the answers to queries for some variables; raises ValueError for other documents."""
 
     def __init__(self, variables: Sequence[str]) -> None:
         self._variables = tuple(variables)
@@ -62,7 +59,7 @@ class ResultReader:
 
 @lru_cache(maxsize=256)
 def _decoder(variables: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
-    """For documents of these variables; others in them are passed over."""
+    """The decoder for these variables; others are ignored."""
     fields: list[Any] = [
         (f"v{i}", _Value | None, msgspec.field(name=name, default=None)) for i, name in enumerate(variables)
     ]

@@ -1,4 +1,4 @@
-"""What a user says about one knowledge base: where it is, and how it is to be used."""
+"""The user's description of a knowledge base: its location and the options of its use."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ class Source:
     """A knowledge base as the user gives it.
 
     location        the path of a file, a directory, a glob or a prepared .kb file; or the URL of a SPARQL endpoint
-    failure         when the endpoint fails: `wait` until it is back, so that nothing is lost; `skip` what it was asked
-                    for, as if it knew nothing, and count the rows concerned; or `fail`
-    refresh_s       how often files are looked at for changes, None: never; how long answers of an endpoint are
-                    believed, None: ANSWERS_KEPT_S. Never inside a batch
-    entail          materialise the RDFS entailments of the knowledge base, and let its classes and properties
-                    speak about events too
+    failure         when the endpoint fails: `wait` until it is back, so that nothing is lost; `skip` the request as if
+                    it had no solution, and count the rows concerned; or `fail`
+    refresh_s       seconds between checks of files, None: never; for which answers of an endpoint are kept, None:
+                    ANSWERS_KEPT_S. Never inside a batch
+    entail          materialise the RDFS entailments of the knowledge base, and apply its schema to events
     timeout_s       for one answer of the endpoint
     batch_keys      keys in one request, up to `batch_keys_max` when there are more than the requests in flight hold
     in_flight       requests at a time
@@ -55,12 +54,12 @@ class Source:
 
     @property
     def remote(self) -> bool:
-        """Whether it is a SPARQL endpoint."""
+        """True for a SPARQL endpoint."""
         return self.location.lower().startswith(_REMOTE)
 
 
 ANSWERS_KEPT_S = 300.0
-"""How long answers of an endpoint are believed when the source does not say."""
+"""Seconds for which answers of an endpoint are kept by default."""
 
 
 def how_endpoints_are_asked(source: Source) -> str:

@@ -1,7 +1,7 @@
-"""Patterns of our algebra as SPARQL 1.1 text, for endpoints.
+"""Patterns of the algebra as SPARQL 1.1 text, for endpoints.
 
-A pattern's blank nodes become variables with names of their own, and every part that is not a plain
-list of triples gets its braces, so that filters see what they saw in the algebra.
+Blank nodes of a pattern become variables with names of their own, and every part but plain triples gets braces, so that
+filters have the scope that they have in the algebra.
 """
 
 from __future__ import annotations
@@ -11,37 +11,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
+from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.expression_text import ExpressionWriter, path_text
 from sparql_gpm.algebra.scope import in_scope
-from sparql_gpm.pattern import (
-    BGP,
-    Distinct,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    LeftJoin,
-    Minus,
-    Node,
-    OrderBy,
-    Pattern,
-    Project,
-    Service,
-    Slice,
-    Triple,
-    Union,
-    Values,
-    Variable,
-)
+from sparql_gpm.pattern import Expression, Node, Pattern, Variable
 from sparql_gpm.terms import IRI, BlankNode, Term, to_ntriples
 
 _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 
 
 def select_text(variables: Sequence[str], body: str, limit: int | None = None) -> str:
-    """A SELECT of these variables over a group."""
+    """A SELECT of these variables from a group."""
     named = " ".join(f"?{v}" for v in variables) or "*"
     return f"SELECT {named} WHERE {{ {body} }}" + ("" if limit is None else f" LIMIT {limit}")
 
@@ -53,7 +33,7 @@ def values_text(variables: Sequence[str], rows: Sequence[str]) -> str:
 
 
 def key_text(term: Term) -> str | None:
-    """The text of a term in a query, None if no endpoint can know it: a blank node, or a broken IRI."""
+    """The text of a term in a query; None for terms that no endpoint has: blank nodes, invalid IRIs."""
     match term:
         case IRI(value):
             return None if _NO_IRI.search(value) else f"<{value}>"
@@ -71,7 +51,7 @@ class SparqlWriter:
         self.expression = ExpressionWriter(_hidden, self.group).text
 
     def group(self, pattern: Pattern) -> str:
-        """The pattern as what stands between the braces of a group."""
+        """The text between the braces of a group."""
         return " ".join(self._parts(pattern))
 
     def _braced(self, pattern: Pattern) -> str:
@@ -79,55 +59,55 @@ class SparqlWriter:
 
     def _inside(self, pattern: Pattern) -> str:
         """The pattern as one part of a group: triples as they are, all else in braces."""
-        return self.group(pattern) if isinstance(pattern, BGP | Values) else self._braced(pattern)
+        return self.group(pattern) if isinstance(pattern, algebra.BGP | algebra.Values) else self._braced(pattern)
 
     def _parts(self, pattern: Pattern) -> Iterator[str]:
         match pattern:
-            case BGP():
+            case algebra.BGP():
                 yield from self._triples(pattern)
-            case Join(left, right):
+            case algebra.Join(left, right):
                 yield from (self._inside(left), self._inside(right))
-            case LeftJoin(left, right, condition):
+            case algebra.LeftJoin(left, right, condition):
                 kept = "" if condition is None else f" FILTER ({self.expression(condition)})"
                 yield f"{self._inside(left)} OPTIONAL {{ {self._inside(right)}{kept} }}"
-            case Union(left, right):
+            case algebra.Union(left, right):
                 yield f"{self._braced(left)} UNION {self._braced(right)}"
-            case Minus(left, right):
+            case algebra.Minus(left, right):
                 yield f"{self._inside(left)} MINUS {self._braced(right)}"
-            case Filter(condition, inner):
+            case algebra.Filter(condition, inner):
                 yield f"{self._inside(inner)} FILTER ({self.expression(condition)})"
-            case Extend(inner, variable, expression):
+            case algebra.Extend(inner, variable, expression):
                 yield f"{self._inside(inner)} BIND ({self.expression(expression)} AS ?{variable})"
-            case Values(variables, rows):
+            case algebra.Values(variables, rows):
                 texts = [" ".join("UNDEF" if term is None else to_ntriples(term) for term in row) for row in rows]
                 yield values_text(variables, texts) if rows else f"{values_text(variables, ())} FILTER (false)"
-            case Graph(name, inner):
+            case algebra.Graph(name, inner):
                 yield f"GRAPH {_node(name, 0)} {self._braced(inner)}"
-            case Service(endpoint, inner, silent):
+            case algebra.Service(endpoint, inner, silent):
                 yield f"SERVICE {'SILENT ' if silent else ''}{_node(endpoint, 0)} {self._braced(inner)}"
-            case Group() | OrderBy() | Project() | Distinct() | Slice():
+            case algebra.Group() | algebra.OrderBy() | algebra.Project() | algebra.Distinct() | algebra.Slice():
                 yield f"{{ {self._subquery(pattern)} }}"
             case _:
                 assert_never(pattern)
 
-    def _subquery(self, pattern: Group | OrderBy | Project | Distinct | Slice) -> str:
+    def _subquery(self, pattern: algebra.Modifier) -> str:
         body = self._braced(pattern.inner)
         everything = " ".join(f"?{v}" for v in sorted(in_scope(pattern))) or "*"
         match pattern:
-            case Group(_, keys, aggregates):
+            case algebra.Group(_, keys, aggregates):
                 named = [f"?{name}" for name, _ in keys]
                 named += [f"({self.expression(value)} AS {_hidden(name)})" for name, value in aggregates]
                 by = " ".join(self._group_key(name, key) for name, key in keys)
                 return f"SELECT {' '.join(named)} WHERE {body}" + (f" GROUP BY {by}" if by else "")
-            case OrderBy():
+            case algebra.OrderBy():
                 return f"SELECT {everything} WHERE {body} {self._order(pattern)}"
-            case Project(_, variables):
+            case algebra.Project(_, variables):
                 return f"SELECT {' '.join(f'?{v}' for v in variables)} WHERE {body}"
-            case Distinct():
+            case algebra.Distinct():
                 return f"SELECT DISTINCT {everything} WHERE {body}"
-            case Slice(inner, offset, limit):
+            case algebra.Slice(inner, offset, limit):
                 order = ""
-                if isinstance(inner, OrderBy):
+                if isinstance(inner, algebra.OrderBy):
                     order, body = " " + self._order(inner), self._braced(inner.inner)
                 end = "" if limit is None else f" LIMIT {limit}"
                 return f"SELECT {everything} WHERE {body}{order} OFFSET {offset}{end}"
@@ -137,14 +117,14 @@ class SparqlWriter:
     def _group_key(self, name: str, key: Expression) -> str:
         return f"?{name}" if key == Variable(name) else f"({self.expression(key)} AS ?{name})"
 
-    def _order(self, pattern: OrderBy) -> str:
+    def _order(self, pattern: algebra.OrderBy) -> str:
         keys = (f"{'DESC' if descending else 'ASC'}({self.expression(key)})" for key, descending in pattern.keys)
         return "ORDER BY " + " ".join(keys) if pattern.keys else ""
 
-    def _triples(self, pattern: BGP) -> Iterator[str]:
+    def _triples(self, pattern: algebra.BGP) -> Iterator[str]:
         number = next(self._patterns)
         for triple in pattern.triples:
-            middle = _node(triple.predicate, number) if isinstance(triple, Triple) else path_text(triple.path)
+            middle = _node(triple.predicate, number) if isinstance(triple, algebra.Triple) else path_text(triple.path)
             yield f"{_node(triple.subject, number)} {middle} {_node(triple.object, number)} ."
 
 
@@ -159,5 +139,5 @@ def _node(node: Node, pattern: int) -> str:
 
 
 def _hidden(name: str) -> str:
-    """A variable; those that stand for aggregates have names that SPARQL has not."""
+    """A variable; the hidden ones of aggregates get a name that SPARQL allows."""
     return f"?_a_{name[2:]}" if name.startswith("_:") else f"?{name}"

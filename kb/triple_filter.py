@@ -1,4 +1,4 @@
-"""Which triples of a knowledge base the patterns of a run can use (the paper's Question 2)."""
+"""A filter for the triples of a knowledge base that the patterns of a run can use (G, Question 2)."""
 
 from __future__ import annotations
 
@@ -6,22 +6,9 @@ from collections.abc import Collection, Iterator
 
 import pyoxigraph
 
-from sparql_gpm.algebra.traversal import walk
-from sparql_gpm.pattern import (
-    BGP,
-    Graph,
-    Inverse,
-    Link,
-    Node,
-    Path,
-    PathAlternative,
-    PathSequence,
-    PathTriple,
-    Pattern,
-    Repeat,
-    Service,
-    Variable,
-)
+from sparql_gpm import pattern as algebra
+from sparql_gpm.algebra.traversal import subpaths, walk
+from sparql_gpm.pattern import Node, Path, Pattern
 from sparql_gpm.terms import IRI, Literal
 
 Constant = pyoxigraph.NamedNode | pyoxigraph.Literal
@@ -30,9 +17,9 @@ Ends = tuple[Constant | None, Constant | None]
 
 
 class TripleFilter:
-    """A test of triples: whether some triple pattern, by its constants, could match.
+    """A test of triples: true if some triple pattern, by its constants, could match.
 
-    by_predicate    what may stand at the ends; the key None is any predicate
+    by_predicate    the constants at the ends of its triple patterns; the key None is any predicate
     """
 
     def __init__(self, by_predicate: dict[pyoxigraph.NamedNode | None, set[Ends]]) -> None:
@@ -44,20 +31,15 @@ class TripleFilter:
 
     @staticmethod
     def of(patterns: Collection[Pattern]) -> TripleFilter:
-        """What the patterns, each asked of the one knowledge base, can use."""
+        """The filter for patterns over one knowledge base."""
         found: dict[pyoxigraph.NamedNode | None, set[Ends]] = {}
         for pattern in patterns:
             for predicate, ends in _wanted(pattern):
                 found.setdefault(predicate, set()).add(ends)
         return TripleFilter(found)
 
-    def with_predicates(self, iris: Collection[str]) -> TripleFilter:
-        """These predicates' triples too."""
-        more: dict[pyoxigraph.NamedNode | None, set[Ends]] = {pyoxigraph.NamedNode(i): {(None, None)} for i in iris}
-        return TripleFilter(self._by_predicate | more)
-
     def __call__(self, quad: pyoxigraph.Quad) -> bool:
-        """Whether the triple may be of use."""
+        """True if the triple may be of use."""
         if self._everything or quad.predicate in self._whole:
             return True
         ends = self._by_predicate.get(quad.predicate)
@@ -68,47 +50,33 @@ class TripleFilter:
 
 
 def _wanted(pattern: Pattern) -> Iterator[tuple[pyoxigraph.NamedNode | None, Ends]]:
-    for node in walk(pattern):
-        if isinstance(node, Graph | Service):
-            continue  # what is inside is asked of another knowledge base; keeping it too does no harm
-        for triple in node.triples if isinstance(node, BGP) else ():
-            if isinstance(triple, PathTriple):
-                links = _links(triple.path)
-                for iri in [None] if links is None else sorted(links):
-                    yield None if iri is None else pyoxigraph.NamedNode(iri), (None, None)
-            elif isinstance(triple.predicate, IRI):
-                yield (
-                    pyoxigraph.NamedNode(triple.predicate.value),
-                    (_constant(triple.subject), _constant(triple.object)),
-                )
-            else:
-                yield None, (_constant(triple.subject), _constant(triple.object))
+    """Predicate and ends of each triple pattern; those inside GRAPH and SERVICE are kept too, which does no harm."""
+    for triple in (triple for node in walk(pattern) if isinstance(node, algebra.BGP) for triple in node.triples):
+        if isinstance(triple, algebra.PathTriple):
+            for predicate in _links(triple.path):
+                yield predicate, (None, None)
+        else:
+            verb = triple.predicate
+            named = pyoxigraph.NamedNode(verb.value) if isinstance(verb, IRI) else None
+            yield named, (_constant(triple.subject), _constant(triple.object))
 
 
-def _links(path: Path) -> frozenset[str] | None:
+def _links(path: Path) -> Iterator[pyoxigraph.NamedNode | None]:
     """The predicates along a path, None if it may use any triple."""
-    match path:
-        case Link(iri):
-            return frozenset({iri.value})
-        case Inverse(inner) | Repeat(inner, True, _):
-            return _links(inner)
-        case PathSequence(left, right) | PathAlternative(left, right):
-            one, other = _links(left), _links(right)
-            return None if one is None or other is None else one | other
-        case _:
-            return None
+    for part in subpaths(path):
+        match part:
+            case algebra.Link(iri):
+                yield pyoxigraph.NamedNode(iri.value)
+            case algebra.NegatedSet() | algebra.Repeat(_, False):
+                yield None
 
 
 def _constant(node: Node) -> Constant | None:
-    """A literal is compared without its lexical form being touched; a blank node of a pattern is a variable."""
+    """The term of a constant, None for any; language tags, whose case may differ, match any term."""
     match node:
         case IRI(value):
             return pyoxigraph.NamedNode(value)
-        case Literal(lexical, datatype, language):
-            if language:
-                return None  # tags are compared in lower case, which the parser does not do
+        case Literal(lexical, datatype, ""):
             return pyoxigraph.Literal(lexical, datatype=pyoxigraph.NamedNode(datatype))
-        case Variable():
-            return None
         case _:
             return None

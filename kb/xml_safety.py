@@ -1,6 +1,6 @@
-"""Whether an RDF/XML document declares entities that could swell or reach elsewhere.
+"""Refusal of RDF/XML entities that expand without bound or refer to other documents.
 
-Short names for namespaces, as OWL files have them, are all that RDF/XML needs entities for.
+RDF/XML needs entities only as short names for namespaces, as in OWL files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class _Root(Exception):
 
 
 def entity_fault(document: IO[bytes]) -> str:
-    """Why the entities of a document are refused, "" if they are not; reads no further than the root element."""
+    """The reason for refusing the entities of a document, or ""; reads no further than the root element."""
     faults: list[str] = []
     declared = 0
 

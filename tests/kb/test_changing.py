@@ -161,16 +161,16 @@ def test_answers_of_an_endpoint_are_believed_as_long_as_the_source_says(endpoint
 def test_a_cache_forgets_what_is_old_and_what_was_not_used_lately() -> None:
     now = [0.0]
     cache: AnswerCache[str] = AnswerCache(3, 10.0, lambda: now[0])
-    cache.put("a", [])
-    cache.put("b", [(IRI("http://x/1"),)])
+    cache.put_all({"a": []})
+    cache.put_all({"b": [(IRI("http://x/1"),)]})
     now[0] = 5.0
     assert cache.get("a") == []
-    cache.put("c", [(IRI("http://x/1"),), (IRI("http://x/2"),)])
+    cache.put_all({"c": [(IRI("http://x/1"),), (IRI("http://x/2"),)]})
     assert (cache.get("a"), cache.get("b"), len(cache)) == ([], None, 2)
     now[0] = 10.0
     assert cache.get("a") is None
     assert cache.get("c") is not None
-    cache.put("d", [(None,)] * 4)
+    cache.put_all({"d": [(None,)] * 4})
     assert len(cache) == 0
 
 

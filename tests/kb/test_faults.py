@@ -112,7 +112,7 @@ def test_an_endpoint_that_goes_and_comes_back_costs_exactly_the_rows_of_that_tim
     assert len(rows) == 80
     told = [record.getMessage() for record in caplog.records if record.name.startswith("kb.")]
     assert len(told) == 2
-    assert told[0].endswith("what it is asked for is skipped until it is back")
+    assert told[0].endswith("requests are skipped until it is back")
     assert told[1] == f"{proxy.url} answers again"
     assert set(map(repr, rows)) < set(undisturbed)
     assert job.statistics.skipped_rows == {DB: 40}

@@ -17,7 +17,8 @@ from sparql_gpm.terms import WHITE_SPACE, XSD, Literal
 SECOND_NS = 1_000_000_000
 _DAY_NS = 86_400 * SECOND_NS
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
-_TIME_NS_MIN, _TIME_NS_MAX = -(2**63) + 1, 2**63 - 1
+TIME_NS_MIN, TIME_NS_MAX = -(2**63) + 1, 2**63 - 2
+"""The ends of int64 are watermarks and no times."""
 _EXPONENT_MAX = 40
 """Powers of ten beyond this are out of range."""
 _CUT = Context(prec=_EXPONENT_MAX, rounding=ROUND_DOWN)
@@ -57,7 +58,7 @@ def parse_time(literal: Literal) -> int:
         raise ValueError(
             f"{shown} is not a time: expected xsd:dateTime, xsd:dateTimeStamp, xsd:date or a number of seconds"
         )
-    if not _TIME_NS_MIN <= time_ns <= _TIME_NS_MAX:
+    if not TIME_NS_MIN <= time_ns <= TIME_NS_MAX:
         shown = lexical if len(lexical) <= 60 else lexical[:57] + "..."
         raise ValueError(f"time {shown!r} is out of range: it must lie between the years 1678 and 2261")
     return time_ns
@@ -103,6 +104,6 @@ def _scaled(whole: str, fraction: str, unit_ns: int) -> int:
 
 
 def _duration_in_range(duration_ns: int, text: str) -> int:
-    if duration_ns > _TIME_NS_MAX:
+    if duration_ns > TIME_NS_MAX:
         raise ValueError(f"{text!r} is too long: the longest duration is about 292 years")
     return duration_ns

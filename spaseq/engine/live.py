@@ -22,6 +22,7 @@ from typing import Any
 from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions, read_events
+from sparql_gpm.well_formed import is_iri, is_text
 from spaseq.algebra.build import build
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
@@ -89,9 +90,11 @@ class Engine:
 
         A late event is left out and counted (RunError if `strict`). Raises InputError for a value that is no event.
         """
-        iri = self._iri(stream)
+        iri, time_ns = self._iri(stream), nanoseconds(time)
+        if name is not None and not (isinstance(name, str) and is_iri(name)):
+            raise InputError(f"the name of a graph is an absolute IRI, not {name!r}")
         triples = self._graphs.triples(graph)
-        self._take(iri, RowEvent(nanoseconds(time), 0, name or self._fresh_name(stream, iri), triples))
+        self._take(iri, RowEvent(time_ns, 0, name or self._fresh_name(stream, iri), triples))
 
     def push_batch(self, stream: str, data: Any, format: str = "nquads") -> None:
         """Many events.
@@ -101,6 +104,8 @@ class Engine:
                 stand without brackets) and time, the rows of one event together
         """
         iri = self._iri(stream)
+        if isinstance(data, str) and not is_text(data):
+            raise InputError("push_batch cannot read text with lone surrogates", hint="decode the bytes as UTF-8")
         predicates, name = self._options.time_predicates, self._name_of(stream)
         if not isinstance(data, str | bytes):
             data, format = "".join(lines_of(quads_of(data), predicates[0])), "nquads"
@@ -115,9 +120,10 @@ class Engine:
 
     def advance(self, stream: str, time: Time) -> None:
         """Declare that no event before `time` will follow on the stream: a heartbeat of an idle stream."""
+        iri, time_ns = self._iri(stream), nanoseconds(time)
         try:
             with BatchOver(self._setup.bases):
-                self._network.advance(self._iri(stream), nanoseconds(time))
+                self._network.advance(iri, time_ns)
         finally:
             self._report()
 
@@ -170,6 +176,8 @@ class Engine:
         self._network.release_terms()
 
     def _iri(self, stream: str) -> str:
+        if not isinstance(stream, str):
+            raise InputError(f"a stream is named by its IRI or its name in a query, not by {type(stream).__name__}")
         if stream in self._iris:
             return self._iris[stream]
         streams = self._network.streams

@@ -49,7 +49,7 @@ SUFFIXES = f"{', '.join(_BY_SUFFIX)} (plain or with {' or '.join(each.suffix for
 
 def input_format(name: str) -> InputFormat:
     """The format of this name; raises InputError if there is none."""
-    if name not in FORMATS:
+    if not isinstance(name, str) or name not in FORMATS:
         raise InputError(f"unknown RDF format '{name}'", hint=f"the formats are {', '.join(FORMATS)}")
     return FORMATS[name]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.terms import BlankNode
+from sparql_gpm.terms import IRI, BlankNode, Literal
 from spaseq.errors import InputError
 from spaseq.inputs.terms import own_term
 
@@ -29,7 +29,6 @@ class PushedGraphs:
 
     def triples(self, graph: Graph) -> list[Triple]:
         """The distinct triples, in order; raises InputError for a value that is no graph."""
-        self._graphs += 1
         if self._generation != self._dictionary.generation or len(self._known) > _KNOWN_MAX:
             self._known.clear()
             self._generation = self._dictionary.generation
@@ -44,9 +43,20 @@ class PushedGraphs:
                     subject, predicate, target = triple
                 ids = known(subject) or self._id(subject), known(predicate) or self._id(predicate)
                 found[*ids, known(target) or self._id(target)] = None
-            return list(found)
+            self._check_kinds(found)
         except (TypeError, ValueError) as error:
             raise InputError(f"cannot read the event's graph: {error}") from error
+        self._graphs += 1
+        return list(found)
+
+    def _check_kinds(self, triples: Iterable[Triple]) -> None:
+        """Raises ValueError for a triple whose subject is a literal, or whose predicate is no IRI."""
+        term = self._dictionary.term
+        for subject, predicate, _ in triples:
+            if isinstance(term(subject), Literal):
+                raise ValueError("a literal is the subject of a triple")
+            if not isinstance(term(predicate), IRI):
+                raise ValueError("the predicate of a triple is no IRI")
 
     def _id(self, term: Any) -> int:
         """The id of a term that is not in the cache."""
@@ -64,5 +74,5 @@ def _parse_turtle(text: str | bytes) -> Iterable[Any]:
 
     try:
         return list(pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.TURTLE))
-    except SyntaxError as error:
+    except (SyntaxError, ValueError) as error:
         raise InputError(f"the event's Turtle is malformed: {error}") from error

@@ -6,13 +6,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, XSD_STRING, BlankNode, Literal, Term
-from sparql_gpm.times import parse_time
+from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN, parse_time
 from sparql_gpm.well_formed import fault_of
 from spaseq.errors import InputError
 
 Time = datetime | str | int | float | Literal
 _SECOND = 1_000_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SHOWN_MAX = 100
+"""Characters of a wrong value that a message shows."""
 
 
 def own_term(term: Any) -> Term:
@@ -54,6 +56,17 @@ def _own(term: Any) -> Term:
 
 def nanoseconds(time: Time) -> int:
     """A time in nanoseconds since the epoch; a `datetime` without a zone is UTC. Raises InputError for no time."""
+    try:
+        time_ns = _stated(time)
+        if not TIME_NS_MIN <= time_ns <= TIME_NS_MAX:
+            raise ValueError("it must lie between the years 1678 and 2261; a number is seconds")
+    except (ValueError, TypeError, OverflowError) as error:
+        hint = "a datetime, an xsd:dateTime, or seconds since 1970"
+        raise InputError(f"not a time: {_shown(time)} ({error})", hint=hint) from error
+    return time_ns
+
+
+def _stated(time: Time) -> int:
     if isinstance(time, datetime):
         delta = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
         return (delta.days * 86_400 + delta.seconds) * _SECOND + delta.microseconds * 1000
@@ -61,10 +74,15 @@ def nanoseconds(time: Time) -> int:
         return time * _SECOND
     if isinstance(time, float):
         return round(time * _SECOND)
+    return parse_time(_time_literal(time))
+
+
+def _shown(value: object) -> str:
+    """A value for a message."""
     try:
-        return parse_time(_time_literal(time))
-    except (ValueError, TypeError) as error:
-        raise InputError(f"not a time: {time!r} ({error})", hint="a datetime, xsd:dateTime, or seconds") from error
+        return repr(value)[:_SHOWN_MAX]
+    except ValueError:  # an integer of very many digits
+        return f"a number of type {type(value).__name__}"
 
 
 def _time_literal(time: Any) -> Literal:

@@ -38,7 +38,7 @@ from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.terms import IRI
 from spaseq.algebra.build import build as meaning_of
 from spaseq.engine.setup import Setup
-from spaseq.runtime.embedded import Network
+from spaseq.runtime.embedded.network import Network
 
 DB = "http://kb.example/db"
 XSD_TIME = "http://www.w3.org/2001/XMLSchema#dateTime"
@@ -153,7 +153,7 @@ def matching_s(events: Path, knowledge: Path, size: int, optimise: bool) -> floa
     """Seconds of the processor for events that have been read already, in batches."""
     dictionary, rows = Dictionary(), 0
     options = spaseq.RunOptions(batch_events=size, optimise=optimise)
-    setup = Setup({DB: str(knowledge)}, options, dictionary, [enriching()])
+    setup = Setup({DB: str(knowledge)}, options, dictionary, [meaning_of(enriching())])
     network = Network(dictionary, 0)
 
     def count(found: list[spaseq.Row]) -> None:

@@ -44,7 +44,7 @@ from spaseq.inputs.streams import ReadOptions, open_stream
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.outputs.dead_letters import DeadLetters
-from spaseq.runtime.embedded import Network
+from spaseq.runtime.embedded.network import Network
 
 ROOT = Path(__file__).resolve().parents[1]
 KB = "http://smartgrid.org/db"
@@ -148,19 +148,20 @@ def _from_ids(
     piece   events handed over at a time; None: as they are read
     """
     dictionary = Dictionary()
-    setup = Setup(_knowledge(queries, folder), RunOptions(compiled=False), dictionary, queries)
+    meanings = [build(query) for query in queries]
+    setup = Setup(_knowledge(queries, folder), RunOptions(compiled=False), dictionary, meanings)
     network = Network(dictionary, 0)
     matches = [0]
 
     def on_rows(rows: Sequence[object]) -> None:
         matches[0] += len(rows)
 
-    for query in queries:
-        operator = setup.operator(build(query))
+    for meaning in meanings:
+        operator = setup.operator(meaning)
         if not pushing:
-            operator.solver.give_up_pushing()
+            operator.patterns.solver.semi_joins = False
         if not summary:
-            operator.solver.give_up_summary()
+            setup.pool.give_up_summary()
         network.add(operator, on_rows)
     pushes = _in_time({iri: _read(path, dictionary, piece) for iri, path in _paths(queries, folder).items()})
     started = time.process_time()

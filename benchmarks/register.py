@@ -32,8 +32,9 @@ from sparql_gpm.terms import IRI, XSD, Literal
 from spaseq.algebra.build import build
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.lang.parse import parse
-from spaseq.physical.condition_evaluator import TermConditionEvaluator
 from spaseq.physical.program import compile_program
+from spaseq.runtime.stages.conditions import TermConditionEvaluator
+from spaseq.runtime.state.kept_graphs import KeptGraphs
 
 QUERIES = Path(__file__).resolve().parents[1] / "examples" / "stock"
 NAMES = ("head_and_shoulders", "v_shape")
@@ -90,7 +91,9 @@ class Trades:
 def evaluators(query: TemporalQuery, dictionary: Dictionary) -> dict[str, Evaluator]:
     """Both implementations of runs."""
     compiled = compile_program(query)
-    condition_evaluator = TermConditionEvaluator(compiled, dictionary, Expressions(dictionary), {})
+    condition_evaluator = TermConditionEvaluator(
+        compiled, dictionary, Expressions(dictionary), {}, KeptGraphs(), lambda matches: [()] * len(matches)
+    )
     return {
         "register automaton": RegisterEvaluator(compiled.program, condition_evaluator),
         "runs a set at a time": RunEvaluator(compiled.program, condition_evaluator),
@@ -123,7 +126,9 @@ def whether(trades: Trades, dictionary: Dictionary, counts: dict[Demand, int]) -
     """The query that asks whether something has happened: the first match only, and every match to take it from."""
     query = build(parse(HAPPENED, "happened"))
     compiled = compile_program(query)
-    condition_evaluator = TermConditionEvaluator(compiled, dictionary, Expressions(dictionary), {})
+    condition_evaluator = TermConditionEvaluator(
+        compiled, dictionary, Expressions(dictionary), {}, KeptGraphs(), lambda matches: [()] * len(matches)
+    )
     assert compiled.program.wanted is Demand.HAPPENED
     for wanted, count in counts.items():
         evaluator = RegisterEvaluator(replace(compiled.program, wanted=wanted), condition_evaluator)

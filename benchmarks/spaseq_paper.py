@@ -36,8 +36,8 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.parse import parse
 from spaseq.outputs.rows import Row
-from spaseq.runtime.embedded import Network
-from spaseq.runtime.operator import QueryOperator
+from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.embedded.operator import QueryOperator
 
 PIECE = 1000
 """Events that arrive together …"""
@@ -93,7 +93,7 @@ def measure(
     if prepare is not None:
         prepare(operator)
     spent = [0.0]
-    solve = operator.solver.solve
+    solve = operator.patterns.solver.solve
 
     def timed(*slice_: Any) -> Any:
         begun = time.process_time()
@@ -101,7 +101,7 @@ def measure(
         spent[0] += time.process_time() - begun
         return found
 
-    operator.solver.solve = timed  # type: ignore[method-assign]
+    operator.patterns.solver.solve = timed  # type: ignore[method-assign]
     network, rows = Network(data.dictionary, 0), list[Row]()
     network.add(operator, rows.extend)
     pieces = data.pieces(together)
@@ -112,7 +112,9 @@ def measure(
     network.finish()
     seconds = time.process_time() - started
     setup.bases.close()
-    return Measured(what, data.events, data.triples, len(rows), seconds, spent[0], sum(operator.solver.matched))
+    return Measured(
+        what, data.events, data.triples, len(rows), seconds, spent[0], sum(operator.patterns.solver.matched)
+    )
 
 
 def windows(loaded: Callable[[str], Data]) -> list[Measured]:
@@ -198,7 +200,7 @@ def conjunction(loaded: Callable[[str], Data]) -> list[Measured]:
 
 
 def _everywhere(operator: QueryOperator) -> None:
-    operator.solver.give_up_laziness()
+    operator.patterns.solver.conjunctions = ()
 
 
 EXPERIMENTS = {

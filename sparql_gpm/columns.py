@@ -64,6 +64,21 @@ class EventBatch:
             self.objects[rows],
         )
 
+    def between(self, begin: int, end: int) -> EventBatch:
+        """Events begin … end - 1; columns are views."""
+        if begin == 0 and end == len(self):
+            return self
+        offsets = self.offsets[begin : end + 1]
+        triples = slice(int(offsets[0]), int(offsets[-1]))
+        terms = (column[triples] for column in self.terms)
+        names = self.names[begin:end]
+        return EventBatch(self.times[begin:end], self.streams[begin:end], names, offsets - offsets[0], *terms)
+
+    @property
+    def terms(self) -> tuple[Ids, Ids, Ids]:
+        """The three columns of term ids."""
+        return self.subjects, self.predicates, self.objects
+
     @staticmethod
     def concatenate(batches: Sequence[EventBatch]) -> EventBatch:
         """All events of the batches, one batch after the other; at least one batch."""

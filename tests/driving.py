@@ -16,7 +16,7 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup
 from spaseq.lang.ast import Query
 from spaseq.outputs.rows import Row, ntriples_lines
-from spaseq.runtime.embedded import Network
+from spaseq.runtime.embedded.network import Network
 from tests.reference.api import Row as ReferenceRow
 from tests.strategies_stream import Arrived
 

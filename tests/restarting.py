@@ -11,8 +11,8 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
 from spaseq.outputs.rows import Row
-from spaseq.runtime.embedded import Network
-from spaseq.runtime.snapshot import dumps, loads
+from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.state.snapshot import dumps, loads
 from tests.driving import as_batch
 from tests.strategies_stream import Arrived
 

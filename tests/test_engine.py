@@ -277,9 +277,9 @@ def test_a_knowledge_base_that_is_named_but_not_supplied_is_an_error_before_anyt
 
 
 def test_terms_of_a_long_stream_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    from spaseq.runtime import embedded
+    from spaseq.runtime.embedded import network
 
-    monkeypatch.setattr(embedded, "_TERMS_KEPT_MIN", 200)
+    monkeypatch.setattr(network, "_TERMS_KEPT_MIN", 200)
     engine, found = collecting(PAIR.replace("100 SECONDS", "5 SECONDS"))
     sizes = []
     for second in range(600):

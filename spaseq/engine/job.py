@@ -17,9 +17,10 @@ from spaseq.inputs.paths import input_bytes
 from spaseq.inputs.streams import SourceBatch, open_stream
 from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetters, late_letter
+from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
-from spaseq.runtime.embedded import Network
-from spaseq.runtime.reorder import BEFORE_ALL
+from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.order.reorder import BEFORE_ALL
 
 _COMPILED_BYTES_MIN = 256 << 20
 """Input from this size on is worth compiling kernels for."""
@@ -103,7 +104,7 @@ class Job:
         known = [newest for newest in self._newest.values() if newest > BEFORE_ALL]
         self.statistics.lag_ns = max(known) - min(known) if known else 0
 
-    def _collect(self, rows: list[Row]) -> None:
+    def _collect(self, rows: Rows) -> None:
         self._ready += rows
         self.statistics.matches += len(rows)
 

@@ -33,8 +33,9 @@ from spaseq.inputs.pushed import Graph, PushedGraphs
 from spaseq.inputs.terms import Time, nanoseconds
 from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetters, late_letter
+from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
-from spaseq.runtime.embedded import Network
+from spaseq.runtime.embedded.network import Network
 
 
 class Engine:
@@ -70,7 +71,7 @@ class Engine:
         """
         operator = self._setup.operator(build(query))
 
-        def on_rows(rows: list[Row]) -> None:
+        def on_rows(rows: Rows) -> None:
             self.statistics.matches += len(rows)
             if on_match is not None:
                 self._found.extend([(on_match, row) for row in rows])

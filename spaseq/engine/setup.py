@@ -15,7 +15,7 @@ from sparql_gpm.background import BackgroundError
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.pattern import Pattern
-from sparql_gpm.shared import PatternPool
+from sparql_gpm.shared import Entailed, PatternPool
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.knowledge import asked_of, endpoints_of
 from spaseq.engine.options import RunOptions
@@ -24,7 +24,9 @@ from spaseq.lang.ast import Query
 from spaseq.optimise.driver import Optimised, optimise
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
-from spaseq.runtime.operator import QueryOperator
+from spaseq.runtime.embedded.operator import QueryOperator
+from spaseq.runtime.stages.pattern_stage import PatternStage
+from spaseq.runtime.stages.sequence_stage import SequenceStage
 
 PathLike = str | os.PathLike[str]
 Knowledge = Mapping[str, PathLike | Source]
@@ -35,6 +37,9 @@ class Setup:
     """Compiles queries against one dictionary and some knowledge bases.
 
     queries     those that will be compiled, None: not known yet; triples that they cannot use are not kept
+    evaluator   of expressions
+    pool        the patterns of all queries
+    bases       the knowledge bases
 
     Raises InputError for a knowledge base or an option that cannot be used.
     """
@@ -49,8 +54,8 @@ class Setup:
             )
         self._options = options
         self._dictionary = dictionary
-        self._evaluator = ExpressionEvaluator(dictionary)
-        self._pool = PatternPool(dictionary, self._evaluator)
+        self.evaluator = ExpressionEvaluator(dictionary)
+        self.pool = PatternPool(dictionary, self.evaluator)
         self._named: dict[tuple[frozenset[str], frozenset[str]], KnowledgeBases] = {}
 
         def usable(iri: str) -> Collection[Pattern] | None:
@@ -59,7 +64,7 @@ class Setup:
         try:
             access = Access.to(options.allow_hosts)
             self.bases = KnowledgeBases.load(
-                kb, dictionary, self._evaluator, access=access, usable=usable, progress=options.loading
+                kb, dictionary, self.evaluator, access=access, usable=usable, progress=options.loading
             )
         except KnowledgeBaseError as error:
             raise InputError(error.located, hint=error.hint) from error
@@ -67,25 +72,30 @@ class Setup:
     def optimised(self, query: TemporalQuery) -> Optimised:
         """The query as it is run, and why; raises InputError for a knowledge base that cannot be used."""
         with _told_to_the_user():
-            return optimise(query, self._background(query))
+            return optimise(query, self.background(query))
 
     def operator(self, query: TemporalQuery) -> QueryOperator:
         """The query, planned and ready; raises InputError for a knowledge base that it names and nobody supplies."""
         with _told_to_the_user():
-            background = self._background(query)
+            background = self.background(query)
             if self._options.optimise:
                 query = optimise(query, background).query
             plan = plan_query(compile_program(query), self._options.evaluator, bool(self._options.compiled))
-            entailed = background.entailed if background.entails else None
-            return QueryOperator(plan, self._dictionary, self._evaluator, background, entailed, self._pool)
+            patterns = PatternStage(plan.compiled, plan.conjunctions, self.pool, background, entailed_by(background))
+            return QueryOperator(plan, patterns, SequenceStage(plan, self._dictionary, self.evaluator, background))
 
-    def _background(self, query: TemporalQuery) -> KnowledgeBases:
+    def background(self, query: TemporalQuery) -> KnowledgeBases:
         """The knowledge bases that a query names: one object for all queries that name the same."""
         endpoints = endpoints_of(query)
         named = frozenset(query.knowledge), frozenset(endpoints)
         if named not in self._named:
             self._named[named] = self.bases.named(query.knowledge, endpoints)
         return self._named[named]
+
+
+def entailed_by(background: KnowledgeBases) -> Entailed | None:
+    """The function that adds to events the triples that follow by the schemas of knowledge bases; None: none does."""
+    return background.entailed if background.entails else None
 
 
 @contextmanager

@@ -12,26 +12,27 @@ from dataclasses import dataclass, replace
 
 from kb.base import KnowledgeBases
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import compile_pattern
-from sparql_gpm.pattern import Values, Variable
+from sparql_gpm.pattern import Variable
 from spaseq.algebra.build import build
 from spaseq.algebra.distribution import Distribution, distribution, negated_symbols
 from spaseq.algebra.nodes import Column, TemporalQuery
-from spaseq.engine.knowledge import endpoints_of
 from spaseq.engine.options import RunOptions
-from spaseq.engine.setup import Knowledge, Setup, named_knowledge
+from spaseq.engine.setup import Knowledge, Setup, entailed_by, named_knowledge
 from spaseq.lang.ast import Query
-from spaseq.outputs.rows import Row
+from spaseq.outputs.row_table import Rows
 from spaseq.physical.plan import PhysicalPlan
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
-from spaseq.runtime.embedded import Network
+from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.spark.matching import Matching, QueryMatching, StepMatching, stable_hash
-from spaseq.runtime.spark.operators import SolvedOperator
 from spaseq.runtime.spark.shard import PARTITION_COLUMN, Shard
 from spaseq.runtime.spark.solutions import mark
+from spaseq.runtime.spark.solved_patterns import SolvedPatterns
 from spaseq.runtime.spark.tasks import StreamInput
+from spaseq.runtime.stages.pattern_stage import PatternStage
+from spaseq.runtime.stages.sequence_stage import SequenceStage
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,25 +155,23 @@ def matching(job: StagedJob, iri: str) -> tuple[Matching, Dictionary, KnowledgeB
     """
     dictionary = Dictionary()
     setup = job.setup(job.plans, dictionary)
-    evaluator = ExpressionEvaluator(dictionary)
     queries = []
     for plan in job.plans:
-        meaning, position = plan.query, plan.position(iri)
+        query, position = plan.query, plan.position(iri)
         assert position is not None, iri
-        background = setup.bases.named(meaning.knowledge, endpoints_of(meaning))
-        negated = negated_symbols(meaning.sequence)
+        background = setup.background(query)
+        negated = negated_symbols(query.sequence)
         steps = tuple(
             StepMatching(
-                compile_pattern(pattern.pattern, dictionary, evaluator, background, pattern.conditions),
+                compile_pattern(pattern.pattern, dictionary, setup.evaluator, background, pattern.conditions),
                 mark(dictionary, plan.number, symbol),
                 pattern.variables,
                 symbol in negated,
             )
-            for symbol, pattern in enumerate(meaning.patterns)
+            for symbol, pattern in enumerate(query.patterns)
             if position in pattern.streams
         )
-        entailed = background.entailed if background.entails else None
-        own = plan.distribution
+        own, entailed = plan.distribution, entailed_by(background)
         queries.append(QueryMatching(steps, own.key, plan.home, own.whole_order, plan.graphs, entailed))
     return Matching(queries, job.shards, dictionary), dictionary, setup.bases
 
@@ -182,14 +181,12 @@ def shard(job: StagedJob, number: int) -> Shard:
     dictionary = Dictionary()
     if job.options.compiled:
         dictionary.table()
-    plans = job.plans
-    setup = job.setup([plan for plan in plans if plan.looks], dictionary)
-    evaluator = ExpressionEvaluator(dictionary)
-    marks = [[mark(dictionary, p.number, s) for s in range(len(p.query.patterns))] for p in plans]
+    setup = job.setup([plan for plan in job.plans if plan.looks], dictionary)
+    marks = [[mark(dictionary, p.number, s) for s in range(len(p.query.patterns))] for p in job.plans]
     every = [identifier for own in marks for identifier in own]
     operators = [
-        _operator(plan, own, every, setup.bases, dictionary, evaluator)
-        for plan, own in zip(plans, marks, strict=True)
+        _operator(plan, own, every, setup, dictionary)
+        for plan, own in zip(job.plans, marks, strict=True)
         if plan.distribution.key or plan.home == number
     ]
     delay = None if job.static else job.options.max_delay_ns
@@ -197,29 +194,15 @@ def shard(job: StagedJob, number: int) -> Shard:
 
 
 def _operator(
-    plan: PlannedQuery,
-    marks: Sequence[int],
-    every: Sequence[int],
-    bases: KnowledgeBases,
-    dictionary: Dictionary,
-    evaluator: ExpressionEvaluator,
-) -> SolvedOperator:
-    meaning = plan.query
-    background = bases.named(meaning.knowledge, endpoints_of(meaning)) if plan.looks else None
-    if not plan.looks:
-        solved = tuple(replace(pattern, pattern=Values(pattern.variables, ())) for pattern in meaning.patterns)
-        meaning = replace(meaning, patterns=solved)
-    entailed = background.entailed if background is not None and background.entails else None
-    return SolvedOperator(
-        replace(plan.plan, compiled=replace(plan.plan.compiled, query=meaning)),
-        dictionary,
-        evaluator,
-        background,
-        entailed,
-        marks=marks,
-        all_marks=every,
-        derived=plan.derived,
-    )
+    plan: PlannedQuery, marks: Sequence[int], all_marks: Sequence[int], setup: Setup, dictionary: Dictionary
+) -> QueryOperator:
+    compiled = plan.plan.compiled
+    background = setup.background(plan.query) if plan.looks else None
+    patterns = None
+    if background is not None and plan.derived:
+        patterns = PatternStage(compiled, (), setup.pool, background, entailed_by(background))
+    solved = SolvedPatterns(compiled, marks, all_marks, plan.derived, patterns)
+    return QueryOperator(plan.plan, solved, SequenceStage(plan.plan, dictionary, setup.evaluator, background))
 
 
 def _with_partition(query: TemporalQuery) -> TemporalQuery:
@@ -230,5 +213,5 @@ def _with_partition(query: TemporalQuery) -> TemporalQuery:
     return replace(query, columns=query.columns + hidden)
 
 
-def _ignored(rows: list[Row]) -> None:
+def _ignored(rows: Rows) -> None:
     """Nothing is pushed, so there are none."""

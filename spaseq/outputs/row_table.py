@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,6 +37,9 @@ class RowTable:
 
     def __len__(self) -> int:
         return len(self.matches)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows())
 
     def part(self, begin: int, end: int) -> RowTable:
         """Some consecutive rows."""
@@ -101,3 +104,7 @@ class RowTable:
             pairs[number] = None if identifier == UNBOUND else (name, self.dictionary.term(identifier))
         found: list[tuple[str, Term] | None] = pairs[inverse].tolist()
         return found
+
+
+Rows = list[Row] | RowTable
+"""Some rows in report order."""

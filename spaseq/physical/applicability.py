@@ -11,8 +11,6 @@ from automata.registers.iterated import register_of
 from automata.registers.tables import why_not
 from sparql_gpm.algebra.describe import expression_text
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.expression_evaluator import column_name
-from sparql_gpm.pattern import Aggregate, Iteration, Variable
 from spaseq.physical.program import Compiled
 from spaseq.physical.register_guard import guard_of
 
@@ -50,12 +48,7 @@ def why_no_registers(compiled: Compiled) -> str | None:
         return reason
     dictionary, registers = Dictionary(), register_of(compiled.program)
     for condition, expression in zip(compiled.program.conditions, compiled.conditions, strict=True):
-        names = {_name(compiled.nodes[r]): registers[r] for r in condition.references}
+        names = {compiled.name(r): registers[r] for r in condition.references}
         if guard_of(expression, names, dictionary) is None:
             return f"the condition {expression_text(expression)} is more than comparisons of numbers"
     return None
-
-
-def _name(node: Variable | Iteration | Aggregate) -> str:
-    """The name of a register in a guard."""
-    return node.name if isinstance(node, Variable) else column_name(node)

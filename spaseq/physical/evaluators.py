@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Protocol
 
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
 from automata.adaptive.policy import Startable
 from automata.plan.program import ConditionEvaluator, Program
 from automata.protocol import Restorable
+from automata.registers.guard import GuardConditionEvaluator
+from automata.runs.rows.conditions import RowConditionEvaluator
 from spaseq.physical import replanning
-from spaseq.physical.condition_evaluator import TermConditionEvaluator
 from spaseq.physical.plan import Form, PhysicalPlan
 
 
-def evaluator_of(plan: PhysicalPlan, condition_evaluator: TermConditionEvaluator) -> Restorable:
+class ConditionEvaluatorOfAnyForm(RowConditionEvaluator, GuardConditionEvaluator, Protocol):
+    """The questions of evaluators in columns, row at a time and in kernels."""
+
+
+def evaluator_of(plan: PhysicalPlan, condition_evaluator: ConditionEvaluatorOfAnyForm) -> Restorable:
     """A new evaluator, as planned."""
     program = plan.compiled.program
     match plan.evaluator, plan.form:

@@ -17,6 +17,7 @@ from automata.plan.program import (
 )
 from sparql_gpm.algebra.scope import expression_variables
 from sparql_gpm.algebra.traversal import exists_in
+from sparql_gpm.expressions.expression_evaluator import column_name
 from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Variable
 from spaseq.algebra.build import plain_nodes
 from spaseq.algebra.nodes import TemporalQuery
@@ -44,6 +45,11 @@ class Compiled:
     def keeps_graphs(self) -> bool:
         """Whether a condition reads the graphs of events (EXISTS)."""
         return any(condition.needs_event for condition in self.program.conditions)
+
+    def name(self, reference: Reference) -> str:
+        """The name of what a reference stands for, in expressions: of a variable, or of a column of iterations."""
+        node = self.nodes[reference]
+        return node.name if isinstance(node, Variable) else column_name(node)
 
 
 def compile_program(query: TemporalQuery) -> Compiled:

@@ -17,7 +17,7 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
-from spaseq.runtime.embedded import Network
+from spaseq.runtime.embedded.network import Network
 from tests.driving import as_batch, comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved
@@ -93,8 +93,9 @@ def rows_made(sequence: str, kinds: str) -> int:
         ]
         network.push(f"{EX}{stream.lower()}", as_batch(events, dictionary))
     network.finish()
-    assert isinstance(operator._sequence, RunEvaluator)
-    return operator._sequence.operations
+    evaluator = operator._sequence._evaluator
+    assert isinstance(evaluator, RunEvaluator)
+    return evaluator.operations
 
 
 @pytest.mark.parametrize("sequence", ["A ; B , C", "A , B , C", "A ; B,+ , C", "B , C"])

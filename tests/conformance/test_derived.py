@@ -14,8 +14,8 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.parse import parse
 from spaseq.outputs.rows import Row
-from spaseq.runtime.embedded import Network
-from spaseq.runtime.snapshot import dumps, loads
+from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.state.snapshot import dumps, loads
 from tests.conformance.test_many_queries import run_together
 from tests.driving import as_batch, comparable
 from tests.reference.api import evaluate_all

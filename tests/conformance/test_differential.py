@@ -17,7 +17,7 @@ from sparql_gpm.terms import IRI
 from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
-from spaseq.runtime import projection
+from spaseq.runtime.stages import projection
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.reference.stream import Arrivals, Triples

@@ -15,7 +15,7 @@ from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.outputs.rows import Row
-from spaseq.runtime.embedded import Network
+from spaseq.runtime.embedded.network import Network
 from tests.driving import as_batch, comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, late, queries, streams

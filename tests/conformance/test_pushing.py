@@ -19,8 +19,8 @@ from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.outputs.rows import Row
-from spaseq.runtime.embedded import Network
-from spaseq.runtime.operator import QueryOperator
+from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.embedded.operator import QueryOperator
 from tests.driving import as_batch, comparable
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, queries, streams
@@ -49,7 +49,7 @@ def run(
     network = Network(dictionary, 0)
     operator = Setup({}, RunOptions(evaluator=evaluator), dictionary).operator(build(query))
     if not push:
-        operator.solver.give_up_pushing()
+        operator.patterns.solver.semi_joins = False
     rows: list[Row] = []
     network.add(operator, rows.extend)
     iris = {stream.name: stream.iri for stream in query.streams}
@@ -128,8 +128,8 @@ def test_after_a_rare_step_only_what_joins_it_is_matched(sequence: str) -> None:
     without, whole = run(query, pieces, "nfa", False)
     assert [comparable(row) for row in with_it] == [comparable(row) for row in without]
     assert with_it
-    assert whole.solver.matched[1:] == [160] * (len(names) - 1)
-    assert pushed.solver.matched[[p.name for p in pushed.query.patterns].index("B")] < 30
+    assert whole.patterns.solver.matched[1:] == [160] * (len(names) - 1)
+    assert pushed.patterns.solver.matched[[p.name for p in pushed.query.patterns].index("B")] < 30
 
 
 @pytest.mark.parametrize("clause", ["SEQ(B! : A)", "SEQ(A : B!)", "SEQ(A : B! : C)"])
@@ -137,16 +137,16 @@ def test_what_is_forbidden_is_looked_for_everywhere(clause: str) -> None:
     names = [name for name in STEPS if name in clause]
     text = HEAD.replace("SEQ(%s)", "%s") % (clause, " ".join(STEPS[name] for name in names))
     _, operator = run(parse(text, "q"), grid(2), "nfa", True)
-    assert operator.solver.matched[[p.name for p in operator.query.patterns].index("B")] == 200
+    assert operator.patterns.solver.matched[[p.name for p in operator.query.patterns].index("B")] == 200
 
 
 def test_a_step_that_can_begin_is_matched_everywhere() -> None:
     query = parse(HEAD % ("A? : B", f"{STEPS['A']} {STEPS['B']}"), "q")
     _, operator = run(query, grid(2), "nfa", True)
-    assert operator.solver.matched == [200, 200]
+    assert operator.patterns.solver.matched == [200, 200]
 
 
 def test_substreams_of_partitions_are_whole() -> None:
     text = HEAD.replace("WITHIN 1 HOUR", "WITHIN 1 HOUR PARTITION BY ?k")
     _, operator = run(parse(text % ("A , B", f"{STEPS['A']} {STEPS['B']}"), "q"), grid(2), "nfa", True)
-    assert operator.solver.matched == [200, 200]
+    assert operator.patterns.solver.matched == [200, 200]

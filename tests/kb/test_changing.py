@@ -24,7 +24,7 @@ from sparql_gpm.terms import IRI
 from spaseq.algebra.build import build as meaning_of
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Setup
-from spaseq.runtime.embedded import Network
+from spaseq.runtime.embedded.network import Network
 from tests.kb.servers import Proxy, oxigraph
 from tests.kb.test_endpoint import DB, query
 

@@ -21,7 +21,7 @@ from spaseq.lang.parse import parse
 from spaseq.physical import replanning
 from spaseq.physical.applicability import why_no_registers
 from spaseq.physical.program import compile_program
-from spaseq.runtime.snapshot import dumps, loads
+from spaseq.runtime.state.snapshot import dumps, loads
 from tests.automata.test_adaptive import Moody
 from tests.conformance.test_lazy import lazy_query
 from tests.driving import comparable
@@ -156,6 +156,6 @@ def test_a_state_of_another_evaluator_says_what_to_do() -> None:
     running.push(_trades(50, per_second=15))
     blob = dumps(running.network.snapshot(), running.dictionary)
     other = Restarting(parse(QUERY, "q"), 0, "lazy")
-    with pytest.raises(RunError, match="'q' is that of its evaluator 'runs', and 'lazy' is to go on") as caught:
+    with pytest.raises(RunError, match="'q' is that of evaluator 'runs', and 'lazy' cannot continue from it") as caught:
         other.network.restore(loads(blob, other.dictionary))
-    assert "ask for the evaluator that it was begun with" in str(caught.value.hint)
+    assert "choose the evaluator that wrote the state" in str(caught.value.hint)

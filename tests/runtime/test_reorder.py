@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaseq.errors import RunError
-from spaseq.runtime import reorder
-from spaseq.runtime.reorder import BEFORE_ALL, ReorderBuffer
+from spaseq.runtime.order import reorder
+from spaseq.runtime.order.reorder import BEFORE_ALL, ReorderBuffer
 from tests.runtime.plain_events import batch_of, events
 
 
@@ -61,14 +61,14 @@ def test_waiting_events_keep_their_terms_alive() -> None:
     buffer = ReorderBuffer(delay_ns=10)
     buffer.push(batch_of([1, 2, 3, 4]))
     buffer.release(2, inclusive=True)
-    assert {int(i) for column in buffer.live() for i in column} == {3}
+    assert {int(i) for column in buffer.live_ids() for i in column} == {3}
 
 
 def test_too_many_waiting_events_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reorder, "WAITING_EVENTS_MAX", 3)
     buffer = ReorderBuffer(delay_ns=100)
     buffer.push(batch_of([1, 2, 3]))
-    with pytest.raises(RunError, match="wait for their turn") as raised:
+    with pytest.raises(RunError, match="wait in the reorder buffer") as raised:
         buffer.push(batch_of([4]))
     assert "--max-delay" in raised.value.hint
 

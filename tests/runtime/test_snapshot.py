@@ -15,8 +15,8 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal
 from spaseq.errors import RunError
 from spaseq.lang.parse import parse
-from spaseq.runtime import snapshot
-from spaseq.runtime.snapshot import dumps, loads
+from spaseq.runtime.state import snapshot
+from spaseq.runtime.state.snapshot import dumps, loads
 from tests.driving import comparable
 from tests.reference.api import evaluate
 from tests.restarting import Restarting

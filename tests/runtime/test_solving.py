@@ -13,7 +13,7 @@ from spaseq.lang.parse import parse
 from spaseq.outputs.rows import Row
 from spaseq.physical.conjunctions import conjunctions
 from spaseq.physical.program import compile_program
-from spaseq.runtime.embedded import Network
+from spaseq.runtime.embedded.network import Network
 from tests.driving import as_batch
 
 A, B = (IRI(f"urn:{name}") for name in "AB")
@@ -60,7 +60,7 @@ def run(lazy: bool) -> tuple[list[Row], list[int]]:
     network = Network(dictionary, 0)
     operator = Setup({}, RunOptions(evaluator="nfa"), dictionary).operator(build(parse(text("A & B"), "q")))
     if not lazy:
-        operator.solver.give_up_laziness()
+        operator.patterns.solver.conjunctions = ()
     rows: list[Row] = []
     network.add(operator, rows.extend)
     second = 1_000_000_000
@@ -69,7 +69,7 @@ def run(lazy: bool) -> tuple[list[Row], list[int]]:
     network.push("urn:t", as_batch(few, dictionary))
     network.push("urn:s", as_batch(many, dictionary))
     network.finish()
-    return rows, operator.solver.matched
+    return rows, operator.patterns.solver.matched
 
 
 def test_the_frequent_member_is_matched_at_the_times_of_the_rare_one_only() -> None:

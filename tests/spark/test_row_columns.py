@@ -13,10 +13,10 @@ from spaseq.engine import staged
 from spaseq.inputs.texts import InputText
 from spaseq.lang.parse import parse
 from spaseq.outputs.row_table import RowTable
-from spaseq.runtime import projection
 from spaseq.runtime.spark import output
 from spaseq.runtime.spark.output import OutcomeTable, column_names
 from spaseq.runtime.spark.shard import Outcomes
+from spaseq.runtime.stages import projection
 from tests.reference.stream import Arrivals
 from tests.spark.pipeline import job_of, run_stages
 from tests.strategies import queries, streams, to_nquads

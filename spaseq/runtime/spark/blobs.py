@@ -4,7 +4,7 @@ blob := MAGIC VERSION msgpack [terms, events, reporting, letters]
 
 An id is a place among the terms of the blob, 0 for UNBOUND. Terms are canonical N-Triples texts, one after the other,
 with the values of numbers beside them, so that neither stage touches a term by itself. Blobs live from one stage to
-the next, in one micro-batch: they are no states, whose format `spaseq.runtime.snapshot` has.
+the next, in one micro-batch: they are no states, whose format `spaseq.runtime.state.snapshot` has.
 """
 
 from __future__ import annotations

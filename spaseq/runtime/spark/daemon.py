@@ -1,4 +1,4 @@
-"""The daemon that Spark's Python workers are forked from, with what both stages import in memory already.
+"""The daemon that Spark's Python workers are forked from, with the modules of both stages already loaded.
 
 `spark.python.daemon.module` names it. With Spark's own daemon each worker imports pyarrow, pandas, numba and SPAseq by
 itself, a second of processor time, before its first event: and a streaming job has a worker a core for either stage.
@@ -6,21 +6,18 @@ itself, a second of processor time, before its first event: and a streaming job 
 
 from __future__ import annotations
 
-import pandas
-import pyarrow.compute
-from pyspark import daemon, worker
+from importlib import import_module
 
-import automata.registers.register_evaluator
-import sparql_gpm.reading.nquads_columns
-import spaseq.engine.staged
-import spaseq.runtime.spark.stages
+from pyspark import daemon
 
 LOADED = (
-    automata.registers.register_evaluator, pandas, pyarrow.compute, sparql_gpm.reading.nquads_columns,
-    spaseq.engine.staged,
-    spaseq.runtime.spark.stages, worker,
+    "automata.registers.register_evaluator", "pandas", "pyarrow.compute", "pyspark.worker",
+    "sparql_gpm.reading.nquads_columns", "spaseq.engine.staged", "spaseq.runtime.spark.stages",
 )  # fmt: skip
-"""What workers find loaded."""
+"""Loaded by name: `spaseq.engine` lies above this package."""
+
+for module in LOADED:
+    import_module(module)
 
 if __name__ == "__main__":
     daemon.manager()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparql_gpm.columns import EventBatch
-from spaseq.runtime.reorder import BEFORE_ALL
+from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.runtime.spark.blobs import Contents
 
 PIECE_SCHEMA = (

@@ -15,14 +15,14 @@ from sparql_gpm.columns import EventBatch, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import Term
 from spaseq.outputs.dead_letters import DeadLetter, late_letter
-from spaseq.outputs.row_table import RowTable
+from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
-from spaseq.runtime.embedded import Network
-from spaseq.runtime.reorder import BEFORE_ALL
-from spaseq.runtime.snapshot import dumps, loads
+from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.embedded.operator import QueryOperator
+from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.runtime.spark.blobs import unpacked
-from spaseq.runtime.spark.operators import SolvedOperator
 from spaseq.runtime.spark.pieces import Piece, in_order, joined, newest
+from spaseq.runtime.state.snapshot import dumps, loads
 
 PARTITION_COLUMN = " partition "
 """Before the names of the hidden columns by which operators tell the values of PARTITION BY."""
@@ -37,13 +37,12 @@ class Outcomes:
     found       rows in order, as columns or one by one, with the number that the first of them has in the shard
     """
 
-    found: Sequence[tuple[int, RowTable | list[Row]]]
+    found: Sequence[tuple[int, Rows]]
     letters: Sequence[DeadLetter]
 
     def rows(self) -> list[Row]:
         """All rows, without their hidden columns."""
-        each = (row for _, some in self.found for row in (some if isinstance(some, list) else some.rows()))
-        return [shown(row)[0] for row in each]
+        return [shown(row)[0] for _, rows in self.found for row in rows]
 
 
 @dataclass(slots=True)
@@ -67,7 +66,7 @@ class Shard:
 
     def __init__(
         self,
-        operators: Iterable[SolvedOperator],
+        operators: Iterable[QueryOperator],
         dictionary: Dictionary,
         names: Mapping[str, str],
         delay_ns: int | None,
@@ -76,9 +75,8 @@ class Shard:
         self._names = names
         self._delay = delay_ns
         self._network = Network(dictionary, WAITS_FOR_EVER)
-        self._found: list[RowTable | list[Row]] = []
+        self._found: list[Rows] = []
         for operator in operators:
-            operator.report = self._found.append
             self._network.add(operator, self._found.append)
         self._streams = {iri: _Stream() for iri in names}
         self._given = 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time
 from spaseq.errors import RunError
-from spaseq.runtime.reorder import BEFORE_ALL
+from spaseq.runtime.order.reorder import BEFORE_ALL
 
 _PREFIX = b"#!spaseq"
 

@@ -21,7 +21,7 @@ from sparql_gpm.reading.event_builder import Malformed
 from spaseq.inputs.formats import FORMATS
 from spaseq.inputs.texts import InputText, LineStream
 from spaseq.outputs.dead_letters import DeadLetter, late_letter, malformed_letter
-from spaseq.runtime.reorder import BEFORE_ALL
+from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.runtime.spark.blobs import Contents, packed
 from spaseq.runtime.spark.matching import Matching
 from spaseq.runtime.spark.pieces import Piece

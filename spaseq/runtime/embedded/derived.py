@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from arrays.columns import offsets_of
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from spaseq.outputs.rows import Row
-from spaseq.runtime.snapshot import batch_state, restored_batch
+from spaseq.runtime.state.snapshot import batch_state, restored_batch
 
 
 class DerivedStream:
@@ -38,31 +39,27 @@ class DerivedStream:
         self._waiting, self._triggers = self._waiting.take(order[~ready]), self._triggers[order[~ready]]
         return taken
 
-    def live(self) -> list[Ids]:
-        """The columns of ids that wait here, for Dictionary.retain."""
-        return [self._waiting.subjects, self._waiting.predicates, self._waiting.objects]
+    def live_ids(self) -> tuple[Ids, ...]:
+        """Columns of every term id of the waiting events."""
+        return self._waiting.terms
 
     def snapshot(self) -> list[Any]:
-        """What waits; see spaseq.runtime.snapshot."""
+        """The waiting events, for `spaseq.runtime.state.snapshot`."""
         return [batch_state(self._waiting), self._triggers]
 
     def restore(self, state: list[Any]) -> None:
-        """Go on from there."""
+        """Continues from a snapshot."""
         self._waiting, self._triggers = restored_batch(state[0]), state[1]
 
 
 def rows_as_events(rows: Sequence[Row], dictionary: Dictionary) -> EventBatch:
     """The graphs of CONSTRUCT rows as events at the time of their matches."""
-    triples = [triple for row in rows for triple in row.triples]
-    counts = [len(row.triples) for row in rows]
-    ids = np.array([[dictionary.intern(term) for term in triple] for triple in triples], dtype=np.int64).reshape(-1, 3)
-    subjects, predicates, objects = (np.ascontiguousarray(ids[:, column]) for column in range(3))
+    triples = [[dictionary.intern(term) for term in triple] for row in rows for triple in row.triples]
+    ids = np.array(triples, dtype=np.int64).reshape(-1, 3)
     return EventBatch(
         np.array([row.time for row in rows], dtype=np.int64),
         np.zeros(len(rows), dtype=np.int64),
         [row.graph or "" for row in rows],
-        np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-        subjects,
-        predicates,
-        objects,
+        offsets_of(np.array([len(row.triples) for row in rows], dtype=np.int64)),
+        *(np.ascontiguousarray(ids[:, column]) for column in range(3)),
     )

@@ -1,4 +1,4 @@
-"""What is joined with matches when they are reported (`spaseq.optimise`): the columns that it brings."""
+"""Late enrichment: the parts of patterns over knowledge bases that `spaseq.optimise` joins with matches."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from spaseq.algebra.nodes import Enrichment
 
 
 class Enricher:
-    """The enrichments of one query; the knowledge bases are solved or made ready now, or BackgroundError is raised.
+    """The enrichments of one query; the knowledge bases are made ready now, or BackgroundError is raised.
 
-    variables   of the steps; after them, here, those that the enrichments bring
+    variables   those of the steps, then those of the enrichments
     """
 
     def __init__(
@@ -30,46 +30,44 @@ class Enricher:
         dictionary: Dictionary,
         evaluator: ExpressionEvaluator,
     ) -> None:
-        self._lookups: list[tuple[Enrichment, BackgroundLookup]] = []
-        self._ready: list[tuple[Enrichment, BackgroundLookup, Callable[[Sequence[int]], tuple[int, ...]]]] = []
+        self._lookups: list[tuple[Enrichment, BackgroundLookup, Callable[[Sequence[int]], tuple[int, ...]]]] = []
         self.variables = list(variables)
         for each in enrichments:
             assert background is not None, each
             lookup = BackgroundLookup(
                 each.knowledge, each.pattern, each.keys, each.variables, background, dictionary, evaluator
             )
-            self._lookups.append((each, lookup))
             places = {name: place for place, name in enumerate(self.variables)}
-            self._ready.append((each, lookup, row_reader(each.keys, places)))
+            self._lookups.append((each, lookup, row_reader(each.keys, places)))
             self.variables += each.variables
 
     def enrich_few(self, rows: Sequence[list[int]], matches: Sequence[Match]) -> bool:
-        """Append what the enrichments bring, in their order, to the values of the variables in each match.
+        """Appends the values of the enrichments, in their order, to the values of each match.
 
-        False: `enriched` must be asked.
+        False: `enriched` must be used.
         """
-        for enrichment, lookup, pick in self._ready:
+        for enrichment, lookup, pick in self._lookups:
             by_key = lookup.by_key()
             if by_key is None:
                 return False
-            nothing = (UNBOUND,) * len(enrichment.variables)
+            unbound = (UNBOUND,) * len(enrichment.variables)
             for values, match in zip(rows, matches, strict=True):
                 if enrichment.skippable and not any(entry[0] == enrichment.step for entry in match.entries):
-                    values += nothing
+                    values += unbound
                     continue
                 found = by_key.of(pick(values))
-                values += found[0] if found else nothing
+                values += found[0] if found else unbound
         return True
 
     def enriched(self, columns: Mapping[str, Ids], matches: Sequence[Match]) -> dict[str, Ids]:
-        """The columns of some matches with those that the enrichments bring."""
+        """The columns of some matches with those of the enrichments."""
         found = dict(columns)
-        for enrichment, lookup in self._lookups:
-            asked = _with_step(matches, enrichment.step) if enrichment.skippable else None
-            found |= lookup.columns(found, len(matches), asked)
+        for enrichment, lookup, _ in self._lookups:
+            among = _with_step(matches, enrichment.step) if enrichment.skippable else None
+            found |= lookup.columns(found, len(matches), among)
         return found
 
 
 def _with_step(matches: Sequence[Match], step: int) -> Mask:
-    """The matches that took an event with a step."""
+    """The matches that contain an event of a step."""
     return np.array([any(entry[0] == step for entry in match.entries) for match in matches], dtype=np.bool_)

@@ -1,0 +1,92 @@
+"""One query as an operator: a state machine from slices of the merged order to rows.
+
+No thread, clock, file or socket inside. `network` drives operators in one process; Spark runs the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from automata.values import Ids
+from sparql_gpm.shared import Slice
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.outputs.row_table import Rows
+from spaseq.outputs.rows import Row
+from spaseq.physical.plan import PhysicalPlan
+from spaseq.runtime.order.open_slot import OpenSlot
+from spaseq.runtime.order.reorder import AFTER_ALL
+from spaseq.runtime.stages.pattern_stage import PatternStage, SolutionSource
+from spaseq.runtime.stages.sequence_stage import SequenceStage
+from spaseq.runtime.state.snapshot import batch_state, restored_batch
+
+
+class QueryOperator:
+    """A source of solutions and a sequence stage, one after the other.
+
+    patterns    a pattern stage; with a plan in columns, any source of solutions
+    """
+
+    def __init__(self, plan: PhysicalPlan, patterns: SolutionSource, sequence: SequenceStage) -> None:
+        self.query: TemporalQuery = plan.compiled.query
+        self.patterns = patterns
+        self._sequence = sequence
+        self._open_slot = OpenSlot()
+        self._holds_slots = sequence.needs_whole_slots and plan.compiled.program.streams == 1
+        self._row_events_max = plan.row_events_max
+
+    def on_batch(self, slice_: Slice) -> Rows:
+        """The rows after the next events, whose `streams` are positions in FROM; queries of one pool share a slice."""
+        if len(slice_) and self._holds_slots:
+            slice_ = self._open_slot.complete(slice_)
+        return self._evaluate(slice_)
+
+    def on_watermark(self, time: int) -> Rows:
+        """The rows once no event at or before `time` will arrive."""
+        return _both(self._flush(time), self._sequence.on_watermark(time))
+
+    def finish(self) -> Rows:
+        """The last rows; the input has ended."""
+        return _both(self._flush(AFTER_ALL), self._sequence.finish())
+
+    def oldest_output_time(self, watermark: int) -> int:
+        """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""
+        return self._sequence.oldest_output_time(self._open_slot.earliest(watermark))
+
+    def live_ids(self) -> list[Ids]:
+        """Columns of every term id that is still needed."""
+        return [*self._sequence.live_ids(), *self._open_slot.events.terms]
+
+    @property
+    def replanned(self) -> tuple[str, ...]:
+        """The latest replacements of the evaluator while the query runs: time and reason, one sentence each."""
+        return self._sequence.replanned
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state between two slices, for `spaseq.runtime.state.snapshot`."""
+        return {**self._sequence.snapshot(), "open_slot": batch_state(self._open_slot.events)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continues a new operator from a snapshot of the same query; RunError if another evaluator made it."""
+        self._sequence.restore(state)
+        self._open_slot.restore(restored_batch(state["open_slot"]))
+
+    def _flush(self, time: int) -> Rows:
+        held = self._open_slot.take(time)
+        return [] if held is None else self._evaluate(held)
+
+    def _evaluate(self, slice_: Slice) -> Rows:
+        if not len(slice_):
+            return []
+        if len(slice_) <= self._row_events_max and self._sequence.prefers_rows(slice_):
+            assert isinstance(self.patterns, PatternStage), "a plan with rows needs a pattern stage"
+            rows: list[Row] = []
+            for event, solutions in self.patterns.each(slice_):
+                rows += self._sequence.on_event(event, solutions)
+            return rows
+        return self._sequence.on_slice(self.patterns.solve(slice_, self._sequence.semi_join_filters))
+
+
+def _both(first: Rows, second: Rows) -> Rows:
+    """The rows of both, in order; a table stays one where the other has no row."""
+    return [*first, *second] if first and second else first or second

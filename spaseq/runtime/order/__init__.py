@@ -1,0 +1,1 @@
+"""The merged order: reordering, late events, merging, open time slots."""

@@ -1,0 +1,128 @@
+"""The merged order of several streams (specification, section 1): by time, then stream, then arrival."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparql_gpm.columns import EventBatch, Ids, RowEvent
+from sparql_gpm.shared import Slice
+from spaseq.runtime.order.reorder import AFTER_ALL, NO_EVENTS, ReorderBuffer
+
+
+class MergedInput:
+    """The streams that some queries read, merged once for all of these queries.
+
+    An event is released as soon as nothing before it in merged order can arrive: with one stream, up to its watermark;
+    with several, below the smallest watermark of those still open, so that events of one time are released together.
+
+    iris        of the streams, in the order of FROM
+    delay_ns    by how much the events of a stream may be late
+    open        the streams that have not been closed
+    untouched   nothing has arrived yet: a new query may still join
+    """
+
+    def __init__(self, iris: tuple[str, ...], delay_ns: int = 0) -> None:
+        self.iris = iris
+        self.open = set(iris)
+        self.untouched = True
+        self._numbers = {iri: number for number, iri in enumerate(iris)}
+        self._buffers = {iri: ReorderBuffer(delay_ns) for iri in iris}
+        self._next: Slice | None = None
+
+    @property
+    def watermark(self) -> int:
+        """No event with a smaller time will arrive on any stream; AFTER_ALL when all are closed."""
+        if len(self.iris) == 1:
+            return self.watermark_of(self.iris[0])
+        return min([self.watermark_of(iri) for iri in self.iris])
+
+    def watermark_of(self, iri: str) -> int:
+        """No event with a smaller time will arrive on this stream; AFTER_ALL when it is closed."""
+        return self._buffers[iri].watermark if iri in self.open else AFTER_ALL
+
+    def push(self, iri: str, batch: EventBatch) -> Ids:
+        """Takes events as they arrived on a stream; returns the indices of the late ones, which are left out."""
+        assert iri in self.open, f"stream {iri} is closed"
+        self.untouched = False
+        self._keep_next()
+        number = self._numbers[iri]
+        if len(batch) == 1 and batch.streams.item(0) == number:
+            return self._buffers[iri].push(batch)
+        streams = np.full(len(batch), number, dtype=np.int64)
+        columns = batch.offsets, batch.subjects, batch.predicates, batch.objects
+        return self._buffers[iri].push(EventBatch(batch.times, streams, batch.names, *columns))
+
+    def push_event(self, iri: str, event: RowEvent) -> bool:
+        """Takes one event; returns whether it is late. One that nothing can precede is released without a batch."""
+        only = len(self._buffers) == 1 and self._next is None and bool(self.open)
+        if only and self._buffers[iri].passes(event.time):
+            self.untouched = False
+            self._next = Slice(event)
+            return False
+        return len(self.push(iri, event.batch)) > 0
+
+    def advance(self, iri: str, time_ns: int) -> None:
+        """No event before this time will arrive on the stream."""
+        self.untouched = False
+        self._buffers[iri].advance(time_ns)
+
+    def close(self, iri: str) -> None:
+        """No event will arrive on the stream."""
+        self.untouched = False
+        self.open.discard(iri)
+
+    def close_all(self) -> None:
+        """No event will arrive."""
+        self.untouched = False
+        self.open.clear()
+
+    def release(self) -> Slice:
+        """Takes out, in merged order, all events that nothing can precede; possibly none."""
+        if self._next is not None:
+            slice_, self._next = self._next, None
+            return slice_
+        bound = self.watermark
+        inclusive = len(self._buffers) == 1 or bound == AFTER_ALL
+        parts = [part for buffer in self._buffers.values() if len(part := buffer.release(bound, inclusive))]
+        merged = EventBatch.concatenate(parts) if parts else NO_EVENTS
+        if len(parts) > 1:
+            order = np.argsort(merged.times, kind="stable")
+            merged = merged if bool((order[1:] > order[:-1]).all()) else merged.take(order)
+        return Slice(merged)
+
+    def snapshot(self) -> list[Any]:
+        """The waiting events and the open streams, for `spaseq.runtime.state.snapshot`."""
+        self._keep_next()
+        return [
+            sorted(self.open),
+            self.untouched,
+            {"buffers": [buffer.snapshot() for buffer in self._buffers.values()]},
+        ]
+
+    def restore(self, state: list[Any]) -> None:
+        """Continues from a snapshot."""
+        still_open, self.untouched, waiting = state
+        self.open = set(still_open)
+        for buffer, own in zip(self._buffers.values(), waiting["buffers"], strict=True):
+            buffer.restore(own)
+
+    def same_from_now_on(self, other: MergedInput) -> bool:
+        """Whether both will release the same events, whatever arrives."""
+        if self is other:
+            return True
+        buffers = zip(self._buffers.values(), other._buffers.values(), strict=False)
+        same = self.iris == other.iris and self.open == other.open
+        return same and all(mine.same_from_now_on(theirs) for mine, theirs in buffers)
+
+    def live_ids(self) -> list[Ids]:
+        """Columns of every term id of the waiting events."""
+        self._keep_next()
+        return [column for buffer in self._buffers.values() for column in buffer.live_ids()]
+
+    def _keep_next(self) -> None:
+        """Puts back an event that was to be released without a batch, and was not because another reader failed."""
+        if self._next is not None:
+            self._buffers[self.iris[0]].push(self._next.batch)
+            self._next = None

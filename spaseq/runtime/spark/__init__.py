@@ -1,0 +1,1 @@
+"""The same operators on Spark; the only package that imports pyspark."""

@@ -1,0 +1,131 @@
+"""Conditions and aggregates over term ids, for evaluators that know nothing of RDF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.plan.program import EVENT, FoldValue, Reference
+from automata.registers.guard import Guard
+from automata.registers.iterated import register_of
+from automata.runs.rows.conditions import Estimated, Test
+from automata.values import Ids, Mask, Match
+from sparql_gpm.background import Background
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.aggregates import estimate, fold
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.matcher import Matcher, compile_pattern
+from sparql_gpm.pattern import Exists
+from spaseq.physical.program import Compiled
+from spaseq.physical.register_guard import guard_of
+from spaseq.runtime.state.kept_graphs import KeptGraphs
+
+_FOLDS_MAX = 1 << 16
+"""Aggregates remembered by their values."""
+
+
+class TermConditionEvaluator:
+    """Conditions, guards and aggregates of one query over term ids, in columns and one combination at a time.
+
+    It implements `automata.plan.program.ConditionEvaluator`, `automata.runs.rows.conditions.RowConditionEvaluator` and
+    `automata.registers.guard.GuardConditionEvaluator`.
+
+    matchers    symbol → the matcher of a step whose conditions read the graph of its event
+    graphs      the graphs that they read
+    texts       the projected values of matches as texts
+    """
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        dictionary: Dictionary,
+        evaluator: ExpressionEvaluator,
+        matchers: Mapping[int, Matcher],
+        graphs: KeptGraphs,
+        texts: Callable[[Sequence[Match]], Sequence[tuple[str, ...]]],
+    ) -> None:
+        self._compiled = compiled
+        self._dictionary = dictionary
+        self._evaluator = evaluator
+        self._matchers = matchers
+        self._graphs = graphs
+        self.texts = texts
+        self._folded: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._generation = dictionary.generation
+
+    def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
+        """The rows that satisfy a condition."""
+        named = {self._compiled.name(reference): column for reference, column in columns.items() if reference != EVENT}
+        expression = self._compiled.conditions[condition]
+        if EVENT not in columns:
+            held: Mask = self._evaluator.holds(expression, named, rows)
+            return held
+        batch, event_of_row = self._graphs.take(columns[EVENT])
+        matcher = self._matchers[self._compiled.program.conditions[condition].symbol]
+
+        def exists(node: Exists, bindings: Mapping[str, Ids], count: int) -> Mask:
+            return matcher.exists(batch, event_of_row, node, bindings, count)
+
+        seen: Mask = self._evaluator.holds(expression, named, rows, exists)
+        return seen
+
+    def test(self, condition: int) -> Test:
+        """A condition as a predicate over one combination of values."""
+        references = self._compiled.program.conditions[condition].references
+        iterated = [r for r in references if not isinstance(r, int)]
+        places = {self._compiled.name(r): r for r in references if isinstance(r, int)}
+        places |= {self._compiled.name(r): self._compiled.program.variables + n for n, r in enumerate(iterated)}
+        return self._evaluator.test(self._compiled.conditions[condition], places)
+
+    def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
+        """The aggregate of each group of ids."""
+        borders, values = offsets.tolist(), ids.tolist()
+        folded = [self.fold_one(value, tuple(values[begin:end])) for begin, end in pairwise(borders)]
+        return np.array(folded, dtype=np.int64)
+
+    def fold_one(self, value: FoldValue, ids: tuple[int, ...]) -> int:
+        """The aggregate of one group of ids."""
+        if self._generation != self._dictionary.generation or len(self._folded) > _FOLDS_MAX:
+            self._folded.clear()
+            self._generation = self._dictionary.generation
+        key = (value.fold, ids)
+        if key not in self._folded:
+            self._folded[key] = fold(self._compiled.folds[value.fold], ids, self._dictionary)
+        return self._folded[key]
+
+    def estimate(self, condition: int, value: FoldValue) -> Estimated | None:
+        """A condition decided from an approximate aggregate; None where that decides nothing."""
+        references = self._compiled.program.conditions[condition].references
+        places = {self._compiled.name(r): r for r in references if isinstance(r, int)}
+        return self._evaluator.estimate(self._compiled.conditions[condition], self._compiled.name(value), places)
+
+    def fold_number(self, value: FoldValue, ids: Sequence[int]) -> float:
+        """An approximation of an aggregate as a number."""
+        return estimate(self._compiled.folds[value.fold], ids, self._dictionary)
+
+    def guard(self, condition: int) -> Guard | None:
+        """A condition as a guard over registers; None if it is more than comparisons of numbers."""
+        numbers = register_of(self._compiled.program)
+        references = self._compiled.program.conditions[condition].references
+        registers = {self._compiled.name(r): numbers[r] for r in references if r in numbers}
+        return guard_of(self._compiled.conditions[condition], registers, self._dictionary)
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The number of each id, NaN for other terms."""
+        return self._dictionary.numbers
+
+
+def condition_matchers(
+    compiled: Compiled, dictionary: Dictionary, evaluator: ExpressionEvaluator, background: Background | None
+) -> Mapping[int, Matcher]:
+    """symbol → the matcher of each step with a condition that reads its event's graph, in the query's own variables."""
+    reading = {condition.symbol for condition in compiled.program.conditions if condition.needs_event}
+    patterns = {symbol: compiled.query.patterns[symbol] for symbol in sorted(reading)}
+    return {
+        symbol: compile_pattern(pattern.pattern, dictionary, evaluator, background, pattern.conditions)
+        for symbol, pattern in patterns.items()
+    }

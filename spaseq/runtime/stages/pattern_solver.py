@@ -1,0 +1,132 @@
+"""The solutions of every GPM in a slice of events, in columns; those of a conjunction lazily (G 7.3, Algorithm 10).
+
+A member of `A & B` can only be taken at a time at which the other has a solution too. So the member that is expected to
+have solutions at the fewest times is matched first, the next one over the events of those times only, and so on;
+where a member has no solution, the others are not matched.
+
+A GPM that no run begins with is matched only in the events that bear a value which some run, or some step
+before it in the slice, has bound (`automata.plan.semi_join`), unless other queries read all its solutions anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from automata.plan.semi_join import SemiJoinFilter
+from automata.slices.events import SymbolSolutions
+from automata.values import UNBOUND, Ids
+from sparql_gpm.columns import Mask, Solutions
+from sparql_gpm.shared import NamedEvents, NamedPattern, Slice, StreamPattern
+from spaseq.algebra.nodes import TemporalQuery
+
+SemiJoinFilters = Callable[[], Mapping[int, SemiJoinFilter]]
+_NONE: Ids = np.zeros(0, dtype=np.int64)
+
+
+class PatternSolver:
+    """The GPMs of one query.
+
+    conjunctions    sets of symbols that are only ever taken together; () to match every GPM everywhere
+    semi_joins      GPMs are matched only where runs have bound a value
+    matched         by symbol, the number of events in which its GPM was matched
+    nothing         no solution of any
+    """
+
+    def __init__(
+        self, query: TemporalQuery, named: Sequence[NamedPattern], conjunctions: Sequence[tuple[int, ...]]
+    ) -> None:
+        variables = {name: number for number, name in enumerate(query.variables)}
+        pairs = list(zip(query.patterns, named, strict=True))
+        self._asked = tuple(StreamPattern(mine.shared, pattern.streams) for pattern, mine in pairs)
+        self._columns = [[(variables[name], mine.names[name]) for name in pattern.variables] for pattern, mine in pairs]
+        self._pool = named[0].shared.pool
+        self._numbers = frozenset(mine.shared.number for mine in named)
+        self.conjunctions = conjunctions
+        self.semi_joins = True
+        self._whole = True
+        self.nothing = {
+            symbol: SymbolSolutions(_NONE, {variable: _NONE for variable, _ in columns})
+            for symbol, columns in enumerate(self._columns)
+        }
+        self.matched = [0] * len(pairs)
+        self._solved = [0] * len(pairs)
+
+    def touched(self, slice_: Slice) -> bool:
+        """Whether some GPM may have a solution in a slice, by the slice's summary."""
+        return slice_.touches(self._pool, self._numbers)
+
+    def solve(self, slice_: Slice, semi_join_filters: SemiJoinFilters) -> dict[int, SymbolSolutions]:
+        """symbol → its solutions in a slice; with a conjunction, the slice must not end within a time.
+
+        semi_join_filters   by symbol, the solutions that are needed; more may be found. Called only where some GPM
+                            is matched for this query alone
+        """
+        found: dict[int, SymbolSolutions] = {}
+        for together in self.conjunctions:
+            found |= self._solve_lazily(together, slice_)
+        own = any(n not in found and not slice_.is_shared(asked) for n, asked in enumerate(self._asked))
+        filters = semi_join_filters() if self.semi_joins and own else {}
+        self._whole = not filters and not self.conjunctions
+        for symbol in self._feeders_first(found.keys(), filters):
+            semi_join = filters.get(symbol)
+            own = not slice_.is_shared(self._asked[symbol])
+            if semi_join is not None and own and semi_join.target.feeders <= found.keys():
+                found[symbol] = self._solve_filtered(symbol, slice_, semi_join, found)
+            else:
+                self.matched[symbol] += slice_.count(self._asked[symbol].streams)
+                found[symbol] = self._table(symbol, slice_.solutions(self._asked[symbol]))
+        return {symbol: found[symbol] for symbol in range(len(self._asked))}
+
+    def taken(self, slice_: Slice, solutions: Mapping[int, SymbolSolutions]) -> NamedEvents:
+        """The events of a slice in which some GPM has a solution; `solutions` were found last."""
+        if self._whole:
+            return slice_.with_solutions(self._asked)
+        return slice_.named([table.events for table in solutions.values()])
+
+    def _feeders_first(self, solved: Collection[int], filters: Mapping[int, SemiJoinFilter]) -> Iterator[int]:
+        """The symbols that are not solved yet, each after its feeders as far as they form no circle."""
+        done, waiting = set(solved), [n for n in range(len(self._asked)) if n not in solved]
+        while waiting:
+            fed = (n for n in waiting if n not in filters or filters[n].target.feeders <= done)
+            symbol = next(fed, waiting[0])
+            waiting.remove(symbol)
+            done.add(symbol)
+            yield symbol
+
+    def _solve_filtered(
+        self, symbol: int, slice_: Slice, semi_join: SemiJoinFilter, found: Mapping[int, SymbolSolutions]
+    ) -> SymbolSolutions:
+        asked, variable = self._asked[symbol], semi_join.target.variable
+        bound_here = [found[feeder].values[variable] for feeder in semi_join.target.feeders]
+        values = np.unique(np.concatenate([semi_join.values, *bound_here]))
+        name = next(name for mine, name in self._columns[symbol] if mine == variable)
+        bearing = slice_.semi_join(asked, name, values[values != UNBOUND])
+        self.matched[symbol] += int(np.count_nonzero(bearing))
+        return self._table(symbol, slice_.solutions_among(asked, bearing))
+
+    def _solve_lazily(self, together: Sequence[int], slice_: Slice) -> Iterator[tuple[int, SymbolSolutions]]:
+        times = slice_.batch.times
+        able: Mask = np.ones(len(slice_), dtype=np.bool_)
+        for symbol in self._cheapest_first(together, slice_):
+            among = slice_.on(self._asked[symbol].streams) & able
+            self.matched[symbol] += int(among.sum())
+            table = self._table(symbol, slice_.solutions_among(self._asked[symbol], among))
+            able = np.isin(times, times[table.events])
+            yield symbol, table
+
+    def _cheapest_first(self, together: Sequence[int], slice_: Slice) -> list[int]:
+        """By the number of solutions expected: those an event has had so far, times the events to match."""
+
+        def expected(symbol: int) -> float:
+            share = (self._solved[symbol] + 1) / (self.matched[symbol] + 1)
+            return share * slice_.count(self._asked[symbol].streams)
+
+        return sorted(together, key=expected)
+
+    def _table(self, symbol: int, found: Solutions) -> SymbolSolutions:
+        self._solved[symbol] += len(found)
+        return SymbolSolutions(
+            found.events, {variable: found.columns[name] for variable, name in self._columns[symbol]}
+        )

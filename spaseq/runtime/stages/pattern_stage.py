@@ -1,0 +1,84 @@
+"""The pattern stage: from events to the solutions of every GPM of one query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from automata.slices.events import Events, SymbolSolutions
+from sparql_gpm.background import Background
+from sparql_gpm.columns import EventBatch, RowEvent
+from sparql_gpm.shared import Entailed, NamedEvents, PatternPool, Slice
+from spaseq.physical.program import Compiled
+from spaseq.runtime.stages.pattern_solver import PatternSolver, SemiJoinFilters
+from spaseq.runtime.stages.row_solver import RowSolver, SolutionRow
+
+
+@dataclass(frozen=True, slots=True)
+class SolvedSlice:
+    """A slice of the merged order as the sequence stage sees it.
+
+    solutions   by symbol
+    taken       the events with a solution; None: there is none
+    graphs      the events with their triples; None: no condition reads them
+    """
+
+    events: Events
+    solutions: Mapping[int, SymbolSolutions]
+    taken: NamedEvents | None
+    graphs: EventBatch | None
+
+
+class SolutionSource(Protocol):
+    """A pattern stage, or what has the results of one that ran elsewhere."""
+
+    def solve(self, slice_: Slice, semi_join_filters: SemiJoinFilters) -> SolvedSlice:
+        """The next slice, solved."""
+
+
+class PatternStage:
+    """The GPMs of one query, matched in columns or row at a time.
+
+    conjunctions    sets of symbols that are only ever taken together, for input in whole slices; () where the stage
+                    gets part of the events of a time
+    pool            the patterns of all queries over one dictionary
+    entailed        adds the triples that follow by some schema; None: patterns see the events as they are
+    """
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        conjunctions: Sequence[tuple[int, ...]],
+        pool: PatternPool,
+        background: Background | None,
+        entailed: Entailed | None,
+    ) -> None:
+        self.patterns = [pool.add(pattern.pattern, background) for pattern in compiled.query.patterns]
+        self.solver = PatternSolver(compiled.query, self.patterns, conjunctions)
+        self._row_solver = RowSolver(compiled.query, self.patterns)
+        self._keeps_graphs = compiled.keeps_graphs
+        self._pool = pool
+        self._entailed = entailed
+
+    def solve(self, slice_: Slice, semi_join_filters: SemiJoinFilters) -> SolvedSlice:
+        """The solutions in the next slice, found in columns."""
+        slice_ = slice_.entailed(self._entailed)
+        events = slice_.made(_as_events)
+        if not self.solver.touched(slice_):
+            return SolvedSlice(events, self.solver.nothing, None, None)
+        solutions = self.solver.solve(slice_, semi_join_filters)
+        graphs = slice_.batch if self._keeps_graphs else None
+        return SolvedSlice(events, solutions, self.solver.taken(slice_, solutions), graphs)
+
+    def each(self, slice_: Slice) -> Iterator[tuple[RowEvent, Mapping[int, Sequence[SolutionRow]]]]:
+        """Each event of the next slice with its solutions, found row at a time."""
+        slice_ = slice_.entailed(self._entailed)
+        shares = len(self._pool) > len(self.patterns)
+        touched = not shares or self.solver.touched(slice_)
+        for event in slice_.each():
+            yield event, self._row_solver.solutions(event) if touched else {}
+
+
+def _as_events(batch: EventBatch) -> Events:
+    return Events(batch.times, batch.streams)

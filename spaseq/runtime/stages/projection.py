@@ -1,0 +1,228 @@
+"""The projection: from matches to rows, with DISTINCT, LIMIT and the graphs of CONSTRUCT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.matches.match_table import MatchTable
+from automata.values import UNBOUND, Ids, Mask, Match
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator, column_name
+from sparql_gpm.terms import to_ntriples
+from spaseq.outputs.row_table import Rows, RowTable
+from spaseq.outputs.rows import Row, StepEvents
+from spaseq.physical.program import Compiled
+from spaseq.runtime.stages.construct import GraphTemplate
+from spaseq.runtime.stages.enrichment import Enricher
+from spaseq.runtime.stages.few_values import FewValues
+from spaseq.runtime.state.graph_names import GraphNames
+
+_FEW_MATCHES = 16
+"""Up to so many matches are projected match by match, not in columns."""
+_TEXTS_MAX = 10_000
+"""Terms whose texts are cached; when there are more, the cache is cleared."""
+
+
+class Projector:
+    """Rows of one query, in report order."""
+
+    def __init__(
+        self, compiled: Compiled, dictionary: Dictionary, evaluator: ExpressionEvaluator, enricher: Enricher
+    ) -> None:
+        self._query = query = compiled.query
+        self._compiled = compiled
+        self._dictionary = dictionary
+        self._evaluator = evaluator
+        self._enricher = enricher
+        self._template = None if query.template is None else GraphTemplate(query.template, dictionary)
+        if self._template is None:
+            self._expressions = {column.name: column.expression for column in query.columns}
+        else:
+            self._expressions = self._template.expressions()
+        self._few = FewValues([*self._expressions.values()], compiled, evaluator, enricher)
+        self._known_texts: dict[int, str] = {}
+        self._generation = dictionary.generation
+        self._steps = [pattern.name for pattern in query.patterns]
+        self._graphs = 0
+        self._reported: dict[tuple[int, int], int] = {}
+        self._projected: dict[tuple[int, int], set[tuple[str, ...]]] = {}
+
+    def rows(self, matches: Sequence[Match], names: GraphNames) -> Rows:
+        """The rows of matches in report order; many matches of a plain SELECT give a table."""
+        if not matches:
+            return []
+        filters = self._query.distinct or self._query.limit is not None
+        if isinstance(matches, MatchTable):
+            if self._template is None and not filters and len(matches) > _FEW_MATCHES:
+                return self._table(matches, names)
+            matches = list(matches)
+        values = self._ids(matches)
+        rows = []
+        for alike in _by_events(matches):
+            events = self._events(matches[alike[0]], names)
+            for number in self._by_text(alike, values) if len(alike) > 1 else alike:
+                if not filters or self._admit(matches[number], values[number]):
+                    rows.append(self._row(matches[number], values[number], events))
+        return rows
+
+    def _table(self, matches: MatchTable, names: GraphNames) -> RowTable:
+        values = self._values(matches)
+        tied = matches.like_previous()
+        if tied.any():
+            order = self._untied(values, tied)
+            values, matches = {name: ids[order] for name, ids in values.items()}, matches.take(order)
+        return RowTable(self._query.name, self._steps, values, matches, names.of_entries(matches), self._dictionary)
+
+    def texts(self, matches: Sequence[Match]) -> list[tuple[str, ...]]:
+        """The projected values of each match as N-Triples texts, unbound first."""
+        return [self._text(ids) for ids in self._ids(matches)]
+
+    def _text(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """The N-Triples texts of some ids, "" for unbound."""
+        known = self._known_texts
+        if self._generation != self._dictionary.generation or len(known) > _TEXTS_MAX:
+            known.clear()
+            self._generation = self._dictionary.generation
+        for i in ids:
+            if i not in known:
+                known[i] = "" if i == UNBOUND else to_ntriples(self._dictionary.term(i))
+        return tuple([known[i] for i in ids])
+
+    def forget(self, before: int) -> None:
+        """Drops the state of matches whose last event lies before a position."""
+        for memory in (self._reported, self._projected):
+            for key in [key for key in memory if key[1] < before]:
+                del memory[key]
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state of DISTINCT, LIMIT and graph numbers, for `spaseq.runtime.state.snapshot`."""
+        return {
+            "graphs": self._graphs,
+            "reported": [[*trigger, count] for trigger, count in self._reported.items()],
+            "projected": [[*trigger, list(seen)] for trigger, seen in self._projected.items()],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continues from a snapshot."""
+        self._graphs = state["graphs"]
+        self._reported = {(partition, last): count for partition, last, count in state["reported"]}
+        self._projected = {(partition, last): set(map(tuple, seen)) for partition, last, seen in state["projected"]}
+
+    def _ids(self, matches: Sequence[Match]) -> Sequence[Sequence[int]]:
+        """The ids of the projected values of each match."""
+        if len(matches) <= _FEW_MATCHES:
+            few = self._few.of(matches)
+            if few is not None:
+                return few
+        return _by_match(self._values(matches), len(matches))
+
+    def _values(self, matches: Sequence[Match]) -> dict[str, Ids]:
+        """The projected values as columns of ids."""
+        if isinstance(matches, MatchTable):
+            registers, outputs = matches.registers, matches.outputs
+        else:
+            registers, outputs = _as_columns([m.registers for m in matches]), _as_columns([m.outputs for m in matches])
+        columns: dict[str, Ids] = {
+            name: np.ascontiguousarray(registers[:, number]) for number, name in enumerate(self._query.variables)
+        }
+        for number, node in enumerate(self._compiled.outputs):
+            columns[column_name(node)] = np.ascontiguousarray(outputs[:, number])
+        columns = self._enricher.enriched(columns, matches)
+        return {
+            name: self._evaluator.evaluate(expression, columns, len(matches))
+            for name, expression in self._expressions.items()
+        }
+
+    def _untied(self, values: Mapping[str, Ids], tied: Mask) -> Ids:
+        """The report order, in which matches of the same events are ordered by the texts of their values."""
+        ranks = [self._ranks(ids) for ids in values.values() if (tied[1:] & (ids[1:] != ids[:-1])).any()]
+        return np.lexsort((*ranks[::-1], np.cumsum(~tied)))
+
+    def _ranks(self, ids: Ids) -> Ids:
+        """Numbers in the order of the N-Triples texts of the ids."""
+        distinct, inverse = np.unique(ids, return_inverse=True)
+        texts = self._text(distinct.tolist())
+        ranks = np.empty(len(distinct), dtype=np.int64)
+        ranks[sorted(range(len(distinct)), key=texts.__getitem__)] = np.arange(len(distinct))
+        return ranks[inverse]
+
+    def _by_text(self, numbers: list[int], values: Sequence[Sequence[int]]) -> list[int]:
+        """Some matches in the order of their texts; only values that differ are compared."""
+        tied = [values[number] for number in numbers]
+        differing = [column for column in zip(*tied, strict=True) if column.count(column[0]) < len(column)]
+        if not differing:
+            return numbers
+        texts = [self._text(column) for column in differing]
+        order = sorted(range(len(tied)), key=list(zip(*texts, strict=True)).__getitem__)
+        return [numbers[place] for place in order]
+
+    def _admit(self, match: Match, ids: Sequence[int]) -> bool:
+        """DISTINCT and LIMIT, per triggering event and partition (specification 3.4)."""
+        trigger = match.partition, match.last
+        if self._query.distinct:
+            seen, text = self._projected.setdefault(trigger, set()), self._text(ids)
+            if text in seen:
+                return False
+            seen.add(text)
+        if self._query.limit is not None:
+            count = self._reported.get(trigger, 0)
+            self._reported[trigger] = count + 1
+            return count < self._query.limit
+        return True
+
+    def _row(self, match: Match, ids: Sequence[int], events: StepEvents) -> Row:
+        if self._template is None:
+            bound = zip(self._expressions, self._dictionary.terms(ids), strict=True)
+            pairs = tuple([(name, term) for name, term in bound if term is not None])
+            return Row(self._query.name, match.time, match.start, pairs, events)
+        graph = f"urn:derived:{self._query.name}:{self._graphs}"
+        self._graphs += 1
+        triples = self._template.triples(dict(zip(self._expressions, ids, strict=True)), graph)
+        return Row(self._query.name, match.time, match.start, (), events, graph, triples, match.last)
+
+    def _events(self, match: Match, names: GraphNames) -> StepEvents:
+        by_step: dict[int, list[str]] = {}
+        found = names.of([position for _, position, _ in match.entries])
+        for (symbol, _, _), name in zip(match.entries, found, strict=True):
+            if symbol in by_step:
+                by_step[symbol].append(name)
+            else:
+                by_step[symbol] = [name]
+        return tuple([(self._steps[symbol], tuple(by_step[symbol])) for symbol in sorted(by_step)])
+
+
+def _as_columns(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
+    """int64[matches, values]."""
+    return np.array(values, dtype=np.int64).reshape(len(values), -1)
+
+
+def _by_match(values: Mapping[str, Ids], count: int) -> list[list[int]]:
+    """Columns of so many values as a list for each match."""
+    if not values:
+        return [[] for _ in range(count)]
+    rows: list[list[int]] = np.column_stack(list(values.values())).tolist()
+    return rows
+
+
+def _by_events(matches: Sequence[Match]) -> list[list[int]]:
+    """The numbers of the matches, those of the same events together."""
+    found = [[0]]
+    for number in range(1, len(matches)):
+        if _same_events(matches[number - 1], matches[number]):
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return found
+
+
+def _same_events(one: Match, other: Match) -> bool:
+    if one.last != other.last or len(one.entries) != len(other.entries):
+        return False
+    for (step, event, _), (other_step, other_event, _) in zip(one.entries, other.entries, strict=True):
+        if event != other_event or step != other_step:
+            return False
+    return True

@@ -1,0 +1,155 @@
+"""The sequence stage: from the solutions of a query's GPMs to matches, and from matches to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
+from automata.protocol import RowEvaluator, SemiJoinSource
+from automata.values import Ids, Match
+from sparql_gpm.background import Background
+from sparql_gpm.columns import RowEvent
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.shared import Slice
+from spaseq.errors import RunError
+from spaseq.outputs.row_table import Rows
+from spaseq.physical.evaluators import evaluator_of
+from spaseq.physical.plan import PhysicalPlan
+from spaseq.physical.replanning import switch_in_words
+from spaseq.runtime.stages.conditions import TermConditionEvaluator, condition_matchers
+from spaseq.runtime.stages.enrichment import Enricher
+from spaseq.runtime.stages.pattern_solver import SemiJoinFilters
+from spaseq.runtime.stages.pattern_stage import SolvedSlice
+from spaseq.runtime.stages.projection import Projector
+from spaseq.runtime.stages.row_solver import SolutionRow
+from spaseq.runtime.state.graph_names import GraphNames
+from spaseq.runtime.state.kept_graphs import KeptGraphs
+
+_FORGET_EVENTS = 256
+"""Events evaluated row at a time between checks for state that can be forgotten."""
+
+
+class SequenceStage:
+    """The evaluator of one query's sequence and its projection, with the state that matches need.
+
+    background          of conditions that read graphs and of enrichments
+    needs_whole_slots   a slice must not end within a time
+    semi_join_filters   by symbol, the solutions that the next slice needs
+    """
+
+    def __init__(
+        self, plan: PhysicalPlan, dictionary: Dictionary, evaluator: ExpressionEvaluator, background: Background | None
+    ) -> None:
+        compiled, query = plan.compiled, plan.compiled.query
+        enricher = Enricher(query.enrichments, query.variables, background, dictionary, evaluator)
+        self._query = query
+        self._projector = Projector(compiled, dictionary, evaluator, enricher)
+        self._graphs = KeptGraphs()
+        self._names = GraphNames()
+        self._position = 0
+        matchers = condition_matchers(compiled, dictionary, evaluator, background)
+        conditions = TermConditionEvaluator(
+            compiled, dictionary, evaluator, matchers, self._graphs, self._projector.texts
+        )
+        self._evaluator = evaluator_of(plan, conditions)
+        self._row_evaluator = self._evaluator if isinstance(self._evaluator, RowEvaluator) else None
+        self._keeps_graphs = compiled.keeps_graphs
+        self.needs_whole_slots = self._evaluator.needs_whole_slots
+        self.semi_join_filters: SemiJoinFilters = (
+            self._evaluator.semi_join_filters if isinstance(self._evaluator, SemiJoinSource) else dict
+        )
+
+    def on_slice(self, solved: SolvedSlice) -> Rows:
+        """The rows after the next slice."""
+        if solved.taken is not None:
+            self._names.add(self._position, solved.taken)
+            if solved.graphs is not None:
+                self._graphs.add(self._position, solved.graphs)
+        self._position += len(solved.events)
+        matches = self._evaluator.on_batch(solved.events, solved.solutions)
+        return self._rows(matches) if matches or solved.taken is not None else []
+
+    def prefers_rows(self, slice_: Slice) -> bool:
+        """Whether the events of a short slice are to be evaluated one by one; those of one time may have to be one."""
+        if len(slice_) > 1 and self.needs_whole_slots:
+            times = slice_.batch.times
+            if (times[1:] == times[:-1]).any():
+                return False
+        return self._row_evaluator is not None and self._row_evaluator.prefers_single_events()
+
+    def on_event(self, event: RowEvent, solutions: Mapping[int, Sequence[SolutionRow]]) -> Rows:
+        """The rows after the next event, which is evaluated row at a time."""
+        assert self._row_evaluator is not None
+        if solutions:
+            self._names.add_one(self._position, event.name)
+        if self._keeps_graphs:
+            self._graphs.add(self._position, event.batch)
+        self._position += 1
+        rows = self._projector.rows(self._row_evaluator.on_event(event.time, event.stream, solutions), self._names)
+        if self._position % _FORGET_EVENTS == 0:
+            self._forget()
+        return rows
+
+    def on_watermark(self, time: int) -> Rows:
+        """The rows once no event at or before `time` will arrive."""
+        matches = self._evaluator.on_watermark(time)
+        return self._rows(matches) if matches else []
+
+    def finish(self) -> Rows:
+        """The last rows."""
+        return self._rows(self._evaluator.finish())
+
+    def oldest_output_time(self, watermark: int) -> int:
+        """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""
+        return self._evaluator.oldest_output_time(watermark)
+
+    def live_ids(self) -> list[Ids]:
+        """Columns of every term id that is still needed."""
+        return [*self._evaluator.live_ids(), *self._graphs.live_ids()]
+
+    @property
+    def replanned(self) -> tuple[str, ...]:
+        """The latest replacements of the evaluator while the query runs: time and reason, one sentence each."""
+        if not isinstance(self._evaluator, AdaptiveEvaluator):
+            return ()
+        return tuple(switch_in_words(switch) for switch in self._evaluator.switches)
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state between two slices, without events that no match can contain."""
+        oldest = self._evaluator.oldest_position()
+        return {
+            "kind": self._evaluator.state_kind,
+            "sequence": self._evaluator.snapshot(),
+            "position": self._position,
+            "names": self._names.since(oldest),
+            "graphs": self._graphs.snapshot(oldest),
+            "projector": self._projector.snapshot(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continues a new stage from a snapshot of the same query; RunError if another evaluator made it."""
+        kind = self._evaluator.state_kind
+        if state["kind"] != kind:
+            raise RunError(
+                f"the saved state of query '{self._query.name}' is that of evaluator '{state['kind']}', and "
+                f"'{kind}' cannot continue from it",
+                hint="choose the evaluator that wrote the state, or start with a new checkpoint folder",
+            )
+        self._evaluator.restore(state["sequence"])
+        self._position = state["position"]
+        self._names.restore(state["names"])
+        self._graphs.restore(state["graphs"])
+        self._projector.restore(state["projector"])
+
+    def _rows(self, matches: Sequence[Match]) -> Rows:
+        rows = self._projector.rows(matches, self._names)
+        self._forget()
+        return rows
+
+    def _forget(self) -> None:
+        oldest = self._evaluator.oldest_position()
+        self._names.forget(oldest)
+        self._graphs.forget(oldest)
+        self._projector.forget(oldest)

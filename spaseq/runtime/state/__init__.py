@@ -1,0 +1,1 @@
+"""Snapshots, and what is kept of events until no match can contain them."""

@@ -188,6 +188,7 @@ class LazyEvaluator:
         moved = self._core.compact(self._reporter.held_rows(), always)
         if moved is not None:
             self._reporter.renumber(moved)
+            self._reporter.after.forget(self.oldest_position())
 
     # --- forgetting -------------------------------------------------------------------------------
 

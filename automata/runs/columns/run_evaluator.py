@@ -166,6 +166,7 @@ class RunEvaluator:
         if moved is not None:
             self._reporter.renumber(moved)
             self._forget()
+            self._reporter.after.forget(self.oldest_position())
 
     # --- forgetting -------------------------------------------------------------------------------
 

@@ -12,18 +12,23 @@ from typing import Any
 import click
 
 from spaseq.cli.options import (
+    EVALUATORS,
     LIMITS,
+    QUERY,
     debug_option,
-    duration,
     evaluator_option,
     knowledge_options,
     limit_options,
+    max_delay_option,
+    queries_argument,
+    strict_option,
+    time_predicate_option,
     version_option,
 )
 from spaseq.cli.reporting import BAD_USAGE, ReportingGroup
+from spaseq.outputs import FILE_FORMATS, FORMATS
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-_QUERY = click.Path(path_type=Path)
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -40,7 +45,7 @@ def main(context: click.Context) -> None:
 
 
 @main.command("run", short_help="Run queries over streams.")
-@click.argument("queries", metavar="QUERY…", nargs=-1, required=True, type=_QUERY)
+@queries_argument
 @click.option(
     "--stream",
     "streams",
@@ -57,35 +62,22 @@ def main(context: click.Context) -> None:
 )
 @click.option(
     "--format",
-    type=click.Choice(["table", "ndjson", "csv", "trig"]),
+    type=click.Choice(list(FORMATS)),
     default="table",
     show_default=True,
     help="How rows are written.",
 )
 @click.option("--output", metavar="PATH", type=_FILE, help="Write rows to this file.  [default: standard output]")
 @evaluator_option
-@click.option(
-    "--max-delay",
-    "max_delay_ns",
-    metavar="DURATION",
-    callback=duration,
-    default="0s",
-    help="How late an event may come, in event time: 500ms, 10s, 5m, 1h, 2d.  [default: 0s]",
-)
+@max_delay_option
 @click.option(
     "--dead-letter", metavar="PATH", type=_FILE, help="Write late events and malformed input to this file, as NDJSON."
 )
-@click.option("--strict", is_flag=True, help="Stop at the first late event or malformed input.")
+@strict_option
 @click.option(
     "--runtime", type=click.Choice(["embedded", "spark"]), default="embedded", show_default=True, help="Where it runs."
 )
-@click.option(
-    "--time-predicate",
-    "time_predicates",
-    metavar="IRI",
-    multiple=True,
-    help="The property that gives an event's time, in place of prov:generatedAtTime. Repeat it to accept several.",
-)
+@time_predicate_option
 @click.option("--arrival-time", is_flag=True, help="Stamp events as they arrive; they need no timestamp.")
 @click.option("--batch-size", metavar="N", type=click.IntRange(min=1), help="Events handled at a time; changes no row.")
 @limit_options
@@ -101,8 +93,8 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     from spaseq.cli.knowledge import KnowledgeArguments
     from spaseq.cli.run import RunArguments, execute
 
-    kb = KnowledgeArguments(*(options.pop(f"kb_{name}") for name in ("failure", "refresh", "timeout", "entail")))
     limits = {name: options.pop(name) for name in LIMITS}
+    kb = KnowledgeArguments.taken_from(options)
     arguments = RunArguments(queries=queries, kb=kb, limits=limits, **options)
     if arguments.runtime == "spark":
         from spaseq.cli.spark import execute_on_spark
@@ -113,7 +105,7 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
 
 
 @main.command("submit", short_help="Write, or run, a Spark job.")
-@click.argument("queries", metavar="QUERY…", nargs=-1, required=True, type=_QUERY)
+@queries_argument
 @click.option(
     "--stream",
     "streams",
@@ -129,23 +121,14 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     help="A knowledge base, as for 'spaseq run'; every worker must be able to read it.",
 )
 @click.option(
-    "--format", type=click.Choice(["ndjson", "csv"]), default="ndjson", show_default=True, help="How rows are written."
+    "--format", type=click.Choice(FILE_FORMATS), default="ndjson", show_default=True, help="How rows are written."
 )
 @click.option("--output", metavar="FOLDER", type=_FOLDER, help="Write rows here, a file for each micro-batch.")
-@click.option(
-    "--max-delay",
-    "max_delay_ns",
-    metavar="DURATION",
-    callback=duration,
-    default="0s",
-    help="How late an event may come, in event time.  [default: 0s]",
-)
+@max_delay_option
 @evaluator_option
 @click.option("--dead-letter", metavar="FOLDER", type=_FOLDER, help="Write late events and malformed input here.")
-@click.option("--strict", is_flag=True, help="Stop at the first late event or malformed input.")
-@click.option(
-    "--time-predicate", "time_predicates", metavar="IRI", multiple=True, help="The property that gives an event's time."
-)
+@strict_option
+@time_predicate_option
 @click.option(
     "--job", metavar="FILE.py", type=_FILE, default="spaseq_job.py", show_default=True, help="The job to write."
 )
@@ -173,7 +156,7 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     from spaseq.cli.run import RunArguments
     from spaseq.cli.submit import SubmitArguments, submit
 
-    kb = KnowledgeArguments(*(options.pop(f"kb_{name}") for name in ("failure", "refresh", "timeout", "entail")))
+    kb = KnowledgeArguments.taken_from(options)
     names = ("job", "checkpoint", "shards", "follow", "run_it", "master")
     job = SubmitArguments(*(options.pop(name) for name in names))
     limits = {name: options.pop(name) for name in LIMITS}
@@ -182,7 +165,7 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
 
 
 @main.command("explain", short_help="Say what a query means and how it is run.")
-@click.argument("query", metavar="QUERY", type=_QUERY)
+@click.argument("query", metavar="QUERY", type=QUERY)
 @click.option(
     "--format",
     type=click.Choice(["text", "json", "dot", "mermaid"]),
@@ -192,7 +175,7 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
 )
 @click.option(
     "--evaluator",
-    type=click.Choice(["auto", "nfa", "cea", "adaptive", "lazy", "tree"]),
+    type=click.Choice(EVALUATORS),
     default="auto",
     show_default=True,
     help="Explain the run with this evaluator.",
@@ -209,17 +192,19 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
 def explain_command(query: Path, format: Any, evaluator: str, knowledge: tuple[str, ...], **options: Any) -> None:
     """Say what a query means: its streams, the plans of its patterns, its automaton, the evaluator and why."""
     from spaseq.cli.explain import explained
+    from spaseq.cli.knowledge import KnowledgeArguments
     from spaseq.cli.queries import read_queries
     from spaseq.errors import visible
     from spaseq.explain.render import render
 
     (parsed,) = read_queries([query])
-    shown = render(explained(parsed, evaluator, knowledge, **options), format)
+    kb = KnowledgeArguments.taken_from(options)
+    shown = render(explained(parsed, evaluator, knowledge, kb, **options), format)
     click.echo(shown if format == "json" else visible(shown), nl=False)
 
 
 @main.command("validate", short_help="Check queries without running them.")
-@click.argument("queries", metavar="QUERY…", nargs=-1, required=True, type=_QUERY)
+@queries_argument
 @debug_option
 def validate_command(queries: tuple[Path, ...]) -> None:
     """Check queries: exit with 0, or print every problem with line, column and a hint and exit with 2."""
@@ -235,7 +220,7 @@ def knowledge_group() -> None:
 
 
 @knowledge_group.command("build", short_help="Make a file that every process opens at once.")
-@click.argument("files", metavar="FILE…", nargs=-1, required=True, type=_QUERY)
+@click.argument("files", metavar="FILE…", nargs=-1, required=True, type=QUERY)
 @click.option("-o", "--output", metavar="NAME.kb", required=True, type=_FILE, help="The prepared file.")
 @click.option("--entail", type=click.Choice(["rdfs"]), help="Add what follows by RDFS.")
 @debug_option

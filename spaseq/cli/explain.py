@@ -14,17 +14,14 @@ def explained(
     query: Query,
     evaluator: str,
     knowledge: tuple[str, ...],
-    kb_failure: tuple[str, ...],
-    kb_refresh: tuple[str, ...],
-    kb_timeout: tuple[str, ...],
-    kb_entail: tuple[str, ...],
+    kb: KnowledgeArguments,
     allow_hosts: tuple[str, ...],
 ) -> Description:
     """The description of a query; knowledge bases are given as to `spaseq run`, or not at all."""
     if not knowledge:
         return describe(query, evaluator)
     locations, _ = bind_knowledge([query], knowledge)
-    sources = sources_of(locations, KnowledgeArguments(kb_failure, kb_refresh, kb_timeout, kb_entail))
+    sources = sources_of(locations, kb)
     with loading() as progress:
         options = RunOptions(allow_hosts=allow_hosts or None, loading=progress)
         return describe(query, evaluator, sources, options)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kb.source import FAILURES, Failure, Source
 from sparql_gpm.times import parse_duration
@@ -26,6 +26,11 @@ class KnowledgeArguments:
     refresh: tuple[str, ...] = ()
     timeout: tuple[str, ...] = ()
     entail: tuple[str, ...] = ()
+
+    @staticmethod
+    def taken_from(options: dict[str, Any]) -> KnowledgeArguments:
+        """The arguments removed from the options of a command."""
+        return KnowledgeArguments(*(options.pop(f"kb_{each.name}") for each in fields(KnowledgeArguments)))
 
 
 def sources_of(locations: Mapping[str, str], arguments: KnowledgeArguments) -> dict[str, Source]:

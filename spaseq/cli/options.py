@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 DEBUG_KEY = "spaseq.debug"
+EVALUATORS = ("auto", "nfa", "cea", "adaptive", "lazy", "tree")
+QUERY = click.Path(path_type=Path)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -136,10 +139,27 @@ def limit_options(command: _Command) -> _Command:
 
 evaluator_option = click.option(
     "--evaluator",
-    type=click.Choice(["auto", "nfa", "cea", "adaptive", "lazy", "tree"]),
+    type=click.Choice(EVALUATORS),
     default="auto",
     show_default=True,
     metavar="[auto|nfa|cea|lazy|tree]",
     help="How sequences are evaluated; every evaluator gives the same rows. 'adaptive' exchanges nfa, lazy and tree "
     "as rates are measured.",
+)
+queries_argument = click.argument("queries", metavar="QUERY…", nargs=-1, required=True, type=QUERY)
+max_delay_option = click.option(
+    "--max-delay",
+    "max_delay_ns",
+    metavar="DURATION",
+    callback=duration,
+    default="0s",
+    help="How late an event may come, in event time: 500ms, 10s, 5m, 1h, 2d.  [default: 0s]",
+)
+strict_option = click.option("--strict", is_flag=True, help="Stop at the first late event or malformed input.")
+time_predicate_option = click.option(
+    "--time-predicate",
+    "time_predicates",
+    metavar="IRI",
+    multiple=True,
+    help="The property that gives an event's time, in place of prov:generatedAtTime. Repeat it to accept several.",
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI, BlankNode, Literal
+from sparql_gpm.well_formed import is_text
 from spaseq.errors import InputError
 from spaseq.inputs.terms import own_term
 
@@ -73,6 +74,8 @@ def _parse_turtle(text: str | bytes) -> Iterable[Any]:
     import pyoxigraph
 
     try:
+        if isinstance(text, str) and not is_text(text):
+            raise ValueError("a lone surrogate")
         return list(pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.TURTLE))
     except (SyntaxError, ValueError) as error:
         raise InputError(f"the event's Turtle is malformed: {error}") from error

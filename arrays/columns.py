@@ -55,3 +55,14 @@ def renumbered(columns: tuple[Ids, ...]) -> tuple[Ids, list[Ids]]:
     places = np.zeros(len(seen), dtype=np.int64)
     places[distinct] = np.arange(1, len(distinct) + 1)
     return distinct, [places[column] for column in columns]
+
+
+def compatible(new: Ids, old: Ids) -> Mask:
+    """Where two columns of values of one variable agree, or one of them is unbound."""
+    same: Mask = new == old
+    return same if same.all() else same | (new == UNBOUND) | (old == UNBOUND)
+
+
+def merged(new: Ids, old: Ids) -> Ids:
+    """The value that either of two compatible columns has; the new one before the old."""
+    return np.where(new == UNBOUND, old, new)

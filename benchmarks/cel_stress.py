@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from automata.plan.plan import Plan, compile_plan
+
 if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -61,13 +63,13 @@ def stress_stream(steps: int, events: int, seed: int) -> Stream:
     return Stream(types, np.ones(events, dtype=np.int64))
 
 
-def program(steps: int, events: int) -> Program:
+def plan(steps: int, events: int) -> Plan:
     """The sequence under skip-till-any, in a window that holds everything."""
     symbols = tuple(Symbol("ABCD"[n], frozenset({n}), frozenset({n}), frozenset({0})) for n in range(4))
     takes = tuple(Step(number) for number in range(steps))
     window = Window(events, in_events=False, sliding=True)
     chain = nodes.Sequence(takes, (Contiguity.ANY,) * (steps - 1))
-    return Program(chain, symbols, 4, (), window, (), Selector.ALL, Skip.NO_SKIP, (), 1)
+    return compile_plan(Program(chain, symbols, 4, (), window, (), Selector.ALL, Skip.NO_SKIP, (), 1))
 
 
 def _timed(system: str, events: Stream, feed: Callable[[int, int], int], held: Callable[[], int]) -> Measured:
@@ -82,7 +84,7 @@ def _timed(system: str, events: Stream, feed: Callable[[int, int], int], held: C
 
 def with_cea(steps: int, events: Stream) -> Measured:
     """CEA over tECS; the matches as rows of positions."""
-    core = CeaCore(program(steps, len(events)))
+    core = CeaCore(plan(steps, len(events)))
 
     def feed(begin: int, end: int) -> int:
         return sum(len(found.ends) for found in core.feed(*events.batch(begin, end)))
@@ -91,10 +93,10 @@ def with_cea(steps: int, events: Stream) -> Measured:
 
 
 def with_evaluator(
-    name: str, make: Callable[[Program, ConditionEvaluator], RunEvaluator | LazyEvaluator], steps: int, events: Stream
+    name: str, make: Callable[[Plan, ConditionEvaluator], RunEvaluator | LazyEvaluator], steps: int, events: Stream
 ) -> Measured:
     """An evaluator whose matches are objects; what it holds is taken to be what it has made."""
-    evaluator = make(program(steps, len(events)), Comparisons(()))
+    evaluator = make(plan(steps, len(events)), Comparisons(()))
 
     def feed(begin: int, end: int) -> int:
         return len(evaluator.on_batch(*events.batch(begin, end)))

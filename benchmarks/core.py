@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from automata.plan.plan import compile_plan
+
 if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -65,7 +67,7 @@ class _NoConditions:
 
 def with_cea(pattern: Pattern, trades: Trades) -> Measured:
     """CEA over tECS, complex events into columns."""
-    core = CeaCore(pattern.program)
+    core = CeaCore(compile_plan(pattern.program))
     matches = nodes = 0
     started = time.process_time()
     for begin in range(0, len(trades), BATCH):
@@ -81,7 +83,7 @@ def with_cea(pattern: Pattern, trades: Trades) -> Measured:
 
 def with_runs(pattern: Pattern, trades: Trades) -> Measured:
     """The run-based evaluator, matches as objects."""
-    evaluator = RunEvaluator(pattern.program, _NoConditions())
+    evaluator = RunEvaluator(compile_plan(pattern.program), _NoConditions())
     matches = 0
     started = time.process_time()
     for begin in range(0, len(trades), PEER_BATCH):

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from automata.plan.plan import Plan, compile_plan
+
 if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the modules
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -64,14 +66,14 @@ class Scaled:
     room: int = 0
 
 
-def program(steps: int, window: int) -> Program:
+def plan(steps: int, window: int) -> Plan:
     """A : B : … of so many steps, within a sliding window."""
     empty: frozenset[int] = frozenset()
     symbols = tuple(Symbol(f"S{number}", empty, empty, frozenset({0})) for number in range(steps))
     taken: list[Expression] = [Step(number) for number in range(steps)]
     chain = nodes.Sequence(tuple(taken), (Contiguity.ANY,) * (steps - 1))
     within = Window(window, in_events=False, sliding=True)
-    return Program(chain, symbols, 0, (), within, (), Selector.ALL, Skip.NO_SKIP, (), 1)
+    return compile_plan(Program(chain, symbols, 0, (), within, (), Selector.ALL, Skip.NO_SKIP, (), 1))
 
 
 def stretches(count: int, warm_up: int) -> Iterator[tuple[Events, dict[int, SymbolSolutions]]]:
@@ -87,7 +89,7 @@ def stretches(count: int, warm_up: int) -> Iterator[tuple[Events, dict[int, Symb
 
 def updates(title: str, count: int, window: int, warm_up: int = WARM_UP) -> Scaled:
     """Time to take the stream in: nothing is ever reported."""
-    core = CeaCore(program(STEPS + 1, window))
+    core = CeaCore(plan(STEPS + 1, window))
     taken, held, made = 0.0, 0, 0
     for number, (events, solutions) in enumerate(stretches(count, warm_up)):
         started = time.process_time()
@@ -106,7 +108,7 @@ def enumeration(each: int, steps: int) -> Scaled:
     """Time to report the matches of single events: two steps with `each` events, one event of each other step."""
     counts = [1] * (steps - 3) + [each, each]
     kinds = np.repeat(np.arange(steps - 1), counts)
-    core = CeaCore(program(steps, 1 << 40))
+    core = CeaCore(plan(steps, 1 << 40))
     events = Events(np.arange(len(kinds), dtype=np.int64), np.zeros(len(kinds), dtype=np.int64))
     for _ in core.feed(events, {step: SymbolSolutions(np.flatnonzero(kinds == step), {}) for step in range(steps - 1)}):
         raise AssertionError("the last step has not come")

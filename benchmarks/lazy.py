@@ -77,17 +77,17 @@ class FixedPlan:
 
 
 SYSTEMS: dict[str, EvaluatorOf] = {
-    "run-based": lambda pattern: RunEvaluator(pattern.program, pattern.condition_evaluator),
-    "lazy chain": lambda pattern: LazyEvaluator(pattern.program, pattern.condition_evaluator, NegatedGroups),
-    "lazy tree": lambda pattern: TreeEvaluator(pattern.program, pattern.condition_evaluator, NegatedGroups),
-    "adaptive": lambda pattern: adaptive_evaluator(pattern.program, pattern.condition_evaluator),
+    "run-based": lambda pattern: RunEvaluator(pattern.plan, pattern.condition_evaluator),
+    "lazy chain": lambda pattern: LazyEvaluator(pattern.plan, pattern.condition_evaluator, NegatedGroups),
+    "lazy tree": lambda pattern: TreeEvaluator(pattern.plan, pattern.condition_evaluator, NegatedGroups),
+    "adaptive": lambda pattern: adaptive_evaluator(pattern.plan, pattern.condition_evaluator),
 }
 
 
 def fixed(order: tuple[int, ...]) -> EvaluatorOf:
     """A lazy chain with this order."""
     return lambda pattern: LazyEvaluator(
-        pattern.program, pattern.condition_evaluator, NegatedGroups, lambda related: FixedPlan(order)
+        pattern.plan, pattern.condition_evaluator, NegatedGroups, lambda related: FixedPlan(order)
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from automata.plan import expression as nodes
 from automata.plan.expression import AnyOrder, Choice, Contiguity, Expression, Negation, Repetition, Step
+from automata.plan.plan import Plan, compile_plan
 from automata.plan.program import Condition, FoldValue, Program, Reference, Selector, Skip, Symbol, Window
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Mask, Match
@@ -88,6 +89,11 @@ class Pattern:
     name: str
     program: Program
     condition_evaluator: Comparisons
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of its program."""
+        return compile_plan(self.program)
 
 
 def pattern(name: str, expression: Expression, pairs: Sequence[tuple[int, int]], window: int) -> Pattern:

@@ -18,6 +18,8 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
+from automata.plan.plan import compile_plan
+
 if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the packages
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -95,8 +97,8 @@ def evaluators(query: TemporalQuery, dictionary: Dictionary) -> dict[str, Evalua
         compiled, dictionary, Expressions(dictionary), {}, KeptGraphs(), lambda matches: [()] * len(matches)
     )
     return {
-        "register automaton": RegisterEvaluator(compiled.program, condition_evaluator),
-        "runs a set at a time": RunEvaluator(compiled.program, condition_evaluator),
+        "register automaton": RegisterEvaluator(compiled.plan, condition_evaluator),
+        "runs a set at a time": RunEvaluator(compiled.plan, condition_evaluator),
     }
 
 
@@ -131,9 +133,9 @@ def whether(trades: Trades, dictionary: Dictionary, counts: dict[Demand, int]) -
     )
     assert compiled.program.wanted is Demand.HAPPENED
     for wanted, count in counts.items():
-        evaluator = RegisterEvaluator(replace(compiled.program, wanted=wanted), condition_evaluator)
+        evaluator = RegisterEvaluator(compile_plan(replace(compiled.program, wanted=wanted)), condition_evaluator)
         throughput(evaluator, query, trades, 50)  # compiles the kernels
-        evaluator = RegisterEvaluator(replace(compiled.program, wanted=wanted), condition_evaluator)
+        evaluator = RegisterEvaluator(compile_plan(replace(compiled.program, wanted=wanted)), condition_evaluator)
         seconds, matches = throughput(evaluator, query, trades, count)
         print(f"{'happened':20} {wanted.value:22} {count:9,} events {count / seconds:12,.0f} events/s", end="")
         print(f" {matches:8,} matches {evaluator.meetings / count:8.1f} runs met an event")

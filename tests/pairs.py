@@ -65,10 +65,10 @@ class Tried:
 EVALUATORS = {
     "runs": Tried("nfa", False, lambda compiled: None),
     "registers": Tried("nfa", True, why_no_registers),
-    "cea": Tried("cea", True, lambda compiled: why_not_cea(compiled.program)),
-    "lazy": Tried("lazy", False, lambda compiled: why_not_lazy(compiled.program)),
-    "tree": Tried("tree", False, lambda compiled: why_not_lazy(compiled.program)),
-    "adaptive": Tried("adaptive", False, lambda compiled: why_not_replanned(compiled.program)),
+    "cea": Tried("cea", True, lambda compiled: why_not_cea(compiled.plan)),
+    "lazy": Tried("lazy", False, lambda compiled: why_not_lazy(compiled.plan)),
+    "tree": Tried("tree", False, lambda compiled: why_not_lazy(compiled.plan)),
+    "adaptive": Tried("adaptive", False, lambda compiled: why_not_replanned(compiled.plan)),
 }
 BRIEF = ("2 SECONDS SLIDING", "3 SECONDS SLIDING", "3 SECONDS", "3 EVENTS SLIDING", "4 EVENTS")
 """Windows that pass several times in a stream: evaluators are exchanged after one or two."""

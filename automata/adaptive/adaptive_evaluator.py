@@ -19,12 +19,11 @@ import numpy as np
 
 from automata.adaptive.policy import Policy, Startable, Switch
 from automata.adaptive.row_switch import RowSwitch
-from automata.plan.automaton import build_automaton
-from automata.plan.program import Program, Skip
+from automata.plan.plan import Plan
+from automata.plan.program import Skip
 from automata.plan.semi_join import SemiJoinFilter
 from automata.protocol import RowEvaluator, SemiJoinSource
 from automata.slices.events import Events, SymbolSolutions
-from automata.slices.symbol_tables import needs_whole_slots
 from automata.values import Ids, Match
 
 _SWITCHES_MAX = 100
@@ -42,8 +41,9 @@ class _Beside:
     since_position: int
 
 
-def why_not_adaptive(program: Program) -> str | None:
+def why_not_adaptive(plan: Plan) -> str | None:
     """What keeps the evaluator from being changed while it runs, in words; None if nothing does."""
+    program = plan.program
     if program.window.in_events and program.partition:
         return "each partition counts the events of its window by itself, so that no boundary is common to all"
     if program.window.sliding and program.skip in (Skip.PAST_LAST, Skip.CONSUME_ALL):
@@ -51,9 +51,10 @@ def why_not_adaptive(program: Program) -> str | None:
     return None
 
 
-def _reach(program: Program) -> int:
+def _reach(plan: Plan) -> int:
     """How far back matches to come may look, on the window's axis."""
-    alone = not build_automaton(program.expression).negations and program.skip is Skip.NO_SKIP
+    program = plan.program
+    alone = not plan.negations and program.skip is Skip.NO_SKIP
     return program.window.size if alone else 2 * program.window.size
 
 
@@ -71,17 +72,17 @@ class AdaptiveEvaluator:
 
     def __init__(
         self,
-        program: Program,
+        plan: Plan,
         makers: Mapping[str, Callable[[], Startable]],
         first: str,
         policy: Policy,
         alone: str | None = None,
     ) -> None:
         self._first_alone = alone or first
-        self._alone = RowSwitch(program)
-        self._window = program.window
-        self._reach = _reach(program)
-        self._whole_slots = needs_whole_slots(program)
+        self._alone = RowSwitch(plan.program)
+        self._window = plan.program.window
+        self._reach = _reach(plan)
+        self._whole_slots = plan.whole_slots
         self._makers = makers
         self._policy = policy
         self._run(first, makers[first]())

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from automata.adaptive.rates import Rates
 from automata.lazy.path import paths
 from automata.lazy.units import Units, units_of
-from automata.plan.automaton import build_automaton
-from automata.plan.program import Program
+from automata.plan.plan import Plan
 
 _EVENT = 0.25
 """What a lazily buffered event costs, in run operations."""
@@ -35,8 +34,8 @@ class Estimate:
 class CostModel:
     """Estimates for one program that `automata.lazy` covers."""
 
-    def __init__(self, program: Program) -> None:
-        self._candidates = [units_of(path) for path in paths(build_automaton(program.expression))]
+    def __init__(self, plan: Plan) -> None:
+        self._candidates = [units_of(path) for path in paths(plan)]
         self.symbols = frozenset(unit.symbol for units in self._candidates for unit in units.units)
 
     def estimate(self, rates: Rates) -> Estimate:

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from arrays.columns import compatible
 from automata.plan.program import Condition, ConditionEvaluator, Program, Reference
 from automata.slices.events import Events, SymbolSolutions
 from automata.state import Values
-from automata.values import UNBOUND, Ids
+from automata.values import Ids
 
 _SAMPLE_MAX = 64
 """Latest solutions kept of each symbol; selectivities are estimated from all their pairs."""
@@ -150,7 +151,7 @@ class Meter:
         fits = np.ones(len(a), dtype=np.bool_)
         for variable in shared:
             x, y = left[variable][a], right[variable][b]
-            fits &= (x == y) | (x == UNBOUND) | (y == UNBOUND)
+            fits &= compatible(x, y)
         for number in conditions:
             which = np.flatnonzero(fits)
             references = self._program.conditions[number].references

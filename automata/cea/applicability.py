@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from automata.plan import expression as nodes
-from automata.plan.automaton import START, Action, Automaton, Crossing, build_automaton
 from automata.plan.expression import Expression
-from automata.plan.facts import analyse
-from automata.plan.program import Program
+from automata.plan.plan import Plan
 
 SYMBOLS_MAX = 60
 """A bit vector is one int64."""
@@ -14,14 +12,17 @@ COUNTS_MAX = 1 << 10
 """Iteration counts that the automaton may have to tell apart."""
 
 
-def key_of(program: Program) -> tuple[int, ...]:
+def key_of(plan: Plan) -> tuple[int, ...]:
     """The variables that every run and every event that extends it share: PARTITION BY's, then those of each step."""
-    joined = _in_every_step(program) - set(program.partition)
-    return program.partition + tuple(sorted(joined))
+    program = plan.program
+    keys = [frozenset(edge.key) for edge in plan.edges if not edge.begins]
+    joined = frozenset(range(program.variables)).intersection(*(program.symbols[s].certain for s in plan.used), *keys)
+    return program.partition + tuple(sorted(joined.difference(program.partition)))
 
 
-def why_not_cea(program: Program) -> str | None:
-    """What keeps complex event automata from evaluating the program, in words; None if nothing does."""
+def why_not_cea(plan: Plan) -> str | None:
+    """What keeps complex event automata from evaluating the plan's program, in words; None if nothing does."""
+    program = plan.program
     kinds = {type(node) for node in nodes.walk(program.expression)}
     if program.streams > 1:
         return "events of several streams are not totally ordered"
@@ -41,8 +42,8 @@ def why_not_cea(program: Program) -> str | None:
         return "each partition counts the events of its window by itself"
     if len(program.symbols) > SYMBOLS_MAX or _counts(program.expression) > COUNTS_MAX:
         return "it has too many steps or too large a number of iterations"
-    related = _related(program, build_automaton(program.expression))
-    if related - set(key_of(program)):
+    related = {variable for edge in plan.edges for variable in edge.shared}
+    if related.difference(key_of(plan)):
         return "some steps but not all share a variable, so that it is not one key"
     return None
 
@@ -55,52 +56,3 @@ def _counts(node: Expression) -> int:
         case nodes.Step():
             return 1
     return sum(map(_counts, nodes.children(node)))
-
-
-def _in_every_step(program: Program) -> set[int]:
-    """Variables that every solution of every step binds, and that no new iteration forgets."""
-    automaton = build_automaton(program.expression)
-    used = {symbol for position in automaton.positions for symbol in position.symbols}
-    common = set(range(program.variables)).intersection(*(program.symbols[symbol].certain for symbol in used))
-    opening = {
-        action.repetition
-        for edge in automaton.edges
-        if edge.source == START
-        for action in edge.actions
-        if action.crossing is Crossing.ENTER
-    }
-    looped = {
-        action.repetition for edge in automaton.edges for action in edge.actions if action.crossing is Crossing.LOOP
-    }
-    return set() if opening & looped else common
-
-
-def _related(program: Program, automaton: Automaton) -> set[int]:
-    """The variables, PARTITION BY's apart, that a step may find bound when it is taken."""
-    fixed = frozenset(program.partition)
-    analysis = analyse(program, automaton)
-    bound: list[frozenset[int]] = [frozenset()] * len(automaton.positions)
-    entry: list[frozenset[int]] = [frozenset()] * len(automaton.repetitions)
-    related: set[int] = set()
-    changed = True
-    while changed:
-        changed = False
-        for edge in automaton.edges:
-            before = _crossed(bound[edge.source], edge.actions, entry, analysis.locals)
-            scope = analysis.scope[edge.target] - fixed
-            related |= before & scope
-            changed |= not before | scope <= bound[edge.target]
-            bound[edge.target] |= before | scope
-    return related
-
-
-def _crossed(
-    bound: frozenset[int], actions: tuple[Action, ...], entry: list[frozenset[int]], local: tuple[frozenset[int], ...]
-) -> frozenset[int]:
-    """The variables still bound after an edge's actions; notes what is bound where a repetition is entered."""
-    for action in actions:
-        if action.crossing is Crossing.LOOP:
-            bound -= local[action.repetition] - entry[action.repetition]
-        elif action.crossing is Crossing.ENTER:
-            entry[action.repetition] |= bound
-    return bound

@@ -10,9 +10,8 @@ from automata.cea.core import CeaCore
 from automata.cea.matches import MatchReader
 from automata.cea.snapshot import core_state, restore_core
 from automata.matches.selection import AfterMatch, Candidate, after_state, restore_after
-from automata.plan.automaton import build_automaton
-from automata.plan.facts import analyse
-from automata.plan.program import ConditionEvaluator, Program, Selector
+from automata.plan.plan import Plan
+from automata.plan.program import ConditionEvaluator, Selector
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Match
 
@@ -29,14 +28,13 @@ class CeaEvaluator:
     needs_whole_slots = False
     """See `automata.protocol.Evaluator`."""
 
-    def __init__(self, program: Program, condition_evaluator: ConditionEvaluator) -> None:
-        reason = why_not_cea(program)
+    def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
+        reason = why_not_cea(plan)
         assert reason is None, reason
-        automaton = build_automaton(program.expression)
-        self._program = program
+        program = self._program = plan.program
         self._condition_evaluator = condition_evaluator
-        self._core = CeaCore(program)
-        self._reader = MatchReader(self._core, automaton, analyse(program, automaton), program.variables)
+        self._core = CeaCore(plan)
+        self._reader = MatchReader(self._core, plan)
         self._after = AfterMatch(program.skip)
         self._selector = Selector.ALL if program.selector is Selector.STRICT else program.selector
 

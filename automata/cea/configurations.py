@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from automata.plan.automaton import START, Action, Automaton, Crossing
+from automata.plan.automaton import START
 from automata.plan.expression import Contiguity
+from automata.plan.plan import Plan
+from automata.values import NONE
 
 FINAL = 0
 """The configuration of a run that has just taken the last step of a match; no event keeps it."""
@@ -37,12 +39,12 @@ class Waiting:
 class Configurations:
     """The states and transitions of one automaton; no negation, no `ALL( )`, one symbol a step."""
 
-    def __init__(self, automaton: Automaton) -> None:
-        self._automaton = automaton
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
         self._waiting: list[Waiting | None] = [None]
         self._numbers: dict[tuple[int, tuple[int, ...]], int] = {}
         self._successors: dict[int, States] = {}
-        self.start = self._arrived(START, (0,) * len(automaton.repetitions))
+        self.start = self._arrived(START, (0,) * len(plan.repetitions))
 
     def take(self, states: Iterable[int], symbol: int) -> States:
         """The states that marking an event as `symbol` leads to."""
@@ -77,55 +79,54 @@ class Configurations:
 
     def _successor(self, state: int, waiting: Waiting) -> States:
         if state not in self._successors:
-            edge = self._automaton.edges[waiting.edge]
-            counts = self._crossed(waiting.counts, edge.actions)
+            counts = self._crossed(waiting.counts, waiting.edge)
             assert counts is not None, waiting
-            self._successors[state] = self._arrived(edge.target, counts)
+            self._successors[state] = self._arrived(self._plan.edges[waiting.edge].target, counts)
         return self._successors[state]
 
     def _arrived(self, position: int, counts: tuple[int, ...]) -> States:
         """The configurations of a run at a position."""
-        edges, accepts = self._automaton.edges, self._automaton.accepts
-        able = [n for n in self._automaton.outgoing[position] if self._crossed(counts, edges[n].actions) is not None]
-        reached = {self._number(edge, counts) for edge in able}
-        if any(a.position == position and self._crossed(counts, a.actions) is not None for a in accepts):
+        here = self._plan.positions[position]
+        reached = {self._number(edge, counts) for edge in here.outgoing if self._crossed(counts, edge) is not None}
+        if any(self._left(counts, self._plan.accepts[accept].leaves) is not None for accept in here.accepts):
             reached.add(FINAL)
         return frozenset(reached)
 
-    def _crossed(self, counts: tuple[int, ...], actions: tuple[Action, ...]) -> tuple[int, ...] | None:
-        """The counts after an edge's actions; None if they forbid it."""
-        after = list(counts)
-        for action in actions:
-            repetition = self._automaton.repetitions[action.repetition]
-            count = after[action.repetition]
-            match action.crossing:
-                case Crossing.ENTER:
-                    after[action.repetition] = 1
-                case Crossing.LEAVE:
-                    if count < repetition.at_least:
-                        return None
-                    after[action.repetition] = 0
-                case Crossing.LOOP:
-                    if count == repetition.at_most:
-                        return None
-                    enough = repetition.at_least if repetition.at_most is None else repetition.at_most
-                    after[action.repetition] = min(count + 1, enough)
+    def _crossed(self, counts: tuple[int, ...], number: int) -> tuple[int, ...] | None:
+        """The counts after an edge; None if they forbid it."""
+        edge = self._plan.edges[number]
+        after = self._left(counts, edge.leaves)
+        if after is None:
+            return None
+        if edge.loop != NONE:
+            loop, count = self._plan.repetitions[edge.loop], counts[edge.loop]
+            if count == loop.at_most:
+                return None
+            after[edge.loop] = min(count + 1, loop.at_least if loop.at_most is None else loop.at_most)
+        for repetition in edge.enters:
+            after[repetition] = 1
         return tuple(after)
+
+    def _left(self, counts: tuple[int, ...], repetitions: tuple[int, ...]) -> list[int] | None:
+        """The counts once these repetitions have been left; None if they forbid it."""
+        if any(counts[repetition] < self._plan.repetitions[repetition].at_least for repetition in repetitions):
+            return None
+        return [0 if repetition in repetitions else count for repetition, count in enumerate(counts)]
 
     def _number(self, number: int, counts: tuple[int, ...]) -> int:
         key = (number, counts)
         if key not in self._numbers:
             self._numbers[key] = len(self._waiting)
-            edge = self._automaton.edges[number]
+            edge = self._plan.edges[number]
             symbol = self._symbol(number)
             rivals = 1 << symbol
             for rival in edge.rivals:
                 rivals |= 1 << self._symbol(rival)
-            free = edge.operator is Contiguity.ANY or edge.source == START
+            free = edge.operator is Contiguity.ANY or edge.begins
             blocked = rivals if edge.operator is Contiguity.NEXT else None
             self._waiting.append(Waiting(number, counts, symbol, 0 if free else blocked))
         return self._numbers[key]
 
     def _symbol(self, edge: int) -> int:
-        (symbol,) = self._automaton.positions[self._automaton.edges[edge].target].symbols
+        (symbol,) = self._plan.positions[self._plan.edges[edge].target].symbols
         return symbol

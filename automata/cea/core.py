@@ -19,9 +19,9 @@ from automata.cea.machine import NEXT, ROOTS, BitVectors, Machine, Roots, Rules
 from automata.cea.strategies import strategy_for
 from automata.cea.tecs import HEAD, NEVER, TAIL, grown, new_arena
 from automata.cea.update import advance
-from automata.plan.automaton import START, build_automaton
 from automata.plan.expression import Contiguity
-from automata.plan.program import Program, Selector, Skip, Window
+from automata.plan.plan import Plan
+from automata.plan.program import Selector, Skip, Window
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids
 
@@ -45,17 +45,16 @@ class ComplexEvents:
 class CeaCore:
     """The CEA of one program, to which CEA applies (`automata.cea.applicability`)."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        automaton = build_automaton(program.expression)
-        self.configurations = Configurations(automaton)
+    def __init__(self, plan: Plan) -> None:
+        program = self._program = plan.program
+        self.configurations = Configurations(plan)
         self._determinised = Determinised(strategy_for(program.selector, self.configurations))
-        self.key = key_of(program)
+        self.key = key_of(plan)
         self.keys = KeyTables(len(program.partition))
         self._arena = new_arena(_NODES_FIRST)
         self._roots = Roots(np.zeros(_ROOTS_FIRST, dtype=np.int64), np.zeros(_ROOTS_FIRST, dtype=np.int64))
         self._found, self._work = enumeration.new_found(_LABELS, _EVENTS), enumeration.new_work(_DEPTH_FIRST)
-        strict = any(edge.operator is Contiguity.STRICT for edge in automaton.edges if edge.source != START)
+        strict = any(edge.operator is Contiguity.STRICT for edge in plan.edges if not edge.begins)
         gaps = strict or program.selector is Selector.STRICT
         selects = program.selector not in (Selector.ALL, Selector.STRICT)  # compares with what is consumed, too
         self._rules = Rules(gaps, bool(program.partition), program.skip is Skip.CONSUME_ALL and not selects)

@@ -10,8 +10,7 @@ import numpy as np
 from arrays.columns import expand
 from automata.cea.bit_vectors import COUNT, FIRST, POSITION, SUBSTREAM, SYMBOL, TIME
 from automata.cea.core import CeaCore, ComplexEvents
-from automata.plan.automaton import Automaton, Crossing
-from automata.plan.facts import Analysis
+from automata.plan.plan import Plan
 from automata.values import UNBOUND, Ids, Match
 
 _WORDS_MAX = 1 << 10
@@ -23,11 +22,9 @@ Binders = dict[int, tuple[int, ...]]
 class MatchReader:
     """Reads the complex events of one core as matches."""
 
-    def __init__(self, core: CeaCore, automaton: Automaton, analysis: Analysis, variables: int) -> None:
+    def __init__(self, core: CeaCore, plan: Plan) -> None:
         self._core = core
-        self._automaton = automaton
-        self._analysis = analysis
-        self._variables = variables
+        self._plan = plan
         self._binders = lru_cache(maxsize=_WORDS_MAX)(self._binders_of)
 
     def read(self, found: ComplexEvents) -> list[Match]:
@@ -62,7 +59,7 @@ class MatchReader:
         ]
 
     def _registers(self, serials: Ids, binders: Binders) -> Ids:
-        registers = np.full((len(serials), self._variables), UNBOUND, dtype=np.int64)
+        registers = np.full((len(serials), self._plan.program.variables), UNBOUND, dtype=np.int64)
         for step in range(serials.shape[1]):
             values = self._core.solutions.take(serials[:, step])
             for variable, steps in binders.items():
@@ -76,15 +73,11 @@ class MatchReader:
         binders: Binders = {}
         entered: dict[int, Binders] = {}
         for step, number in enumerate(self._core.configurations.path(word)):
-            edge = self._automaton.edges[number]
-            for action in edge.actions:
-                if action.crossing is Crossing.LOOP:
-                    local = self._analysis.locals[action.repetition]
-                    before = entered[action.repetition]
-                    binders = {v: steps for v, steps in binders.items() if v not in local}
-                    binders |= {v: steps for v, steps in before.items() if v in local}
-                elif action.crossing is Crossing.ENTER:
-                    entered[action.repetition] = dict(binders)
-            for variable in self._analysis.scope[edge.target]:
+            edge = self._plan.edges[number]
+            for variable in edge.forgets:
+                binders[variable] = entered[edge.loop].get(variable, ())
+            for repetition in edge.enters:
+                entered[repetition] = dict(binders)
+            for variable in self._plan.positions[edge.target].scope:
                 binders[variable] = (*binders.get(variable, ()), step)
         return binders

@@ -12,8 +12,8 @@ import numpy as np
 
 from automata.chains.extend import Extender
 from automata.chains.table import FIRST, Runs
-from automata.plan.automaton import Automaton
 from automata.plan.expression import Contiguity
+from automata.plan.plan import Plan
 from automata.slices.step_table import StepTable
 from automata.values import NONE, Ids, Mask
 
@@ -26,9 +26,10 @@ _SCAN_FACTOR = 4
 class ActiveRuns:
     """The runs at one position that an event may still extend."""
 
-    def __init__(self, automaton: Automaton, position: int) -> None:
-        self._edges = automaton.outgoing[position]
-        self._automaton = automaton
+    def __init__(self, plan: Plan, position: int, runs: Runs, extender: Extender) -> None:
+        self._edges = [(number, plan.edges[number]) for number in plan.positions[position].onward]
+        self._runs = runs
+        self._extender = extender
         self.rows: Ids = np.zeros(0, dtype=np.int64)
         self._indexed = 0
         self._indexes: dict[int, tuple[Ids, Ids]] = {}
@@ -43,61 +44,49 @@ class ActiveRuns:
     def keep(self, mask: Mask) -> None:
         """Drops the runs that the mask does not name."""
         if not mask.all():
-            self.rows = self.rows[mask]
-            self._forget()
+            self.replace(self.rows[mask])
 
     def replace(self, rows: Ids) -> None:
         """These runs and no others."""
         self.rows = rows
-        self._forget()
+        self._indexed = 0
+        self._indexes.clear()
 
-    def renumber(self, numbers: Ids) -> None:
-        """After a compaction: old row number → new."""
-        self.rows = numbers[self.rows]
-        self._forget()
-
-    def lookup(self, runs: Runs, extender: Extender, tables: Mapping[int, StepTable]) -> Ids:
+    def lookup(self, tables: Mapping[int, StepTable]) -> Ids:
         """The runs that these events may extend, and perhaps some more."""
         reached = [
             (number, table)
-            for number in self._edges
-            if (table := tables.get(self._automaton.edges[number].target)) is not None and len(table)
+            for number, edge in self._edges
+            if (table := tables.get(edge.target)) is not None and len(table)
         ]
         events = sum(len(table) for _, table in reached)
         if not reached or not len(self.rows):
             return self.rows[:0]
         if len(self.rows) <= max(_UNSORTED_MAX, _SCAN_FACTOR * events):
             return self.rows
-        self._sort(runs, extender)
-        found = [self.rows[self._indexed :]]
-        for number, table in reached:
-            found.append(self._search(number, extender, table))
-        return np.unique(np.concatenate(found))
+        self._sort()
+        found = [self._search(number, table) for number, table in reached]
+        return np.unique(np.concatenate((self.rows[self._indexed :], *found)))
 
-    def _search(self, number: int, extender: Extender, table: StepTable) -> Ids:
+    def _search(self, number: int, table: StepTable) -> Ids:
         if number not in self._indexes:
             return self.rows
         hashes, rows = self._indexes[number]
-        keys = extender.index(number, table, True).keys
+        keys = self._extender.index(number, table, True).keys
         begin, end = np.searchsorted(hashes, keys, "left"), np.searchsorted(hashes, keys, "right")
         return np.concatenate([rows[a:b] for a, b in zip(begin.tolist(), end.tolist(), strict=True)])
 
-    def _sort(self, runs: Runs, extender: Extender) -> None:
+    def _sort(self) -> None:
         unsorted = len(self.rows) - self._indexed
         if unsorted <= max(_UNSORTED_MAX, self._indexed // 4):
             return
-        fresh = runs.column(self.rows, FIRST) == NONE
+        fresh = self._runs.column(self.rows, FIRST) == NONE
         # Runs without an event have no partition and window to be found by: they stay unsorted, at the end.
         self.rows = np.concatenate((self.rows[~fresh], self.rows[fresh]))
         self._indexed = int((~fresh).sum())
         rows = self.rows[: self._indexed]
-        for number in self._edges:
-            edge = self._automaton.edges[number]
+        for number, edge in self._edges:
             if edge.operator is not Contiguity.STRICT:
-                hashes = extender.hashes(runs, number, rows, True)
+                hashes = self._extender.hashes(self._runs, number, rows, True)
                 order = np.argsort(hashes, kind="stable")
                 self._indexes[number] = (hashes[order], rows[order])
-
-    def _forget(self) -> None:
-        self._indexed = 0
-        self._indexes.clear()

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from arrays.columns import expand
-from automata.chains.iteration import Tracks
+from arrays.columns import compatible, expand, merged
 from automata.chains.table import (
     CLOSED,
     EDGE,
@@ -35,154 +34,133 @@ from automata.chains.table import (
     STATE,
     SYMBOL,
     WINDOW,
-    Layout,
     Runs,
 )
-from automata.plan.automaton import Automaton, Unordered
-from automata.plan.program import Window
+from automata.chains.walk import visits
+from automata.plan.plan import Plan
 from automata.slices.step_table import SEVERAL
-from automata.values import NONE, UNBOUND, Ids, Mask
+from automata.values import NONE, Ids, Mask
 
 
 class AllJoin:
     """The finished members of one ALL."""
 
-    def __init__(
-        self, automaton: Automaton, unordered: Unordered, layout: Layout, tracks: Tracks, window: Window
-    ) -> None:
-        self._automaton = automaton
-        self._unordered = unordered
-        self._layout = layout
-        self._tracks = tracks
-        self._window = window
-        self.finished: list[Ids] = [np.zeros(0, dtype=np.int64) for _ in unordered.members]
+    def __init__(self, plan: Plan, number: int, runs: Runs) -> None:
+        self._plan = plan
+        self._position = plan.unordered[number].position
+        self._runs = runs
+        self.finished: list[Ids] = [np.zeros(0, dtype=np.int64) for _ in plan.unordered[number].members]
 
-    def add(self, runs: Runs, member: int, rows: Ids) -> Ids:
+    def add(self, member: int, rows: Ids) -> Ids:
         """Rows of the ALL itself, one for each new combination with these newly finished rows of one member."""
         combined = rows[:, np.newaxis]
-        registers = runs.registers(rows)
+        registers = self._runs.registers(rows)
         columns = [member]
         for other in range(len(self.finished)):
             if other != member:
-                combined, registers = self._with(runs, combined, registers, self.finished[other])
+                combined, registers = self._with(combined, registers, self.finished[other])
                 columns.append(other)
         self.finished[member] = np.concatenate((self.finished[member], rows))
         ordered = combined[:, np.argsort(columns)]
-        kept = np.flatnonzero(self._within(runs, ordered) & self._distinct(runs, ordered))
-        return self._append(runs, ordered[kept], registers[kept])
+        kept = np.flatnonzero(self._within(ordered) & self._distinct(ordered))
+        return self._append(ordered[kept], registers[kept])
 
-    def combine(self, runs: Runs, combined: NDArray[np.int64], distinct: bool) -> tuple[Ids, Ids]:
+    def combine(self, combined: NDArray[np.int64], distinct: bool) -> tuple[Ids, Ids]:
         """Rows of the ALL itself for those that fit of these combinations of finished rows, in one window; and which.
 
         distinct    no event is known to be in two members
         """
-        registers, fits = runs.registers(combined[:, 0]), np.ones(len(combined), dtype=np.bool_)
+        registers, fits = self._runs.registers(combined[:, 0]), np.ones(len(combined), dtype=np.bool_)
         for column in combined.T[1:]:
-            added = runs.registers(column)
-            fits &= ((registers == added) | (registers == UNBOUND) | (added == UNBOUND)).all(axis=1)
-            registers = np.where(registers != UNBOUND, registers, added)
+            added = self._runs.registers(column)
+            fits &= compatible(registers, added).all(axis=1)
+            registers = merged(registers, added)
         if not distinct:
-            fits &= self._distinct(runs, combined)
+            fits &= self._distinct(combined)
         which = np.flatnonzero(fits)
-        return self._append(runs, combined[which], registers[which]), which
+        return self._append(combined[which], registers[which]), which
 
-    def _append(self, runs: Runs, combined: NDArray[np.int64], registers: NDArray[np.int64]) -> Ids:
-        return runs.append(self._joined(runs, combined, registers)) if len(combined) else combined[:, 0]
+    def _append(self, combined: NDArray[np.int64], registers: NDArray[np.int64]) -> Ids:
+        return self._runs.append(self._joined(combined, registers)) if len(combined) else combined[:, 0]
 
     def keep(self, alive: list[Mask]) -> None:
         """Drops the finished rows of each member that the masks do not name."""
         self.finished = [rows[mask] for rows, mask in zip(self.finished, alive, strict=True)]
 
     def _with(
-        self, runs: Runs, combined: NDArray[np.int64], registers: NDArray[np.int64], others: Ids
+        self, combined: NDArray[np.int64], registers: NDArray[np.int64], others: Ids
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Each combination with each finished row of one more member of the same ALL, values compatible."""
+        runs = self._runs
         others = others[np.argsort(runs.column(others, INSTANCE), kind="stable")]
         instances = runs.column(others, INSTANCE)
         wanted = runs.column(combined[:, 0], INSTANCE)
         begin, end = np.searchsorted(instances, wanted, "left"), np.searchsorted(instances, wanted, "right")
         which, within = expand(end - begin)
-        added = others[begin[which] + within]
-        a, b = registers[which], runs.registers(added)
-        keep = ((a == b) | (a == UNBOUND) | (b == UNBOUND)).all(axis=1)
-        keep &= runs.column(combined[which, 0], PARTITION) == runs.column(added, PARTITION)
-        keep &= runs.column(combined[which, 0], WINDOW) == runs.column(added, WINDOW)
-        merged = np.where(a != UNBOUND, a, b)
-        return np.column_stack((combined[which], added))[keep], merged[keep]
+        added, first = others[begin[which] + within], combined[which, 0]
+        keep = compatible(registers[which], runs.registers(added)).all(axis=1)
+        keep &= runs.column(first, PARTITION) == runs.column(added, PARTITION)
+        keep &= runs.column(first, WINDOW) == runs.column(added, WINDOW)
+        which, added = which[keep], added[keep]
+        return np.column_stack((combined[which], added)), merged(registers[which], runs.registers(added))
 
-    def _within(self, runs: Runs, combined: NDArray[np.int64]) -> Mask:
-        window = self._window
-        keep = np.ones(len(combined), dtype=np.bool_)
+    def _within(self, combined: NDArray[np.int64]) -> Mask:
+        """Which combinations lie in one sliding window."""
+        window, rows = self._plan.program.window, self._runs.table[combined]
         if not window.sliding:
-            return keep
-        rows = runs.table[combined]
+            return np.ones(len(combined), dtype=np.bool_)
         if window.in_events:
-            result: Mask = rows[:, :, RANK].max(axis=1) - rows[:, :, FIRST_RANK].min(axis=1) < window.size
-            return result
-        result = rows[:, :, HIGH_TIME].max(axis=1) - rows[:, :, FIRST_TIME].min(axis=1) <= window.size
-        return result
+            inside: Mask = rows[:, :, RANK].max(axis=1) - rows[:, :, FIRST_RANK].min(axis=1) < window.size
+        else:
+            inside = rows[:, :, HIGH_TIME].max(axis=1) - rows[:, :, FIRST_TIME].min(axis=1) <= window.size
+        return inside
 
-    def _distinct(self, runs: Runs, combined: NDArray[np.int64]) -> Mask:
-        keep = np.ones(len(combined), dtype=np.bool_)
-        taken: dict[int, frozenset[int]] = {}
-        for number, rows in enumerate(combined.tolist()):
-            seen: set[int] = set()
-            for row in rows:
-                if row not in taken:
-                    taken[row] = self._events(runs, row)
-                keep[number] &= seen.isdisjoint(taken[row])
-                seen |= taken[row]
-        return keep
+    def _distinct(self, combined: NDArray[np.int64]) -> Mask:
+        """Which combinations have no event twice."""
+        rows, numbers = np.unique(combined, return_inverse=True)
+        members, positions = self._events(rows).T
+        starts = np.searchsorted(members, np.arange(len(rows) + 1))
+        which, within = expand(np.diff(starts)[numbers.ravel()])
+        taken = np.column_stack((which // combined.shape[1], positions[starts[numbers.ravel()[which]] + within]))
+        events, times = np.unique(taken, axis=0, return_counts=True)
+        distinct = np.ones(len(combined), dtype=np.bool_)
+        distinct[events[times > 1, 0]] = False
+        return distinct
 
-    def _events(self, runs: Runs, row: int) -> frozenset[int]:
-        """The positions of the events of one finished member."""
-        opened = int(runs.table[row, INSTANCE])
-        positions: set[int] = set()
-        pending = [row]
-        while pending:
-            row = pending.pop()
-            if row in (NONE, opened):
-                continue
-            if runs.table[row, SYMBOL] != NONE:
-                positions.add(int(runs.table[row, POSITION]))
-            elif self._of_unordered(int(runs.table[row, STATE])):
-                inner = [int(runs.table[row, self._layout.member(m)]) for m in range(self._layout.members)]
-                positions |= {p for m in inner if m != NONE for p in self._events(runs, m)}
-            pending.append(int(runs.table[row, PARENT]))
-        return frozenset(positions)
+    def _events(self, rows: Ids) -> NDArray[np.int64]:
+        """int64[n, 2]: index of the row and position of the events of these finished members, each once, in order."""
+        found = [np.zeros((0, 2), dtype=np.int64)]
+        for visit in visits(self._runs, rows, self._runs.column(rows, INSTANCE)):
+            taken = self._runs.column(visit.rows, SYMBOL) != NONE
+            found.append(np.column_stack((visit.which, self._runs.column(visit.rows, POSITION)))[taken])
+        return np.unique(np.concatenate(found), axis=0)
 
-    def _of_unordered(self, state: int) -> bool:
-        return state != NONE and self._automaton.positions[state].any_order >= 0
-
-    def _joined(self, runs: Runs, combined: NDArray[np.int64], registers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _joined(self, combined: NDArray[np.int64], registers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows: the context is that of the row that opened the ALL, the events are those of all members."""
-        opened = runs.column(combined[:, 0], INSTANCE)
-        members = runs.table[combined]
-        rows: NDArray[np.int64] = runs.table[opened]
+        layout, opened = self._runs.layout, self._runs.column(combined[:, 0], INSTANCE)
+        members = self._runs.table[combined]
+        rows: NDArray[np.int64] = self._runs.table[opened]
         fresh = rows[:, FIRST] == NONE
         rows[:, PARENT] = opened
-        rows[:, STATE] = self._unordered.position
+        rows[:, STATE] = self._position
         rows[:, [EDGE, SYMBOL, SOLUTION, POSITION, SLOT]] = NONE
         rows[:, CLOSED] = 0
-        rows[:, SOURCE] = runs.column(opened, SOURCE)
-        rows[:, self._layout.registers] = registers
-        self._stamp(runs, rows, combined, members)
+        rows[:, layout.registers] = registers
+        self._stamp(rows, combined, members)
         for column in (FIRST_TIME, FIRST, FIRST_RANK):
             rows[fresh, column] = members[fresh][:, :, column].min(axis=1)
         for column in (WINDOW, PARTITION):
             rows[fresh, column] = members[fresh, 0, column]
-        for marker in range(self._layout.markers):
-            rows[:, self._layout.marker(marker)] = members[:, :, self._layout.marker(marker)].max(axis=1)
+        for marker in range(layout.markers):
+            rows[:, layout.marker(marker)] = members[:, :, layout.marker(marker)].max(axis=1)
         for member in range(combined.shape[1]):
-            rows[:, self._layout.member(member)] = combined[:, member]
-        self._track(runs, rows, members)
+            rows[:, layout.member(member)] = combined[:, member]
+        self._note_iterations(rows, members)
         return rows
 
-    def _stamp(
-        self, runs: Runs, rows: NDArray[np.int64], combined: NDArray[np.int64], members: NDArray[np.int64]
-    ) -> None:
+    def _stamp(self, rows: NDArray[np.int64], combined: NDArray[np.int64], members: NDArray[np.int64]) -> None:
         """First and last of the set of all members' events."""
-        firsts = runs.table[self._first_steps(runs, combined)]
+        firsts = self._runs.table[self._first_steps(combined)]
         low, high = firsts[:, :, LOW_TIME].min(axis=1), members[:, :, HIGH_TIME].max(axis=1)
         rows[:, LOW_TIME], rows[:, HIGH_TIME] = low, high
         rows[:, LOW] = firsts[:, :, LOW].min(axis=1)
@@ -191,10 +169,9 @@ class AllJoin:
         rows[:, LOW_STREAM] = _common(firsts[:, :, LOW_STREAM], firsts[:, :, LOW_TIME] == low[:, np.newaxis])
         rows[:, HIGH_STREAM] = _common(members[:, :, HIGH_STREAM], members[:, :, HIGH_TIME] == high[:, np.newaxis])
 
-    @staticmethod
-    def _first_steps(runs: Runs, combined: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _first_steps(self, combined: NDArray[np.int64]) -> NDArray[np.int64]:
         """The row of the first step of each member."""
-        flat = combined.ravel().copy()
+        runs, flat = self._runs, combined.ravel()
         opened = runs.column(flat, INSTANCE)
         while True:
             before = runs.column(flat, SOURCE)
@@ -205,16 +182,17 @@ class AllJoin:
                 return flat.reshape(combined.shape)
             flat = np.where(starts, flat, before)
 
-    def _track(self, runs: Runs, rows: NDArray[np.int64], members: NDArray[np.int64]) -> None:
-        own = runs.size + np.arange(len(rows), dtype=np.int64)
-        for track in range(len(self._tracks)):
-            inside, previous = self._layout.inside(track), self._layout.previous(track)
-            if self._tracks.inside(track, self._unordered.position):
-                rows[:, inside] = own
+    def _note_iterations(self, rows: NDArray[np.int64], members: NDArray[np.int64]) -> None:
+        """Pointers between iterations."""
+        layout, numbers = self._runs.layout, np.arange(len(rows), dtype=np.int64)
+        for domain in range(layout.domains):
+            inside, previous = layout.inside(domain), layout.previous(domain)
+            if domain in self._plan.positions[self._position].inside:
+                rows[:, inside] = self._runs.size + numbers
             else:
                 latest = members[:, :, inside].argmax(axis=1)
-                which = np.arange(len(rows))
-                rows[:, inside], rows[:, previous] = members[which, latest, inside], members[which, latest, previous]
+                for column in (inside, previous):
+                    rows[:, column] = members[numbers, latest, column]
 
 
 def _common(streams: NDArray[np.int64], counts: NDArray[np.bool_]) -> Ids:

@@ -1,4 +1,4 @@
-"""Conditions of steps: which are looked at on arrival, which still wait, which are decided at the end.
+"""Conditions of steps: which are evaluated on arrival, which still wait, which are decided at the end.
 
 Specification 3.1: a condition is decided as soon as it waits for nothing; the condition of a repeated
 step is one condition per iteration, and sees the values of that iteration.
@@ -6,182 +6,199 @@ step is one condition per iteration, and sees the values of that iteration.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from automata.chains import bindings
 from automata.chains.decided import DecidedConditions
 from automata.chains.deferred import crossed
-from automata.chains.iteration import Tracks, View, named
+from automata.chains.iteration import Iterations, IterationView
 from automata.chains.lookback import Lookback
-from automata.chains.table import PARENT, POSITION, SOURCE, STATE, SYMBOL, Layout, Runs
-from automata.plan.automaton import Automaton, Edge
-from automata.plan.facts import Analysis, Check
-from automata.plan.program import EVENT, ConditionEvaluator, Program, Reference
+from automata.chains.table import PARENT, POSITION, SOURCE, STATE, SYMBOL, Runs
+from automata.plan.plan import Plan
+from automata.plan.program import EVENT, Condition, ConditionEvaluator
+from automata.plan.waiting import EvaluationPoint
+from automata.slices.pairs import Pairs
+from automata.slices.step_table import StepTable
 from automata.values import NONE, UNBOUND, Ids, Mask
 
-EventOf = Callable[[int], Ids]
-"""symbol → for each run the position of the event that its last step took for that symbol."""
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Runs on which conditions are evaluated.
+
+    rows    their last rows; where they are taking an edge, the rows that take it
+    view    their values, once they have taken it
+    edge    its number; NONE: they have arrived
+    events  symbol → the event that its step takes, where a condition reads it
+    patient what is unbound may still be bound
+    """
+
+    rows: Ids
+    view: IterationView
+    edge: int
+    events: Mapping[int, Ids]
+    patient: bool
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, which: Ids) -> _Candidates:
+        events = {symbol: positions[which] for symbol, positions in self.events.items()}
+        return replace(self, rows=self.rows[which], view=self.view.take(which), events=events)
 
 
-class Checks:
-    """Looks at the conditions of one program."""
+class RunConditions:
+    """Evaluates the conditions of one plan on its runs."""
 
     def __init__(
         self,
-        program: Program,
-        automaton: Automaton,
-        analysis: Analysis,
-        layout: Layout,
-        tracks: Tracks,
+        plan: Plan,
+        runs: Runs,
+        iterations: Iterations,
+        lookback: Lookback,
         condition_evaluator: ConditionEvaluator,
     ) -> None:
-        self._program = program
-        self._automaton = automaton
-        self._analysis = analysis
-        self._layout = layout
-        self._tracks = tracks
+        self._plan = plan
+        self._runs = runs
+        self._iterations = iterations
+        self._lookback = lookback
         self._condition_evaluator = condition_evaluator
-        self._lookback = Lookback(automaton, analysis, layout)
-        self._decided = DecidedConditions(program, automaton, analysis, layout, self._lookback)
+        self._decided = DecidedConditions(plan, runs, lookback)
 
-    def needed(self, position: int) -> bool:
-        """Whether taking the position's step involves any condition."""
-        return bool(self._analysis.checks[position])
+    def admitted(self, number: int, table: StepTable, pairs: Pairs) -> Mask:
+        """Which pairs that can take an edge fulfil every condition that can then be decided."""
+        edge = self._plan.edges[number]
+        points = self._plan.positions[edge.target].arriving
+        if not points or not len(pairs):
+            return np.ones(len(pairs), dtype=np.bool_)
+        looking = {condition.symbol for point in points if (condition := self._condition(point)).needs_event}
+        events = {part.symbol: part.positions[pairs.steps] for part in table.parts if part.symbol in looking}
+        return self.arriving(number, pairs.rows, bindings.bound(self._runs, edge, table, pairs), events)
 
-    def arriving(
-        self, runs: Runs, number: int, edge: Edge, rows: Ids, registers: NDArray[np.int64], event_of: EventOf
-    ) -> Mask:
-        """Which of the runs that take `edge` from `rows` fulfil every condition that can now be decided."""
-        passed = np.ones(len(rows), dtype=np.bool_)
-        view = self._tracks.arriving(runs, self._layout, rows, edge, registers)
-        for check in self._analysis.checks[edge.target]:
-            which = np.flatnonzero(passed & self._taken(runs, check, rows))
-            at = functools.partial(_at, event_of, which)
-            passed[which] = self._look(runs, check, rows[which], view.take(which), number, at, True)
-        return passed
+    def arriving(self, number: int, rows: Ids, registers: NDArray[np.int64], events: Mapping[int, Ids]) -> Mask:
+        """Which of the runs that take an edge from `rows` fulfil every condition that can then be decided.
 
-    def standing(self, runs: Runs, rows: Ids, checks: Sequence[Check], patient: bool) -> Mask:
+        registers   once the edge has been taken
+        events      symbol → the position of the event that the step takes
+        """
+        edge = self._plan.edges[number]
+        view = self._iterations.arriving(rows, edge, registers)
+        return self._passed(_Candidates(rows, view, number, events, True), self._plan.positions[edge.target].arriving)
+
+    def arrived(self, rows: Ids, points: Sequence[EvaluationPoint], patient: bool) -> Mask:
         """The same for runs whose last rows these are; if not `patient`, what is unbound stays so."""
-        passed = np.ones(len(rows), dtype=np.bool_)
-        for check in checks:
-            which = np.flatnonzero(passed & self._taken(runs, check, rows))
-            if len(which):
-                view = self._tracks.standing(runs, self._layout, rows[which])
-                passed[which] = self._look(runs, check, rows[which], view, NONE, lambda _: rows[:0], patient)
-        return passed
-
-    def _taken(self, runs: Runs, check: Check, rows: Ids) -> Mask:
-        """Runs that have an instance of the condition: always so at its home."""
-        if check.at_home:
+        if not points:
             return np.ones(len(rows), dtype=np.bool_)
-        result: Mask = runs.column(rows, self._layout.marker(check.marker)) == 1
-        return result
+        return self._passed(_Candidates(rows, self._iterations.arrived(rows), NONE, {}, patient), points)
 
-    def _look(
-        self,
-        runs: Runs,
-        check: Check,
-        rows: Ids,
-        view: View,
-        number: int,
-        event_of: EventOf,
-        patient: bool,
-    ) -> Mask:
-        condition = self._program.conditions[check.condition]
-        if not check.at_home and (check.iterated or condition.needs_event):
-            return self._look_back(runs, check, rows, view, number, patient)
-        passed = np.ones(len(rows), dtype=np.bool_)
-        ready = passed.copy()
-        if patient:
-            spent = self._spent(runs, check, rows, number)
-            for variable in check.waiting:
-                bound = view.registers[:, variable] != UNBOUND
-                ready &= bound | spent[variable] if variable in spent else bound
-        which = np.flatnonzero(ready)
+    def _passed(self, runs: _Candidates, points: Sequence[EvaluationPoint]) -> Mask:
+        passed = np.ones(len(runs), dtype=np.bool_)
+        for point in points:
+            which = np.flatnonzero(passed & self._taken(point, runs.rows))
+            if len(which):
+                passed[which] = self._evaluated(point, runs.take(which))
+        return passed
+
+    def _condition(self, point: EvaluationPoint) -> Condition:
+        return self._plan.program.conditions[point.condition]
+
+    def _taken(self, point: EvaluationPoint, rows: Ids) -> Mask:
+        """Runs that have an instance of the condition: always so at its owner."""
+        if point.at_owner:
+            return np.ones(len(rows), dtype=np.bool_)
+        taken: Mask = self._runs.column(rows, self._runs.layout.marker(point.marker)) == 1
+        return taken
+
+    def _evaluated(self, point: EvaluationPoint, runs: _Candidates) -> Mask:
+        """Where the condition holds, or still waits."""
+        condition = self._condition(point)
+        if not point.at_owner and (point.iterated or condition.needs_event):
+            return self._each_instance(point, runs)
+        passed = np.ones(len(runs), dtype=np.bool_)
+        which = np.flatnonzero(self._ready(point, runs))
         if len(which):
-            some = view.take(which)
-            columns = self._tracks.columns(condition.references, some, runs, self._layout, self._condition_evaluator)
+            ready = runs.take(which)
+            columns = self._iterations.columns(condition.references, ready.view)
             if condition.needs_event:
-                columns[EVENT] = event_of(condition.symbol)[which]
-            passed[which] = self._condition_evaluator.holds(check.condition, columns, len(which))
-        if check.lossy and not passed.all():
-            self._pass_decided(runs, check, rows, view, number, passed)
+                columns[EVENT] = ready.events[condition.symbol]
+            passed[which] = self._condition_evaluator.holds(point.condition, columns, len(which))
+        if point.lossy and not passed.all():
+            self._pass_decided(point, runs, passed)
         return passed
 
-    def _pass_decided(self, runs: Runs, check: Check, rows: Ids, view: View, number: int, passed: Mask) -> None:
-        """Lets those pass for which the condition was decided before and has nothing new to look at."""
+    def _ready(self, point: EvaluationPoint, runs: _Candidates) -> Mask:
+        """Where the condition waits for nothing."""
+        ready = np.ones(len(runs), dtype=np.bool_)
+        if runs.patient:
+            spent = self._spent(point, runs)
+            for variable in point.waiting:
+                bound = runs.view.registers[:, variable] != UNBOUND
+                ready &= bound | spent[variable] if variable in spent else bound
+        return ready
+
+    def _pass_decided(self, point: EvaluationPoint, runs: _Candidates, passed: Mask) -> None:
+        """Lets those pass for which the condition was decided before and has nothing new to evaluate."""
         for run in np.flatnonzero(~passed).tolist():
-            chain = self._lookback.chain(runs, int(rows[run]))
-            at = next(at for at, row in enumerate(chain) if runs.table[row, STATE] == check.home)
-            passed[run] = self._decided.before(runs, check, chain, at, number, view.registers[run])
+            chain = self._lookback.chain(int(runs.rows[run]))
+            at = next(at for at, row in enumerate(chain) if self._runs.table[row, STATE] == point.owner)
+            passed[run] = self._decided.before(point, chain, at, runs.edge, runs.view.registers[run])
 
-    def _look_back(self, runs: Runs, check: Check, rows: Ids, view: View, number: int, patient: bool) -> Mask:
+    # --- one run at a time ------------------------------------------------------------------------
+
+    def _each_instance(self, point: EvaluationPoint, runs: _Candidates) -> Mask:
         """Every instance of the condition along each chain, each in its own iteration."""
-        condition = self._program.conditions[check.condition]
-        around = self._automaton.positions[check.home].repetitions
-        passed = np.ones(len(rows), dtype=np.bool_)
-        spent = self._spent(runs, check, rows, number)
-        for run, row in enumerate(rows.tolist()):
-            chain = self._lookback.chain(runs, row)
-            for at, ancestor in enumerate(chain):
-                if runs.table[ancestor, STATE] != check.home:
-                    continue
-                seen, ends = self._lookback.seen(runs, chain, at, around, view.registers[run], number)
-                unbound = [variable for variable in check.waiting if seen[variable] == UNBOUND]
-                if patient and not all(variable in spent and spent[variable][run] for variable in unbound):
-                    continue
-                now = view.take(np.array([run]))
-                own = self._tracks.seen_from(
-                    around, ends, replace(now, registers=seen[np.newaxis, :]), runs, self._layout
-                )
-                columns = self._tracks.columns(condition.references, own, runs, self._layout, self._condition_evaluator)
-                if condition.needs_event:
-                    columns[EVENT] = np.array([self._event(runs, ancestor, condition.symbol)])
-                held = bool(self._condition_evaluator.holds(check.condition, named(columns, np.array([0])), 1)[0])
-                if not held and check.lossy:
-                    held = self._decided.before(runs, check, chain, at, number, view.registers[run])
-                passed[run] &= held
+        spent = self._spent(point, runs)
+        passed = np.ones(len(runs), dtype=np.bool_)
+        for run, row in enumerate(runs.rows.tolist()):
+            chain = self._lookback.chain(row)
+            own_spent = {variable for variable, mask in spent.items() if mask[run]}
+            passed[run] = all(
+                self._holds(point, runs.take(np.array([run])), chain, at, own_spent)
+                for at, ancestor in enumerate(chain)
+                if self._runs.table[ancestor, STATE] == point.owner
+            )
         return passed
 
-    def _spent(self, runs: Runs, check: Check, rows: Ids, number: int) -> dict[int, Mask]:
+    def _holds(self, point: EvaluationPoint, run: _Candidates, chain: Sequence[int], at: int, spent: set[int]) -> bool:
+        """Whether the instance in step number `at` of one run's chain holds, or still waits.
+
+        spent   variables that nothing can bind any more
+        """
+        condition, registers = self._condition(point), run.view.registers[0]
+        around = self._plan.positions[point.owner].repetitions
+        seen, ends = self._lookback.seen(chain, at, around, registers, run.edge)
+        if run.patient and any(seen[variable] == UNBOUND for variable in point.waiting - spent):
+            return True
+        view = self._iterations.seen_from(around, ends, replace(run.view, registers=seen[np.newaxis, :]))
+        columns = self._iterations.columns(condition.references, view)
+        if condition.needs_event:
+            columns[EVENT] = np.array([self._event(chain[at], condition.symbol)])
+        held = bool(self._condition_evaluator.holds(point.condition, columns, 1)[0])
+        return held or (point.lossy and self._decided.before(point, chain, at, run.edge, registers))
+
+    def _spent(self, point: EvaluationPoint, runs: _Candidates) -> dict[int, Mask]:
         """Variable → runs in which nothing can bind it any more: a repetition has had as many iterations as it may."""
-        if not check.spent:
+        if not point.spent:
             return {}
-        counted = {} if number == NONE else crossed(self._automaton.edges[number], runs, rows)
+        counted = {} if runs.edge == NONE else crossed(self._plan.edges[runs.edge], self._runs, runs.rows)
         spent: dict[int, Mask] = {}
-        for variable, repetition in check.spent:
-            column = self._layout.count(repetition)
-            counts = counted[column] if column in counted else runs.column(rows, column)
-            at_most = self._automaton.repetitions[repetition].at_most
+        for variable, repetition in point.spent:
+            column = self._runs.layout.count(repetition)
+            counts = counted[column] if column in counted else self._runs.column(runs.rows, column)
+            at_most = self._plan.repetitions[repetition].at_most
             assert at_most is not None, repetition
             spent[variable] = (counts >= at_most) | spent.get(variable, False)
         return spent
 
-    @staticmethod
-    def _event(runs: Runs, row: int, symbol: int) -> int:
-        source = int(runs.table[row, SOURCE])
+    def _event(self, row: int, symbol: int) -> int:
+        """The event that the step of a row took for a symbol."""
+        table, source = self._runs.table, int(self._runs.table[row, SOURCE])
         while row not in (NONE, source):
-            if runs.table[row, SYMBOL] == symbol:
-                return int(runs.table[row, POSITION])
-            row = int(runs.table[row, PARENT])
+            if table[row, SYMBOL] == symbol:
+                return int(table[row, POSITION])
+            row = int(table[row, PARENT])
         raise AssertionError(f"symbol {symbol} was not taken by the step")
-
-
-def _at(event_of: EventOf, which: Ids, symbol: int) -> Ids:
-    return event_of(symbol)[which]
-
-
-def standing_references(
-    tracks: Tracks,
-    references: Sequence[Reference],
-    runs: Runs,
-    layout: Layout,
-    condition_evaluator: ConditionEvaluator,
-    rows: Ids,
-) -> dict[Reference, Ids]:
-    """The references' values for runs that stand at these rows."""
-    return tracks.columns(references, tracks.standing(runs, layout, rows), runs, layout, condition_evaluator)

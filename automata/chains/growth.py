@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.chains.bindings import Bindings
+from automata.chains import bindings
 from automata.chains.deferred import FIRST_COLUMNS, STEP_COLUMNS, crossed
-from automata.chains.iteration import Tracks
 from automata.chains.table import (
     CLOSED,
     EDGE,
@@ -19,11 +18,9 @@ from automata.chains.table import (
     SOURCE,
     STATE,
     SYMBOL,
-    Layout,
     Runs,
 )
-from automata.plan.automaton import Automaton, Edge
-from automata.plan.facts import Analysis
+from automata.plan.plan import Plan, PlannedEdge
 from automata.slices.pairs import Pairs
 from automata.slices.step_table import StepTable
 from automata.values import NONE, Ids
@@ -33,67 +30,59 @@ Rows = NDArray[np.int64]
 
 
 class Growth:
-    """Makes rows for one program."""
+    """Makes rows for one plan."""
 
-    def __init__(
-        self, automaton: Automaton, analysis: Analysis, layout: Layout, tracks: Tracks, bindings: Bindings
-    ) -> None:
-        self._automaton = automaton
-        self._layout = layout
-        self._tracks = tracks
-        self._bindings = bindings
-        self._markers: dict[int, list[int]] = {}
-        for marker, (_, home) in enumerate(analysis.markers):
-            self._markers.setdefault(home, []).append(layout.marker(marker))
-        self._members = [layout.member(m) for m in range(layout.members)]
+    def __init__(self, plan: Plan, runs: Runs) -> None:
+        self._plan = plan
+        self._runs = runs
+        self._members = [runs.layout.member(member) for member in range(runs.layout.members)]
+        self._markers = [[runs.layout.marker(marker) for marker in each.markers] for each in plan.positions]
 
-    def take(self, runs: Runs, number: int, pairs: Pairs, table: StepTable) -> Ids:
+    def take(self, number: int, pairs: Pairs, table: StepTable) -> Ids:
         """The rows of runs that take an edge; a conjunction adds a row for each member, the last of which counts."""
-        edge = self._automaton.edges[number]
-        rows = self._copied(runs, pairs.rows, number, edge)
-        self._bindings.bind(runs, number, table, pairs, rows[:, self._layout.registers])
-        self._stamp(rows, table, pairs.steps, not self._automaton.positions[edge.source].symbols)
+        edge = self._plan.edges[number]
+        rows = self._copied(pairs.rows, number, edge)
+        bindings.bind(self._runs, edge, table, pairs, rows[:, self._runs.layout.registers])
+        self._stamp(rows, table, pairs.steps, edge.begins)
         rows[:, STATE] = edge.target
-        rows[:, [*self._markers.get(edge.target, ())]] = 1
-        self._track(runs, rows, pairs.rows, edge, len(pairs) * (len(table.parts) - 1))
+        rows[:, self._markers[edge.target]] = 1
+        self._note_iterations(rows, pairs.rows, edge, len(pairs) * (len(table.parts) - 1))
         parents = pairs.rows
         for part in table.parts[:-1]:
             inner = rows.copy()
             inner[:, [EDGE, STATE]] = NONE
             self._fill(inner, parents, part.symbol, part.positions[pairs.steps], part.serials[pairs.steps])
-            parents = runs.append(inner)
+            parents = self._runs.append(inner)
         last = table.parts[-1]
         self._fill(rows, parents, last.symbol, last.positions[pairs.steps], last.serials[pairs.steps])
-        return runs.append(rows)
+        return self._runs.append(rows)
 
-    def open(self, runs: Runs, number: int, sources: Ids) -> dict[int, Ids]:
+    def open(self, number: int, sources: Ids) -> dict[int, Ids]:
         """The runs of each member of the ALL that an edge leads to: position of the member's start → rows."""
-        edge = self._automaton.edges[number]
-        unordered = self._automaton.unordered[self._automaton.positions[edge.target].any_order]
-        opened = self._copied(runs, sources, number, edge)
-        opened[:, self._layout.registers] = self._bindings.base(runs, number, sources)
+        edge, layout = self._plan.edges[number], self._runs.layout
+        opened = self._copied(sources, number, edge)
+        opened[:, layout.registers] = bindings.base(self._runs, edge, sources)
         opened[:, PARENT] = sources
         opened[:, [STATE, SYMBOL, SOLUTION, POSITION]] = NONE
-        for track in range(len(self._tracks)):
-            if self._tracks.inside(track, edge.target) and self._tracks.begins(track, edge):
-                opened[:, self._layout.previous(track)] = opened[:, self._layout.inside(track)]
-        instances = runs.append(opened)
+        for domain in self._plan.positions[edge.target].inside & edge.begun:
+            opened[:, layout.previous(domain)] = opened[:, layout.inside(domain)]
+        instances = self._runs.append(opened)
         started = {}
-        for member in unordered.members:
+        for member in self._plan.unordered[self._plan.positions[edge.target].any_order].members:
             rows = opened.copy()
             rows[:, PARENT] = rows[:, SOURCE] = rows[:, INSTANCE] = instances
             rows[:, EDGE] = NONE
             rows[:, STATE] = member.start
-            started[member.start] = runs.append(rows)
+            started[member.start] = self._runs.append(rows)
         return started
 
-    def _copied(self, runs: Runs, sources: Ids, number: int, edge: Edge) -> Rows:
-        rows: Rows = runs.table[sources]
+    def _copied(self, sources: Ids, number: int, edge: PlannedEdge) -> Rows:
+        rows: Rows = self._runs.table[sources]
         rows[:, SOURCE] = sources
         rows[:, EDGE] = number
         rows[:, CLOSED] = 0
         rows[:, self._members] = NONE
-        for column, values in crossed(edge, runs, sources).items():
+        for column, values in crossed(edge, self._runs, sources).items():
             rows[:, column] = values
         return rows
 
@@ -114,11 +103,10 @@ class Growth:
             for column, name in FIRST_COLUMNS.items():
                 rows[fresh, column] = getattr(table, name)[steps[fresh]]
 
-    def _track(self, runs: Runs, rows: Rows, sources: Ids, edge: Edge, before: int) -> None:
-        """Iteration pointers; the rows will be appended after `before` others."""
-        own = runs.size + before + np.arange(len(rows), dtype=np.int64)
-        for track in range(len(self._tracks)):
-            if self._tracks.inside(track, edge.target):
-                if self._tracks.begins(track, edge):
-                    rows[:, self._layout.previous(track)] = runs.column(sources, self._layout.inside(track))
-                rows[:, self._layout.inside(track)] = own
+    def _note_iterations(self, rows: Rows, sources: Ids, edge: PlannedEdge, before: int) -> None:
+        """Pointers between iterations; the rows will be appended after `before` others."""
+        layout, own = self._runs.layout, self._runs.size + before + np.arange(len(rows), dtype=np.int64)
+        for domain in self._plan.positions[edge.target].inside:
+            if domain in edge.begun:
+                rows[:, layout.previous(domain)] = self._runs.column(sources, layout.inside(domain))
+            rows[:, layout.inside(domain)] = own

@@ -1,8 +1,8 @@
 """Values of iterations: PREV, FIRST, LAST and aggregates over the chain of a run (specification 3.2).
 
-The repetitions that one variable's iterations come from are a *track*. Every row knows the last row
-inside the track so far, and every row inside knows the last row of the iteration before: following
-those pointers gives one row per iteration, newest first.
+The repetitions that one variable's iterations come from are an *iteration domain*. Every row knows the last row inside
+the domain so far, and every row inside knows the last row of the iteration before: following those pointers gives one
+row per iteration, newest first.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.chains.table import Layout, Runs
-from automata.plan.automaton import Automaton, Crossing, Edge
-from automata.plan.facts import Analysis
+from automata.chains.table import Runs
+from automata.plan.plan import Plan, PlannedEdge
 from automata.plan.program import ConditionEvaluator, FoldValue, IterationValue, Reference
 from automata.values import NONE, UNBOUND, Ids, Mask
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class IterationView:
     """n runs as conditions see them, whether their last step has a row yet or not.
 
     registers   int64[n, variables]
-    current     track → bool[n]: the last step is inside the track, its values are in `registers`
-    older       track → int64[n]: the newest row of the track that is not the last step itself
+    current     domain → bool[n]: the last step is inside the domain, its values are in `registers`
+    older       domain → int64[n]: the newest row of the domain that is not the last step itself
                 (where `current`: of the iteration before; else: the last row inside)
     """
 
@@ -34,17 +33,17 @@ class View:
     current: Mapping[int, Mask]
     older: Mapping[int, Ids]
 
-    def take(self, rows: Ids | Mask) -> View:
+    def take(self, rows: Ids | Mask) -> IterationView:
         """These runs."""
-        return View(
+        return IterationView(
             self.registers[rows],
-            {track: mask[rows] for track, mask in self.current.items()},
-            {track: older[rows] for track, older in self.older.items()},
+            {domain: mask[rows] for domain, mask in self.current.items()},
+            {domain: older[rows] for domain, older in self.older.items()},
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class OuterIterations:
     """The iterations of one variable that a whole match brings to a negated group looked for in it.
 
     values      the bound ones, oldest first
@@ -59,57 +58,39 @@ class Series:
     open: bool
 
 
-class Tracks:
-    """The tracks of a program; `prior` are iterations before the first run (variable → series)."""
+class Iterations:
+    """The iterations of the runs of one plan; `outer` are those before the first run, by variable."""
 
-    def __init__(self, automaton: Automaton, analysis: Analysis, prior: Mapping[int, Series] | None = None) -> None:
-        self.repetitions = tuple(dict.fromkeys(analysis.tracked.values()))
-        self._automaton = automaton
-        self._prior = prior or {}
-        self._of_variable = {v: self.repetitions.index(r) for v, r in analysis.tracked.items()}
-        self._inside = [
-            frozenset(p for r in track for p in automaton.repetitions[r].positions) for track in self.repetitions
-        ]
+    def __init__(
+        self,
+        plan: Plan,
+        runs: Runs,
+        condition_evaluator: ConditionEvaluator,
+        outer: Mapping[int, OuterIterations] | None = None,
+    ) -> None:
+        self._plan = plan
+        self._runs = runs
+        self._condition_evaluator = condition_evaluator
+        self._outer = outer or {}
 
-    def __len__(self) -> int:
-        return len(self.repetitions)
-
-    def of(self, variable: int) -> int:
-        """The track of a variable that is iterated over."""
-        return self._of_variable[variable]
-
-    def inside(self, track: int, position: int) -> bool:
-        """Whether a step lies in the track."""
-        return position in self._inside[track]
-
-    def begins(self, track: int, edge: Edge) -> bool:
-        """Whether taking the edge begins an iteration of the track."""
-        return any(
-            action.crossing is not Crossing.LEAVE and action.repetition in self.repetitions[track]
-            for action in edge.actions
-        )
-
-    def arriving(self, runs: Runs, layout: Layout, sources: Ids, edge: Edge, registers: NDArray[np.int64]) -> View:
+    def arriving(self, sources: Ids, edge: PlannedEdge, registers: NDArray[np.int64]) -> IterationView:
         """The runs that take `edge` from the rows `sources`, with these registers."""
-        current, older = {}, {}
-        for track in range(len(self)):
-            inside = self.inside(track, edge.target)
-            goes_on = inside and not self.begins(track, edge)
-            column = layout.previous(track) if goes_on else layout.inside(track)
-            current[track] = np.full(len(sources), inside)
-            older[track] = runs.column(sources, column)
-        return View(registers, current, older)
+        layout, current, older = self._runs.layout, {}, {}
+        for domain in range(len(self._plan.domains)):
+            inside = domain in self._plan.positions[edge.target].inside
+            goes_on = inside and domain not in edge.begun
+            column = layout.previous(domain) if goes_on else layout.inside(domain)
+            current[domain] = np.full(len(sources), inside)
+            older[domain] = self._runs.column(sources, column)
+        return IterationView(registers, current, older)
 
-    def standing(self, runs: Runs, layout: Layout, rows: Ids) -> View:
+    def arrived(self, rows: Ids) -> IterationView:
         """The runs whose last rows these are."""
-        outside = np.zeros(len(rows), dtype=np.bool_)
-        return View(
-            runs.registers(rows),
-            dict.fromkeys(range(len(self)), outside),
-            {track: runs.column(rows, layout.inside(track)) for track in range(len(self))},
-        )
+        outside, domains = np.zeros(len(rows), dtype=np.bool_), range(len(self._plan.domains))
+        older = {domain: self._runs.column(rows, self._runs.layout.inside(domain)) for domain in domains}
+        return IterationView(self._runs.registers(rows), dict.fromkeys(domains, outside), older)
 
-    def seen_from(self, around: Sequence[int], ends: Mapping[int, int], now: View, runs: Runs, layout: Layout) -> View:
+    def seen_from(self, around: Sequence[int], ends: Mapping[int, int], now: IterationView) -> IterationView:
         """Iterations as something inside repetitions counts them: up to its own in those, up to now elsewhere.
 
         around      the repetitions around it, outermost first
@@ -117,93 +98,84 @@ class Tracks:
         now         one run at its end
         """
         current, older = dict(now.current), dict(now.older)
-        for track in range(len(self)):
-            shared = [r for r in around if self._encloses(r, track)]
+        for domain in range(len(self._plan.domains)):
+            shared = [repetition for repetition in around if self._encloses(repetition, domain)]
             if shared and ends[shared[-1]] != NONE:
                 end = np.array([ends[shared[-1]]], dtype=np.int64)
-                current[track], older[track] = np.zeros(1, dtype=np.bool_), runs.column(end, layout.inside(track))
-        return View(now.registers, current, older)
+                current[domain] = np.zeros(1, dtype=np.bool_)
+                older[domain] = self._runs.column(end, self._runs.layout.inside(domain))
+        return IterationView(now.registers, current, older)
 
-    def series(self, variable: int, view: View, around: Sequence[int], runs: Runs, layout: Layout) -> Series:
+    def as_outer(self, variable: int, view: IterationView, around: Sequence[int]) -> OuterIterations:
         """What a match, seen so, brings to a negated group inside the repetitions `around`."""
-        track = self._of_variable[variable]
-        _, values = self._values(variable, view, runs, layout)
-        previous = self._previous(variable, view, runs, layout)
-        last = runs.registers(view.older[track])[0, variable] if view.older[track][0] != NONE else UNBOUND
-        inside = bool(around) and around[-1] in (self.repetitions[track] or around)
+        domain = self._plan.domain_of[variable]
+        _, values = self._values(variable, view)
+        previous, newest = self._previous(variable, view), view.older[domain]
+        latest = self._runs.register(newest, variable)[0] if newest[0] != NONE else UNBOUND
+        inside = bool(around) and around[-1] in (self._plan.domains[domain] or around)
         is_open = inside and view.registers[0, variable] == UNBOUND
-        return Series(tuple(values.tolist()), int(previous[0]), int(last), bool(is_open))
+        return OuterIterations(tuple(values.tolist()), int(previous[0]), int(latest), bool(is_open))
 
-    def _encloses(self, repetition: int, track: int) -> bool:
-        """Whether the repetition is one of the track's, or is around one of them."""
-        positions = [self._automaton.repetitions[r].positions for r in (repetition, *self.repetitions[track])]
-        return any(inner <= positions[0] for inner in positions[1:])
-
-    def columns(
-        self,
-        references: Iterable[Reference],
-        view: View,
-        runs: Runs,
-        layout: Layout,
-        condition_evaluator: ConditionEvaluator,
-    ) -> dict[Reference, Ids]:
+    def columns(self, references: Iterable[Reference], view: IterationView) -> dict[Reference, Ids]:
         """One column of ids for each reference."""
-        columns: dict[Reference, Ids] = {}
-        for reference in references:
-            match reference:
-                case int():
-                    columns[reference] = view.registers[:, reference]
-                case IterationValue(kind, variable):
-                    columns[reference] = self._value(kind, variable, view, runs, layout)
-                case FoldValue(_, variable):
-                    offsets, ids = self._values(variable, view, runs, layout)
-                    columns[reference] = condition_evaluator.fold(reference, offsets, ids)
-        return columns
+        return {reference: self._column(reference, view) for reference in references}
 
-    def _value(self, kind: str, variable: int, view: View, runs: Runs, layout: Layout) -> Ids:
-        if kind == "PREV":
-            return self._previous(variable, view, runs, layout)
-        offsets, ids = self._values(variable, view, runs, layout)
-        counts = np.diff(offsets)
-        result = np.full(len(counts), UNBOUND, dtype=np.int64)
-        some = counts > 0
-        result[some] = ids[offsets[:-1][some] if kind == "FIRST" else offsets[1:][some] - 1]
-        return result
+    def _encloses(self, repetition: int, domain: int) -> bool:
+        """Whether the repetition is one of the domain's, or is around one of them."""
+        outer, *inner = (self._plan.repetitions[r].positions for r in (repetition, *self._plan.domains[domain]))
+        return any(positions <= outer for positions in inner)
 
-    def _previous(self, variable: int, view: View, runs: Runs, layout: Layout) -> Ids:
-        track = self._of_variable[variable]
-        older, current = view.older[track], view.current[track]
-        before = np.where(current | (older == NONE), older, runs.column(older, layout.previous(track)))
-        values = runs.registers(before)[:, variable]
+    def _column(self, reference: Reference, view: IterationView) -> Ids:
+        match reference:
+            case int():
+                return view.registers[:, reference]
+            case IterationValue("PREV", variable):
+                return self._previous(variable, view)
+            case IterationValue(kind, variable):
+                offsets, ids = self._values(variable, view)
+                some, last = offsets[1:] > offsets[:-1], kind == "LAST"
+                result = np.full(len(some), UNBOUND, dtype=np.int64)
+                result[some] = ids[offsets[1:][some] - 1 if last else offsets[:-1][some]]
+                return result
+            case FoldValue(_, variable):
+                return self._condition_evaluator.fold(reference, *self._values(variable, view))
+
+    def _previous(self, variable: int, view: IterationView) -> Ids:
+        domain = self._plan.domain_of[variable]
+        older, current = view.older[domain], view.current[domain]
+        column = self._runs.layout.previous(domain)
+        before = np.where(current | (older == NONE), older, self._runs.column(older, column))
         first = UNBOUND
-        if (prior := self._prior.get(variable)) is not None:
-            first = prior.latest if self.repetitions[track] else prior.previous
-        return np.where(before == NONE, first, values)
+        if (outer := self._outer.get(variable)) is not None:
+            first = outer.latest if self._plan.domains[domain] else outer.previous
+        return np.where(before == NONE, first, self._runs.register(before, variable))
 
-    def _values(self, variable: int, view: View, runs: Runs, layout: Layout) -> tuple[Ids, Ids]:
+    def _values(self, variable: int, view: IterationView) -> tuple[Ids, Ids]:
         """The bound values of all iterations, oldest first, as offsets and ids."""
-        track = self._of_variable[variable]
-        owners = [np.flatnonzero(view.current[track])]
+        domain, everyone = self._plan.domain_of[variable], np.arange(len(view.registers), dtype=np.int64)
+        owners = [np.flatnonzero(view.current[domain])]
         found = [view.registers[owners[0], variable]]
-        which, rows = np.arange(len(view.registers), dtype=np.int64), view.older[track]
+        which, rows = everyone, view.older[domain]
         while len(rows := rows[alive := rows != NONE]):
             which = which[alive]
             owners.append(which)
-            found.append(runs.registers(rows)[:, variable])
-            rows = runs.column(rows, layout.previous(track))
-        if (prior := self._prior.get(variable)) is not None:
-            everyone = np.arange(len(view.registers), dtype=np.int64)
-            if prior.open and not self.repetitions[track]:
+            found.append(self._runs.register(rows, variable))
+            rows = self._runs.column(rows, self._runs.layout.previous(domain))
+        if (outer := self._outer.get(variable)) is not None:
+            if outer.open and not self._plan.domains[domain]:
                 owners[0], found[0] = everyone, view.registers[:, variable]
-            owners += [everyone] * len(prior.values)
-            found += [np.full(len(everyone), value, dtype=np.int64) for value in reversed(prior.values)]
-        owner, ids = np.concatenate(owners), np.concatenate(found)
-        age = np.repeat(np.arange(len(owners)), [len(some) for some in owners])
-        bound = ids != UNBOUND
-        order = np.lexsort((-age[bound], owner[bound]))
-        counts = np.bincount(owner[bound], minlength=len(view.registers))
-        offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-        return offsets, ids[bound][order]
+            owners += [everyone] * len(outer.values)
+            found += [np.full(len(everyone), value, dtype=np.int64) for value in reversed(outer.values)]
+        return _oldest_first(owners, found, len(everyone))
+
+
+def _oldest_first(owners: Sequence[Ids], found: Sequence[Ids], runs: int) -> tuple[Ids, Ids]:
+    """Values found newest first, each with the run that it is of, as offsets and ids; those unbound left out."""
+    owner, ids = np.concatenate(owners[::-1]), np.concatenate(found[::-1])
+    owner, ids = owner[ids != UNBOUND], ids[ids != UNBOUND]
+    order = np.argsort(owner, kind="stable")
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=runs)))).astype(np.int64)
+    return offsets, ids[order]
 
 
 def named(columns: Mapping[Reference, Ids], rows: Ids | Mask) -> dict[Reference, Ids]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from automata.plan.plan import Plan
+from automata.slices.step_table import StepTable
 from automata.values import NONE, Ids, Mask
 
 ROOT = 0
@@ -39,13 +42,23 @@ FIXED = 24
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which column holds what, after the fixed ones."""
+    """Which column holds what, after the fixed ones.
+
+    members     the most that an ALL has
+    """
 
     variables: int
     repetitions: int
-    tracked: int
+    domains: int
     markers: int
     members: int
+
+    @staticmethod
+    def of(plan: Plan) -> Layout:
+        """That of a plan's runs."""
+        members = max((len(unordered.members) for unordered in plan.unordered), default=0)
+        counted = len(plan.repetitions), len(plan.domains), len(plan.markers)
+        return Layout(plan.program.variables, *counted, members)
 
     @property
     def registers(self) -> slice:
@@ -60,21 +73,21 @@ class Layout:
         """The row from which the repetition was entered."""
         return self.count(repetition) + 1
 
-    def inside(self, tracked: int) -> int:
-        """The last row inside the tracked repetitions."""
-        return FIXED + self.variables + 2 * self.repetitions + 2 * tracked
+    def inside(self, domain: int) -> int:
+        """The last row inside an iteration domain."""
+        return FIXED + self.variables + 2 * self.repetitions + 2 * domain
 
-    def previous(self, tracked: int) -> int:
+    def previous(self, domain: int) -> int:
         """The last row of the iteration before."""
-        return self.inside(tracked) + 1
+        return self.inside(domain) + 1
 
     def marker(self, marker: int) -> int:
         """1 where the marker's position was taken."""
-        return FIXED + self.variables + 2 * (self.repetitions + self.tracked) + marker
+        return FIXED + self.variables + 2 * (self.repetitions + self.domains) + marker
 
     def member(self, member: int) -> int:
         """On the row of an ALL: the last row of that member."""
-        return FIXED + self.variables + 2 * (self.repetitions + self.tracked) + self.markers + member
+        return FIXED + self.variables + 2 * (self.repetitions + self.domains) + self.markers + member
 
     @property
     def width(self) -> int:
@@ -86,9 +99,33 @@ class Layout:
         return [
             PARENT, SOURCE, INSTANCE,
             *(self.entry(r) for r in range(self.repetitions)),
-            *(column for t in range(self.tracked) for column in (self.inside(t), self.previous(t))),
+            *(column for d in range(self.domains) for column in (self.inside(d), self.previous(d))),
             *(self.member(m) for m in range(self.members)),
         ]  # fmt: skip
+
+
+class RunView(Protocol):
+    """Runs that an event may extend, by number."""
+
+    @property
+    def written(self) -> Runs:
+        """The rows that theirs point at."""
+
+    @property
+    def begun(self) -> StepTable | None:
+        """The table whose rows have begun one of them each, in this order; None: that is not so."""
+
+    def column(self, rows: Ids, column: int) -> Ids:
+        """One column of these."""
+
+    def registers(self, rows: Ids) -> NDArray[np.int64]:
+        """int64[rows, variables]."""
+
+    def register(self, rows: Ids, variable: int) -> Ids:
+        """One column of `registers`."""
+
+    def close(self, rows: Ids, bit: int) -> None:
+        """An edge has been taken under skip-till-next."""
 
 
 class Runs:
@@ -120,29 +157,29 @@ class Runs:
         return numbers
 
     def column(self, rows: Ids, column: int) -> Ids:
-        """One column of these rows."""
+        """See `RunView`."""
         result: Ids = self.table[rows, column]
         return result
 
     def registers(self, rows: Ids) -> NDArray[np.int64]:
-        """int64[rows, variables]."""
+        """See `RunView`."""
         result: NDArray[np.int64] = self.table[rows, self.layout.registers]
         return result
 
     def register(self, rows: Ids, variable: int) -> Ids:
-        """One column of `registers`."""
+        """See `RunView`."""
         return self.column(rows, FIXED + variable)
 
     begun = None
-    """See `automata.chains.deferred.Standing`."""
+    """See `RunView`."""
 
     @property
     def written(self) -> Runs:
-        """See `automata.chains.deferred.Standing`."""
+        """See `RunView`."""
         return self
 
     def close(self, rows: Ids, bit: int) -> None:
-        """An edge has been taken under skip-till-next."""
+        """See `RunView`."""
         self.table[rows, CLOSED] |= bit
 
     def compact(self, alive: Iterable[Ids]) -> Ids:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.chains.table import PARENT, Layout, Runs
+from automata.chains.table import PARENT, Runs
 from automata.values import NONE, Ids
 
 
@@ -25,14 +25,19 @@ class Visit:
     closing: Ids
 
 
-def visits(runs: Runs, layout: Layout, rows: Ids) -> Iterator[Visit]:
-    """Every row of the runs that stand at `rows`, those of the members of an ALL included; newest first."""
+def visits(runs: Runs, rows: Ids, stop: Ids | None = None) -> Iterator[Visit]:
+    """Every row of the runs that stand at `rows`, those of the members of an ALL included; newest first.
+
+    stop    for each run the row to stop before; None: its beginning
+    """
     nothing = np.full(len(rows), NONE, dtype=np.int64)
-    which, row, stop, closing = np.arange(len(rows), dtype=np.int64), rows, nothing, nothing
+    stop = nothing if stop is None else stop
+    which, row, closing = np.arange(len(rows), dtype=np.int64), rows, nothing
+    members = [runs.layout.member(member) for member in range(runs.layout.members)]
     while len(row):
         yield Visit(which, row, closing)
         here = runs.table[row]
-        inner = here[:, [layout.member(member) for member in range(layout.members)]]
+        inner = here[:, members]
         joins = (inner != NONE).any(axis=1)
         parts = [(which, here[:, PARENT], stop, np.where(joins, row, NONE))]
         parts += [(which[joins], column[joins], here[joins, PARENT], nothing[: joins.sum()]) for column in inner.T]

@@ -16,7 +16,7 @@ import numpy as np
 from automata.lazy.buffer import Buffer
 from automata.lazy.join import Bound, Joiner
 from automata.lazy.partial import PartialLayout, Rows, Waiting
-from automata.lazy.plan import Plan
+from automata.lazy.plan import EvaluationOrder
 from automata.lazy.units import Units
 from automata.values import Mask
 
@@ -31,7 +31,7 @@ class LazyChain:
     """
 
     def __init__(
-        self, units: Units, layout: PartialLayout, joiner: Joiner, buffers: Mapping[int, Buffer], plan: Plan
+        self, units: Units, layout: PartialLayout, joiner: Joiner, buffers: Mapping[int, Buffer], plan: EvaluationOrder
     ) -> None:
         self._units = units
         self._joiner = joiner

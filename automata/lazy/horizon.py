@@ -10,7 +10,7 @@ from automata.lazy import buffer as lazy_buffer
 from automata.lazy import partial as lazy_partial
 from automata.lazy.buffer import Buffer
 from automata.lazy.partial import Rows
-from automata.plan.program import Program
+from automata.plan.program import Window
 from automata.slices.timeline import Timeline, window_numbers
 from automata.values import Ids, Mask
 
@@ -18,8 +18,8 @@ from automata.values import Ids, Mask
 class Horizon:
     """The oldest that can still be in a match with an event at or after some time."""
 
-    def __init__(self, program: Program, timeline: Timeline) -> None:
-        self._window = program.window
+    def __init__(self, window: Window, timeline: Timeline) -> None:
+        self._window = window
         self._timeline = timeline
         self._time = -(1 << 61)
         self._period: int | None = None
@@ -67,20 +67,10 @@ class Horizon:
 
     def _alive(self, times: Ids, ranks: Ids, windows: Ids, partitions: Ids) -> Mask:
         if self._window.in_events:
-            return self._reach(ranks, partitions)
+            return self._timeline.lasts(self._window, partitions, ranks)
         result: Mask
         if self._window.sliding:
             result = times >= self._time - self._window.size
         else:
             result = windows >= window_numbers(self._window, np.array([self._time]), np.zeros(1, dtype=np.int64))
-        return result
-
-    def _reach(self, ranks: Ids, partitions: Ids) -> Mask:
-        """Whether the next event of the partition's substream is still within the window."""
-        if not len(ranks):
-            return np.zeros(0, dtype=np.bool_)
-        known, inverse = np.unique(partitions, return_inverse=True)
-        following = np.array([self._timeline.rank(partition) for partition in known.tolist()], dtype=np.int64)
-        begins = ranks if self._window.sliding else ranks - (ranks - self._window.start) % self._window.size
-        result: Mask = following[inverse.ravel()] - begins < self._window.size
         return result

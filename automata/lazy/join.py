@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from arrays.columns import hash_columns
+from arrays.columns import compatible, hash_columns, merged
 from automata.lazy.buffer import LOW, RANK, STREAM, TIME, Buffer
 from automata.lazy.buffer import PARTITION as BUFFER_PARTITION
 from automata.lazy.buffer import WINDOW as BUFFER_WINDOW
@@ -28,7 +28,7 @@ from automata.lazy.partial import (
 )
 from automata.lazy.units import Units
 from automata.plan.program import ConditionEvaluator, Program
-from automata.values import UNBOUND, Ids, Mask
+from automata.values import Ids, Mask
 
 Bound = frozenset[int]
 """The units that a partial match has bound."""
@@ -107,12 +107,12 @@ class Joiner:
         keep = self._fits(bound, rows, unit, buffer, numbers)
         rows, numbers = rows[keep], numbers[keep]
         registers = rows[:, self._layout.registers]
-        compatible = np.ones(len(rows), dtype=np.bool_)
+        fitting = np.ones(len(rows), dtype=np.bool_)
         for variable in self._scopes[unit]:
             new, old = buffer.value(variable, numbers), registers[:, variable]
-            compatible &= (new == old) | (new == UNBOUND) | (old == UNBOUND)
-            registers[:, variable] = np.where(new == UNBOUND, old, new)
-        rows, numbers = rows[compatible], numbers[compatible]
+            fitting &= compatible(new, old)
+            registers[:, variable] = merged(new, old)
+        rows, numbers = rows[fitting], numbers[fitting]
         self._stamp(bound, rows, unit, buffer, numbers)
         rows = rows[self._conditions.hold(bound, unit, rows)]
         return rows[self._first_chance.free(bound, unit, rows)]

@@ -19,7 +19,7 @@ from automata.lazy.join import Joiner
 from automata.lazy.negation import FirstChance
 from automata.lazy.partial import PartialLayout
 from automata.lazy.path import paths
-from automata.lazy.plan import ChainPlan, Plan, Relations, TreePlan
+from automata.lazy.plan import ChainPlan, EvaluationOrder, Relations, TreePlan
 from automata.lazy.replay import Replay
 from automata.lazy.snapshot import buffers_state, chain_state, restore_buffers, restore_chain
 from automata.lazy.units import relations, units_of
@@ -27,16 +27,16 @@ from automata.matches.negation import GroupSearchFactory, NegationIndex
 from automata.matches.reader import Reader
 from automata.matches.reporting import Reporter
 from automata.matches.snapshot import restore_runs, runs_state
-from automata.plan.automaton import Automaton, build_automaton
-from automata.plan.program import ConditionEvaluator, Program
+from automata.plan.plan import Plan
+from automata.plan.program import ConditionEvaluator
 from automata.slices.events import Events, SymbolSolutions
 from automata.slices.substreams import least
-from automata.slices.symbol_tables import SymbolTables, needs_whole_slots, positive
+from automata.slices.symbol_tables import SymbolTables, positive
 from automata.values import Ids, Match
 
 _FOREVER = np.iinfo(np.int64).max
-PlanOf = Callable[[Relations], Plan]
-"""The plan for a way, given how its units are related."""
+OrderOf = Callable[[Relations], EvaluationOrder]
+"""The evaluation order of a path, given how its units are related."""
 
 
 class LazyEvaluator:
@@ -50,43 +50,27 @@ class LazyEvaluator:
 
     def __init__(
         self,
-        program: Program,
+        plan: Plan,
         condition_evaluator: ConditionEvaluator,
         group_search: GroupSearchFactory,
-        plan_of: PlanOf = ChainPlan,
+        order_of: OrderOf = ChainPlan,
     ) -> None:
-        self._program = program
-        self._automaton = build_automaton(program.expression)
-        ways = paths(self._automaton)
-        core = self._core = ChainStore(
-            program, self._automaton, condition_evaluator, np.zeros(program.variables, dtype=np.int64)
-        )
-        groups = group_search(program, self._automaton, condition_evaluator)
-        self._negations = NegationIndex(
-            program, self._automaton, core.layout, core.tracks, core.lookback, condition_evaluator, groups
-        )
-        reader = Reader(core, program, condition_evaluator)
-        self._reporter = Reporter(program, self._automaton, core, self._negations, reader, condition_evaluator)
-        symbols = frozenset(s for p in self._automaton.positions for s in p.symbols)
-        self._symbol_tables = SymbolTables(program, symbols | self._negations.symbols, self._negations.substreams)
-        self._horizon = Horizon(program, self._symbol_tables.timeline)
-        self._buffers = {symbol: Buffer(symbol, program.variables) for symbol in sorted(symbols)}
-        self._negated = {symbol: Buffer(symbol, program.variables) for symbol in sorted(self._negations.symbols)}
+        program = self._program = plan.program
+        core = self._core = ChainStore(plan, condition_evaluator)
+        self._negations = NegationIndex(core, condition_evaluator, group_search(plan, condition_evaluator))
+        self._reporter = Reporter(core, self._negations, Reader(core), condition_evaluator)
+        self._symbol_tables = SymbolTables(plan, self._negations.substreams)
+        self._horizon = Horizon(program.window, self._symbol_tables.timeline)
+        self._buffers = {symbol: Buffer(symbol, program.variables) for symbol in sorted(plan.used)}
+        self._negated = {symbol: Buffer(symbol, program.variables) for symbol in sorted(plan.negated)}
         self._chains: list[tuple[LazyChain, Replay]] = []
-        for way in ways:
+        for way in paths(plan):
             units = units_of(way)
             layout = PartialLayout(len(units), program.variables)
-            chance = FirstChance(
-                program, self._automaton, way, units, layout, self._buffers, self._negated, condition_evaluator
-            )
+            chance = FirstChance(plan, way, units, layout, self._buffers, self._negated, condition_evaluator)
             joiner = Joiner(program, units, layout, self._buffers, chance, condition_evaluator)
-            chain = LazyChain(units, layout, joiner, self._buffers, plan_of(relations(program, units)))
+            chain = LazyChain(units, layout, joiner, self._buffers, order_of(relations(program, units)))
             self._chains.append((chain, Replay(core, way, units, layout, self._buffers, chance.decides_all)))
-
-    @property
-    def automaton(self) -> Automaton:
-        """The automaton, to be explained."""
-        return self._automaton
 
     @property
     def operations(self) -> int:
@@ -96,7 +80,7 @@ class LazyEvaluator:
     @property
     def needs_whole_slots(self) -> bool:
         """See `automata.protocol.Evaluator`."""
-        return needs_whole_slots(self._program)
+        return self._core.plan.whole_slots
 
     def begin_at(self, position: int) -> None:
         """See `automata.adaptive.policy.Startable`."""
@@ -234,7 +218,5 @@ class LazyEvaluator:
 class TreeEvaluator(LazyEvaluator):
     """Lazy tree evaluation: every set of partial matches goes on with the unit that is rarest now (K Section 6)."""
 
-    def __init__(
-        self, program: Program, condition_evaluator: ConditionEvaluator, group_search: GroupSearchFactory
-    ) -> None:
-        super().__init__(program, condition_evaluator, group_search, TreePlan)
+    def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator, group_search: GroupSearchFactory) -> None:
+        super().__init__(plan, condition_evaluator, group_search, TreePlan)

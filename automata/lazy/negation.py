@@ -13,14 +13,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from arrays.columns import compatible, merged
 from automata.lazy.buffer import LOW, STREAM, TIME, Buffer
 from automata.lazy.partial import PartialLayout, Rows
 from automata.lazy.path import AllOf, Item, Path, Step
 from automata.lazy.units import Units
-from automata.plan import expression as nodes
-from automata.plan.automaton import Automaton
-from automata.plan.program import ConditionEvaluator, Program, Reference
-from automata.values import UNBOUND, Ids, Mask
+from automata.plan.plan import Plan
+from automata.plan.program import ConditionEvaluator, Reference
+from automata.values import NONE, Ids, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,7 @@ class FirstChance:
 
     def __init__(
         self,
-        program: Program,
-        automaton: Automaton,
+        plan: Plan,
         path: Path,
         units: Units,
         layout: PartialLayout,
@@ -64,14 +63,15 @@ class FirstChance:
         negated: Mapping[int, Buffer],
         condition_evaluator: ConditionEvaluator,
     ) -> None:
-        self._program = program
+        self._program = plan.program
+        self._conditions = plan.conditions
         self._units = units
         self._layout = layout
         self._buffers = buffers
         self._negated = negated
         self._condition_evaluator = condition_evaluator
-        self._negations = tuple(self._found(automaton, path))
-        passed = sum(len(automaton.edges[edge].passed) for edge in _edges(path.items))
+        self._negations = tuple(self._found(plan, path))
+        passed = sum(len(plan.edges[edge].passed) for edge in _edges(path.items))
         self.decides_all = len([n for n in self._negations if n.decidable]) == passed
 
     def free(self, bound: frozenset[int], unit: int, rows: Rows) -> Mask:
@@ -113,18 +113,19 @@ class FirstChance:
         keep = np.ones(len(rows), dtype=np.bool_)
         for variable in self._program.symbols[symbol].scope:
             new, old = buffer.value(variable, numbers), registers[:, variable]
-            keep &= (new == old) | (new == UNBOUND) | (old == UNBOUND)
-            registers[:, variable] = np.where(new == UNBOUND, old, new)
-        for number, condition in enumerate(self._program.conditions):
+            keep &= compatible(new, old)
+            registers[:, variable] = merged(new, old)
+        for number in self._conditions[symbol]:
             which = np.flatnonzero(keep)
-            if condition.symbol == symbol and len(which):
-                columns: dict[Reference, Ids] = {r: registers[which, r] for r in condition.variables()}
+            if len(which):
+                variables = self._program.conditions[number].variables()
+                columns: dict[Reference, Ids] = {r: registers[which, r] for r in variables}
                 keep[which] = self._condition_evaluator.holds(number, columns, len(which))
         return keep
 
     # --- which negations ----------------------------------------------------------------------------
 
-    def _found(self, automaton: Automaton, path: Path) -> Iterator[_Negation]:
+    def _found(self, plan: Plan, path: Path) -> Iterator[_Negation]:
         unit_of = {step.edge: self._units.of_step(number) for number, step in enumerate(self._units.steps)}
         for earlier, later in pairwise(path.items):
             if not (isinstance(earlier, Step) and isinstance(later, Step)) or later.loop >= 0:
@@ -132,13 +133,13 @@ class FirstChance:
             if len(earlier.symbols) + len(later.symbols) > 2:
                 continue
             (after,), (before,) = unit_of[earlier.edge], unit_of[later.edge]
-            for passed in automaton.edges[later.edge].passed:
-                absence = automaton.negations[passed.absence]
-                if isinstance(absence.expression, nodes.Step) and not absence.repetitions:
-                    yield from self._negation(absence.expression.symbol, after, before)
+            for passed in plan.edges[later.edge].passed:
+                step = plan.negations[passed.negation].step
+                if step != NONE:
+                    yield from self._negation(step, after, before)
 
     def _negation(self, symbol: int, after: int, before: int) -> Iterator[_Negation]:
-        conditions = [condition for condition in self._program.conditions if condition.symbol == symbol]
+        conditions = [self._program.conditions[number] for number in self._conditions[symbol]]
         references = [reference for condition in conditions for reference in condition.references]
         if any(c.needs_event for c in conditions) or not all(isinstance(r, int) for r in references):
             return

@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from automata.plan.automaton import START, Accept, Automaton, Crossing
+from automata.plan.automaton import START, Accept
 from automata.plan.expression import Contiguity
+from automata.plan.plan import Plan
+from automata.values import NONE
 
 PATHS_MAX = 64
 """Optional steps and branches multiply; beyond this many ways the runs of one automaton are the better plan."""
@@ -58,27 +60,26 @@ class Path:
     accept: int
 
 
-def paths(automaton: Automaton) -> tuple[Path, ...]:
+def paths(plan: Plan) -> tuple[Path, ...]:
     """All ways; raises NotLazy where the automaton is not the union of a few chains under skip-till-any."""
-    _check(automaton)
+    _check(plan)
     found = []
-    for items, accept in _Walk(automaton).ways(START, automaton.accepts):
+    for items, accept in _Walk(plan).ways(START, plan.accepts):
         found.append(Path(items, accept))
         if len(found) > PATHS_MAX:
             raise NotLazy(f"its optional steps and branches make more than {PATHS_MAX} chains")
     return tuple(found)
 
 
-def _check(automaton: Automaton) -> None:
-    starts = {START, *(member.start for unordered in automaton.unordered for member in unordered.members)}
-    for edge in automaton.edges:
-        loops = any(action.crossing is Crossing.LOOP for action in edge.actions)
+def _check(plan: Plan) -> None:
+    starts = {START, *(member.start for unordered in plan.unordered for member in unordered.members)}
+    for edge in plan.edges:
         if edge.source not in starts and edge.operator is not Contiguity.ANY:
-            where = "between the iterations of a step" if loops else "between two steps"
+            where = "between the iterations of a step" if edge.loop != NONE else "between two steps"
             raise NotLazy(f"'{edge.operator.value}' stands {where}: buffered events are joined under ':' only")
-    for repetition in automaton.repetitions:
-        inside = [automaton.positions[position] for position in repetition.positions]
-        if any(position.any_order >= 0 for position in inside):
+    for repetition in plan.repetitions:
+        inside = [plan.positions[position] for position in repetition.positions]
+        if any(position.any_order != NONE for position in inside):
             raise NotLazy("an ALL( ) is repeated")
         if len(inside) > 1:
             raise NotLazy("a group of several steps is repeated")
@@ -91,37 +92,37 @@ def _check(automaton: Automaton) -> None:
 class _Walk:
     """Ways from a position to one of some accepts."""
 
-    def __init__(self, automaton: Automaton) -> None:
-        self._automaton = automaton
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
 
     def ways(self, source: int, accepts: Sequence[Accept]) -> Iterator[tuple[tuple[Item, ...], int]]:
         """Each way, and the number of the accept that it ends at."""
         for number, accept in enumerate(accepts):
             if accept.position == source:
                 yield (), number
-        for number in self._automaton.outgoing[source]:
-            edge = self._automaton.edges[number]
-            if not any(action.crossing is Crossing.LOOP for action in edge.actions):
+        for number in self._plan.positions[source].outgoing:
+            edge = self._plan.edges[number]
+            if edge.loop == NONE:
                 for item in self._items(number):
                     for rest, accept_number in self.ways(edge.target, accepts):
                         yield (item, *rest), accept_number
 
     def _items(self, number: int) -> Iterator[Item]:
-        edge = self._automaton.edges[number]
-        position = self._automaton.positions[edge.target]
-        if position.any_order < 0:
+        edge = self._plan.edges[number]
+        position = self._plan.positions[edge.target]
+        if position.any_order == NONE:
             yield self._step(number)
             return
-        unordered = self._automaton.unordered[position.any_order]
+        unordered = self._plan.unordered[position.any_order]
         members = [[items for items, _ in self.ways(member.start, member.accepts)] for member in unordered.members]
         for chosen in product(*members):
             yield AllOf(number, position.any_order, chosen)
 
     def _step(self, number: int) -> Step:
-        target = self._automaton.edges[number].target
-        position = self._automaton.positions[target]
+        target = self._plan.edges[number].target
+        position = self._plan.positions[target]
         if not position.repetitions:
-            return Step(number, -1, target, position.symbols)
-        repetition = self._automaton.repetitions[position.repetitions[-1]]
-        loops = [n for n in self._automaton.outgoing[target] if self._automaton.edges[n].target == target]
-        return Step(number, loops[0] if loops else -1, target, position.symbols, repetition.at_least)
+            return Step(number, NONE, target, position.symbols)
+        repetition = self._plan.repetitions[position.repetitions[-1]]
+        loop = next((n for n in position.outgoing if self._plan.edges[n].target == target), NONE)
+        return Step(number, loop, target, position.symbols, repetition.at_least)

@@ -22,7 +22,7 @@ Relations = Sequence[frozenset[int]]
 """For each unit those that a join key or a condition relates it to."""
 
 
-class Plan(Protocol):
+class EvaluationOrder(Protocol):
     """Chooses the unit that partial matches wait for next; any choice gives the same matches."""
 
     def observe(self, counts: Sequence[int], at_boundary: bool) -> None:
@@ -47,7 +47,7 @@ class ChainPlan:
         self._known = 0
 
     def observe(self, counts: Sequence[int], at_boundary: bool) -> None:
-        """See `Plan`. Until a window has passed, an order made from half as many events is made anew."""
+        """See `EvaluationOrder`. Until a window has passed, an order made from half as many events is made anew."""
         if at_boundary or sum(counts) >= 2 * self._known:
             order = self._ascending(counts)
             if not self._known or _cost(self.order, counts, self._related) > _GAIN_MIN * _cost(
@@ -57,15 +57,15 @@ class ChainPlan:
         self._known = sum(counts) if at_boundary else max(self._known, sum(counts))
 
     def following(self, bound: Bound, current: int | None) -> int:
-        """See `Plan`."""
+        """See `EvaluationOrder`."""
         return next(unit for unit in self.order if unit not in bound)
 
     def snapshot(self) -> list[int]:
-        """See `Plan`."""
+        """See `EvaluationOrder`."""
         return [self._known, *self.order]
 
     def restore(self, state: list[int]) -> None:
-        """See `Plan`."""
+        """See `EvaluationOrder`."""
         self._known, *self.order = state
 
     def _ascending(self, counts: Sequence[int]) -> list[int]:
@@ -83,11 +83,11 @@ class TreePlan:
         self._counts: Sequence[int] = [0] * len(related)
 
     def observe(self, counts: Sequence[int], at_boundary: bool) -> None:
-        """See `Plan`."""
+        """See `EvaluationOrder`."""
         self._counts = counts
 
     def following(self, bound: Bound, current: int | None) -> int:
-        """See `Plan`."""
+        """See `EvaluationOrder`."""
         rarest = _rarest(bound, self._counts, self._related)
         if current is None:
             return rarest
@@ -95,11 +95,11 @@ class TreePlan:
         return rarest if now > _GAIN_MIN * then else current
 
     def snapshot(self) -> list[int]:
-        """See `Plan`; each slice brings new counts before anything is chosen."""
+        """See `EvaluationOrder`; each slice brings new counts before anything is chosen."""
         return []
 
     def restore(self, state: list[int]) -> None:
-        """See `Plan`."""
+        """See `EvaluationOrder`."""
 
 
 def _rarest(bound: Bound, counts: Sequence[int], related: Relations) -> int:

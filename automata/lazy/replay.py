@@ -14,8 +14,7 @@ from functools import reduce
 import numpy as np
 
 from arrays.columns import expand, hash_columns
-from automata.chains.all_join import AllJoin
-from automata.chains.growth import Growth
+from automata.chains import bindings
 from automata.chains.store import AcceptedRuns, ChainStore
 from automata.chains.table import HIGH, HIGH_STREAM, HIGH_TIME, ROOT
 from automata.lazy.buffer import LOW, PARTITION, RANK, STREAM, TIME, WINDOW, Buffer
@@ -53,7 +52,6 @@ class Replay:
         self._units = units
         self._layout = layout
         self._buffers = buffers
-        self._growth = Growth(core.automaton, core.analysis, core.layout, core.tracks, core.bindings)
         self._step_of_edge = {step.edge: number for number, step in enumerate(units.steps)}
         self._distinct = not any(unit.repeated for unit in units.units)
         self._complete: Rows = layout.root()[:0]
@@ -63,9 +61,9 @@ class Replay:
         self._complete = complete
         start = np.full(len(complete), ROOT, dtype=np.int64), np.arange(len(complete), dtype=np.int64)
         rows, _ = self._sequence(self._path.items, start)
-        accept = self._core.automaton.accepts[self._path.accept]
-        checks = self._core.analysis.final[accept.position]
-        kept = self._core.checks.standing(self._core.runs, rows, checks, patient=False)
+        accept = self._core.plan.accepts[self._path.accept]
+        checks = self._core.plan.positions[accept.position].final
+        kept = self._core.conditions.arrived(rows, checks, patient=False)
         return AcceptedRuns(rows[kept], self._path.accept, self._free)
 
     def _sequence(self, items: Sequence[Item], walked: _Walked) -> _Walked:
@@ -89,29 +87,14 @@ class Replay:
         ]
         return reduce(side_by_side, tables)
 
-    def _take(self, edge: int, rows: Ids, which: Ids, table: StepTable) -> _Walked:
+    def _take(self, number: int, rows: Ids, which: Ids, table: StepTable) -> _Walked:
         """Each row takes the edge with the table's row beside it, where values and conditions allow."""
-        bindings, runs = self._core.bindings, self._core.runs
         pairs = Pairs(rows, np.arange(len(rows), dtype=np.int64))
-        pairs = pairs.take(bindings.compatible(runs, edge, table, pairs))
-        pairs = pairs.take(self._admitted(edge, table, pairs))
+        pairs = pairs.take(bindings.fits(self._core.runs, self._core.plan.edges[number], table, pairs))
+        pairs = pairs.take(self._core.conditions.admitted(number, table, pairs))
         if not len(pairs):
             return rows[:0], which[:0]
-        return self._growth.take(runs, edge, pairs, table), which[pairs.steps]
-
-    def _admitted(self, number: int, table: StepTable, pairs: Pairs) -> Mask:
-        edge = self._core.automaton.edges[number]
-        if not len(pairs) or not self._core.checks.needed(edge.target):
-            return np.ones(len(pairs), dtype=np.bool_)
-
-        def event_of(symbol: int) -> Ids:
-            """The positions of the events that the step takes for a symbol."""
-            part = next(part for part in table.parts if part.symbol == symbol)
-            return part.positions[pairs.steps]
-
-        runs = self._core.runs
-        registers = self._core.bindings.registers(runs, number, table, pairs)
-        return self._core.checks.arriving(runs, number, edge, pairs.rows, registers, event_of)
+        return self._core.growth.take(number, pairs, table), which[pairs.steps]
 
     # --- repetition -------------------------------------------------------------------------------
 
@@ -119,7 +102,7 @@ class Replay:
         """Every way to fill in iterations before the last one."""
         rows, which = walked
         edge, done = step.edge, []
-        repetition = self._core.automaton.positions[step.position].repetitions[-1]
+        repetition = self._core.plan.positions[step.position].repetitions[-1]
         counts = self._core.layout.count(repetition)
         while len(rows):
             ended, of = self._take(edge, rows, which, self._last(step, which))
@@ -140,7 +123,7 @@ class Replay:
         complete = self._complete[which]
         last = complete[:, self._layout.number(unit)]
         begin = buffer.number(LOW, self._core.runs.column(rows, HIGH), after=True)
-        window = self._core.program.window
+        window = self._core.plan.program.window
         if window.sliding and not window.in_events:
             begin = np.maximum(begin, buffer.number(TIME, complete[:, TIME_MAX] - window.size))
         context = [complete[:, OF_PARTITION], complete[:, OF_WINDOW]]
@@ -158,7 +141,7 @@ class Replay:
     def _between(self, rows: Ids, complete: Rows, last: Ids, buffer: Buffer, numbers: Ids) -> Mask:
         """What positions do not say: order between streams, partition, window."""
         times, streams = buffer.at(TIME, numbers), buffer.at(STREAM, numbers)
-        runs, window = self._core.runs, self._core.program.window
+        runs, window = self._core.runs, self._core.plan.program.window
         after: Mask = (times > runs.column(rows, HIGH_TIME)) | (streams == runs.column(rows, HIGH_STREAM))
         after &= (times < buffer.at(TIME, last)) | (streams == buffer.at(STREAM, last))
         after &= buffer.at(PARTITION, numbers) == complete[:, OF_PARTITION]
@@ -174,15 +157,14 @@ class Replay:
         core, (rows, which) = self._core, walked
         if not len(rows):
             return walked
-        unordered = core.automaton.unordered[item.unordered]
-        all_join = AllJoin(core.automaton, unordered, core.layout, core.tracks, core.program.window)
+        unordered = core.plan.unordered[item.unordered]
         sources, origin = np.unique(rows, return_inverse=True)
-        started = self._growth.open(core.runs, item.edge, sources)
+        started = core.growth.open(item.edge, sources)
         starts = [started[member.start][origin] for member in unordered.members]
         combined, walks = self._members(item, starts, which)
-        joined, kept = all_join.combine(core.runs, combined, self._distinct)
-        checks = core.analysis.checks[unordered.position]
-        standing = core.checks.standing(core.runs, joined, checks, patient=True)
+        joined, kept = core.all_joins[item.unordered].combine(combined, self._distinct)
+        points = core.plan.positions[unordered.position].arriving
+        standing = core.conditions.arrived(joined, points, patient=True)
         return joined[standing], which[walks[kept[standing]]]
 
     def _members(self, item: AllOf, starts: Sequence[Ids], which: Ids) -> tuple[Rows, Ids]:

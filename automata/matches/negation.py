@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from arrays.columns import expand
-from automata.chains.iteration import Series, Tracks, View
-from automata.chains.lookback import Lookback
+from arrays.columns import compatible, expand, merged
+from automata.chains.iteration import IterationView, OuterIterations
+from automata.chains.store import ChainStore
 from automata.chains.table import (
     FIRST_RANK,
     FIRST_TIME,
@@ -28,18 +28,15 @@ from automata.chains.table import (
     PARTITION,
     RANK,
     WINDOW,
-    Layout,
-    Runs,
 )
 from automata.matches.negation_intervals import NegationIntervals
-from automata.plan.automaton import Automaton
-from automata.plan.expression import Step, symbols
-from automata.plan.program import EVENT, ConditionEvaluator, FoldValue, IterationValue, Program
+from automata.plan.plan import Plan
+from automata.plan.program import EVENT, ConditionEvaluator, FoldValue, IterationValue
 from automata.slices.shared_work import SharedWork
 from automata.slices.step_table import StepTable, blocks
 from automata.slices.substreams import Substream, Substreams
 from automata.slices.timeline import window_ends
-from automata.values import NONE, UNBOUND, Ids, Mask
+from automata.values import NONE, Ids, Mask
 
 FOREVER = np.iinfo(np.int64).max
 _LOOK_MIN = 64
@@ -60,8 +57,8 @@ class Inside:
     substream: Substream | None
 
 
-GroupSearch = Callable[[int, NDArray[np.int64], dict[int, Series], Inside], bool]
-GroupSearchFactory = Callable[[Program, Automaton, ConditionEvaluator], GroupSearch]
+GroupSearch = Callable[[int, NDArray[np.int64], dict[int, OuterIterations], Inside], bool]
+GroupSearchFactory = Callable[[Plan, ConditionEvaluator], GroupSearch]
 """Makes the search for matches of the negated groups of a program; evaluators get it, for it takes a run-based one."""
 """(negation, registers, iterations, slice) → whether the negated group has a match there."""
 
@@ -71,25 +68,21 @@ class NegationIndex:
 
     def __init__(
         self,
-        program: Program,
-        automaton: Automaton,
-        layout: Layout,
-        tracks: Tracks,
-        lookback: Lookback,
+        chains: ChainStore,
         condition_evaluator: ConditionEvaluator,
         search: GroupSearch,
     ) -> None:
-        self._program = program
-        self._automaton = automaton
-        self._layout = layout
-        self._tracks = tracks
-        self._lookback = lookback
+        self._plan = chains.plan
+        self._program = chains.plan.program
+        self._runs = chains.runs
+        self._iterations = chains.iterations
+        self._lookback = chains.lookback
         self._condition_evaluator = condition_evaluator
         self._search = search
         self._parts: dict[int, list[StepTable]] = {}
         self._looked_at: dict[int, int] = {}
-        self.symbols = frozenset(s for negation in automaton.negations for s in symbols(negation.expression))
-        self.substreams = Substreams(program, automaton)
+        self.symbols = chains.plan.negated
+        self.substreams = Substreams(chains.plan)
 
     def add(self, tables: dict[int, StepTable]) -> None:
         """Remembers the next slice's solutions of the negated steps."""
@@ -125,17 +118,16 @@ class NegationIndex:
                 reached = np.array([before.get(p, 0) for p in table.partitions.tolist()], dtype=np.int64)
                 self._parts[symbol] = [table.take((table.partitions == NONE) | (table.rank_low >= reached))]
 
-    def violated(self, runs: Runs, rows: Ids, intervals: NegationIntervals) -> Mask:
+    def violated(self, rows: Ids, intervals: NegationIntervals) -> Mask:
         """Mask of the matches that one of these intervals removes."""
         result = np.zeros(len(rows), dtype=np.bool_)
         for number in np.unique(intervals.negations).tolist():
             some = intervals.take((intervals.negations == number) & ~result[intervals.which])
-            negation = self._automaton.negations[number]
-            match negation.expression:
-                case Step(symbol) if not negation.repetitions:
-                    happened = self._happened(runs, rows[some.which], some, symbol)
-                case _:
-                    happened = self._happened_within(runs, rows, some, number)
+            part = self._plan.negations[number]
+            if part.step != NONE:
+                happened = self._happened(rows[some.which], some, part.step)
+            else:
+                happened = self._happened_within(rows, some, number)
             result[some.which[happened]] = True
         return result
 
@@ -156,34 +148,34 @@ class NegationIndex:
 
     # --- one step, outside repetitions --------------------------------------------------------------
 
-    def _happened(self, runs: Runs, rows: Ids, intervals: NegationIntervals, symbol: int) -> Mask:
+    def _happened(self, rows: Ids, intervals: NegationIntervals, symbol: int) -> Mask:
         """Mask of the intervals in which the symbol has a compatible solution."""
         result = np.zeros(len(intervals), dtype=np.bool_)
         if symbol not in self._parts:
             return result
         table = self._table(symbol)
-        begin, end = self._range(runs, intervals, table)
+        begin, end = self._range(intervals, table)
         for block in blocks(end - begin):
             which, within = expand((end - begin)[block])
             which += block.start
             steps = begin[which] + within
-            keep = self._fits(runs, rows[which], intervals.take(which), table, steps)
+            keep = self._fits(rows[which], intervals.take(which), table, steps)
             which, steps = which[keep], steps[keep]
-            result[which[self._is_compatible(runs, rows[which], symbol, table, steps)]] = True
+            result[which[self._is_compatible(rows[which], symbol, table, steps)]] = True
         return result
 
-    def _range(self, runs: Runs, intervals: NegationIntervals, table: StepTable) -> tuple[Ids, Ids]:
+    def _range(self, intervals: NegationIntervals, table: StepTable) -> tuple[Ids, Ids]:
         """The rows of the table between the neighbours of each interval, by position."""
-        begin = np.searchsorted(table.low, runs.column(intervals.after, HIGH), "right")
-        end = np.searchsorted(table.low, runs.column(intervals.before, LOW), "left")
+        begin = np.searchsorted(table.low, self._runs.column(intervals.after, HIGH), "right")
+        end = np.searchsorted(table.low, self._runs.column(intervals.before, LOW), "left")
         begin = np.where(intervals.after == NONE, 0, begin)
         end = np.where(intervals.before == NONE, len(table), end)
         return begin, np.maximum(begin, end)
 
-    def _fits(self, runs: Runs, rows: Ids, intervals: NegationIntervals, table: StepTable, steps: Ids) -> Mask:
+    def _fits(self, rows: Ids, intervals: NegationIntervals, table: StepTable, steps: Ids) -> Mask:
         """Strictly between the neighbours in time, and within the match's window."""
         times, streams = table.times[steps], table.streams[steps]
-        after, before = runs.table[intervals.after], runs.table[intervals.before]
+        after, before = self._runs.table[intervals.after], self._runs.table[intervals.before]
         later = (times == after[:, HIGH_TIME]) & (streams == after[:, HIGH_STREAM])
         later &= table.low[steps] > after[:, HIGH]
         earlier = (times == before[:, LOW_TIME]) & (streams == before[:, LOW_STREAM])
@@ -191,7 +183,7 @@ class NegationIndex:
         keep: Mask = (intervals.after == NONE) | later | (times > after[:, HIGH_TIME])
         keep &= (intervals.before == NONE) | earlier | (times < before[:, LOW_TIME])
         ends = np.flatnonzero(keep & ((intervals.after == NONE) | (intervals.before == NONE)))
-        keep[ends] = self._in_window(runs.table[rows[ends]], table, steps[ends])
+        keep[ends] = self._in_window(self._runs.table[rows[ends]], table, steps[ends])
         return keep
 
     def _in_window(self, matches: NDArray[np.int64], table: StepTable, steps: Ids) -> Mask:
@@ -218,20 +210,22 @@ class NegationIndex:
             ranks[here] = self.substreams[partition].places(table.low[steps[here]])
         return ranks
 
-    def _is_compatible(self, runs: Runs, rows: Ids, symbol: int, table: StepTable, steps: Ids) -> Mask:
+    def _is_compatible(self, rows: Ids, symbol: int, table: StepTable, steps: Ids) -> Mask:
         """Compatible with the whole match, and every condition of the negated step holds."""
-        registers, merged, keep = runs.registers(rows), runs.registers(rows), np.ones(len(rows), dtype=np.bool_)
+        registers, both, keep = (
+            self._runs.registers(rows),
+            self._runs.registers(rows),
+            np.ones(len(rows), dtype=np.bool_),
+        )
         for variable, column in table.values.items():
             value, register = column[steps], registers[:, variable]
-            keep &= (value == register) | (value == UNBOUND) | (register == UNBOUND)
-            merged[:, variable] = np.where(value != UNBOUND, value, register)
+            keep &= compatible(value, register)
+            both[:, variable] = merged(value, register)
         for number, condition in enumerate(self._program.conditions):
             which = np.flatnonzero(keep)
             if condition.symbol == symbol and len(which):
-                view = replace(self._tracks.standing(runs, self._layout, rows[which]), registers=merged[which])
-                columns = self._tracks.columns(
-                    condition.references, view, runs, self._layout, self._condition_evaluator
-                )
+                view = replace(self._iterations.arrived(rows[which]), registers=both[which])
+                columns = self._iterations.columns(condition.references, view)
                 if condition.needs_event:
                     columns[EVENT] = table.low[steps[which]]
                 keep[which] = self._condition_evaluator.holds(number, columns, len(which))
@@ -239,48 +233,46 @@ class NegationIndex:
 
     # --- groups, and inside repetitions -------------------------------------------------------------
 
-    def _happened_within(self, runs: Runs, rows: Ids, intervals: NegationIntervals, number: int) -> Mask:
+    def _happened_within(self, rows: Ids, intervals: NegationIntervals, number: int) -> Mask:
         """The same one match at a time: a group has to be looked for, an iteration has its own bindings."""
         alone = (intervals.take(np.array([i])) for i in range(len(intervals)))
-        return np.array([self._one(runs, rows, single, number) for single in alone], dtype=np.bool_)
+        return np.array([self._one(rows, single, number) for single in alone], dtype=np.bool_)
 
-    def _one(self, runs: Runs, rows: Ids, intervals: NegationIntervals, number: int) -> bool:
+    def _one(self, rows: Ids, intervals: NegationIntervals, number: int) -> bool:
         row = int(rows[intervals.which[0]])
-        negation = self._automaton.negations[number]
-        between = {
-            s: self._between(runs, row, intervals, s) for s in sorted(self._parts.keys() & symbols(negation.expression))
-        }
+        part = self._plan.negations[number]
+        between = {s: self._between(row, intervals, s) for s in sorted(self._parts.keys() & part.symbols)}
         tables = {symbol: table for symbol, table in between.items() if len(table)}
         if not tables:
             return False
-        now = self._tracks.standing(runs, self._layout, np.array([row], dtype=np.int64))
-        view = self._seen(runs, row, int(intervals.seen_from[0]), negation.repetitions, now)
+        now = self._iterations.arrived(np.array([row], dtype=np.int64))
+        view = self._seen(row, int(intervals.seen_from[0]), part.repetitions, now)
         prior = {
-            variable: self._tracks.series(variable, view, negation.repetitions, runs, self._layout)
+            variable: self._iterations.as_outer(variable, view, part.repetitions)
             for variable in self._iterated(frozenset(tables))
         }
-        partition = int(runs.table[row, PARTITION])
+        partition = int(self._runs.table[row, PARTITION])
         inside = Inside(tables, partition, self.substreams[partition] if self.substreams.needed else None)
         return self._search(number, view.registers[0], prior, inside)
 
-    def _between(self, runs: Runs, row: int, intervals: NegationIntervals, symbol: int) -> StepTable:
+    def _between(self, row: int, intervals: NegationIntervals, symbol: int) -> StepTable:
         """The solutions of a symbol strictly between the neighbours."""
         table = self._table(symbol)
-        (begin,), (end,) = self._range(runs, intervals, table)
+        (begin,), (end,) = self._range(intervals, table)
         steps = np.arange(begin, end, dtype=np.int64)
         same = np.zeros(len(steps), dtype=np.int64)
-        return table.take(steps[self._fits(runs, np.full(len(steps), row), intervals.take(same), table, steps)])
+        return table.take(steps[self._fits(np.full(len(steps), row), intervals.take(same), table, steps)])
 
-    def _seen(self, runs: Runs, row: int, seen_from: int, repetitions: tuple[int, ...], now: View) -> View:
+    def _seen(self, row: int, seen_from: int, repetitions: tuple[int, ...], now: IterationView) -> IterationView:
         """The match as something inside the repetitions sees it from the iteration of the row `seen_from`."""
         if not repetitions:
             return now
-        chain = self._lookback.chain(runs, row)
+        chain = self._lookback.chain(row)
         seen, ends = self._lookback.seen(
-            runs, chain, chain.index(seen_from), repetitions, runs.table[row, self._layout.registers], NONE
+            chain, chain.index(seen_from), repetitions, self._runs.table[row, self._runs.layout.registers], NONE
         )
         view = replace(now, registers=seen[np.newaxis, :])
-        return self._tracks.seen_from(repetitions, ends, view, runs, self._layout)
+        return self._iterations.seen_from(repetitions, ends, view)
 
     def _iterated(self, symbols: frozenset[int]) -> set[int]:
         """The variables over whose iterations a condition of these symbols ranges."""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.chains.table import EDGE, HIGH, SOURCE, Layout, Runs
+from automata.chains.table import EDGE, HIGH, SOURCE, Runs
 from automata.chains.walk import visits
-from automata.plan.automaton import Automaton, Passed
+from automata.plan.automaton import Passed
+from automata.plan.plan import Plan
 from automata.values import NONE, Ids, Mask
 
 
@@ -38,13 +39,13 @@ class NegationIntervals:
         )
 
 
-def inner_intervals(automaton: Automaton, runs: Runs, layout: Layout, rows: Ids) -> NegationIntervals:
+def inner_intervals(plan: Plan, runs: Runs, rows: Ids) -> NegationIntervals:
     """The intervals between the steps of the matches that end at these rows."""
     parts: list[NegationIntervals] = []
-    for visit in visits(runs, layout, rows):
+    for visit in visits(runs, rows):
         taken = runs.column(visit.rows, EDGE)
         for number in np.unique(taken[taken != NONE]).tolist():
-            for passed in automaton.edges[number].passed:
+            for passed in plan.edges[number].passed:
                 here = taken == number
                 parts.append(_passed(passed, runs, visit.which[here], visit.rows[here], visit.closing[here]))
     return _joined(parts)
@@ -54,7 +55,7 @@ def trailing_intervals(passed: tuple[Passed, ...], rows: Ids) -> NegationInterva
     """The intervals from the matches that end at these rows to the end of their windows."""
     which = np.arange(len(rows), dtype=np.int64)
     nothing = np.full(len(rows), NONE, dtype=np.int64)
-    return _joined([NegationIntervals(which, np.full_like(rows, p.absence), rows, nothing, rows) for p in passed])
+    return _joined([NegationIntervals(which, np.full_like(rows, p.negation), rows, nothing, rows) for p in passed])
 
 
 def _passed(passed: Passed, runs: Runs, which: Ids, rows: Ids, closing: Ids) -> NegationIntervals:
@@ -62,7 +63,7 @@ def _passed(passed: Passed, runs: Runs, which: Ids, rows: Ids, closing: Ids) -> 
     target = np.where(closing != NONE, closing, rows)
     after = np.where(runs.column(source, HIGH) != NONE, source, NONE)
     seen_from = source if passed.at_source else target
-    return NegationIntervals(which, np.full_like(rows, passed.absence), after, target, seen_from)
+    return NegationIntervals(which, np.full_like(rows, passed.negation), after, target, seen_from)
 
 
 def _joined(parts: list[NegationIntervals]) -> NegationIntervals:

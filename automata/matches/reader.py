@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.chains.conditions import standing_references
 from automata.chains.store import ChainStore
 from automata.chains.table import FIRST, FIRST_TIME, HIGH, HIGH_TIME, PARTITION, POSITION, SOLUTION, SYMBOL
 from automata.chains.walk import visits
 from automata.matches.match_table import MatchTable
-from automata.plan.program import ConditionEvaluator, Program
 from automata.values import NONE, Ids, Match
 
 _FACTS = (FIRST, HIGH, FIRST_TIME, HIGH_TIME, PARTITION)
@@ -20,10 +18,8 @@ _STEP = (SYMBOL, POSITION, SOLUTION)
 class Reader:
     """Turns rows into matches."""
 
-    def __init__(self, core: ChainStore, program: Program, condition_evaluator: ConditionEvaluator) -> None:
-        self._core = core
-        self._program = program
-        self._condition_evaluator = condition_evaluator
+    def __init__(self, chains: ChainStore) -> None:
+        self._chains = chains
 
     def read(self, rows: Ids) -> list[Match]:
         """One match for each row that a match ends at."""
@@ -31,19 +27,17 @@ class Reader:
 
     def table(self, rows: Ids) -> MatchTable:
         """The same as columns."""
-        runs = self._core.runs
-        assert self._core.layout.variables == self._program.variables
+        runs = self._chains.runs
         which, entries = self._entries(rows)
         sizes = np.bincount(which, minlength=len(rows))
         facts = runs.table[rows[:, np.newaxis], _FACTS]
         return MatchTable(facts, runs.registers(rows), self._outputs(rows), entries, np.cumsum(sizes))
 
     def _outputs(self, rows: Ids) -> NDArray[np.int64]:
-        references = self._program.outputs
+        references, iterations = self._chains.plan.program.outputs, self._chains.iterations
         if not references:
             return np.zeros((len(rows), 0), dtype=np.int64)
-        core = self._core
-        columns = standing_references(core.tracks, references, core.runs, core.layout, self._condition_evaluator, rows)
+        columns = iterations.columns(references, iterations.arrived(rows))
         return np.column_stack([columns[reference] for reference in references])
 
     def _entries(self, rows: Ids) -> tuple[Ids, NDArray[np.int64]]:
@@ -52,8 +46,8 @@ class Reader:
         By run, position and symbol; all chains are followed at once, step by step.
         """
         parts = [np.zeros((0, 4), dtype=np.int64)]
-        for visit in visits(self._core.runs, self._core.layout, rows):
-            here = self._core.runs.table[visit.rows[:, np.newaxis], _STEP]
+        for visit in visits(self._chains.runs, rows):
+            here = self._chains.runs.table[visit.rows[:, np.newaxis], _STEP]
             taken = here[:, 0] != NONE
             parts.append(np.column_stack((visit.which, here))[taken])
         found = np.concatenate(parts)

@@ -15,8 +15,7 @@ from automata.matches.negation_intervals import inner_intervals, trailing_interv
 from automata.matches.pending import PendingMatches
 from automata.matches.reader import Reader
 from automata.matches.selection import AT_END, AfterMatch, Candidate, report_order
-from automata.plan.automaton import Automaton
-from automata.plan.program import ConditionEvaluator, Program, Selector, Skip
+from automata.plan.program import ConditionEvaluator
 from automata.slices.timeline import Timeline
 from automata.values import Ids, Mask, Match
 
@@ -35,26 +34,24 @@ class Reporter:
 
     def __init__(
         self,
-        program: Program,
-        automaton: Automaton,
         core: ChainStore,
         negations: NegationIndex,
         reader: Reader,
         condition_evaluator: ConditionEvaluator,
     ) -> None:
-        self._program = program
-        self._automaton = automaton
+        self._plan = core.plan
+        program = self._program = core.plan.program
         self._core = core
         self._negations = negations
         self._reader = reader
         self._condition_evaluator = condition_evaluator
         self.after = AfterMatch(program.skip)
         self.pending = PendingMatches()
-        self._trails = any(accept.passed for accept in automaton.accepts)
+        self._trails = core.plan.trails
         self.held: list[Candidate] = []
         self.ready: list[Candidate] = []
         self.seen: dict[tuple[tuple[int, int, int], ...], int] = {}
-        self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
+        self._in_turn = core.plan.selects
         self._after_deadline = 0 if program.window.sliding else 1
 
     @property
@@ -121,7 +118,7 @@ class Reporter:
         survivors: list[_Decided] = []
         for some in ended:
             rows = self._unviolated([some])
-            if self._automaton.accepts[some.accept].passed:
+            if self._plan.accepts[some.accept].passed:
                 self.pending.add(rows, some.accept, self._negations.deadlines(self._core.runs.table[rows]))
             else:
                 survivors += [(row, None) for row in rows.tolist()]
@@ -130,20 +127,18 @@ class Reporter:
     def _unviolated(self, ended: list[AcceptedRuns]) -> Ids:
         """Rows of matches that no inner negation removes."""
         rows = np.concatenate([np.zeros(0, dtype=np.int64), *(some.rows for some in ended)])
-        if not self._automaton.negations or all(some.free for some in ended):
+        if not self._plan.negations or all(some.free for some in ended):
             return rows
         runs = self._core.runs
-        return rows[
-            ~self._negations.violated(runs, rows, inner_intervals(self._automaton, runs, self._core.layout, rows))
-        ]
+        return rows[~self._negations.violated(rows, inner_intervals(self._plan, runs, rows))]
 
     def _removed(self, pending: PendingMatches) -> Mask:
         """Mask of the matches that their trailing negations remove."""
         removed = np.zeros(len(pending), dtype=np.bool_)
         for accept in np.unique(pending.accepts).tolist():
             here = np.flatnonzero(pending.accepts == accept)
-            intervals = trailing_intervals(self._automaton.accepts[accept].passed, pending.rows[here])
-            removed[here] = self._negations.violated(self._core.runs, pending.rows[here], intervals)
+            intervals = trailing_intervals(self._plan.accepts[accept].passed, pending.rows[here])
+            removed[here] = self._negations.violated(pending.rows[here], intervals)
         return removed
 
     def _pass(self, time: int, timeline: Timeline) -> list[_Decided]:

@@ -10,56 +10,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import Enum
-from functools import lru_cache
 from itertools import count, product
 
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity, Expression, steps
+from automata.values import NONE
 
 START = 0
 """The position of the run that has taken nothing yet."""
-KNOWN_MAX = 64
-"""Automata and analyses remembered: whoever plans, describes and evaluates a query asks for the same one."""
 _ALTERNATIVES_MAX = 4096
 """Optional steps that open the branches of one choice multiply; this many combinations are too many."""
-
-
-class Crossing(Enum):
-    """What an edge does to a repetition."""
-
-    ENTER = "enter"
-    LOOP = "loop"
-    LEAVE = "leave"
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One crossing of one repetition."""
-
-    crossing: Crossing
-    repetition: int
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
     """A negation that lies on an edge.
 
-    absence     its number
+    negation    its number
     at_source   it stands in the iteration of the edge's source (else: of its target)
     """
 
-    absence: int
+    negation: int
     at_source: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A state. `symbols` is empty for START, for the start of an ALL member, and for an ALL itself."""
+    """A state. `symbols` is empty for START, for the start of an ALL member, and for an ALL itself.
+
+    any_order   the number of that ALL; NONE: it is none
+    """
 
     symbols: tuple[int, ...]
     repetitions: tuple[int, ...]
-    any_order: int = -1
+    any_order: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +51,9 @@ class Edge:
     """From having taken `source` to taking `target`.
 
     rivals      edges of the same source that are "this step" too, for skip-till-next (specification 3.2)
-    actions     crossings of repetitions, in order
+    leaves      repetitions that it leaves, innermost first
+    loop        the repetition that it then begins another iteration of; NONE: of none
+    enters      repetitions that it enters at last, outermost first
     """
 
     source: int
@@ -75,30 +61,18 @@ class Edge:
     operator: Contiguity
     rivals: tuple[int, ...]
     passed: tuple[Passed, ...]
-    actions: tuple[Action, ...]
-
-    def entries(self) -> tuple[tuple[int, int | None], ...]:
-        """The repetitions that it enters, each with the one whose next iteration that belongs to.
-
-        Such an entry is from where the other one was entered, so that what an iteration bound is bound afresh; where
-        there is none (None) it is from the source.
-        """
-        found, begun = [], None
-        for action in self.actions:
-            if action.crossing is Crossing.LOOP:
-                begun = action.repetition
-            elif action.crossing is Crossing.ENTER:
-                found.append((action.repetition, begun))
-        return tuple(found)
+    leaves: tuple[int, ...]
+    loop: int
+    enters: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """A position at which a match (or the match of an ALL member) may end."""
+    """A position at which an expression (a match, the match of an ALL member) may end; `leaves` as for Edge."""
 
     position: int
     passed: tuple[Passed, ...]
-    actions: tuple[Action, ...]
+    leaves: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +86,7 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
-class Absence:
+class NegatedPart:
     """A negation: what must not happen, and the repetitions around it, outermost first."""
 
     expression: Expression
@@ -145,17 +119,21 @@ class Automaton:
     outgoing: tuple[tuple[int, ...], ...]
     accepts: tuple[Accept, ...]
     repetitions: tuple[Loop, ...]
-    negations: tuple[Absence, ...]
+    negations: tuple[NegatedPart, ...]
     unordered: tuple[Unordered, ...]
 
+    def targets(self, edge: Edge) -> tuple[int, ...]:
+        """The positions that an edge leads to: to an ALL, those of its members' starts as well."""
+        number = self.positions[edge.target].any_order
+        starts = (member.start for member in self.unordered[number].members) if number != NONE else ()
+        return (edge.target, *starts)
 
-@lru_cache(maxsize=KNOWN_MAX)
+
 def build_automaton(expression: Expression) -> Automaton:
     """The automaton of an expression; linear in its size but for optional steps that open `|` branches."""
     builder = _Builder()
     fragment = builder.fragment(expression, ())
-    builder.connect(_Last(START, (), ()), _unconstrained(fragment.firsts), Contiguity.ANY)
-    accepts = tuple(Accept(last.position, last.passed, last.actions) for last in fragment.lasts)
+    builder.connect(Accept(START, (), ()), _unconstrained(fragment.firsts), Contiguity.ANY)
     outgoing: list[list[int]] = [[] for _ in builder.positions]
     for number, edge in enumerate(builder.edges):
         outgoing[edge.source].append(number)
@@ -163,7 +141,7 @@ def build_automaton(expression: Expression) -> Automaton:
         tuple(builder.positions),
         tuple(builder.edges),
         tuple(tuple(numbers) for numbers in outgoing),
-        accepts,
+        fragment.lasts,
         tuple(repetition for repetition in builder.repetitions if repetition is not None),
         tuple(builder.negations),
         tuple(builder.unordered),
@@ -179,16 +157,7 @@ class _First:
     operator: Contiguity | None = None
     rivals: tuple[int, ...] = ()
     passed: tuple[Passed, ...] = ()
-    actions: tuple[Action, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Last:
-    """A way out of a fragment."""
-
-    position: int
-    passed: tuple[Passed, ...]
-    actions: tuple[Action, ...]
+    enters: tuple[int, ...] = ()
 
 
 _Group = tuple[_First, ...]
@@ -200,16 +169,16 @@ class _Fragment:
     """firsts: alternatives that do not see each other; skips: the negations passed by taking nothing."""
 
     firsts: tuple[_Group, ...]
-    lasts: tuple[_Last, ...]
+    lasts: tuple[Accept, ...]
     skips: tuple[tuple[int, ...], ...] = ()
 
 
 class _Builder:
     def __init__(self) -> None:
-        self.positions: list[Position] = [Position((), ())]
+        self.positions: list[Position] = [Position((), (), NONE)]
         self.edges: list[Edge] = []
         self.repetitions: list[Loop | None] = []
-        self.negations: list[Absence] = []
+        self.negations: list[NegatedPart] = []
         self.unordered: list[Unordered] = []
         self._keys: Iterator[int] = count()
         self._alone: dict[Edge, int] = {}
@@ -217,7 +186,7 @@ class _Builder:
     def fragment(self, node: Expression, around: tuple[int, ...]) -> _Fragment:
         match node:
             case nodes.Step() | nodes.Conjunction():
-                return self._single(Position(tuple(step.symbol for step, _ in steps(node)), around))
+                return self._single(Position(tuple(step.symbol for step, _ in steps(node)), around, NONE))
             case nodes.Sequence(items, operators):
                 return self._sequence(items, operators, around)
             case nodes.Choice(branches):
@@ -228,11 +197,11 @@ class _Builder:
                 return self._repetition(node, around)
             case nodes.Optional(inner):
                 taken = self.fragment(inner, around)
-                return replace(taken, skips=(*taken.skips, (self._absence(inner, around),)))
+                return replace(taken, skips=(*taken.skips, (self._negation(inner, around),)))
             case nodes.Negation(inner):
-                return _Fragment((), (), ((self._absence(inner, around),),))
+                return _Fragment((), (), ((self._negation(inner, around),),))
 
-    def connect(self, last: _Last, firsts: tuple[_Group, ...], operator: Contiguity) -> None:
+    def connect(self, last: Accept, firsts: tuple[_Group, ...], operator: Contiguity, loop: int = NONE) -> None:
         """Edges from a way out to every way in; an edge without rivals that is already there serves again."""
         for group in firsts:
             numbers: dict[int, int] = {}
@@ -243,7 +212,9 @@ class _Builder:
                     first.operator or operator,
                     (),
                     last.passed + first.passed,
-                    last.actions + first.actions,
+                    last.leaves,
+                    loop,
+                    first.enters,
                 )
                 numbers[first.key] = self._edge(edge, alone=len(group) == 1 or edge.operator is not Contiguity.NEXT)
             for first in group:
@@ -263,17 +234,17 @@ class _Builder:
     def _single(self, position: Position) -> _Fragment:
         number = len(self.positions)
         self.positions.append(position)
-        return _Fragment(((_First(next(self._keys), number),),), (_Last(number, (), ()),))
+        return _Fragment(((_First(next(self._keys), number),),), (Accept(number, (), ()),))
 
-    def _absence(self, inner: Expression, around: tuple[int, ...]) -> int:
-        self.negations.append(Absence(inner, around))
+    def _negation(self, inner: Expression, around: tuple[int, ...]) -> int:
+        self.negations.append(NegatedPart(inner, around))
         return len(self.negations) - 1
 
     def _sequence(
         self, items: tuple[Expression, ...], operators: tuple[Contiguity, ...], around: tuple[int, ...]
     ) -> _Fragment:
         firsts: list[_Group] = []
-        dangling: list[_Last] = []
+        dangling: list[Accept] = []
         leads: list[tuple[int, ...]] = [()]
         for number, item in enumerate(items):
             fragment = self.fragment(item, around)
@@ -311,13 +282,11 @@ class _Builder:
         self.repetitions[number] = Loop(node.at_least, node.at_most, node.contiguity, positions)
         if node.at_most != 1:
             for last in inner.lasts:
-                looping = replace(last, actions=(*last.actions, Action(Crossing.LOOP, number)))
-                self.connect(looping, inner.firsts, node.contiguity)
-        enter, leave = Action(Crossing.ENTER, number), Action(Crossing.LEAVE, number)
+                self.connect(last, inner.firsts, node.contiguity, number)
         firsts = tuple(
-            tuple(replace(first, actions=(enter, *first.actions)) for first in group) for group in inner.firsts
+            tuple(replace(first, enters=(number, *first.enters)) for first in group) for group in inner.firsts
         )
-        return _Fragment(firsts, tuple(replace(last, actions=(*last.actions, leave)) for last in inner.lasts))
+        return _Fragment(firsts, tuple(replace(last, leaves=(*last.leaves, number)) for last in inner.lasts))
 
     def _any_order(self, members: tuple[Expression, ...], around: tuple[int, ...]) -> _Fragment:
         fragment = self._single(Position((), around, len(self.unordered)))
@@ -330,16 +299,15 @@ class _Builder:
 
     def _member(self, node: Expression, around: tuple[int, ...]) -> Member:
         start = len(self.positions)
-        self.positions.append(Position((), around))
+        self.positions.append(Position((), around, NONE))
         inner = self.fragment(node, around)
-        self.connect(_Last(start, (), ()), _unconstrained(inner.firsts), Contiguity.ANY)
-        accepts = tuple(Accept(last.position, last.passed, last.actions) for last in inner.lasts)
-        return Member(start, accepts, frozenset(range(start, len(self.positions))))
+        self.connect(Accept(start, (), ()), _unconstrained(inner.firsts), Contiguity.ANY)
+        return Member(start, inner.lasts, frozenset(range(start, len(self.positions))))
 
 
 def _led(group: _Group, lead: tuple[int, ...], operator: Contiguity | None) -> _Group:
     """The group as a way into a chain, after the negations `lead` and the operator written before it."""
-    passed = tuple(Passed(absence, at_source=False) for absence in lead)
+    passed = tuple(Passed(negation, at_source=False) for negation in lead)
     mates = tuple(first.key for first in group)
     return tuple(
         replace(
@@ -354,8 +322,8 @@ def _led(group: _Group, lead: tuple[int, ...], operator: Contiguity | None) -> _
     )
 
 
-def _skip(last: _Last, skip: tuple[int, ...]) -> _Last:
-    return replace(last, passed=last.passed + tuple(Passed(absence, at_source=True) for absence in skip))
+def _skip(last: Accept, skip: tuple[int, ...]) -> Accept:
+    return replace(last, passed=last.passed + tuple(Passed(negation, at_source=True) for negation in skip))
 
 
 def _unconstrained(firsts: tuple[_Group, ...]) -> tuple[_Group, ...]:

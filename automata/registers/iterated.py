@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from automata.plan.automaton import Automaton, Crossing, Edge
+from automata.plan.plan import references_of
 from automata.plan.program import IterationValue, Program, Reference
 
 
@@ -38,21 +38,6 @@ def register_of(program: Program) -> dict[Reference, int]:
     return registers
 
 
-def references_of(program: Program) -> list[Reference]:
-    """Everything that conditions and outputs read."""
-    return [*program.outputs, *(reference for condition in program.conditions for reference in condition.references)]
-
-
 def tracked_variables(program: Program) -> list[int]:
     """The variables whose iterations are looked at."""
     return sorted({reference.variable for reference in references_of(program) if isinstance(reference, IterationValue)})
-
-
-def crossings_of_tracks(automaton: Automaton, tracks: list[frozenset[int]], edge: Edge) -> list[int]:
-    """For each track, the repetitions that a variable's iterations come from: begins one, leads into one."""
-    begun = {action.repetition for action in edge.actions if action.crossing is not Crossing.LEAVE}
-    return [
-        int(flag)
-        for track in tracks
-        for flag in (bool(begun & track), any(edge.target in automaton.repetitions[r].positions for r in track))
-    ]

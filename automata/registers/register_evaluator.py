@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from automata.matches.selection import after_state, restore_after
-from automata.plan.program import Program
+from automata.plan.plan import Plan
 from automata.registers.answers import ask, forget_answers, new_answers
 from automata.registers.apply import MATCHES, Output, new_output
 from automata.registers.code import guard_code
@@ -49,10 +49,11 @@ class RegisterEvaluator:
     state_kind = "registers"
     """See `automata.state.Restorable`."""
 
-    def __init__(self, program: Program, condition_evaluator: GuardConditionEvaluator) -> None:
-        assert why_not(program) is None, why_not(program)
+    def __init__(self, plan: Plan, condition_evaluator: GuardConditionEvaluator) -> None:
+        assert why_not(plan) is None, why_not(plan)
+        program = plan.program
         guards = [condition_evaluator.guard(number) for number in range(len(program.conditions))]
-        tables, shape = build_tables(program)
+        tables, shape = build_tables(plan)
         columns = layout(shape)
         self._program = program
         self._condition_evaluator = condition_evaluator

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.plan import expression as nodes
-from automata.plan.automaton import Accept, Action, Automaton, Crossing, build_automaton
 from automata.plan.expression import Contiguity
-from automata.plan.facts import Analysis, Check, analyse
-from automata.plan.program import Demand, FoldValue, Program, Window
-from automata.registers.iterated import ITERATED, crossings_of_tracks, references_of, register_of, tracked_variables
+from automata.plan.plan import Plan, PlannedEdge, references_of
+from automata.plan.program import Demand, FoldValue
+from automata.plan.waiting import EvaluationPoint
+from automata.registers.iterated import ITERATED, register_of, tracked_variables
 from automata.values import Ids
 
 NONE = -1
@@ -41,7 +41,6 @@ ENTER, LOOP, LEAVE = 0, 1, 2
 EVERY, FIRST_ONE, HAPPENED = 0, 1, 2
 """`Shape.wanted`: see `automata.plan.program.Wanted`."""
 _WANTED = {Demand.EVERY: EVERY, Demand.FIRST: FIRST_ONE, Demand.HAPPENED: HAPPENED}
-_CROSSINGS = {Crossing.ENTER: ENTER, Crossing.LOOP: LOOP, Crossing.LEAVE: LEAVE}
 
 
 (
@@ -95,112 +94,84 @@ class Shape(NamedTuple):
     anchored: bool
 
 
-def why_not(program: Program) -> str | None:
-    """Why the register automaton's kernel does not take the program; None if it does."""
+def why_not(plan: Plan) -> str | None:
+    """Why the register automaton's kernel does not take the plan's program; None if it does."""
+    program = plan.program
     for node in nodes.walk(program.expression):
         if type(node) in _OUTSIDE:
             return _OUTSIDE[type(node)]
     if any(isinstance(reference, FoldValue) for reference in references_of(program)):
         return "aggregates look at all iterations of a repetition"
-    automaton = build_automaton(program.expression)
-    used = {symbol for position in automaton.positions for symbol in position.symbols}
     for condition in program.conditions:
-        if condition.symbol in used and condition.needs_event:
+        if condition.symbol in plan.used and condition.needs_event:
             return f"a condition of {program.symbols[condition.symbol].name} looks into its event's graph"
-    analysis = analyse(program, automaton)
-    checks = [check for row in (*analysis.checks, *analysis.final) for check in row]
-    if any(check.iterated for check in checks):
+    points = _points(plan)
+    if any(point.iterated for point in points):
         return "a condition inside a repetition waits for a step outside it"
-    if any(check.lossy for check in checks):
+    if any(point.lossy for point in points):
         return "a condition depends on a variable that an iteration may leave unbound"
-    if any(check.spent for check in checks):
+    if any(point.spent for point in points):
         return "a condition waits for a further iteration of a repetition that has a bound"
-    if len(analysis.markers) > _MARKERS_MAX:
+    if len(plan.markers) > _MARKERS_MAX:
         return f"more than {_MARKERS_MAX} conditions wait for later steps"
     return None
 
 
-def build_tables(program: Program) -> tuple[Ids, Shape]:
-    """The tables of a program for which `why_not` has nothing to say."""
-    automaton = build_automaton(program.expression)
-    analysis = analyse(program, automaton)
-    checks = _Checks(analysis)
-    positions, outgoing, edges = automaton.positions, automaton.outgoing, automaton.edges
-    places = range(len(positions))
-    into = [
-        [n for n, edge in enumerate(edges) if symbol in positions[edge.target].symbols]
-        for symbol in range(len(program.symbols))
-    ]
-    registers = register_of(program)
-    tracked = tracked_variables(program)
-    slots = [outgoing[edge.source].index(number) for number, edge in enumerate(edges)]
+def build_tables(plan: Plan) -> tuple[Ids, Shape]:
+    """The tables of a plan for which `why_not` has nothing to say."""
+    program, positions, edges = plan.program, plan.positions, plan.edges
+    points, registers, tracked = _points(plan), register_of(program), tracked_variables(program)
+    number_of = {id(point): number for number, point in enumerate(points)}
+    iterated = range(program.variables, program.variables + ITERATED * len(tracked))
     rows: dict[int, Sequence[Sequence[int]]] = {
-        EDGES: into,
+        EDGES: [
+            [n for n, edge in enumerate(edges) if symbol in positions[edge.target].symbols]
+            for symbol in range(len(program.symbols))
+        ],
         SCOPE: [sorted(symbol.scope) for symbol in program.symbols],
         SOURCE_OF: _single(edge.source for edge in edges),
         TARGET: _single(edge.target for edge in edges),
-        SLOT_OF: _single(slots),
+        SLOT_OF: _single(edge.bit.bit_length() - 1 for edge in edges),
         OPERATOR: _single(_OPERATORS[edge.operator] for edge in edges),
-        KEYS: [_key(program, automaton, analysis, number) for number in range(len(edges))],
-        BLOCKERS: [[slots[n] for n in (number, *edge.rivals)] for number, edge in enumerate(edges)],
-        ACTIONS: [_flat(edge.actions) for edge in edges],
-        OUTGOING: outgoing,
-        STRICT_ONLY: _single(
-            int(p > 0 and all(edges[n].operator is Contiguity.STRICT for n in outgoing[p])) for p in places
-        ),
-        CHECKS: checks.arriving,
-        FINALS: checks.final,
-        ACCEPTS: [[n for n, a in enumerate(automaton.accepts) if a.position == p] for p in places],
-        MARKER_BITS: _single(
-            sum(1 << number for number, (_, home) in enumerate(analysis.markers) if home == p) for p in places
-        ),
-        CONDITION: _single(check.condition for check in checks.all),
-        MARKER: _single(0 if check.at_home else 1 << check.marker for check in checks.all),
-        WAITING: [sorted(check.waiting) for check in checks.all],
-        LEAVES: [_left(accept) for accept in automaton.accepts],
-        AT_LEAST: _single(repetition.at_least for repetition in automaton.repetitions),
-        AT_MOST: _single(
-            UNBOUNDED if repetition.at_most is None else repetition.at_most for repetition in automaton.repetitions
-        ),
-        LOCALS: [sorted(variables) for variables in analysis.locals],
+        KEYS: [edge.key for edge in edges],
+        BLOCKERS: [
+            [edges[n].bit.bit_length() - 1 for n in (number, *edges[number].rivals)] for number in range(len(edges))
+        ],
+        ACTIONS: [_actions(edge) for edge in edges],
+        OUTGOING: [position.outgoing for position in positions],
+        STRICT_ONLY: _single(int(position.only_strict) for position in positions),
+        CHECKS: [[number_of[id(point)] for point in position.arriving] for position in positions],
+        FINALS: [[number_of[id(point)] for point in position.final] for position in positions],
+        ACCEPTS: [position.accepts for position in positions],
+        MARKER_BITS: _single(sum(1 << marker for marker in position.markers) for position in positions),
+        CONDITION: _single(point.condition for point in points),
+        MARKER: _single(0 if point.at_owner else 1 << point.marker for point in points),
+        WAITING: [sorted(point.waiting) for point in points],
+        LEAVES: [accept.leaves for accept in plan.accepts],
+        AT_LEAST: _single(loop.at_least for loop in plan.repetitions),
+        AT_MOST: _single(UNBOUNDED if loop.at_most is None else loop.at_most for loop in plan.repetitions),
+        LOCALS: [sorted(local - entered) for local, entered in zip(plan.local, plan.entered, strict=True)],
         REFERENCES: [[registers[r] for r in c.references] for c in program.conditions],
         PARTITION_BY: _single(program.partition),
-        LIVE_VARIABLES: [sorted(live) for live in _live(program, automaton, analysis)],
+        LIVE_VARIABLES: [[*sorted(position.live), *iterated] for position in positions],
         AROUND: [position.repetitions for position in positions],
         TRACKED: _single(tracked),
-        TRACK: [
-            crossings_of_tracks(automaton, [analysis.tracked[variable] for variable in tracked], edge) for edge in edges
-        ],
+        TRACK: [_track(plan, edge, tracked) for edge in edges],
     }
-    return _stacked([rows[name] for name in range(len(rows))]), _shape(program, automaton, program.window)
+    return _stacked([rows[name] for name in range(len(rows))]), _shape(plan)
 
 
-def _live(program: Program, automaton: Automaton, analysis: Analysis) -> list[frozenset[int]]:
-    """For each position, the variables that an event taken later may meet: in a join, or in a condition."""
-    read = [
-        analysis.scope[number].union(
-            *(program.conditions[check.condition].variables() for check in (*arriving, *analysis.final[number]))
-        )
-        for number, arriving in enumerate(analysis.checks)
-    ]
-    live = [frozenset[int]()] * len(automaton.positions)
-    changed = True
-    while changed:
-        before = list(live)
-        for edge in automaton.edges:
-            live[edge.source] |= read[edge.target] | live[edge.target]
-        changed = live != before
-    iterated = frozenset(range(program.variables, program.variables + ITERATED * len(tracked_variables(program))))
-    return [variables | iterated for variables in live]
+def _points(plan: Plan) -> list[EvaluationPoint]:
+    return [point for position in plan.positions for point in (*position.arriving, *position.final)]
 
 
-def _shape(program: Program, automaton: Automaton, window: Window) -> Shape:
-    tracked = len(tracked_variables(program))
+def _shape(plan: Plan) -> Shape:
+    program, window, tracked = plan.program, plan.program.window, len(tracked_variables(plan.program))
     return Shape(
         program.variables + ITERATED * tracked,
         tracked,
-        len(automaton.repetitions),
-        max(len(numbers) for numbers in automaton.outgoing),
+        len(plan.repetitions),
+        max(len(position.outgoing) for position in plan.positions),
         program.streams,
         len(program.partition),
         program.streams == 1,
@@ -213,37 +184,20 @@ def _shape(program: Program, automaton: Automaton, window: Window) -> Shape:
     )
 
 
-class _Checks:
-    """All checks with numbers, and which of them each position has on arrival and at the end of a match."""
-
-    def __init__(self, analysis: Analysis) -> None:
-        self.all: list[Check] = []
-        self.arriving = [self._numbers(checks) for checks in analysis.checks]
-        self.final = [self._numbers(checks) for checks in analysis.final]
-
-    def _numbers(self, checks: Sequence[Check]) -> list[int]:
-        first = len(self.all)
-        self.all += checks
-        return list(range(first, len(self.all)))
+def _actions(edge: PlannedEdge) -> list[int]:
+    """Crossing, repetition, crossing, repetition, …"""
+    loops = [edge.loop] if edge.loop != NONE else []
+    crossed = ((LEAVE, edge.leaves), (LOOP, loops), (ENTER, edge.enters))
+    return [
+        number for crossing, repetitions in crossed for repetition in repetitions for number in (crossing, repetition)
+    ]
 
 
-def _key(program: Program, automaton: Automaton, analysis: Analysis, number: int) -> list[int]:
-    """The variables that a run on this edge and every event that can take it have certainly bound."""
-    edge = automaton.edges[number]
-    bound = analysis.certain[edge.source]
-    for action in edge.actions:
-        if action.crossing is Crossing.LOOP:
-            bound -= analysis.locals[action.repetition]
-    (symbol,) = automaton.positions[edge.target].symbols
-    return sorted(bound & program.symbols[symbol].certain)
-
-
-def _flat(actions: tuple[Action, ...]) -> list[int]:
-    return [number for action in actions for number in (_CROSSINGS[action.crossing], action.repetition)]
-
-
-def _left(accept: Accept) -> list[int]:
-    return [action.repetition for action in accept.actions if action.crossing is Crossing.LEAVE]
+def _track(plan: Plan, edge: PlannedEdge, tracked: Sequence[int]) -> list[int]:
+    """For each tracked variable: whether the edge begins one of its iterations, whether it leads into one."""
+    domains = [plan.domain_of[variable] for variable in tracked]
+    inside = plan.positions[edge.target].inside
+    return [int(flag) for domain in domains for flag in (domain in edge.begun, domain in inside)]
 
 
 def _single(numbers: Iterable[int]) -> list[list[int]]:

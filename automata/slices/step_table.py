@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from arrays.columns import expand
+from arrays.columns import compatible, expand
 from automata.slices.shared_work import SharedWork
 from automata.values import UNBOUND, Ids, Mask
 
@@ -131,7 +131,7 @@ def _pair(left: StepTable, right: StepTable) -> StepTable:
     keep: Mask = np.ones(len(which_left), dtype=np.bool_)
     for variable in left.values.keys() & right.values.keys():
         a, b = left.values[variable][which_left], right.values[variable][which_right]
-        keep &= (a == b) | (a == UNBOUND) | (b == UNBOUND)
+        keep &= compatible(a, b)
     keep &= left.partitions[which_left] == right.partitions[which_right]
     keep &= left.windows[which_left] == right.windows[which_right]
     return side_by_side(left.take(which_left[keep]), right.take(which_right[keep]))

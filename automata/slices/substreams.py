@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.plan.automaton import Automaton
-from automata.plan.expression import Conjunction, Step
-from automata.plan.program import Program
+from automata.plan.plan import Plan
 from automata.slices.events import Events
 from automata.slices.timeline import Places
 from automata.values import Ids, Mask
@@ -77,10 +75,8 @@ class Substream:
 class Substreams:
     """The substreams of one program; empty where no negation needs them."""
 
-    def __init__(self, program: Program, automaton: Automaton) -> None:
-        groups = any(not isinstance(absence.expression, Step | Conjunction) for absence in automaton.negations)
-        in_events = program.window.in_events and bool(automaton.negations)
-        self.needed = bool(program.partition) and (groups or in_events)
+    def __init__(self, plan: Plan) -> None:
+        self.needed = plan.substreams
         self.of: dict[int, Substream] = {}
         self._added = self._kept = 0
 

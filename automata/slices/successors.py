@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arrays.columns import expand, hash_columns
+from arrays.columns import compatible, expand, hash_columns
 from automata.slices.pairs import follows
 from automata.slices.step_index import StepIndex
 from automata.slices.step_table import StepTable
-from automata.values import UNBOUND, Ids
+from automata.values import Ids
 
 _PAIRS_MAX = 1 << 20
 """More pairs are not kept for other queries."""
@@ -62,5 +62,5 @@ def _nearest(
     keep = follows(following, steps, table.times[rows], table.streams[rows], table.high[rows])
     for variable in shared:
         a, b = table.value(variable)[rows], following.value(variable)[steps]
-        keep &= (a == b) | (a == UNBOUND) | (b == UNBOUND)
+        keep &= compatible(a, b)
     return Successors(rows[keep], steps[keep], groups, until, end)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.plan.expression import Conjunction, walk
-from automata.plan.program import Program
+from automata.plan.plan import Plan
 from automata.slices.events import Events, SymbolSolutions
 from automata.slices.shared_work import SharedWork
 from automata.slices.step_table import Part, StepTable
@@ -18,17 +17,13 @@ from automata.values import NONE, UNBOUND, Ids, Mask
 
 
 class SymbolTables:
-    """Numbers whatever comes in, slice after slice.
+    """Numbers whatever comes in, slice after slice; `substreams` are told of the events of each partition."""
 
-    used        the symbols that the program's expression names
-    substreams  told of the events of each partition
-    """
-
-    def __init__(self, program: Program, used: frozenset[int], substreams: Substreams) -> None:
-        self._program = program
-        self._used = used
+    def __init__(self, plan: Plan, substreams: Substreams) -> None:
+        self._program = plan.program
+        self._used = plan.used | plan.negated
         self._substreams = substreams
-        self.timeline = Timeline(total=not needs_whole_slots(program))
+        self.timeline = Timeline(total=not plan.whole_slots)
         self._partitions: dict[tuple[int, ...], int] = {}
         self._partitions_seen = 0
         self._serial = 0
@@ -162,11 +157,6 @@ def _placed(events: Events, positions: Ids, taken: Ids, places: Places, which: I
 def _at(column: Ids, which: Ids) -> Ids:
     """The column at these places; NONE for what has none."""
     return np.where(which != NONE, column[which] if len(column) else NONE, NONE)
-
-
-def needs_whole_slots(program: Program) -> bool:
-    """Whether a slice must not end between two events of one time."""
-    return program.streams > 1 or any(isinstance(node, Conjunction) for node in walk(program.expression))
 
 
 def positive(table: StepTable) -> StepTable:

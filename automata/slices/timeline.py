@@ -142,6 +142,13 @@ class Timeline:
         self._times, self._first_rank, self._places = events.times, carry.rank, None
         return carry
 
+    def lasts(self, window: Window, partitions: Ids, first_ranks: Ids) -> Mask:
+        """Whether the next event of its partition is in the window of events of what began at each rank."""
+        known, inverse = np.unique(partitions, return_inverse=True)
+        following = np.array([self.rank(partition) for partition in known.tolist()], dtype=np.int64)
+        begins = first_ranks if window.sliding else first_ranks - (first_ranks - window.start) % window.size
+        return following[inverse.ravel()] - begins < window.size
+
     def forget(self, kept: set[int]) -> None:
         """Drop what is known of every other partition; only where ranks need not go on."""
         self.carries = {partition: carry for partition, carry in self.carries.items() if partition in kept}

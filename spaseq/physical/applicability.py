@@ -5,8 +5,7 @@ from __future__ import annotations
 from automata.adaptive.adaptive_evaluator import why_not_adaptive
 from automata.lazy.path import NotLazy, paths
 from automata.lazy.units import units_of
-from automata.plan.automaton import build_automaton
-from automata.plan.program import Program
+from automata.plan.plan import Plan
 from automata.registers.iterated import register_of
 from automata.registers.tables import why_not
 from sparql_gpm.algebra.describe import expression_text
@@ -15,35 +14,35 @@ from spaseq.physical.program import Compiled
 from spaseq.physical.register_guard import guard_of
 
 
-def why_not_lazy(program: Program) -> str | None:
-    """The reason why lazy chains and trees cannot run the program; None if they can."""
+def why_not_lazy(plan: Plan) -> str | None:
+    """The reason why lazy chains and trees cannot run the plan; None if they can."""
     try:
-        paths(build_automaton(program.expression))
+        paths(plan)
     except NotLazy as refusal:
         return str(refusal)
     return None
 
 
-def why_not_replanned(program: Program) -> str | None:
+def why_not_replanned(plan: Plan) -> str | None:
     """The reason why the evaluator cannot be replaced as rates are measured; None if it can."""
-    return why_not_lazy(program) or why_not_adaptive(program)
+    return why_not_lazy(plan) or why_not_adaptive(plan)
 
 
-def single_step(program: Program) -> bool:
+def single_step(plan: Plan) -> bool:
     """Whether no path of the sequence has two steps, so that there is only one evaluation order."""
-    return all(len(units_of(path).steps) < 2 for path in paths(build_automaton(program.expression)))
+    return all(len(units_of(path).steps) < 2 for path in paths(plan))
 
 
-def needs_known_rates(program: Program) -> str | None:
+def needs_known_rates(plan: Plan) -> str | None:
     """The argument against lazy evaluation while the rates of the steps are unknown; None with an ALL( )."""
-    if build_automaton(program.expression).unordered:
+    if plan.unordered:
         return None
     return "it pays where later steps are the rarer ones, and their rates are not known before it runs"
 
 
 def why_no_registers(compiled: Compiled) -> str | None:
     """The reason why the register automaton cannot run the query; None if it can."""
-    reason = why_not(compiled.program)
+    reason = why_not(compiled.plan)
     if reason is not None:
         return reason
     dictionary, registers = Dictionary(), register_of(compiled.program)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from automata.plan import automaton as planned
 from automata.plan import expression as nodes
-from automata.plan.automaton import START, Accept, Action, Automaton, Crossing, Passed, build_automaton
-from automata.plan.facts import Analysis, analyse
+from automata.plan.automaton import START, Accept
+from automata.plan.plan import Plan
+from automata.values import NONE
 from sparql_gpm.algebra.describe import describe as describe_pattern
 from sparql_gpm.algebra.describe import expression_text
 from spaseq.algebra.distribution import distribution, sharding_in_words
@@ -37,15 +39,13 @@ def describe(
     Raises InputError for an evaluator that cannot run it.
     """
     meaning = compiled.query
-    automaton = build_automaton(meaning.sequence)
-    analysis = analyse(compiled.program, automaton)
-    drawn = _Drawing(meaning, automaton)
+    drawn = _Drawing(meaning, compiled.plan)
     return Description(
         meaning.name,
         sentences(meaning),
         tuple(Stream(name, iri) for name, iri in meaning.streams),
         window_in_words(meaning.window),
-        tuple(_plan(meaning, compiled, analysis, number) for number in range(len(meaning.patterns))),
+        tuple(_pattern(compiled, number) for number in range(len(meaning.patterns))),
         drawn.states(),
         drawn.edges(),
         _evaluator(plan_query(compiled, evaluator), plan_query(compiled, evaluator, kernels=False)),
@@ -65,7 +65,7 @@ def _evaluator(long: PhysicalPlan, short: PhysicalPlan) -> Evaluator:
         EVALUATORS[long.evaluator],
         long.reason,
         tuple(Alternative(name, why_not) for name, why_not in long.others),
-        estimates(long.compiled.program, long.able),
+        estimates(long.compiled.plan, long.able),
         SWITCHING if "adaptive" in (long.evaluator, short.evaluator) else "",
         long.form_in_words,
         long.form_reason,
@@ -73,29 +73,25 @@ def _evaluator(long: PhysicalPlan, short: PhysicalPlan) -> Evaluator:
     )
 
 
-def _plan(query: TemporalQuery, compiled: Compiled, analysis: Analysis, symbol: int) -> PatternPlan:
-    pattern: GraphPattern = query.patterns[symbol]
+def _pattern(compiled: Compiled, symbol: int) -> PatternPlan:
+    pattern: GraphPattern = compiled.query.patterns[symbol]
     conditions = tuple(
-        Condition(expression_text(expression), _decided(query, compiled, analysis, number))
-        for number, expression in enumerate(compiled.conditions)
-        if compiled.program.conditions[number].symbol == symbol
+        Condition(expression_text(compiled.conditions[number]), _decided(compiled, number))
+        for number in compiled.plan.conditions[symbol]
     )
-    streams = tuple(query.streams[stream][0] for stream in pattern.streams)
+    streams = tuple(compiled.query.streams[stream][0] for stream in pattern.streams)
     lines = tuple(describe_pattern(pattern.pattern).splitlines())
     return PatternPlan(pattern.name, streams, pattern.variables, lines, conditions)
 
 
-def _decided(query: TemporalQuery, compiled: Compiled, analysis: Analysis, condition: int) -> str:
+def _decided(compiled: Compiled, condition: int) -> str:
     """When a condition is decided: at its own step, or when what it waits for is there."""
-    waiting: set[int] = set()
-    for checks in analysis.checks:
-        for check in checks:
-            if check.condition == condition and check.at_home:
-                waiting |= check.waiting
-    own = query.patterns[compiled.program.conditions[condition].symbol].name
+    points = [point for position in compiled.plan.positions for point in position.arriving if point.at_owner]
+    waiting = frozenset[int]().union(*(point.waiting for point in points if point.condition == condition))
+    own = compiled.query.patterns[compiled.program.conditions[condition].symbol].name
     if not waiting:
         return f"when {own} is taken"
-    names = ", ".join(f"?{query.variables[number]}" for number in sorted(waiting))
+    names = ", ".join(f"?{compiled.query.variables[number]}" for number in sorted(waiting))
     return f"when {own} is taken if {names} is bound by then, else as soon as it is or no longer can be"
 
 
@@ -113,20 +109,20 @@ def _repetitions(text: str, sequence: nodes.Expression) -> tuple[Repetition, ...
 class _Drawing:
     """The automaton as states and edges, with one more state where matches end."""
 
-    def __init__(self, query: TemporalQuery, automaton: Automaton) -> None:
+    def __init__(self, query: TemporalQuery, plan: Plan) -> None:
         self._query = query
-        self._automaton = automaton
-        self._accept = len(automaton.positions)
+        self._plan = plan
+        self._accept = len(plan.positions)
         self._starts = {
             member.start: f"member {number} of ALL"
-            for unordered in automaton.unordered
+            for unordered in plan.unordered
             for number, member in enumerate(unordered.members, 1)
         }
 
     def states(self) -> tuple[State, ...]:
         found = [State(START, "start", "start")]
-        for number, position in enumerate(self._automaton.positions[1:], 1):
-            if position.any_order >= 0:
+        for number, position in enumerate(self._plan.positions[1:], 1):
+            if position.any_order != NONE:
                 found.append(State(number, "ALL members there", "any-order"))
             else:
                 found.append(State(number, self._starts.get(number) or self._label(number), "step"))
@@ -134,43 +130,39 @@ class _Drawing:
 
     def edges(self) -> tuple[Edge, ...]:
         found = []
-        for edge in self._automaton.edges:
-            joined = self._automaton.positions[edge.target].any_order
-            notes = self._notes(edge.passed, edge.actions)
-            if joined >= 0:
-                for member in self._automaton.unordered[joined].members:
+        for edge in self._plan.edges:
+            joined = self._plan.positions[edge.target].any_order
+            notes = self._notes(edge)
+            if joined != NONE:
+                for member in self._plan.unordered[joined].members:
                     found.append(Edge(edge.source, member.start, "", "", ("opens ALL", *notes)))
                 continue
-            begins = edge.source == START or edge.source in self._starts
-            operator = "" if begins else edge.operator.value
-            rivals = tuple(f"unless {self._label(self._automaton.edges[r].target)} comes first" for r in edge.rivals)
+            operator = "" if edge.begins else edge.operator.value
+            rivals = tuple(f"unless {self._label(self._plan.edges[r].target)} comes first" for r in edge.rivals)
             found.append(Edge(edge.source, edge.target, self._label(edge.target), operator, notes + rivals))
-        for unordered in self._automaton.unordered:
+        for unordered in self._plan.unordered:
             for member in unordered.members:
                 found += [self._ending(accept, unordered.position, "member is there") for accept in member.accepts]
-        return (*found, *(self._ending(accept, self._accept, "") for accept in self._automaton.accepts))
+        return (*found, *(self._ending(accept, self._accept, "") for accept in self._plan.accepts))
 
     def _ending(self, accept: Accept, target: int, note: str) -> Edge:
-        notes = self._notes(accept.passed, accept.actions)
+        notes = self._notes(accept)
         if accept.passed:
             notes = (*notes, "reported when the window has passed")
         return Edge(accept.position, target, "", "", (note, *notes) if note else notes)
 
     def _label(self, position: int) -> str:
-        symbols = self._automaton.positions[position].symbols
+        symbols = self._plan.positions[position].symbols
         return " & ".join(self._query.patterns[symbol].name for symbol in symbols)
 
-    def _notes(self, passed: tuple[Passed, ...], actions: tuple[Action, ...]) -> tuple[str, ...]:
-        notes = []
-        for action in actions:
-            repetition = self._automaton.repetitions[action.repetition]
-            if action.crossing is Crossing.LOOP:
-                limit = "" if repetition.at_most is None else f", at most {repetition.at_most}"
-                notes.append(f"next iteration{limit}")
-            elif action.crossing is Crossing.LEAVE and repetition.at_least > 1:
-                notes.append(f"after {repetition.at_least} or more iterations")
-        return (*notes, *(f"no {self._absent(p.absence)} in between" for p in passed))
+    def _notes(self, taken: planned.Edge | planned.Accept) -> tuple[str, ...]:
+        least = (self._plan.repetitions[repetition].at_least for repetition in taken.leaves)
+        notes = [f"after {iterations} or more iterations" for iterations in least if iterations > 1]
+        if isinstance(taken, planned.Edge) and taken.loop != NONE:
+            at_most = self._plan.repetitions[taken.loop].at_most
+            notes.append("next iteration" if at_most is None else f"next iteration, at most {at_most}")
+        return (*notes, *(f"no {self._negated(passed.negation)} in between" for passed in taken.passed))
 
-    def _absent(self, absence: int) -> str:
-        symbols = sorted(nodes.symbols(self._automaton.negations[absence].expression))
+    def _negated(self, negation: int) -> str:
+        symbols = sorted(self._plan.negations[negation].symbols)
         return " ".join(self._query.patterns[symbol].name for symbol in symbols)

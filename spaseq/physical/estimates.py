@@ -7,6 +7,7 @@ from itertools import combinations
 
 from automata.adaptive.costs import CostModel
 from automata.adaptive.rates import Rates, related_symbols
+from automata.plan.plan import Plan
 from automata.plan.program import Program
 
 _COUNT = 100
@@ -17,13 +18,13 @@ _RELATED = 0.1
 """The share assumed of pairs of solutions that join, where a variable or a condition relates two steps."""
 
 
-def estimates(program: Program, able: Sequence[str]) -> tuple[str, ...]:
+def estimates(plan: Plan, able: Sequence[str]) -> tuple[str, ...]:
     """One line for each evaluator of those that are able to run the program, as far as it can be said."""
     lines = ["cea: a constant number of nodes for each solution of a step"] if "cea" in able else []
     if "lazy" in able:
-        model = CostModel(program)
+        model = CostModel(plan)
         assumed = f"{_COUNT} solutions of each step in a window and {_RELATED:.0%} of related pairs joining"
-        even, rare = (model.estimate(rates) for rates in _assumed(program, model.symbols))
+        even, rare = (model.estimate(rates) for rates in _assumed(plan.program, model.symbols))
         lines += [
             f"with {assumed}: runs make {even.eager:,.0f} partial matches in a window, lazy chains {even.lazy:,.0f}",
             f"with the last step {_COUNT // _RARE} times rarer: runs {rare.eager:,.0f}, lazy chains {rare.lazy:,.0f}",

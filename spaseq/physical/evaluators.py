@@ -7,7 +7,8 @@ from typing import Protocol
 
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
 from automata.adaptive.policy import Startable
-from automata.plan.program import ConditionEvaluator, Program
+from automata.plan.plan import Plan
+from automata.plan.program import ConditionEvaluator
 from automata.protocol import Restorable
 from automata.registers.guard import GuardConditionEvaluator
 from automata.runs.rows.conditions import RowConditionEvaluator
@@ -21,45 +22,45 @@ class ConditionEvaluatorOfAnyForm(RowConditionEvaluator, GuardConditionEvaluator
 
 def evaluator_of(plan: PhysicalPlan, condition_evaluator: ConditionEvaluatorOfAnyForm) -> Restorable:
     """A new evaluator, as planned."""
-    program = plan.compiled.program
+    compiled = plan.compiled.plan
     match plan.evaluator, plan.form:
         case "cea", _:
             from automata.cea.cea_evaluator import CeaEvaluator
 
-            return CeaEvaluator(program, condition_evaluator)
+            return CeaEvaluator(compiled, condition_evaluator)
         case _, Form.KERNELS:
             from automata.registers.register_evaluator import RegisterEvaluator
 
-            return RegisterEvaluator(program, condition_evaluator)
+            return RegisterEvaluator(compiled, condition_evaluator)
         case "adaptive", form:
-            return adaptive_evaluator(program, condition_evaluator, form)
+            return adaptive_evaluator(compiled, condition_evaluator, form)
         case name, form:
-            return _replaceable(name, program, condition_evaluator, form)
+            return _replaceable(name, compiled, condition_evaluator, form)
 
 
 def adaptive_evaluator(
-    program: Program, condition_evaluator: ConditionEvaluator, form: Form = Form.ROWS
+    plan: Plan, condition_evaluator: ConditionEvaluator, form: Form = Form.ROWS
 ) -> AdaptiveEvaluator:
     """Runs, lazy chains or a lazy tree, whichever the measured rates favour."""
     names = ("nfa", "lazy", "tree")
-    makers = {name: partial(_replaceable, name, program, condition_evaluator, form) for name in names}
-    policy = replanning.RatesDecide(program, condition_evaluator)
-    return AdaptiveEvaluator(program, makers, replanning.initial(program), policy, alone="nfa")
+    makers = {name: partial(_replaceable, name, plan, condition_evaluator, form) for name in names}
+    policy = replanning.RatesDecide(plan, condition_evaluator)
+    return AdaptiveEvaluator(plan, makers, replanning.initial(plan), policy, alone="nfa")
 
 
-def _replaceable(name: str, program: Program, condition_evaluator: ConditionEvaluator, form: Form) -> Startable:
+def _replaceable(name: str, plan: Plan, condition_evaluator: ConditionEvaluator, form: Form) -> Startable:
     """An evaluator that `adaptive` can replace while the query runs."""
     match name:
         case "nfa" if form is Form.ROWS:
             from automata.runs.rows.live_evaluator import runs_of
 
-            return runs_of(program, condition_evaluator)
+            return runs_of(plan, condition_evaluator)
         case "nfa":
             from automata.runs.columns.run_evaluator import RunEvaluator
 
-            return RunEvaluator(program, condition_evaluator)
+            return RunEvaluator(plan, condition_evaluator)
     from automata.lazy.lazy_evaluator import LazyEvaluator, TreeEvaluator
     from automata.runs.columns.negated_groups import NegatedGroups
 
     kind = TreeEvaluator if name == "tree" else LazyEvaluator
-    return kind(program, condition_evaluator, NegatedGroups)
+    return kind(plan, condition_evaluator, NegatedGroups)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from automata import protocol
 from automata.cea.applicability import why_not_cea
-from automata.plan.program import Demand, Program
+from automata.plan.plan import Plan
+from automata.plan.program import Demand
 from spaseq.errors import InputError
 from spaseq.physical.applicability import (
     needs_known_rates,
@@ -33,9 +34,9 @@ class _Kind:
     """
 
     title: str
-    why_not: Callable[[Program], str | None]
+    why_not: Callable[[Plan], str | None]
     why: str
-    unless: Callable[[Program], str | None] = lambda program: None
+    unless: Callable[[Plan], str | None] = lambda plan: None
 
 
 _KINDS = {
@@ -49,7 +50,7 @@ _KINDS = {
         why_not_replanned,
         "its steps can be looked for in any order: the rarest first makes the fewest partial matches, and which is the "
         "rarest is measured while it runs",
-        lambda program: "it has one step only" if single_step(program) else None,
+        lambda plan: "it has one step only" if single_step(plan) else None,
     ),
     "lazy": _Kind(
         "lazy chain automata",
@@ -61,9 +62,9 @@ _KINDS = {
         "lazy tree automata",
         why_not_lazy,
         "the rates shift within a window",
-        lambda program: "whether rates shift within a window is not known before it runs",
+        lambda plan: "whether rates shift within a window is not known before it runs",
     ),
-    "nfa": _Kind("run-based NFA^scep", lambda program: None, "it evaluates every construct of the language"),
+    "nfa": _Kind("run-based NFA^scep", lambda plan: None, "it evaluates every construct of the language"),
 }
 """By the name that `--evaluator` takes, the most preferred first."""
 EVALUATORS = {name: kind.title for name, kind in _KINDS.items()}
@@ -87,12 +88,12 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True
 
     kernels     the input is long enough to make up for compiling them
     """
-    program = compiled.program
-    refusals = {name: kind.why_not(program) for name, kind in _KINDS.items()}
+    plan = compiled.plan
+    refusals = {name: kind.why_not(plan) for name, kind in _KINDS.items()}
     able = tuple(name for name, refusal in refusals.items() if refusal is None)
     registers = why_no_registers(compiled) if kernels else TOO_SHORT
     if requested == "auto":
-        refusals = {name: refusal or _KINDS[name].unless(program) for name, refusal in refusals.items()}
+        refusals = {name: refusal or _KINDS[name].unless(plan) for name, refusal in refusals.items()}
         if not kernels:
             refusals["cea"] = refusals["cea"] or TOO_SHORT
         elif registers is None:
@@ -102,9 +103,9 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True
     else:
         evaluator, reason = _requested(compiled, requested, refusals), "asked for"
     if evaluator == "adaptive":
-        reason = f"{reason}; it begins with {_KINDS[initial(program)].title}"
+        reason = f"{reason}; it begins with {_KINDS[initial(plan)].title}"
     others = {name: refusal or _weaker(name, requested) for name, refusal in refusals.items() if name != evaluator}
-    form, form_reason = _form(evaluator, program, registers)
+    form, form_reason = _form(evaluator, plan, registers)
     row_events_max = protocol.FEW_EVENTS_MAX if form is Form.ROWS else 0
     return PhysicalPlan(
         compiled,
@@ -115,7 +116,7 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True
         tuple(others.items()),
         able,
         row_events_max,
-        conjunctions(program),
+        conjunctions(plan.program),
     )
 
 
@@ -131,21 +132,22 @@ def _requested(compiled: Compiled, requested: str, refusals: Mapping[str, str | 
     return requested
 
 
-def _form(evaluator: str, program: Program, registers: str | None) -> tuple[Form, str]:
+def _form(evaluator: str, plan: Plan, registers: str | None) -> tuple[Form, str]:
     """The form of an evaluator, and the reason; `registers` is the reason against a register automaton, or None."""
     if evaluator == "cea":
         return Form.KERNELS, "constant time an event needs compiled code"
     if evaluator in ("lazy", "tree"):
         return Form.COLUMNS, "events are buffered as columns"
     if evaluator == "nfa" and registers is None:
-        return Form.KERNELS, f"a register automaton, its conditions guards over registers{_RECOGNISED[program.wanted]}"
+        recognised = _RECOGNISED[plan.program.wanted]
+        return Form.KERNELS, f"a register automaton, its conditions guards over registers{recognised}"
     from automata.runs.rows.live_evaluator import runs_singly
 
     if evaluator == "nfa":
         reason = f"not a register automaton, because {registers}"
     else:
         reason = "the evaluators that replace each other hold columns"
-    if runs_singly(program):
+    if runs_singly(plan):
         return Form.ROWS, reason
     return Form.COLUMNS, f"{reason}; a negation looks at the events of a partition, which are columns"
 

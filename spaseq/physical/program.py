@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from automata.plan.plan import Plan, compile_plan
 from automata.plan.program import (
     Condition,
     Demand,
@@ -25,7 +26,7 @@ from spaseq.algebra.nodes import TemporalQuery
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A query compiled once: its program, and what the numbers in it stand for.
+    """A query compiled once: its plan, and what the numbers in it stand for.
 
     query       its meaning, as it is run
     conditions  the expression of each condition
@@ -35,11 +36,16 @@ class Compiled:
     """
 
     query: TemporalQuery
-    program: Program
+    plan: Plan
     conditions: tuple[Expression, ...]
     folds: tuple[Aggregate, ...]
     outputs: tuple[Iteration | Aggregate, ...]
     nodes: dict[Reference, Variable | Iteration | Aggregate]
+
+    @property
+    def program(self) -> Program:
+        """The program, the same for every evaluator."""
+        return self.plan.program
 
     @property
     def keeps_graphs(self) -> bool:
@@ -53,7 +59,7 @@ class Compiled:
 
 
 def compile_program(query: TemporalQuery) -> Compiled:
-    """The program of a query, the same for every evaluator."""
+    """The plan of a query; its automaton and what follows from it are worked out here and nowhere else."""
     numbering = _Numbering(query.variables)
     symbols = tuple(
         Symbol(
@@ -84,7 +90,7 @@ def compile_program(query: TemporalQuery) -> Compiled:
         _wanted(query),
     )
     folds = tuple(numbering.folds)
-    return Compiled(query, program, tuple(e for _, e in expressions), folds, outputs, numbering.nodes)
+    return Compiled(query, compile_plan(program), tuple(e for _, e in expressions), folds, outputs, numbering.nodes)
 
 
 def _wanted(query: TemporalQuery) -> Demand:

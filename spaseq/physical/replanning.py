@@ -13,8 +13,8 @@ from typing import Any
 from automata.adaptive.costs import CostModel, Estimate
 from automata.adaptive.policy import Switch
 from automata.adaptive.rates import Meter, Rates
-from automata.plan.automaton import build_automaton
-from automata.plan.program import ConditionEvaluator, Program
+from automata.plan.plan import Plan
+from automata.plan.program import ConditionEvaluator
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids
 from sparql_gpm.times import format_time
@@ -37,9 +37,9 @@ SWITCHING = (
 """The policy in words."""
 
 
-def initial(program: Program) -> str:
+def initial(plan: Plan) -> str:
     """The evaluator that runs until rates are measured."""
-    return "lazy" if build_automaton(program.expression).unordered else "nfa"
+    return "lazy" if plan.unordered else "nfa"
 
 
 def switch_in_words(switch: Switch) -> str:
@@ -50,13 +50,13 @@ def switch_in_words(switch: Switch) -> str:
 class RatesDecide:
     """See `automata.adaptive.policy.Policy`; chooses among "nfa", "lazy" and "tree"."""
 
-    def __init__(self, program: Program, condition_evaluator: ConditionEvaluator) -> None:
-        self._program = program
-        self._model = CostModel(program)
-        self._meter = Meter(program, condition_evaluator, self._model.symbols)
+    def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
+        self._program = plan.program
+        self._model = CostModel(plan)
+        self._meter = Meter(plan.program, condition_evaluator, self._model.symbols)
         self._orders: tuple[tuple[int, ...], ...] | None = None
         self._shifting = False
-        self._wish = initial(program)
+        self._wish = initial(plan)
         self.rates: Rates | None = None
         self.estimate: Estimate | None = None
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator, why_not_adaptive
 from automata.lazy.lazy_evaluator import LazyEvaluator, TreeEvaluator
 from automata.plan.expression import Contiguity, Negation, Sequence, Step
+from automata.plan.plan import compile_plan
 from automata.plan.program import ConditionEvaluator, Program, Selector, Skip, Symbol, Window
 from automata.protocol import Evaluator, RowEvaluator
 from automata.runs.columns.negated_groups import NegatedGroups
 from automata.runs.columns.run_evaluator import RunEvaluator
 from automata.runs.rows.live_evaluator import runs_of, runs_singly
 from automata.slices.events import Events, SymbolSolutions
-from automata.slices.symbol_tables import needs_whole_slots
 from automata.values import Ids, Match
 from tests.automata.test_lazy import Stretches
 from tests.strategies_lazy import AtMost, lazy_programs, lazy_streams
@@ -66,11 +66,11 @@ def moody(
     program: Program, condition_evaluator: ConditionEvaluator, random: Random, steadiness: float
 ) -> AdaptiveEvaluator:
     makers = {
-        "nfa": lambda: runs_of(program, condition_evaluator),
-        "lazy": lambda: LazyEvaluator(program, condition_evaluator, NegatedGroups),
-        "tree": lambda: TreeEvaluator(program, condition_evaluator, NegatedGroups),
+        "nfa": lambda: runs_of(compile_plan(program), condition_evaluator),
+        "lazy": lambda: LazyEvaluator(compile_plan(program), condition_evaluator, NegatedGroups),
+        "tree": lambda: TreeEvaluator(compile_plan(program), condition_evaluator, NegatedGroups),
     }
-    return AdaptiveEvaluator(program, makers, random.choice(NAMES), Moody(random, steadiness))
+    return AdaptiveEvaluator(compile_plan(program), makers, random.choice(NAMES), Moody(random, steadiness))
 
 
 def reported(evaluator: Evaluator, stretches: Stretches) -> list[tuple[object, ...]]:
@@ -101,7 +101,7 @@ def long_streams(data: st.DataObject, program: Program) -> Stretches:
         for events, solutions in data.draw(lazy_streams(program)):
             found.append((Events(events.times + time, events.streams), solutions))
         time = int(found[-1][0].times[-1]) + data.draw(st.sampled_from([0, 1, 1, 3]))
-        if needs_whole_slots(program):
+        if compile_plan(program).whole_slots:
             time += 1
     return found
 
@@ -111,11 +111,11 @@ def long_streams(data: st.DataObject, program: Program) -> Stretches:
 def test_no_match_is_lost_doubled_or_moved_when_evaluators_are_exchanged(data: st.DataObject) -> None:
     program, condition_evaluator = data.draw(lazy_programs())
     program = replace(program, window=data.draw(st.sampled_from(WINDOWS)))
-    assume(why_not_adaptive(program) is None)
+    assume(why_not_adaptive(compile_plan(program)) is None)
     stretches = long_streams(data, program)
     random = Random(data.draw(st.integers(0, 1000)))
     steadiness = data.draw(st.sampled_from([0.5, 0.9]))
-    expected = reported(RunEvaluator(program, condition_evaluator), stretches)
+    expected = reported(RunEvaluator(compile_plan(program), condition_evaluator), stretches)
     actual = reported(moody(program, condition_evaluator, random, steadiness), stretches)
     assert sorted(map(repr, actual)) == sorted(map(repr, expected))
 
@@ -124,9 +124,11 @@ def test_no_match_is_lost_doubled_or_moved_when_evaluators_are_exchanged(data: s
 @settings(max_examples=PAIRS)
 def test_runs_take_events_that_come_alone_as_they_take_batches(data: st.DataObject) -> None:
     program, condition_evaluator = data.draw(lazy_programs())
-    assume(runs_singly(program))
+    assume(runs_singly(compile_plan(program)))
     stretches = long_streams(data, program)
-    actual, expected = (reported(make(program, condition_evaluator), stretches) for make in (runs_of, RunEvaluator))
+    actual, expected = (
+        reported(make(compile_plan(program), condition_evaluator), stretches) for make in (runs_of, RunEvaluator)
+    )
     assert sorted(map(repr, actual)) == sorted(map(repr, expected))
 
 
@@ -153,10 +155,10 @@ def test_a_match_whose_window_passes_while_nothing_comes_is_reported_by_the_eval
     nothing = SymbolSolutions(none, {0: none})
     condition_evaluator = AtMost(())
     makers = {
-        "nfa": lambda: RunEvaluator(program, condition_evaluator),
-        "lazy": lambda: LazyEvaluator(program, condition_evaluator, NegatedGroups),
+        "nfa": lambda: RunEvaluator(compile_plan(program), condition_evaluator),
+        "lazy": lambda: LazyEvaluator(compile_plan(program), condition_evaluator, NegatedGroups),
     }
-    evaluator = AdaptiveEvaluator(program, makers, "nfa", ThenLazy(Random(0), 1.0))
+    evaluator = AdaptiveEvaluator(compile_plan(program), makers, "nfa", ThenLazy(Random(0), 1.0))
     found: list[Match] = []
     for time, some in ((0, a), (1, nothing), (2, nothing), (10, nothing)):
         found += evaluator.on_batch(Events(np.array([time]), one), {0: some, 1: b})

@@ -13,8 +13,8 @@ from automata.cea.core import CeaCore
 from automata.cea.determinize import Determinised
 from automata.cea.strategies import strategy_for
 from automata.plan import expression as nodes
-from automata.plan.automaton import build_automaton
 from automata.plan.expression import Choice, Contiguity, Expression, Repetition, Step
+from automata.plan.plan import Plan, compile_plan
 from automata.plan.program import FoldValue, Program, Reference, Selector, Skip, Symbol, Window
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Mask, Match
@@ -49,18 +49,18 @@ class Nothing:
         return [()] * len(matches)
 
 
-def program(
+def plan(
     expression: Expression,
     symbols: int,
     window: Window = FOREVER,
     selector: Selector = Selector.ALL,
     skip: Skip = Skip.NO_SKIP,
     key: bool = False,
-) -> Program:
-    """A program over one stream whose solutions bind nothing, or only the partition."""
+) -> Plan:
+    """The plan of a program over one stream whose solutions bind nothing, or only the partition."""
     scope = frozenset({0}) if key else frozenset[int]()
     named = tuple(Symbol(f"S{number}", scope, scope, frozenset({0})) for number in range(symbols))
-    return Program(expression, named, int(key), (), window, (0,) if key else (), selector, skip, (), 1)
+    return compile_plan(Program(expression, named, int(key), (), window, (0,) if key else (), selector, skip, (), 1))
 
 
 def events(count: int, first: int = 0) -> Events:
@@ -75,7 +75,7 @@ def taken(*places: Sequence[int]) -> dict[int, SymbolSolutions]:
 
 def positions(expression: Expression, selector: Selector, *places: Sequence[int]) -> list[set[int]]:
     """The complex events of CEL's stream."""
-    evaluator = CeaEvaluator(program(expression, len(places), selector=selector), Nothing())
+    evaluator = CeaEvaluator(plan(expression, len(places), selector=selector), Nothing())
     return [{entry[1] for entry in match.entries} for match in evaluator.on_batch(events(len(STREAM)), taken(*places))]
 
 
@@ -106,13 +106,13 @@ def test_the_selectors_keep_of_phi_three_the_largest(selector: Selector) -> None
 @pytest.mark.parametrize("selector", [Selector.NEXT, Selector.LAST, Selector.MAX])
 def test_a_selector_goes_on_with_few_of_exponentially_many_markings(selector: Selector) -> None:
     """A start, 300 iterations and an end: 2^300 - 1 matches, one of which is kept."""
-    evaluator = CeaEvaluator(program(PHI3, 3, selector=selector), Nothing())
+    evaluator = CeaEvaluator(plan(PHI3, 3, selector=selector), Nothing())
     (match,) = evaluator.on_batch(events(302), taken([0], range(1, 301), [301]))
     assert [position for _, position, _ in match.entries] == list(range(302))
 
 
 def test_the_arena_is_bounded_by_the_window() -> None:
-    core = CeaCore(program(PHI3, 3, Window(50, in_events=False, sliding=True)))
+    core = CeaCore(plan(PHI3, 3, Window(50, in_events=False, sliding=True)))
     held = []
     for first in range(0, 4000, 100):
         for _ in core.feed(events(100, first), taken(range(0, 100, 2), range(1, 100, 2), [])):
@@ -125,7 +125,11 @@ def test_the_arena_is_bounded_by_the_window() -> None:
 
 def test_the_arena_is_bounded_by_the_window_however_long_the_stretch_and_finds_the_same() -> None:
     window = Window(50, in_events=False, sliding=True)
-    core, few, count = CeaCore(program(PHI1, 2, window)), CeaCore(program(PHI1, 2, window)), 6000
+    core, few, count = (
+        CeaCore(plan(PHI1, 2, window)),
+        CeaCore(plan(PHI1, 2, window)),
+        6000,
+    )
     every = range(0, count, 2), range(1, count, 2)
     found = [part.ends.size for part in core.feed(events(count), taken(*every))]
     assert core.nodes_made > 2 * core.capacity
@@ -135,7 +139,7 @@ def test_the_arena_is_bounded_by_the_window_however_long_the_stretch_and_finds_t
 
 
 def test_one_event_may_have_more_matches_than_there_is_room_for() -> None:
-    core = CeaCore(program(PHI3, 3))
+    core = CeaCore(plan(PHI3, 3))
     parts = [(c.entries.size, c.ends.size) for c in core.feed(events(20), taken([0], range(1, 19), [19]))]
     assert sum(matches for _, matches in parts) == 2**18 - 1
     assert sum(labels for labels, _ in parts) == 2**18 * (2 + 9) - 2
@@ -143,7 +147,7 @@ def test_one_event_may_have_more_matches_than_there_is_room_for() -> None:
 
 
 def test_keys_out_of_the_window_are_forgotten() -> None:
-    evaluator = CeaEvaluator(program(PHI1, 2, Window(20, in_events=False, sliding=True), key=True), Nothing())
+    evaluator = CeaEvaluator(plan(PHI1, 2, Window(20, in_events=False, sliding=True), key=True), Nothing())
     for first in range(0, 5000, 10):
         column = np.arange(10, dtype=np.int64)
         solutions = {0: SymbolSolutions(column, {0: 1 + first + column})}
@@ -153,7 +157,7 @@ def test_keys_out_of_the_window_are_forgotten() -> None:
 
 
 def test_determinisation_forgets_what_no_run_needs() -> None:
-    configurations = Configurations(build_automaton(PHI3))
+    configurations = Configurations(plan(PHI3, 3))
     determinised = Determinised(strategy_for(Selector.ALL, configurations))
     determinised.determine(0, determinised.number_of(0b001))
     (wanted,) = (int(cell) for cell in determinised.moves.targets[:1])
@@ -167,7 +171,7 @@ def test_determinisation_forgets_what_no_run_needs() -> None:
 
 
 def test_a_limit_gives_the_newest_starts_of_each_triggering_event() -> None:
-    core = CeaCore(program(PHI1, 2))
+    core = CeaCore(plan(PHI1, 2))
     solutions = taken([0, 1, 2], [3])
     found = [c.entries.tolist() for c in core.feed(events(4), solutions, limit=2)]
     assert found == [[2, 3, 1, 3]]
@@ -177,7 +181,7 @@ def test_a_limit_gives_the_newest_starts_of_each_triggering_event() -> None:
 def test_what_is_consumed_still_outdoes_others_before_they_are_reported(selector: Selector) -> None:
     """The selector comes before AFTER MATCH: {1} loses against {0, 1}, which the report of {0} forbids."""
     some = Repetition(Step(0), 1, None, ANY)
-    evaluator = CeaEvaluator(program(some, 1, selector=selector, skip=Skip.CONSUME_ALL), Nothing())
+    evaluator = CeaEvaluator(plan(some, 1, selector=selector, skip=Skip.CONSUME_ALL), Nothing())
     assert [match.entries[0][1] for match in evaluator.on_batch(events(3), taken([0, 1, 2]))] == [0]
-    every = CeaEvaluator(program(some, 1, skip=Skip.CONSUME_ALL), Nothing())
+    every = CeaEvaluator(plan(some, 1, skip=Skip.CONSUME_ALL), Nothing())
     assert [match.entries[0][1] for match in every.on_batch(events(3), taken([0, 1, 2]))] == [0, 1, 2]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from automata.lazy import buffer as lazy_buffer
 from automata.lazy.join import Bound
 from automata.lazy.lazy_evaluator import LazyEvaluator, TreeEvaluator
+from automata.plan.plan import compile_plan
 from automata.protocol import Evaluator
 from automata.runs.columns.negated_groups import NegatedGroups
 from automata.runs.columns.run_evaluator import RunEvaluator
@@ -68,11 +69,12 @@ def test_any_order_changed_at_any_time_gives_the_matches_of_runs(data: st.DataOb
     program, condition_evaluator = data.draw(lazy_programs())
     stretches = data.draw(lazy_streams(program))
     seed = data.draw(st.integers(0, 1000))
-    expected = found(RunEvaluator(program, condition_evaluator), stretches)
+    plan = compile_plan(program)
+    expected = found(RunEvaluator(plan, condition_evaluator), stretches)
     random = Random(seed)
     assert (
         found(
-            LazyEvaluator(program, condition_evaluator, NegatedGroups, lambda related: AnyPlan(len(related), random)),
+            LazyEvaluator(plan, condition_evaluator, NegatedGroups, lambda related: AnyPlan(len(related), random)),
             stretches,
         )
         == expected
@@ -85,6 +87,6 @@ def test_any_order_changed_at_any_time_gives_the_matches_of_runs(data: st.DataOb
 def test_chain_and_tree_give_the_matches_of_runs(make: Callable[..., LazyEvaluator], data: st.DataObject) -> None:
     program, condition_evaluator = data.draw(lazy_programs())
     stretches = data.draw(lazy_streams(program))
-    assert found(make(program, condition_evaluator, NegatedGroups), stretches) == found(
-        RunEvaluator(program, condition_evaluator), stretches
+    assert found(make(compile_plan(program), condition_evaluator, NegatedGroups), stretches) == found(
+        RunEvaluator(compile_plan(program), condition_evaluator), stretches
     )

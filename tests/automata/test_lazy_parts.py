@@ -13,7 +13,6 @@ from automata.lazy.buffer import LOW, Buffer
 from automata.lazy.path import paths
 from automata.lazy.plan import ChainPlan, TreePlan
 from automata.lazy.units import units_of
-from automata.plan.automaton import build_automaton
 from automata.plan.expression import (
     AnyOrder,
     Choice,
@@ -25,6 +24,8 @@ from automata.plan.expression import (
     Sequence,
     Step,
 )
+from automata.plan.plan import Plan, compile_plan
+from automata.plan.program import Program, Selector, Skip, Symbol, Window
 from automata.slices.step_table import Part, StepTable
 from automata.values import Ids
 from benchmarks.lazy import SYSTEMS, measure
@@ -34,6 +35,13 @@ A, B, C = (Step(symbol) for symbol in range(3))
 ANY = Contiguity.ANY
 NOTHING: frozenset[int] = frozenset()
 UNRELATED = (NOTHING,) * 3
+
+
+def planned(expression: Expression) -> Plan:
+    """Over steps without variables."""
+    symbols = tuple(Symbol(name, NOTHING, NOTHING, frozenset({0})) for name in "ABC")
+    window = Window(10, in_events=False, sliding=True)
+    return compile_plan(Program(expression, symbols, 0, (), window, (), Selector.ALL, Skip.NO_SKIP, (), 1))
 
 
 def step_table(lows: Ids, keys: Ids) -> StepTable:
@@ -131,11 +139,11 @@ def test_of_units_as_frequent_the_one_related_to_what_is_bound_comes_first() -> 
     ],
 )
 def test_there_is_a_way_for_each_choice(expression: Expression, ways: int) -> None:
-    assert len(paths(build_automaton(expression))) == ways
+    assert len(paths(planned(expression))) == ways
 
 
 def test_members_of_all_are_not_ordered_and_the_steps_of_a_member_are() -> None:
-    (way,) = paths(build_automaton(Sequence((A, AnyOrder((B, Sequence((C, A), (ANY,))))), (ANY,))))
+    (way,) = paths(planned(Sequence((A, AnyOrder((B, Sequence((C, A), (ANY,))))), (ANY,))))
     units = units_of(way)
     assert [unit.symbol for unit in units.units] == [0, 1, 2, 0]
     assert np.argwhere(units.before).tolist() == [[0, 1], [0, 2], [0, 3], [2, 3]]

@@ -14,6 +14,7 @@ from automata.plan.expression import (
     Sequence,
     Step,
 )
+from automata.values import NONE
 
 STRICT, NEXT, ANY = Contiguity.STRICT, Contiguity.NEXT, Contiguity.ANY
 A, B, C, D = (Step(symbol) for symbol in range(4))
@@ -24,15 +25,17 @@ def moves(automaton: Automaton) -> set[str]:
     """Edges as text: source, operator, target, crossings, negations passed."""
     return {
         f"{label(automaton, edge.source)} {edge.operator.value} {label(automaton, edge.target)}"
-        + "".join(f" {action.crossing.value}{action.repetition}" for action in edge.actions)
-        + "".join(f" !{passed.absence}" for passed in edge.passed)
+        + "".join(f" leave{repetition}" for repetition in edge.leaves)
+        + (f" loop{edge.loop}" if edge.loop != NONE else "")
+        + "".join(f" enter{repetition}" for repetition in edge.enters)
+        + "".join(f" !{passed.negation}" for passed in edge.passed)
         for edge in automaton.edges
     }
 
 
 def ends(automaton: Automaton) -> set[str]:
     return {
-        label(automaton, accept.position) + "".join(f" !{passed.absence}" for passed in accept.passed)
+        label(automaton, accept.position) + "".join(f" !{passed.negation}" for passed in accept.passed)
         for accept in automaton.accepts
     }
 
@@ -40,7 +43,7 @@ def ends(automaton: Automaton) -> set[str]:
 def label(automaton: Automaton, position: int) -> str:
     if position == START:
         return "start"
-    if automaton.positions[position].any_order >= 0:
+    if automaton.positions[position].any_order != NONE:
         return "ALL"
     return "&".join(NAMES[symbol] for symbol in automaton.positions[position].symbols) or f"member{position}"
 

@@ -42,11 +42,11 @@ def test_selectivities_are_the_share_of_pairs_that_fulfil_the_conditions() -> No
 def test_estimates_tell_how_many_fewer_run_operations_lazy_evaluation_makes() -> None:
     events = stream([(100, 100, 1, 1)], 3000, seed=3)
     pattern = patterns(100)[0]
-    estimate = CostModel(pattern.program).estimate(measured(events, 100)[-1])
+    estimate = CostModel(pattern.plan).estimate(measured(events, 100)[-1])
     made = []
     for evaluator in (
-        RunEvaluator(pattern.program, pattern.condition_evaluator),
-        LazyEvaluator(pattern.program, pattern.condition_evaluator, NegatedGroups),
+        RunEvaluator(pattern.plan, pattern.condition_evaluator),
+        LazyEvaluator(pattern.plan, pattern.condition_evaluator, NegatedGroups),
     ):
         for at in range(0, len(events), 100):
             evaluator.on_batch(*events.batch(at, at + 100))
@@ -57,7 +57,7 @@ def test_estimates_tell_how_many_fewer_run_operations_lazy_evaluation_makes() ->
 
 
 def test_the_rarest_step_comes_first_and_related_ones_before_others() -> None:
-    model = CostModel(SEQUENCE.program)
+    model = CostModel(SEQUENCE.plan)
     assert model.estimate(Rates({A: 50, B: 40, C: 1}, {})).orders == ((C, B, A),)
     assert model.estimate(Rates({A: 50, B: 40, C: 1}, {(A, C): 0.01})).orders == ((C, A, B),)
     assert model.estimate(EVEN).lazy > model.estimate(EVEN).eager
@@ -77,7 +77,7 @@ def test_lazy_evaluation_takes_over_where_the_last_step_is_rare_and_gives_way_wh
     rare, frequent = (100, 100, 1, 1), (1, 1, 1, 0)
     a, b, c = (Step(symbol) for symbol in (A, B, C))
     free = pattern("free", Sequence((a, b, c), (Contiguity.ANY, Contiguity.ANY)), (), 60)
-    evaluator = adaptive_evaluator(free.program, free.condition_evaluator)
+    evaluator = adaptive_evaluator(free.plan, free.condition_evaluator)
     names = driven(evaluator, stream([rare, frequent], 2000, seed=4))
     assert names[0] == names[-1] == "nfa"
     assert {"lazy", "tree"} & set(names)
@@ -88,7 +88,7 @@ def test_lazy_evaluation_takes_over_where_the_last_step_is_rare_and_gives_way_wh
 
 
 def test_a_wish_is_kept_while_the_new_evaluator_gets_to_know_the_stream() -> None:
-    evaluator = adaptive_evaluator(SEQUENCE.program, SEQUENCE.condition_evaluator)
+    evaluator = adaptive_evaluator(SEQUENCE.plan, SEQUENCE.condition_evaluator)
     driven(evaluator, stream([(100, 100, 1, 1)], 1000, seed=5))
     assert evaluator.name != "nfa"
     assert evaluator.switches[0].time <= 150 + 100 + 50, "three batches tell enough, then one window passes"
@@ -97,8 +97,8 @@ def test_a_wish_is_kept_while_the_new_evaluator_gets_to_know_the_stream() -> Non
 
 def test_the_first_batch_says_what_to_begin_with() -> None:
     events = stream([(100, 100, 1, 1)], 1000, seed=5)
-    evaluator = adaptive_evaluator(SEQUENCE.program, SEQUENCE.condition_evaluator)
-    lazy = LazyEvaluator(SEQUENCE.program, SEQUENCE.condition_evaluator, NegatedGroups)
+    evaluator = adaptive_evaluator(SEQUENCE.plan, SEQUENCE.condition_evaluator)
+    lazy = LazyEvaluator(SEQUENCE.plan, SEQUENCE.condition_evaluator, NegatedGroups)
     for at in range(0, len(events), 200):
         slice_ = events.batch(at, at + 200)
         assert evaluator.on_batch(*slice_) == lazy.on_batch(*slice_)
@@ -116,7 +116,7 @@ def test_rates_that_have_not_moved_are_not_made_anew() -> None:
 
 
 def test_nothing_is_wanted_before_anything_is_measured() -> None:
-    assert RatesDecide(SEQUENCE.program, SEQUENCE.condition_evaluator).wanted("nfa", alone=False) == (
+    assert RatesDecide(SEQUENCE.plan, SEQUENCE.condition_evaluator).wanted("nfa", alone=False) == (
         "nfa",
         "nothing is measured yet",
     )

@@ -37,7 +37,7 @@ ROOT = Path(__file__).parent.parent.parent
 def test_complex_event_automata_equal_the_reference_whatever_the_batches(data: st.DataObject) -> None:
     text = data.draw(keyed_queries())
     query = parse(text, "q")
-    assume(why_not_cea(compile_program(build(query)).program) is None)
+    assume(why_not_cea(compile_program(build(query)).plan) is None)
     arrivals = {"S1": data.draw(streams(6, 12))["S1"]}
     note(f"{text}\n{to_trig(arrivals['S1'])}")
     arrived = interleaved(arrivals)

@@ -34,7 +34,7 @@ def lazy_query(text: str) -> Query:
         query = parse(under_any(text), "q")
     except QueryError:
         assume(False)
-    assume(why_not_lazy(compile_program(build(query)).program) is None)
+    assume(why_not_lazy(compile_program(build(query)).plan) is None)
     return query
 
 
@@ -54,7 +54,7 @@ def moody() -> Iterator[None]:
 @settings(max_examples=PAIRS)
 def test_the_lazy_evaluators_equal_the_reference_whatever_the_batches(evaluator: str, data: st.DataObject) -> None:
     query = lazy_query(data.draw(queries()))
-    assume(evaluator != "adaptive" or why_not_adaptive(compile_program(build(query)).program) is None)
+    assume(evaluator != "adaptive" or why_not_adaptive(compile_program(build(query)).plan) is None)
     declared = {stream.name for stream in query.streams}
     arrivals = {name: events for name, events in data.draw(streams()).items() if name in declared}
     note(query.text)
@@ -69,7 +69,7 @@ def test_the_lazy_evaluators_equal_the_reference_whatever_the_batches(evaluator:
 def refusal(sequence: str) -> str | None:
     defines = " ".join(f"DEFINE GPM {name} ON S {{ ?s{name} a <urn:{name}> }}" for name in "ABC")
     text = f"SELECT * WITHIN 5 SECONDS FROM STREAM S <urn:s> WHERE {{ SEQ({sequence}) {defines} }}"
-    return why_not_lazy(compile_program(build(parse(text, "q"))).program)
+    return why_not_lazy(compile_program(build(parse(text, "q"))).plan)
 
 
 @pytest.mark.parametrize(

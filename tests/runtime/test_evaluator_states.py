@@ -40,7 +40,7 @@ STATE_BYTES_MAX = 10 << 20
 
 def _keyed(data: st.DataObject) -> Query:
     query = parse(data.draw(keyed_queries()), "q")
-    assume(why_not_cea(compile_program(build(query)).program) is None)
+    assume(why_not_cea(compile_program(build(query)).plan) is None)
     return query
 
 
@@ -56,7 +56,7 @@ def _lazy(data: st.DataObject) -> Query:
 
 def _adaptive(data: st.DataObject) -> Query:
     query = _lazy(data)
-    assume(why_not_adaptive(compile_program(build(query)).program) is None)
+    assume(why_not_adaptive(compile_program(build(query)).plan) is None)
     return query
 
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from automata.plan.automaton import START, Automaton
-from automata.plan.expression import Contiguity
+from automata.plan.plan import Plan
 from automata.slices.step_table import SEVERAL, StepTable
 from automata.values import Ids, Mask
 
@@ -21,15 +20,16 @@ _ROUNDS_MAX = 8
 
 
 class AdjacencyLookahead:
-    """The positions of an automaton that are left only by `,`.
+    """The positions of a plan that are left only by `,`, and where no match ends.
 
-    partitioned     there is more than one order of events: nothing is told
+    in_one_order    there is one order of events; else every row is able
     """
 
-    def __init__(self, automaton: Automaton, partitioned: bool) -> None:
-        self._automaton = automaton
-        positions = () if partitioned or automaton.unordered else range(len(automaton.positions))
-        self._only_adjacent = tuple(position for position in positions if self._is_only_adjacent(position))
+    def __init__(self, plan: Plan, in_one_order: bool) -> None:
+        self._plan = plan
+        told = in_one_order and not plan.program.partition and not plan.unordered
+        positions = enumerate(plan.positions) if told else ()
+        self._only_adjacent = tuple(n for n, position in positions if position.only_strict and not position.accepts)
 
     def able(self, tables: Mapping[int, StepTable]) -> dict[int, Mask]:
         """position → which rows of its table an event of the slice, or one after it, may extend; the others: all."""
@@ -51,15 +51,10 @@ class AdjacencyLookahead:
     def _led_on(self, position: int, tables: Mapping[int, StepTable], able: Mapping[int, Mask], ends: int) -> Mask:
         """The rows of a position's table that one of its edges may be taken after; told once for all queries."""
         table = tables[position]
-        targets = [self._automaton.edges[number].target for number in self._automaton.outgoing[position]]
+        targets = [self._plan.edges[number].target for number in self._plan.positions[position].onward]
         following = [(tables[target], able.get(target)) for target in targets if target in tables]
         about = [part for other, mask in following for part in (other.low, mask)]
         return table.shared.once((_led_on, table.low, ends, *about), lambda: _led_on(table, following, ends))
-
-    def _is_only_adjacent(self, position: int) -> bool:
-        edges = [self._automaton.edges[number] for number in self._automaton.outgoing[position]]
-        ends = any(accept.position == position for accept in self._automaton.accepts)
-        return position != START and not ends and all(edge.operator is Contiguity.STRICT for edge in edges)
 
 
 def _led_on(table: StepTable, following: Sequence[tuple[StepTable, Mask | None]], ends: int) -> Mask:

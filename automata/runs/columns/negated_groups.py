@@ -8,53 +8,36 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.chains.iteration import Series
+from automata.chains.iteration import OuterIterations
+from automata.chains.store import ChainStore
 from automata.matches.negation import Inside
-from automata.plan.automaton import Automaton, build_automaton
-from automata.plan.program import ConditionEvaluator, Program, Selector, Skip, Window
-from automata.runs.columns.core import Core
+from automata.plan.plan import Plan
+from automata.plan.program import ConditionEvaluator
+from automata.runs.columns.column_runs import ColumnRuns
 from automata.slices.shared_work import SharedWork
 from automata.slices.step_table import StepTable
-from automata.slices.symbol_tables import needs_whole_slots
 from automata.values import NONE
-
-_ENDLESS = Window(size=1 << 61, in_events=False, sliding=True)
 
 
 class NegatedGroups:
-    """The searcher for the negated groups of one program; see `automata.matches.negation.GroupSearch`."""
+    """The search for the negated groups of one plan; see `automata.matches.negation.GroupSearch`."""
 
-    def __init__(self, program: Program, automaton: Automaton, condition_evaluator: ConditionEvaluator) -> None:
-        self._program = program
-        self._automaton = automaton
+    def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
+        self._plan = plan
         self._condition_evaluator = condition_evaluator
-        self._groups: dict[int, Automaton] = {}
 
     def __call__(
-        self,
-        absence: int,
-        registers: NDArray[np.int64],
-        prior: Mapping[int, Series],
-        inside: Inside,
+        self, negation: int, registers: NDArray[np.int64], outer: Mapping[int, OuterIterations], inside: Inside
     ) -> bool:
         """Whether a negated group has a match among these solutions, starting from these registers and iterations."""
-        if absence not in self._groups:
-            self._groups[absence] = build_automaton(self._automaton.negations[absence].expression)
-        program = replace(
-            self._program,
-            expression=self._automaton.negations[absence].expression,
-            window=_ENDLESS,
-            partition=(),
-            selector=Selector.ALL,
-            skip=Skip.NO_SKIP,
-            outputs=(),
-        )
+        plan = self._plan.negations[negation].group
+        assert plan is not None, negation
         tables = {symbol: _in_one_partition(table, inside.partition) for symbol, table in inside.tables.items()}
         substream = None
         if inside.substream is not None and any((table.slots == NONE).any() for table in tables.values()):
-            tables, substream = _in_one_order(tables, total=not needs_whole_slots(self._program)), inside.substream
-        core = Core(program, self._groups[absence], self._condition_evaluator, registers, prior, substream)
-        return bool(core.grow(tables))
+            tables, substream = _in_one_order(tables, total=not self._plan.whole_slots), inside.substream
+        chains = ChainStore(plan, self._condition_evaluator, registers, outer, substream)
+        return bool(ColumnRuns(chains).grow(tables))
 
 
 def _in_one_partition(table: StepTable, partition: int) -> StepTable:

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from automata.chains.store import AcceptedRuns
+from automata.chains.store import AcceptedRuns, ChainStore
 from automata.chains.table import FIRST, FIRST_TIME
 from automata.matches.negation import NegationIndex
 from automata.matches.reader import Reader
 from automata.matches.reporting import Reporter
 from automata.matches.snapshot import restore_runs, runs_state
-from automata.plan.automaton import Automaton, build_automaton
-from automata.plan.program import ConditionEvaluator, Program
+from automata.plan.plan import Plan
+from automata.plan.program import ConditionEvaluator
 from automata.plan.semi_join import SemiJoinFilter, semi_join_targets
-from automata.runs.columns.core import Core
+from automata.runs.columns.column_runs import ColumnRuns
 from automata.runs.columns.negated_groups import NegatedGroups
 from automata.slices.events import Events, SymbolSolutions
 from automata.slices.substreams import least
-from automata.slices.symbol_tables import SymbolTables, needs_whole_slots, positive
+from automata.slices.symbol_tables import SymbolTables, positive
 from automata.slices.timeline import window_numbers
 from automata.values import UNBOUND, Ids, Match
 
@@ -33,38 +33,17 @@ class RunEvaluator:
     state_kind = "runs"
     """See `automata.state.Restorable`."""
 
-    def __init__(self, program: Program, condition_evaluator: ConditionEvaluator) -> None:
-        self._program = program
-        self._condition_evaluator = condition_evaluator
-        self._automaton = build_automaton(program.expression)
-        self._core = Core(program, self._automaton, condition_evaluator, np.zeros(program.variables, dtype=np.int64))
-        self._negations = NegationIndex(
-            program,
-            self._automaton,
-            self._core.layout,
-            self._core.tracks,
-            self._core.lookback,
-            condition_evaluator,
-            NegatedGroups(program, self._automaton, condition_evaluator),
-        )
-        self._reader = Reader(self._core, program, condition_evaluator)
-        self._reporter = Reporter(
-            program, self._automaton, self._core, self._negations, self._reader, condition_evaluator
-        )
+    def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
+        self._program = plan.program
+        self._core = ChainStore(plan, condition_evaluator)
+        self._runs = ColumnRuns(self._core)
+        self._negations = NegationIndex(self._core, condition_evaluator, NegatedGroups(plan, condition_evaluator))
+        self._reporter = Reporter(self._core, self._negations, Reader(self._core), condition_evaluator)
         self._time = -_FOREVER
         self._next_expiry = -_FOREVER
-        used = frozenset(s for p in self._automaton.positions for s in p.symbols) | self._negations.symbols
-        self._symbol_tables = SymbolTables(program, used, self._negations.substreams)
+        self._symbol_tables = SymbolTables(plan, self._negations.substreams)
         self._timeline = self._symbol_tables.timeline
-        self._semi_join_targets = semi_join_targets(
-            program, self._automaton, self._core.analysis, self._negations.symbols
-        )
-        self._whole_slots = needs_whole_slots(program)
-
-    @property
-    def automaton(self) -> Automaton:
-        """The automaton, to be explained."""
-        return self._automaton
+        self._semi_join_targets = semi_join_targets(plan)
 
     @property
     def operations(self) -> int:
@@ -74,7 +53,7 @@ class RunEvaluator:
     @property
     def needs_whole_slots(self) -> bool:
         """See `automata.protocol.Evaluator`."""
-        return self._whole_slots
+        return self._core.plan.whole_slots
 
     def begin_at(self, position: int) -> None:
         """See `automata.adaptive.policy.Startable`."""
@@ -84,8 +63,9 @@ class RunEvaluator:
         """See `automata.plan.semi_join.Restricting`."""
         if not self._semi_join_targets:
             return {}
-        registers = self._core.alive_registers()
-        values = {p.variable: np.unique(registers[:, p.variable]) for p in self._semi_join_targets}
+        alive = np.concatenate([active.rows for active in self._core.active])
+        variables = {target.variable for target in self._semi_join_targets}
+        values = {variable: np.unique(self._core.runs.register(alive, variable)) for variable in variables}
         return {
             p.symbol: SemiJoinFilter(p, values[p.variable][values[p.variable] != UNBOUND])
             for p in self._semi_join_targets
@@ -102,8 +82,8 @@ class RunEvaluator:
         self._negations.add(tables)
         if not self._program.window.in_events:
             self._expire(int(events.times[0]))
-        ended = self._core.grow({symbol: positive(table) for symbol, table in tables.items()})
-        self._core.prune(self._timeline)
+        ended = self._runs.grow({symbol: positive(table) for symbol, table in tables.items()})
+        self._runs.prune(self._timeline)
         matches = self._report(ended, self._time)
         if self._program.window.in_events:
             self._expire(self._time)
@@ -188,11 +168,11 @@ class RunEvaluator:
 
     def _drop(self, oldest_time: int, window: int) -> None:
         """Drops runs that began before a time or in an earlier tumbling window."""
-        self._core.expire(oldest_time, window, None)
+        self._runs.expire(oldest_time, window, None)
 
     def _drop_ranks(self) -> None:
         """Drops runs whose window of events has passed."""
-        self._core.expire(-_FOREVER, -_FOREVER, self._timeline)
+        self._runs.expire(-_FOREVER, -_FOREVER, self._timeline)
 
     def _oldest(self, column: int, default: int) -> int:
         """The least FIRST or FIRST_TIME of the runs that are alive."""

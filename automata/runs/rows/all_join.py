@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from automata.chains.store import ChainStore
 from automata.chains.table import (
     CLOSED,
     EDGE,
@@ -35,10 +36,8 @@ from automata.chains.table import (
     SYMBOL,
     WINDOW,
 )
-from automata.plan.program import Program
-from automata.runs.columns.core import Core
 from automata.runs.rows.conditions import Row
-from automata.runs.rows.edges import Opening, able, opening_of
+from automata.runs.rows.edges import RowOpening, able, row_opening
 from automata.slices.step_table import SEVERAL
 from automata.values import NONE, UNBOUND
 
@@ -49,21 +48,21 @@ _Waiting = dict[tuple[int, ...], list[int]]
 class RowAllJoin:
     """The ALLs of one program. `rows` are those of `automata.runs.rows.store`, and new ones are appended there."""
 
-    def __init__(self, program: Program, core: Core, rows: list[Row]) -> None:
-        automaton, window = core.automaton, program.window
+    def __init__(self, core: ChainStore, rows: list[Row]) -> None:
+        plan, window = core.plan, core.plan.program.window
         self._core = core
         self._rows = rows
         self._members = [core.layout.member(member) for member in range(core.layout.members)]
         self._markers = [core.layout.marker(marker) for marker in range(core.layout.markers)]
         self._openings = {
-            number: opening_of(core, number)
-            for number, edge in enumerate(automaton.edges)
-            if automaton.positions[edge.target].any_order >= 0
+            number: row_opening(core, edge)
+            for number, edge in enumerate(plan.edges)
+            if plan.positions[edge.target].any_order != NONE
         }
-        self._shared = [_shared(core, which) for which in range(len(automaton.unordered))]
+        self._shared = [[FIXED + variable for variable in key] for key in plan.member_keys]
         self._size_ns = window.size if window.sliding and not window.in_events else _ENDLESS
         self._size = window.size if window.sliding and window.in_events else _ENDLESS
-        self._finished: list[list[_Waiting]] = [[{} for _ in unordered.members] for unordered in automaton.unordered]
+        self._finished: list[list[_Waiting]] = [[{} for _ in unordered.members] for unordered in plan.unordered]
         self._taken: dict[int, frozenset[int]] = {}
 
     def enter(self) -> None:
@@ -118,7 +117,7 @@ class RowAllJoin:
             started.append((start, len(rows) - 1))
         return started
 
-    def _cross(self, opening: Opening, row: Row, old: Row, number: int) -> None:
+    def _cross(self, opening: RowOpening, row: Row, old: Row, number: int) -> None:
         """Applies the edge's crossings of repetitions."""
         for variable, entry in opening.forgets:
             row[FIXED + variable] = self._rows[old[entry]][FIXED + variable]
@@ -126,7 +125,7 @@ class RowAllJoin:
             row[column] += 1
         for count, entry, before in opening.enters:
             row[count], row[entry] = 1, number if before == NONE else old[before]
-        for inside, previous in opening.tracks:
+        for inside, previous in opening.begins:
             row[previous] = old[inside]
 
     # --- joining ----------------------------------------------------------------------------------
@@ -183,7 +182,7 @@ class RowAllJoin:
             for column in (FIRST_TIME, FIRST, FIRST_RANK):
                 row[column] = min([member[column] for member in members])
             row[WINDOW], row[PARTITION] = members[0][WINDOW], members[0][PARTITION]
-        row[PARENT], row[STATE] = opened, self._core.automaton.unordered[which].position
+        row[PARENT], row[STATE] = opened, self._core.plan.unordered[which].position
         row[EDGE] = row[SYMBOL] = row[SOLUTION] = row[POSITION] = row[SLOT] = NONE
         row[CLOSED] = 0
         row[self._core.layout.registers] = registers
@@ -215,10 +214,10 @@ class RowAllJoin:
             number = before
 
     def _track(self, which: int, row: Row, members: Sequence[Row]) -> None:
-        layout, tracks = self._core.layout, self._core.tracks
-        for track in range(len(tracks)):
-            inside, previous = layout.inside(track), layout.previous(track)
-            if tracks.inside(track, self._core.automaton.unordered[which].position):
+        layout, plan = self._core.layout, self._core.plan
+        for domain in range(layout.domains):
+            inside, previous = layout.inside(domain), layout.previous(domain)
+            if domain in plan.positions[plan.unordered[which].position].inside:
                 row[inside] = len(self._rows)
             else:
                 latest = max(members, key=lambda member: member[inside])
@@ -249,13 +248,6 @@ def steps_of_run(rows: Sequence[Row], members: Sequence[int], number: int) -> li
                 pending += [(row[column], row[PARENT]) for column in members if row[column] != NONE]
             number = row[PARENT]
     return found
-
-
-def _shared(core: Core, which: int) -> list[int]:
-    """The columns of the variables that every member of an ALL has bound when it finishes."""
-    members = core.automaton.unordered[which].members
-    bound = [core.analysis.certain[accept.position] for member in members for accept in member.accepts]
-    return [FIXED + variable for variable in sorted(frozenset.intersection(*bound))]
 
 
 def _common(streams: set[int]) -> int:

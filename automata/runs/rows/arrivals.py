@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from automata.plan.facts import Check
-from automata.runs.columns.core import Core
+from automata.chains.store import ChainStore
+from automata.plan.waiting import EvaluationPoint
 from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.conditions import Decided, Row
-from automata.runs.rows.edges import Actions, Place, register_columns
+from automata.runs.rows.edges import Bounds, RowPosition, register_columns
 from automata.runs.rows.store import Store
 from automata.runs.rows.waiting import Reached
 
@@ -18,7 +18,7 @@ from automata.runs.rows.waiting import Reached
 class Arrivals:
     """Enters new rows at their positions."""
 
-    def __init__(self, core: Core, places: Sequence[Place], store: Store, all_join: RowAllJoin) -> None:
+    def __init__(self, core: ChainStore, places: Sequence[RowPosition], store: Store, all_join: RowAllJoin) -> None:
         self._core = core
         self._places = places
         self._store = store
@@ -51,28 +51,30 @@ class Arrivals:
                 self.arrive(start, started)
         for which, member, reached in place.finishes:
             if _has_reached(self._rows[number], reached):
-                target = self._core.automaton.unordered[which].position
+                target = self._core.plan.unordered[which].position
                 for joined in self._all_join.join(which, member, number):
                     if self._may_join(target, joined):
                         self.arrive(target, joined)
 
     def _may_join(self, position: int, number: int) -> bool:
-        """True if every condition holds that is decided once an ALL is complete."""
-        return self._stands(self._places[position].joined, self._core.analysis.checks[position], number, patient=True)
+        """Whether every condition holds that is decided once an ALL is complete."""
+        return self._stands(
+            self._places[position].joined, self._core.plan.positions[position].arriving, number, patient=True
+        )
 
     def _may_end(self, position: int, number: int) -> bool:
         """True if every condition that is still open holds."""
         decided = self._places[position].ends[0].decided
-        return self._stands(decided, self._core.analysis.final[position], number, patient=False)
+        return self._stands(decided, self._core.plan.positions[position].final, number, patient=False)
 
-    def _stands(self, decided: Decided, checks: Sequence[Check], number: int, patient: bool) -> bool:
+    def _stands(self, decided: Decided, checks: Sequence[EvaluationPoint], number: int, patient: bool) -> bool:
         if decided.in_columns:
             self._store.sync()
             rows = np.array([number], dtype=np.int64)
-            return bool(self._core.checks.standing(self._core.runs, rows, checks, patient)[0])
+            return bool(self._core.conditions.arrived(rows, checks, patient)[0])
         row = self._rows[number]
         return not decided.intervals or all(fulfilled(row, row[self._registers]) for fulfilled in decided.intervals)
 
 
-def _has_reached(row: Row, counts: Actions) -> bool:
+def _has_reached(row: Row, counts: Bounds) -> bool:
     return all(row[column] >= bound for column, bound in counts)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from automata.chains.store import ChainStore
 from automata.chains.table import FIXED
-from automata.plan.automaton import Edge
-from automata.plan.facts import Check
-from automata.plan.program import ConditionEvaluator, FoldValue, IterationValue, Program, Reference
-from automata.runs.columns.core import Core
+from automata.plan.plan import PlannedEdge
+from automata.plan.program import ConditionEvaluator, FoldValue, IterationValue, Reference
+from automata.plan.waiting import EvaluationPoint
 from automata.values import NONE, UNBOUND
 
 Row = list[int]
@@ -65,11 +65,10 @@ class Decided:
 class Conditions:
     """The conditions of one program over rows of lists."""
 
-    def __init__(
-        self, program: Program, core: Core, condition_evaluator: RowConditionEvaluator, rows: Sequence[Row]
-    ) -> None:
-        self._program = program
-        self._core = core
+    def __init__(self, core: ChainStore, condition_evaluator: RowConditionEvaluator, rows: Sequence[Row]) -> None:
+        self._plan = core.plan
+        self._program = core.plan.program
+        self._layout = core.layout
         self._condition_evaluator = condition_evaluator
         self._rows = rows
         self._known: list[dict[int, int] | dict[int, float]] = []
@@ -79,17 +78,17 @@ class Conditions:
         for known in self._known:
             known.clear()
 
-    def arriving(self, edge: Edge) -> Decided:
+    def arriving(self, edge: PlannedEdge) -> Decided:
         """The checks of an edge."""
-        return self._decided(self._core.analysis.checks[edge.target], edge, patient=True)
+        return self._decided(self._plan.positions[edge.target].arriving, edge, patient=True)
 
     def joining(self, position: int) -> Decided:
         """The checks of the combinations of members that complete an ALL."""
-        return self._decided(self._core.analysis.checks[position], None, patient=True)
+        return self._decided(self._plan.positions[position].arriving, None, patient=True)
 
     def ending(self, position: int) -> Decided:
         """The checks that are due when a match ends at a position."""
-        return self._decided(self._core.analysis.final[position], None, patient=False)
+        return self._decided(self._plan.positions[position].final, None, patient=False)
 
     def standing(self, references: Sequence[Reference]) -> list[Reader]:
         """The values of references for runs that have come to a row."""
@@ -97,29 +96,28 @@ class Conditions:
 
     def negated(self, symbol: int) -> list[Owed]:
         """The conditions of a negated step, given the last row of a match and the registers with the step's values."""
-        numbers = (n for n, condition in enumerate(self._program.conditions) if condition.symbol == symbol)
-        return [self._asked(number, None) for number in numbers]
+        return [self._asked(number, None) for number in self._plan.conditions[symbol]]
 
-    def _decided(self, checks: Sequence[Check], edge: Edge | None, patient: bool) -> Decided:
+    def _decided(self, checks: Sequence[EvaluationPoint], edge: PlannedEdge | None, patient: bool) -> Decided:
         if any(self._needs_columns(check) for check in checks):
             return Decided(in_columns=True)
         plain = [check for check in checks if edge is not None and self._is_plain(check)]
         tests = tuple(self._condition_evaluator.test(check.condition) for check in plain)
         return Decided(tests, tuple(self._owed(check, edge, patient) for check in checks if check not in plain))
 
-    def _needs_columns(self, check: Check) -> bool:
-        looks_back = check.iterated and not check.at_home
+    def _needs_columns(self, check: EvaluationPoint) -> bool:
+        looks_back = check.iterated and not check.at_owner
         return looks_back or check.lossy or bool(check.spent) or self._program.conditions[check.condition].needs_event
 
-    def _is_plain(self, check: Check) -> bool:
+    def _is_plain(self, check: EvaluationPoint) -> bool:
         references = self._program.conditions[check.condition].references
-        return check.at_home and not check.waiting and all(isinstance(reference, int) for reference in references)
+        return check.at_owner and not check.waiting and all(isinstance(reference, int) for reference in references)
 
-    def _owed(self, check: Check, edge: Edge | None, patient: bool) -> Owed:
+    def _owed(self, check: EvaluationPoint, edge: PlannedEdge | None, patient: bool) -> Owed:
         """Passed where the step was not taken, or where it waits and there is time to."""
         asked = self._asked(check.condition, edge)
         waiting = tuple(check.waiting) if patient else ()
-        marker = NONE if check.at_home else self._core.layout.marker(check.marker)
+        marker = NONE if check.at_owner else self._layout.marker(check.marker)
         if marker == NONE and not waiting:
             return asked
 
@@ -133,7 +131,7 @@ class Conditions:
 
         return fulfilled
 
-    def _asked(self, condition: int, edge: Edge | None) -> Owed:
+    def _asked(self, condition: int, edge: PlannedEdge | None) -> Owed:
         test = self._condition_evaluator.test(condition)
         references = self._program.conditions[condition].references
         readers = [self._reader(reference, edge) for reference in references if not isinstance(reference, int)]
@@ -145,7 +143,9 @@ class Conditions:
             return self._estimated(condition, iterated, edge, lambda row, held: test([*held, only(row, held)]))
         return lambda row, registers: test([*registers, *[reader(row, registers) for reader in readers]])
 
-    def _estimated(self, condition: int, value: IterationValue | FoldValue, edge: Edge | None, exactly: Owed) -> Owed:
+    def _estimated(
+        self, condition: int, value: IterationValue | FoldValue, edge: PlannedEdge | None, exactly: Owed
+    ) -> Owed:
         """A condition that is looked at exactly only where an estimate of the aggregate does not decide it."""
         decide = self._condition_evaluator.estimate(condition, value) if isinstance(value, FoldValue) else None
         newest, _, current = self._track(value.variable, edge)
@@ -164,7 +164,7 @@ class Conditions:
 
         return asked
 
-    def _reader(self, reference: Reference, edge: Edge | None) -> Reader:
+    def _reader(self, reference: Reference, edge: PlannedEdge | None) -> Reader:
         match reference:
             case int():
                 return lambda row, registers: registers[reference]
@@ -176,16 +176,15 @@ class Conditions:
             case FoldValue():
                 return self._folded(reference, edge)
 
-    def _track(self, variable: int, edge: Edge | None) -> tuple[int, int, bool]:
+    def _track(self, variable: int, edge: PlannedEdge | None) -> tuple[int, int, bool]:
         """Columns of the newest row inside that is not the step itself, of the row before, and whether it is inside."""
-        tracks, layout = self._core.tracks, self._core.layout
-        track = tracks.of(variable)
-        inside, previous = layout.inside(track), layout.previous(track)
-        current = edge is not None and tracks.inside(track, edge.target)
-        goes_on = current and edge is not None and not tracks.begins(track, edge)
+        domain, layout = self._plan.domain_of[variable], self._layout
+        inside, previous = layout.inside(domain), layout.previous(domain)
+        current = edge is not None and domain in self._plan.positions[edge.target].inside
+        goes_on = current and edge is not None and domain not in edge.begun
         return previous if goes_on else inside, previous, current
 
-    def _previous(self, variable: int, edge: Edge | None) -> Reader:
+    def _previous(self, variable: int, edge: PlannedEdge | None) -> Reader:
         newest, previous, current = self._track(variable, edge)
         rows = self._rows
 
@@ -197,7 +196,7 @@ class Conditions:
 
         return value
 
-    def _folded(self, value: FoldValue, edge: Edge | None) -> Reader:
+    def _folded(self, value: FoldValue, edge: PlannedEdge | None) -> Reader:
         newest, _, current = self._track(value.variable, edge)
         values, fold = self._values(value.variable, edge), self._condition_evaluator.fold_one
         if current:
@@ -213,7 +212,7 @@ class Conditions:
 
         return folded
 
-    def _values(self, variable: int, edge: Edge | None) -> Callable[[Row, Sequence[int]], list[int]]:
+    def _values(self, variable: int, edge: PlannedEdge | None) -> Callable[[Row, Sequence[int]], list[int]]:
         """The bound values of all iterations, oldest first."""
         newest, previous, current = self._track(variable, edge)
         rows, column = self._rows, FIXED + variable

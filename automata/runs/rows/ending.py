@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from automata.chains.store import AcceptedRuns
+from automata.chains.store import AcceptedRuns, ChainStore
 from automata.chains.table import (
     FIRST,
     FIRST_RANK,
@@ -22,9 +22,8 @@ from automata.chains.table import (
 )
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate, report_order
-from automata.plan.automaton import START, Automaton
-from automata.plan.program import Program, Selector, Skip
-from automata.runs.columns.core import Core
+from automata.plan.automaton import START
+from automata.plan.plan import Plan
 from automata.runs.rows.all_join import steps_of_run
 from automata.runs.rows.conditions import Conditions
 from automata.runs.rows.edges import register_columns
@@ -43,30 +42,29 @@ class Ending:
 
     def __init__(
         self,
-        program: Program,
-        core: Core,
+        core: ChainStore,
         reporter: Reporter,
         negations: RowNegationIndex,
         conditions: Conditions,
         store: Store,
     ) -> None:
-        automaton = core.automaton
+        plan = core.plan
         self._core = core
         self._reporter = reporter
         self._negations = negations
         self._store = store
         self._rows = store.rows
         self._registers = register_columns(core)
-        self._outputs = conditions.standing(program.outputs)
-        self._negates = bool(automaton.negations)
-        self._in_columns = self._negates and (bool(automaton.unordered) or not negations.simple)
+        self._outputs = conditions.standing(plan.program.outputs)
+        self._negates = bool(plan.negations)
+        self._in_columns = self._negates and (bool(plan.unordered) or not negations.simple)
         self._members = [core.layout.member(member) for member in range(core.layout.members)]
-        self.trails = any(accept.passed for accept in automaton.accepts)
-        self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
-        unambiguous = _is_unambiguous(automaton) and not automaton.unordered
+        self.trails = plan.trails
+        self._in_turn = plan.selects
+        unambiguous = _is_unambiguous(plan) and not plan.unordered
         self._plain = unambiguous and not (self._negates or self._in_turn)
-        self._waiting = Waiting(program, automaton, reporter, negations, store, self._candidate)
-        self._together = any(len(position.symbols) > 1 for position in automaton.positions)
+        self._waiting = Waiting(plan, reporter, negations, store, self._candidate)
+        self._together = any(len(position.symbols) > 1 for position in plan.positions)
 
     def enter(self) -> None:
         """Take over the matches that wait, unless columns report."""
@@ -155,10 +153,10 @@ def _same_events(one: Match, other: Match) -> bool:
     return True
 
 
-def _is_unambiguous(automaton: Automaton) -> bool:
+def _is_unambiguous(plan: Plan) -> bool:
     """True if the steps and events of a run determine its edges: no match is reached twice."""
-    symbols = [position.symbols for position in automaton.positions[START + 1 :]]
-    ways = [(edge.source, edge.target) for edge in automaton.edges]
-    ends = [accept.position for accept in automaton.accepts]
+    symbols = [position.symbols for position in plan.positions[START + 1 :]]
+    ways = [(edge.source, edge.target) for edge in plan.edges]
+    ends = [accept.position for accept in plan.accepts]
     alone = all(len(each) == 1 for each in symbols)
     return alone and len(set(symbols)) == len(symbols) and len(set(ways)) == len(ways) and len(set(ends)) == len(ends)

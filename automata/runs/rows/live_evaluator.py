@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from automata import protocol
-from automata.plan.automaton import build_automaton
-from automata.plan.program import ConditionEvaluator, Program
+from automata.plan.plan import Plan
+from automata.plan.program import ConditionEvaluator
 from automata.plan.semi_join import SemiJoinFilter
 from automata.runs.columns.run_evaluator import RunEvaluator
 from automata.runs.rows.candidates import Solution
 from automata.runs.rows.conditions import RowConditionEvaluator
 from automata.runs.rows.row_runs import RowRuns
 from automata.slices.events import Events, SymbolSolutions
-from automata.slices.substreams import Substreams
 from automata.values import Ids, Match
 
 _ROWS_PER_EVENT_MAX = 64
@@ -25,20 +24,18 @@ _NEW_SHARE = 1.0
 """… and how many of those there were then: what is looked through has come since, but for a constant."""
 
 
-def runs_singly(program: Program) -> bool:
+def runs_singly(plan: Plan) -> bool:
     """True if the rows can evaluate a program: no negation needs the events of a partition's substream."""
-    return not (program.partition and Substreams(program, build_automaton(program.expression)).needed)
+    return not plan.substreams
 
 
 class LiveRunEvaluator(RunEvaluator):
     """The run-based evaluator with `on_event` beside `on_batch`, for programs for which `runs_singly`."""
 
-    def __init__(self, program: Program, condition_evaluator: RowConditionEvaluator) -> None:
-        assert runs_singly(program), program
-        super().__init__(program, condition_evaluator)
-        self._single = RowRuns(
-            program, self._core, self._symbol_tables, self._negations, self._reporter, condition_evaluator
-        )
+    def __init__(self, plan: Plan, condition_evaluator: RowConditionEvaluator) -> None:
+        assert runs_singly(plan), plan.program
+        super().__init__(plan, condition_evaluator)
+        self._single = RowRuns(self._core, self._symbol_tables, self._negations, self._reporter, condition_evaluator)
         self._in_lists = False
         self._alone = 0
         self._left = 0
@@ -154,8 +151,8 @@ class LiveRunEvaluator(RunEvaluator):
         return self._single.oldest(column, default) if self._in_lists else super()._oldest(column, default)
 
 
-def runs_of(program: Program, condition_evaluator: ConditionEvaluator) -> RunEvaluator:
+def runs_of(plan: Plan, condition_evaluator: ConditionEvaluator) -> RunEvaluator:
     """The run-based evaluator of a program; one that takes single events where program and host allow it."""
-    if isinstance(condition_evaluator, RowConditionEvaluator) and runs_singly(program):
-        return LiveRunEvaluator(program, condition_evaluator)
-    return RunEvaluator(program, condition_evaluator)
+    if isinstance(condition_evaluator, RowConditionEvaluator) and runs_singly(plan):
+        return LiveRunEvaluator(plan, condition_evaluator)
+    return RunEvaluator(plan, condition_evaluator)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from automata.chains.store import ChainStore
 from automata.chains.table import (
     EDGE,
     FIRST_RANK,
@@ -28,10 +29,8 @@ from automata.chains.table import (
     WINDOW,
 )
 from automata.matches.negation import NegationIndex
-from automata.plan.automaton import Automaton, Passed
-from automata.plan.expression import Step
-from automata.plan.program import Program
-from automata.runs.columns.core import Core
+from automata.plan.automaton import Passed
+from automata.plan.plan import Plan
 from automata.runs.rows.candidates import Moment, Solution, StepCandidate
 from automata.runs.rows.conditions import Conditions, Row
 from automata.runs.rows.store import key_of
@@ -90,26 +89,24 @@ class RowNegationIndex:
     simple      all of them are one step outside of repetitions, that does not look at its event
     """
 
-    def __init__(
-        self, program: Program, core: Core, negations: NegationIndex, conditions: Conditions, rows: list[Row]
-    ) -> None:
-        automaton = core.automaton
-        self._program = program
+    def __init__(self, core: ChainStore, negations: NegationIndex, conditions: Conditions, rows: list[Row]) -> None:
+        plan = core.plan
+        program = self._program = plan.program
         self._negations = negations
         self.added = 0
         self._rows = rows
-        bound = frozenset.intersection(*(core.analysis.certain[accept.position] for accept in automaton.accepts))
+        bound = frozenset.intersection(*(plan.positions[accept.position].certain for accept in plan.accepts))
         self._symbols = {
             number: _Symbol(sorted(symbol.scope), sorted(symbol.certain & bound))
             for number, symbol in enumerate(program.symbols)
             if number in negations.symbols
         }
         looking = any(c.needs_event for c in program.conditions if c.symbol in negations.symbols)
-        grouped = any(not isinstance(a.expression, Step) or a.repetitions for a in automaton.negations)
+        grouped = any(part.step == NONE for part in plan.negations)
         self.simple = not looking and not grouped
         self._conditions = {number: conditions.negated(number) for number in self._symbols} if self.simple else {}
-        self._passed = [_symbols(automaton, edge.passed) for edge in automaton.edges]
-        self._trailing = [_symbols(automaton, accept.passed) for accept in automaton.accepts]
+        self._passed = [_steps(plan, edge.passed) for edge in plan.edges]
+        self._trailing = [_steps(plan, accept.passed) for accept in plan.accepts]
 
     def __len__(self) -> int:
         """The number of solutions."""
@@ -219,10 +216,9 @@ class RowNegationIndex:
         return all(holds(match, registers) for holds in self._conditions[number])
 
 
-def _symbols(automaton: Automaton, passed: Sequence[Passed]) -> list[int]:
-    """The steps that are passed over, where they are steps."""
-    expressions = [automaton.negations[each.absence].expression for each in passed]
-    return [expression.symbol for expression in expressions if isinstance(expression, Step)]
+def _steps(plan: Plan, passed: Sequence[Passed]) -> list[int]:
+    """The steps that are passed over."""
+    return [plan.negations[each.negation].step for each in passed]
 
 
 def _from_columns(table: StepTable, scope: Sequence[int]) -> list[_Kept]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from automata.chains.store import ChainStore
 from automata.chains.table import (
     CLOSED,
     EDGE,
@@ -34,18 +35,16 @@ from automata.chains.table import (
 )
 from automata.matches.negation import NegationIndex
 from automata.matches.reporting import Reporter
-from automata.plan.program import Program
-from automata.runs.columns.core import Core
 from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.arrivals import Arrivals
 from automata.runs.rows.candidates import Solution, StepCandidate, StepCandidates
 from automata.runs.rows.conditions import Conditions, Row, RowConditionEvaluator
-from automata.runs.rows.edges import Step, able, places_of, register_columns, step_of, steps_of
+from automata.runs.rows.edges import RowEdge, able, register_columns, row_edges, row_positions
 from automata.runs.rows.ending import Ending
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store, key_of
 from automata.slices.symbol_tables import SymbolTables
-from automata.values import NONE, UNBOUND, Ids, Match
+from automata.values import NONE, UNBOUND, Match
 
 _ENDLESS = 2**63 - 1
 
@@ -53,7 +52,7 @@ _ENDLESS = 2**63 - 1
 class _Taken(NamedTuple):
     """An edge, the run that takes it, the registers afterwards, and how it is taken."""
 
-    step: Step
+    step: RowEdge
     number: int
     registers: list[int]
     candidate: StepCandidate
@@ -64,14 +63,14 @@ class RowRuns:
 
     def __init__(
         self,
-        program: Program,
-        core: Core,
+        core: ChainStore,
         symbol_tables: SymbolTables,
         negations: NegationIndex,
         reporter: Reporter,
         condition_evaluator: RowConditionEvaluator,
     ) -> None:
         self._core = core
+        program = core.plan.program
         self._timeline = symbol_tables.timeline
         self._window = program.window
         self._partitioned = bool(program.partition)
@@ -80,16 +79,16 @@ class RowRuns:
         self._size = program.window.size if sliding and in_events else _ENDLESS
         self._registers = register_columns(core)
         rows: list[Row] = []
-        conditions = self._conditions = Conditions(program, core, condition_evaluator, rows)
-        self._places = places_of(core, conditions)
-        all_join = RowAllJoin(program, core, rows)
+        conditions = self._conditions = Conditions(core, condition_evaluator, rows)
+        self._places = row_positions(core, conditions)
+        all_join = RowAllJoin(core, rows)
         self._store = Store(core, self._places, self._partitioned, rows, all_join)
         self._rows = rows
-        self._steps = [step_of(core, conditions, self._places, number) for number in steps_of(core)]
+        self._steps = row_edges(core, conditions)
         self._found = [key_of(step.key, 0) for step in self._steps]
         self._candidates = StepCandidates(program, symbol_tables)
-        self._negations = RowNegationIndex(program, core, negations, conditions, rows)
-        self._ending = Ending(program, core, reporter, self._negations, conditions, self._store)
+        self._negations = RowNegationIndex(core, negations, conditions, rows)
+        self._ending = Ending(core, reporter, self._negations, conditions, self._store)
         self._counted = 0
         self._arrivals = Arrivals(core, self._places, self._store, all_join)
 
@@ -200,7 +199,13 @@ class RowRuns:
         return taken
 
     def _meet(
-        self, step: Step, bucket: Sequence[int], candidate: StepCandidate, time: int, stream: int, taken: list[_Taken]
+        self,
+        step: RowEdge,
+        bucket: Sequence[int],
+        candidate: StepCandidate,
+        time: int,
+        stream: int,
+        taken: list[_Taken],
     ) -> None:
         """Add the runs of a bucket that take the edge in this candidate."""
         rows, columns, (partition, rank, slot, window) = self._rows, self._registers, candidate.moment
@@ -239,17 +244,14 @@ class RowRuns:
                     else:
                         taken.append(_Taken(step, number, registers, candidate))
 
-    def _admitted(self, step: Step, taken: Sequence[_Taken], position: int) -> list[_Taken]:
+    def _admitted(self, step: RowEdge, taken: Sequence[_Taken], position: int) -> list[_Taken]:
         """Those for which the conditions hold, as the columns tell."""
         self._store.sync()
         rows = np.array([each.number for each in taken], dtype=np.int64)
         registers = np.array([each.registers for each in taken], dtype=np.int64)
 
-        def event_of(symbol: int) -> Ids:
-            return np.full(len(taken), position, dtype=np.int64)
-
-        edge, core = self._core.automaton.edges[step.number], self._core
-        passed = core.checks.arriving(core.runs, step.number, edge, rows, registers, event_of)
+        events = dict.fromkeys(step.symbols, np.full(len(taken), position, dtype=np.int64))
+        passed = self._core.conditions.arriving(step.number, rows, registers, events)
         return [each for each, holds in zip(taken, passed.tolist(), strict=True) if holds]
 
     def _pass_by(self, single: Mapping[int, Sequence[StepCandidate]]) -> None:
@@ -283,7 +285,7 @@ class RowRuns:
         self._rows.append(row)
         return len(self._rows) - 1
 
-    def _note(self, step: Step, row: Row, old: Row, number: int, own: int) -> None:
+    def _note(self, step: RowEdge, row: Row, old: Row, number: int, own: int) -> None:
         """Iterations, markers and members, in a row that will have the number `own`."""
         for column in step.loops:
             row[column] += 1
@@ -291,9 +293,9 @@ class RowRuns:
             row[count], row[entry] = 1, number if before == NONE else old[before]
         for column in step.marks:
             row[column] = 1
-        for inside, previous in step.tracks:
-            if previous != NONE:
-                row[previous] = old[inside]
+        for inside, previous in step.begins:
+            row[previous] = old[inside]
+        for inside in step.inside:
             row[inside] = own
         for column in step.members:
             row[column] = NONE

@@ -11,11 +11,11 @@ from operator import itemgetter
 
 import numpy as np
 
+from automata.chains.store import ChainStore
 from automata.chains.table import CLOSED, FIRST, FIRST_RANK, FIRST_TIME, FIXED, PARTITION, WINDOW
 from automata.plan.program import Window
-from automata.runs.columns.core import Core
 from automata.runs.rows.all_join import RowAllJoin
-from automata.runs.rows.edges import Place
+from automata.runs.rows.edges import RowPosition
 from automata.slices.timeline import Timeline
 from automata.values import NONE
 
@@ -31,13 +31,13 @@ class Store:
     """
 
     def __init__(
-        self, core: Core, places: Sequence[Place], partitioned: bool, rows: list[Row], all_join: RowAllJoin
+        self, core: ChainStore, places: Sequence[RowPosition], partitioned: bool, rows: list[Row], all_join: RowAllJoin
     ) -> None:
         self._core = core
         self._places = places
         self._partitioned = partitioned
         self._keys = [[key_of(index, FIXED) for index in place.indexes] for place in places]
-        self._adjacent = [position for position, place in enumerate(places) if place.adjacent]
+        self._adjacent = [position for position, place in enumerate(places) if place.only_strict]
         self.rows = rows
         self._all_join = all_join
         self.active: list[list[_Index]] = []
@@ -85,7 +85,7 @@ class Store:
         row = self.rows[number]
         for key, index in zip(self._keys[position], self.active[position], strict=True):
             index.setdefault(key(row), []).append(number)
-        if self._partitioned and self._places[position].adjacent:
+        if self._partitioned and self._places[position].only_strict:
             self._waiting.setdefault(row[PARTITION], []).append((position, number))
 
     def remove(self, position: int, number: int) -> None:

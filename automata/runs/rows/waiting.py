@@ -12,8 +12,7 @@ from automata.chains.table import FIRST_RANK, FIRST_TIME, HIGH, WINDOW
 from automata.matches.pending import PendingMatches
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate
-from automata.plan.automaton import Automaton
-from automata.plan.program import Program, Selector, Skip
+from automata.plan.plan import Plan
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store
 from automata.slices.timeline import Timeline, window_ends
@@ -40,17 +39,16 @@ class Waiting:
 
     def __init__(
         self,
-        program: Program,
-        automaton: Automaton,
+        plan: Plan,
         reporter: Reporter,
         negations: RowNegationIndex,
         store: Store,
         read: Read,
     ) -> None:
-        self._window = program.window
-        self._after_deadline = 0 if program.window.sliding else 1
-        self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
-        self._trailing = [bool(accept.passed) for accept in automaton.accepts]
+        self._window = plan.program.window
+        self._after_deadline = 0 if plan.program.window.sliding else 1
+        self._in_turn = plan.selects
+        self._trailing = [bool(accept.passed) for accept in plan.accepts]
         self._reporter = reporter
         self._negations = negations
         self._store = store

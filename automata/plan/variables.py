@@ -1,0 +1,116 @@
+"""Which variables are bound where along an automaton: in every run, and in some run (specification 3.1-3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from automata.plan.automaton import START, Automaton, Edge
+from automata.plan.expression import Contiguity
+from automata.plan.program import Program
+from automata.values import NONE
+
+Variables = frozenset[int]
+_NOTHING: Variables = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The variables that runs have bound, in every one of them or in some.
+
+    bound       position → by the runs that are there
+    before      position → by those about to take its step, without what a new iteration forgets
+    entered     repetition → by those that enter it: every iteration begins with their values
+    """
+
+    bound: tuple[Variables, ...]
+    before: tuple[Variables, ...]
+    entered: tuple[Variables, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundVariables:
+    """The variables of one program along its automaton.
+
+    scope       position → those that its step may bind
+    local       repetition → those that its steps may bind
+    always      bound in every run
+    ever        bound in some run
+    """
+
+    scope: tuple[Variables, ...]
+    local: tuple[Variables, ...]
+    always: Flow
+    ever: Flow
+
+    def kept(self, edge: Edge, flow: Flow) -> Variables:
+        """What a run brings to an edge's step: a new iteration forgets what was not bound when it was entered."""
+        return _kept(edge, self.local, flow.bound[edge.source], flow.entered)
+
+
+def bound_variables(program: Program, automaton: Automaton, given: Variables) -> BoundVariables:
+    """All of them; `given` are variables that the run at START may have bound."""
+    fixed = frozenset(program.partition)
+    taken = [[program.symbols[symbol] for symbol in position.symbols] for position in automaton.positions]
+    scope = tuple(_NOTHING.union(*(symbol.scope for symbol in step)) for step in taken)
+    certain = [_NOTHING.union(fixed if step else (), *(symbol.certain for symbol in step)) for step in taken]
+    local = tuple(_NOTHING.union(*(scope[p] for p in loop.positions)) - fixed for loop in automaton.repetitions)
+    everything, arcs = frozenset(range(program.variables)), _arcs(automaton)
+    always = _flow(automaton, arcs, local, certain, everything, _NOTHING, frozenset.intersection)
+    arcs += [
+        (Edge(accept.position, unordered.position, Contiguity.ANY, (), (), (), NONE, ()), unordered.position)
+        for unordered in automaton.unordered
+        for member in unordered.members
+        for accept in member.accepts
+    ]
+    ever = _flow(automaton, arcs, local, scope, _NOTHING, given, frozenset.union)
+    return BoundVariables(scope, local, _with_members(automaton, always), ever)
+
+
+def _arcs(automaton: Automaton) -> list[tuple[Edge, int]]:
+    """Every edge with each of the positions that it leads to."""
+    return [(edge, target) for edge in automaton.edges for target in automaton.targets(edge)]
+
+
+def _flow(
+    automaton: Automaton,
+    arcs: Sequence[tuple[Edge, int]],
+    local: Sequence[Variables],
+    own: Sequence[Variables],
+    initial: Variables,
+    given: Variables,
+    meet: Callable[[Variables, Variables], Variables],
+) -> Flow:
+    """The fixed point over all arcs.
+
+    own         position → what its step binds
+    initial     before any arc is followed
+    given       at START
+    meet        what holds of two arcs to one place
+    """
+    bound, before = [initial] * len(automaton.positions), [initial] * len(automaton.positions)
+    entered = [initial] * len(automaton.repetitions)
+    bound[START], known = given, None
+    while known != (flow := Flow(tuple(bound), tuple(before), tuple(entered))):
+        known = flow
+        for edge, target in arcs:
+            for repetition in edge.enters:
+                here = bound[edge.source] if edge.loop == NONE else entered[edge.loop]
+                entered[repetition] = meet(entered[repetition], here)
+            here = _kept(edge, local, bound[edge.source], entered)
+            before[target] = meet(before[target], here)
+            bound[target] = meet(bound[target], here | own[target])
+    return flow
+
+
+def _kept(edge: Edge, local: Sequence[Variables], bound: Variables, entered: Sequence[Variables]) -> Variables:
+    return bound if edge.loop == NONE else bound - (local[edge.loop] - entered[edge.loop])
+
+
+def _with_members(automaton: Automaton, always: Flow) -> Flow:
+    """After an ALL what each of its members has bound is bound, too."""
+    bound = list(always.bound)
+    for unordered in automaton.unordered:
+        ends = [[bound[accept.position] for accept in member.accepts] for member in unordered.members]
+        bound[unordered.position] = bound[unordered.position].union(*(frozenset.intersection(*end) for end in ends))
+    return replace(always, bound=tuple(bound))

@@ -1,0 +1,160 @@
+"""Which conditions are evaluated at which position, and what they may wait for (specification 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from automata.plan.automaton import Automaton
+from automata.plan.program import FoldValue, IterationValue, Program
+from automata.plan.variables import BoundVariables, Variables
+from automata.values import NONE
+
+_NOTHING: Variables = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationPoint:
+    """One condition at one position: it is evaluated there once it waits for nothing.
+
+    condition   its number
+    owner       the position whose step the condition belongs to
+    at_owner    the position just taken is the owner, and the condition the one of this very iteration
+    waiting     variables that, while unbound, can still be bound after the position just taken
+    waits       the same for every position
+    lossy       an iteration may leave unbound what an earlier one bound and the condition depends on
+    marker      which marker column tells whether the owner was taken; NONE: none is needed
+    iterated    the owner lies in a repetition that may have moved on: each instance is looked up in its own iteration
+    spent       (variable that is waited for, repetition) pairs: only a further iteration of it, of which there are so
+                many at most, can still bind the variable
+    """
+
+    condition: int
+    owner: int
+    at_owner: bool
+    waiting: Variables
+    waits: tuple[Variables, ...]
+    lossy: bool
+    marker: int
+    iterated: bool
+    spent: tuple[tuple[int, int], ...]
+
+
+def watched_variables(program: Program, condition: int) -> Variables:
+    """The variables whose rebinding by a later iteration makes the condition be evaluated again (specification 3.1)."""
+    spec = program.conditions[condition]
+    iterated = {r.variable for r in spec.references if isinstance(r, IterationValue | FoldValue)}
+    return (spec.variables() - program.symbols[spec.symbol].scope) | iterated
+
+
+class Waiting:
+    """The evaluation points of one program.
+
+    markers     (condition, owner) pairs with a marker column
+    arriving    position → those of runs that come to it
+    final       position → those of runs that end a match there
+    """
+
+    def __init__(self, program: Program, automaton: Automaton, variables: BoundVariables) -> None:
+        self._program = program
+        self._automaton = automaton
+        self._scope = variables.scope
+        self._lost = [local - _always_bound(automaton, variables, r) for r, local in enumerate(variables.local)]
+        self._arcs = _arcs(automaton)
+        positions = range(len(automaton.positions))
+        owned = [
+            (condition, owner)
+            for condition, spec in enumerate(program.conditions)
+            for owner in positions
+            if spec.symbol in automaton.positions[owner].symbols
+        ]
+        self._waits = {pair: tuple(self._waiting(*pair, position) for position in positions) for pair in owned}
+        self.markers = tuple(pair for pair in owned if self._waits[pair][pair[1]] or self._is_rebound_later(*pair))
+        self.arriving = [tuple(point for pair in owned for point in self._at(*pair, p)) for p in positions]
+        self.final = [tuple(self._point(*pair, p) for pair in self.markers if self._waits[pair][p]) for p in positions]
+
+    def _at(self, condition: int, owner: int, position: int) -> Iterator[EvaluationPoint]:
+        pair, point = (condition, owner), self._point(condition, owner, position, at_owner=position == owner)
+        if position == owner:
+            yield point
+        elif pair in self.markers and position in self._following(owner, owner, loops=True):
+            sources = [edge.source for edge in self._automaton.edges if edge.target == position]
+            decides = any(self._waits[pair][source] - point.waiting for source in sources)
+            joins = self._automaton.positions[position].any_order != NONE
+            if decides or joins or point.spent or self._scope[position] & self._foreign(condition):
+                yield point
+
+    def _point(self, condition: int, owner: int, position: int, at_owner: bool = False) -> EvaluationPoint:
+        pair, around = (condition, owner), self._automaton.positions[owner].repetitions
+        watched = watched_variables(self._program, condition)
+        lossy = any(watched & lost for repetition, lost in enumerate(self._lost) if repetition not in around)
+        waits = self._waits[pair]
+        return EvaluationPoint(
+            condition,
+            owner,
+            at_owner,
+            waits[position],
+            waits,
+            lossy and not at_owner,
+            self.markers.index(pair) if pair in self.markers else NONE,
+            bool(around) and not at_owner,
+            tuple(self._spent(owner, position, waits[position])),
+        )
+
+    def _spent(self, owner: int, position: int, waiting: Variables) -> Iterator[tuple[int, int]]:
+        for variable in sorted(waiting):
+            for repetition in self._automaton.positions[position].repetitions:
+                if self._automaton.repetitions[repetition].at_most is not None:
+                    others = self._following(position, owner, never=frozenset({repetition}))
+                    if not any(variable in self._scope[other] for other in others):
+                        yield variable, repetition
+
+    def _is_rebound_later(self, condition: int, owner: int) -> bool:
+        return any(self._scope[position] & self._foreign(condition) for position in self._following(owner, owner))
+
+    def _waiting(self, condition: int, owner: int, position: int) -> Variables:
+        foreign = self._foreign(condition)
+        return foreign and foreign & _NOTHING.union(*(self._scope[p] for p in self._following(position, owner)))
+
+    def _foreign(self, condition: int) -> Variables:
+        """The variables of a condition that its own step does not bind."""
+        spec = self._program.conditions[condition]
+        return spec.variables() - self._program.symbols[spec.symbol].scope
+
+    def _following(self, position: int, owner: int, loops: bool = False, never: Variables = _NOTHING) -> frozenset[int]:
+        """Positions that can still be taken after `position`, in the iterations that `owner` stands in.
+
+        loops       in further iterations of these, too
+        never       repetitions that begin no further iteration
+        """
+        around = never if loops else never.union(self._automaton.positions[owner].repetitions)
+        seen: set[int] = set()
+        front = [position]
+        while front:
+            for target, loop in self._arcs[front.pop()]:
+                if target not in seen and loop not in around:
+                    seen.add(target)
+                    front.append(target)
+        return frozenset(seen)
+
+
+def _always_bound(automaton: Automaton, variables: BoundVariables, repetition: int) -> Variables:
+    """What every iteration has bound at its end."""
+    accepts = [accept for u in automaton.unordered for member in u.members for accept in member.accepts]
+    ends = {edge.source for edge in automaton.edges if repetition in (edge.loop, *edge.leaves)}
+    ends |= {accept.position for accept in (*automaton.accepts, *accepts) if repetition in accept.leaves}
+    return frozenset.intersection(*(variables.always.bound[position] for position in ends))
+
+
+def _arcs(automaton: Automaton) -> list[list[tuple[int, int]]]:
+    """position → (position that may be taken after it, repetition that begins a new iteration on the way)."""
+    arcs: list[list[tuple[int, int]]] = [[] for _ in automaton.positions]
+    for edge in automaton.edges:
+        target, *starts = automaton.targets(edge)
+        arcs[edge.source] += [(position, edge.loop) for position in starts or [target]]
+    for unordered in automaton.unordered:
+        for member in unordered.members:
+            others = [other.start for other in unordered.members if other is not member]
+            for position in member.positions:
+                arcs[position] += [(start, NONE) for start in (*others, unordered.position)]
+    return arcs

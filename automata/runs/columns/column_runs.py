@@ -1,0 +1,149 @@
+"""NFA^scep runs: growing them, event set by event set, until nothing new comes of a slice (G Algorithms 1-6).
+
+A slice of events is worked off set at a time: the runs at a position meet all the events of the
+slice at once, what comes of it is put on the queue at its own position, and so on. Every run meets
+every event of a slice exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from automata.chains.deferred import DeferredRuns
+from automata.chains.store import AcceptedRuns, ChainStore
+from automata.chains.table import CLOSED, ROOT, RunView
+from automata.plan.automaton import START
+from automata.runs.columns.adjacency_lookahead import AdjacencyLookahead
+from automata.runs.columns.expiry import Expiry
+from automata.slices.pairs import Pairs
+from automata.slices.step_table import StepTable, conjunction
+from automata.slices.timeline import Timeline
+from automata.values import NONE, Ids, Mask
+
+
+class ColumnRuns:
+    """Grows the chains of a store, from its start."""
+
+    def __init__(self, chains: ChainStore) -> None:
+        self._chains = chains
+        self._plan = chains.plan
+        self._expiry = Expiry(chains.plan)
+        self._lookahead = AdjacencyLookahead(chains.plan, chains.extender.substream is None)
+        self._able: dict[int, Mask] = {}
+        self._new: list[tuple[int, Ids | DeferredRuns]] = []
+        self._accepted: list[AcceptedRuns] = []
+        self._deferred = [self._is_deferred(position) for position in range(len(self._plan.positions))]
+        self._arrive(START, np.array([ROOT], dtype=np.int64))
+        self._grow({})
+
+    def grow(self, symbols: Mapping[int, StepTable]) -> list[AcceptedRuns]:
+        """Consumes one slice: symbol → its solutions. Returns where matches may have ended."""
+        tables = self._step_tables(symbols)
+        if not tables:
+            return []
+        self._able = self._lookahead.able(tables)
+        for position, active in enumerate(self._chains.active):
+            if len(rows := active.lookup(tables)):
+                self._follow(self._taken(self._chains.runs, position, rows, tables), tables)
+        self._grow(tables)
+        accepted, self._accepted = self._accepted, []
+        return accepted
+
+    def expire(self, oldest_time: int, window: int, ranks: Timeline | None) -> None:
+        """Drops runs that began before `oldest_time` or in an earlier tumbling window, or whose ranks have run out."""
+        runs = self._chains.runs
+        for active in self._chains.active:
+            active.keep(self._expiry.fresh_or_in_window(runs, active.rows, oldest_time, window, ranks))
+        for all_join in self._chains.all_joins:
+            all_join.keep(
+                [self._expiry.fresh_or_in_window(runs, rows, oldest_time, window, ranks) for rows in all_join.finished]
+            )
+
+    def prune(self, timeline: Timeline) -> None:
+        """Drops runs that no later event can extend: closed, or waiting for an adjacent event that did not come."""
+        for position, active in enumerate(self._chains.active):
+            if len(active):
+                active.keep(self._expiry.extendable(self._chains.runs, position, active.rows, timeline))
+
+    def _step_tables(self, symbols: Mapping[int, StepTable]) -> dict[int, StepTable]:
+        built: dict[tuple[int, ...], StepTable] = {}
+        tables = {}
+        for number, position in enumerate(self._plan.positions):
+            if position.symbols and all(len(symbols[s]) if s in symbols else 0 for s in position.symbols):
+                if position.symbols not in built:
+                    built[position.symbols] = conjunction([symbols[symbol] for symbol in position.symbols])
+                tables[number] = built[position.symbols]
+        return tables
+
+    def _grow(self, tables: Mapping[int, StepTable]) -> None:
+        """Works the queue off."""
+        while self._new:
+            new, self._new = self._new, []
+            for position, arrived in new:
+                if isinstance(arrived, DeferredRuns):
+                    self._go_on(position, arrived, tables)
+                else:
+                    self._chains.active[position].add(arrived)
+                    self._follow(self._taken(self._chains.runs, position, arrived, tables), tables)
+
+    def _taken(self, runs: RunView, position: int, rows: Ids, tables: Mapping[int, StepTable]) -> dict[int, Pairs]:
+        """edge → the runs at a position that take it, but for those that can do nothing with it."""
+        taken = self._chains.extender.extend(runs, position, rows, tables)
+        for number, pairs in taken.items():
+            able = self._able.get(self._plan.edges[number].target)
+            if able is not None:
+                taken[number] = pairs.take(able[pairs.steps])
+        return {number: pairs for number, pairs in taken.items() if len(pairs)}
+
+    def _follow(self, taken: Mapping[int, Pairs], tables: Mapping[int, StepTable]) -> None:
+        """Runs, each a row, have taken edges."""
+        for number, pairs in taken.items():
+            edge = self._plan.edges[number]
+            table = tables[edge.target]
+            if self._deferred[edge.target]:
+                self._new.append((edge.target, DeferredRuns(self._chains.runs, number, edge, pairs, table)))
+            else:
+                self._arrive(edge.target, self._chains.growth.take(number, pairs, table))
+
+    def _go_on(self, position: int, arrived: DeferredRuns, tables: Mapping[int, StepTable]) -> None:
+        """Runs have come to a position where they can only go on: rows are made of those that do, now or later."""
+        taken = self._taken(arrived, position, np.arange(len(arrived), dtype=np.int64), tables)
+        lasting = self._expiry.lasting(arrived, position, tables)
+        kept = lasting.copy()
+        for pairs in taken.values():
+            kept[pairs.rows] = True
+        numbers = np.full(len(arrived), NONE, dtype=np.int64)
+        numbers[kept] = self._chains.growth.take(arrived.number, arrived.pairs.take(kept), arrived.table)
+        self._chains.runs.table[numbers[kept], CLOSED] = arrived.closed[kept]
+        self._chains.active[position].add(numbers[lasting])
+        self._follow({n: replace(pairs, rows=numbers[pairs.rows]) for n, pairs in taken.items()}, tables)
+
+    def _is_deferred(self, position: int) -> bool:
+        """Whether runs at the position neither end anything nor meet a condition as they go on."""
+        targets = [self._plan.positions[edge.target] for edge in self._plan.edges if edge.source == position]
+        ends = self._plan.positions[position].accepts
+        return not ends and not self._plan.unordered and not any(target.arriving for target in targets)
+
+    def _arrive(self, position: int, rows: Ids) -> None:
+        """Runs have come to a position: they may end a match or a member, open an ALL, and go on."""
+        here, chains = self._plan.positions[position], self._chains
+        for accept in here.accepts:
+            ended = chains.extender.leaving(chains.runs, self._plan.accepts[accept].leaves, rows)
+            kept = chains.conditions.arrived(ended, here.final, patient=False)
+            if kept.any():
+                self._accepted.append(AcceptedRuns(ended[kept], accept))
+        for number in here.opens:
+            able = chains.extender.able(chains.runs, number, rows)
+            if len(able):
+                for start, started in chains.growth.open(number, able).items():
+                    self._arrive(start, started)
+        if here.onward:
+            self._new.append((position, rows))
+        for which, member, last in here.finishes:
+            finished = chains.extender.leaving(chains.runs, last.leaves, rows)
+            joined = chains.join_members(which, member, finished)
+            if len(joined):
+                self._arrive(self._plan.unordered[which].position, joined)

@@ -58,7 +58,7 @@ def renumbered(columns: tuple[Ids, ...]) -> tuple[Ids, list[Ids]]:
 
 
 def compatible(new: Ids, old: Ids) -> Mask:
-    """Where two columns of values of one variable agree, or one of them is unbound."""
+    """A mask of the rows in which two columns of one variable agree or one of them is unbound."""
     same: Mask = new == old
     return same if same.all() else same | (new == UNBOUND) | (old == UNBOUND)
 

@@ -1,4 +1,4 @@
-"""The face that every evaluator shows: a state machine fed with slices of the merged order."""
+"""The evaluator protocol: a state machine that consumes slices of the merged order."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Evaluator(Protocol):
 
     @property
     def needs_whole_slots(self) -> bool:
-        """Whether a slice must not end between two events of one time."""
+        """True if a slice must not end between two events of one time."""
 
 
 FEW_EVENTS_MAX = 24
@@ -49,7 +49,7 @@ class RowEvaluator(Evaluator, Protocol):
     """An evaluator that takes events that come alone without columns."""
 
     def prefers_single_events(self) -> bool:
-        """Whether the next event, which comes alone, should go to `on_event`."""
+        """True if the next event, which comes alone, should go to `on_event`."""
 
     def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Match]:
         """As `on_batch` for a slice of one event, alone in its time where `needs_whole_slots`.
@@ -64,7 +64,7 @@ class Restorable(Evaluator, Protocol):
 
     @property
     def state_kind(self) -> str:
-        """What can read the state: the evaluators of this kind."""
+        """The kind of evaluator that can read the state."""
 
     def snapshot(self) -> dict[str, Any]:
         """The state, as `State`; the evaluator may go on."""

@@ -1,4 +1,4 @@
-"""What an evaluator hands over when it is to go on elsewhere: plain values, and which of them are ids.
+"""The state of an evaluator as plain values, with ids marked as such.
 
 An id means something only beside the host that gave it out, so whoever stores a state replaces what is wrapped in
 `Values` by what it stands for, and wraps the new ids when the state comes back.

@@ -1,4 +1,4 @@
-"""One evaluator now, another one later: behind one face, no match lost or doubled, in the same order.
+"""Replaces one evaluator by another while a query runs: no match lost or doubled, in the same order.
 
 The first slice is measured before anything has taken it in: it may say which evaluator is the first.
 
@@ -42,7 +42,7 @@ class _Beside:
 
 
 def why_not_adaptive(plan: Plan) -> str | None:
-    """What keeps the evaluator from being changed while it runs, in words; None if nothing does."""
+    """The reason why the evaluator cannot be changed while it runs, in words; None if nothing does."""
     program = plan.program
     if program.window.in_events and program.partition:
         return "each partition counts the events of its window by itself, so that no boundary is common to all"
@@ -52,7 +52,7 @@ def why_not_adaptive(plan: Plan) -> str | None:
 
 
 def _reach(plan: Plan) -> int:
-    """How far back matches to come may look, on the window's axis."""
+    """The distance that later matches may look back, on the window's axis."""
     program = plan.program
     alone = not plan.negations and program.skip is Skip.NO_SKIP
     return program.window.size if alone else 2 * program.window.size
@@ -256,7 +256,7 @@ class AdaptiveEvaluator:
         self._beside = None
 
     def _boundary(self, events: Events) -> int:
-        """How many of the events are still in the window of the last one before them; none at the very beginning."""
+        """The number of the events still in the window of the last one before them; none at the very beginning."""
         if self._time is None:
             return 0
         size, start = self._window.size, self._window.start

@@ -1,4 +1,4 @@
-"""What is exchanged, who says so, and what is remembered of it."""
+"""The interfaces of the exchange of evaluators: evaluators, policy, log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Policy(Protocol):
         """Columns of the ids that it keeps."""
 
     def snapshot(self) -> dict[str, Any]:
-        """What it goes by, as `automata.state.State`."""
+        """Its measurements, as `automata.state.State`."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from there."""

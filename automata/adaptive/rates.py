@@ -1,4 +1,4 @@
-"""What is measured of a stream while a query runs: how often each symbol has solutions, and how many of them join.
+"""Rates measured while a query runs: how often each symbol has solutions, and how many of them join.
 
 A *period* is the first slices that together span a window; at its end the counts become rates, and selectivities
 are estimated from the latest solutions. The first period may be shorter. Rates that have not moved are not made anew.
@@ -83,7 +83,7 @@ class Meter:
         return self._latest(counts)
 
     def _period(self) -> float:
-        """How long the period lasts, by the window's axis."""
+        """The length of the period, by the window's axis."""
         size = self._program.window.size
         first = self.rates is None and self._events >= _FIRST_EVENTS_MIN
         return max(1, size / _FIRST_SHARE) if first else size
@@ -102,7 +102,7 @@ class Meter:
         return [column for latest in self._samples.values() for sample in latest for column in sample.values()]
 
     def snapshot(self) -> dict[str, Any]:
-        """What has been counted in this period, and the samples, as `automata.state.State`."""
+        """The counts of this period, and the samples, as `automata.state.State`."""
         samples = [
             [symbol, [[[variable, Values(column)] for variable, column in sample.items()] for sample in latest]]
             for symbol, latest in self._samples.items()
@@ -163,7 +163,7 @@ class Meter:
 
 
 def _moved(known: float, now: float) -> bool:
-    """Whether two counts differ by more than a third and by more than chance explains."""
+    """True if two counts differ by more than a third and by more than chance explains."""
     most = max(known, now)
     return abs(known - now) > most / 3 + 3 * math.sqrt(most)
 

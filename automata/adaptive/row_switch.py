@@ -27,12 +27,12 @@ class RowSwitch:
 
     @property
     def usual(self) -> bool:
-        """Whether most of the latest slices were one event, or few."""
+        """True if most of the latest slices were one event, or few."""
         return self._share > 0.5
 
     @property
     def full(self) -> bool:
-        """Whether it is time to tell."""
+        """True if it is time to report them."""
         return len(self._untold) >= _UNTOLD_MAX
 
     def begin(self) -> None:
@@ -49,7 +49,7 @@ class RowSwitch:
         self._untold.append((time, stream, solutions))
 
     def taken(self) -> tuple[Events, Mapping[int, SymbolSolutions]] | None:
-        """What has not been told, as one slice; None: nothing."""
+        """The events not reported yet, as one slice, or None."""
         if not self._untold:
             return None
         events, self._untold = self._untold, []

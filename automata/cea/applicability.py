@@ -1,4 +1,4 @@
-"""Whether complex event automata can evaluate a program: its steps are related by nothing but equality on a key."""
+"""The programs that complex event automata can evaluate: its steps are related by nothing but equality on a key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def key_of(plan: Plan) -> tuple[int, ...]:
 
 
 def why_not_cea(plan: Plan) -> str | None:
-    """What keeps complex event automata from evaluating the plan's program, in words; None if nothing does."""
+    """The reason why complex event automata cannot evaluate the plan's program, in words, or None."""
     program = plan.program
     kinds = {type(node) for node in nodes.walk(program.expression)}
     if program.streams > 1:

@@ -58,7 +58,7 @@ class Determinised:
         moves.effort[cell, vector] = 0 if still and not pairs else 1 + len(pairs)
 
     def crowded(self) -> bool:
-        """Whether more moves are remembered than should be kept."""
+        """True if more moves are remembered than should be kept."""
         return len(self._cells) * len(self._vectors) > self._moves_max
 
     def forget_all_but(self, wanted: Ids) -> Ids:

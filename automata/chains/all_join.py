@@ -105,7 +105,7 @@ class AllJoin:
         return np.column_stack((combined[which], added)), merged(registers[which], runs.registers(added))
 
     def _within(self, combined: NDArray[np.int64]) -> Mask:
-        """Which combinations lie in one sliding window."""
+        """A mask of the combinations that lie in one sliding window."""
         window, rows = self._plan.program.window, self._runs.table[combined]
         if not window.sliding:
             return np.ones(len(combined), dtype=np.bool_)
@@ -116,7 +116,7 @@ class AllJoin:
         return inside
 
     def _distinct(self, combined: NDArray[np.int64]) -> Mask:
-        """Which combinations have no event twice."""
+        """A mask of the combinations that have no event twice."""
         rows, numbers = np.unique(combined, return_inverse=True)
         members, positions = self._events(rows).T
         starts = np.searchsorted(members, np.arange(len(rows) + 1))

@@ -52,7 +52,7 @@ def bound_variable(runs: RunView, edge: PlannedEdge, table: StepTable, pairs: Pa
 
 
 def fits(runs: RunView, edge: PlannedEdge, table: StepTable, pairs: Pairs) -> Mask:
-    """Where the step binds nothing to another value than the run has."""
+    """A mask of the pairs whose step binds nothing to another value than the run has."""
     fitting = np.ones(len(pairs), dtype=np.bool_)
     for variable in edge.shared:
         fitting &= compatible(table.value(variable)[pairs.steps], before(runs, edge, pairs.rows, variable))

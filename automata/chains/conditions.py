@@ -70,7 +70,7 @@ class RunConditions:
         self._decided = DecidedConditions(plan, runs, lookback)
 
     def admitted(self, number: int, table: StepTable, pairs: Pairs) -> Mask:
-        """Which pairs that can take an edge fulfil every condition that can then be decided."""
+        """A mask of the pairs that can take an edge and fulfil every condition that can then be decided."""
         edge = self._plan.edges[number]
         points = self._plan.positions[edge.target].arriving
         if not points or not len(pairs):
@@ -80,7 +80,7 @@ class RunConditions:
         return self.arriving(number, pairs.rows, bindings.bound(self._runs, edge, table, pairs), events)
 
     def arriving(self, number: int, rows: Ids, registers: NDArray[np.int64], events: Mapping[int, Ids]) -> Mask:
-        """Which of the runs that take an edge from `rows` fulfil every condition that can then be decided.
+        """A mask of the runs that take an edge from `rows` and fulfil every condition that can then be decided.
 
         registers   once the edge has been taken
         events      symbol → the position of the event that the step takes
@@ -114,7 +114,7 @@ class RunConditions:
         return taken
 
     def _evaluated(self, point: EvaluationPoint, runs: _Candidates) -> Mask:
-        """Where the condition holds, or still waits."""
+        """A mask of the rows whose condition holds or still waits."""
         condition = self._condition(point)
         if not point.at_owner and (point.iterated or condition.needs_event):
             return self._each_instance(point, runs)
@@ -131,7 +131,7 @@ class RunConditions:
         return passed
 
     def _ready(self, point: EvaluationPoint, runs: _Candidates) -> Mask:
-        """Where the condition waits for nothing."""
+        """A mask of the rows whose condition waits for nothing."""
         ready = np.ones(len(runs), dtype=np.bool_)
         if runs.patient:
             spent = self._spent(point, runs)
@@ -164,7 +164,7 @@ class RunConditions:
         return passed
 
     def _holds(self, point: EvaluationPoint, run: _Candidates, chain: Sequence[int], at: int, spent: set[int]) -> bool:
-        """Whether the instance in step number `at` of one run's chain holds, or still waits.
+        """True if the instance in step number `at` of one run's chain holds, or still waits.
 
         spent   variables that nothing can bind any more
         """

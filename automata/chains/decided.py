@@ -25,7 +25,7 @@ class DecidedConditions:
         self._watched = [watched_variables(plan.program, number) for number in range(len(plan.program.conditions))]
 
     def before(self, point: EvaluationPoint, chain: Sequence[int], at: int, edge: int, registers: Registers) -> bool:
-        """Whether the instance in step number `at` of the chain was decided before the chain's last step, and still is.
+        """True if the instance in step number `at` of the chain was decided before the chain's last step, and still is.
 
         edge        the edge by which the last step is being taken if it has no row yet, else NONE
         registers   of the last step
@@ -60,7 +60,7 @@ class DecidedConditions:
     def _rebinds(
         self, point: EvaluationPoint, position: int, values: Registers, number: int, seen_until: dict[int, int]
     ) -> bool:
-        """Whether step `number`, in a repetition around it alone and visible, binds a variable."""
+        """True if step `number`, in a repetition around it alone and visible, binds a variable."""
         repetitions = self._plan.positions[position].repetitions
         outside = any(repetition not in seen_until for repetition in repetitions)
         visible = all(number <= seen_until.get(repetition, number) for repetition in repetitions)

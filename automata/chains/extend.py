@@ -153,7 +153,7 @@ class _Search:
         return self.extender.hashes(self.runs, self.number, self.rows, self.in_context)
 
     def _reached(self, index: StepIndex, rows: Ids, groups: Ids, begin: Ids, end: Ids) -> Ids:
-        """Where the ranges of some runs end in their windows."""
+        """The ends of the ranges of some runs in their windows."""
         reach = self._reach(rows) if self.in_context else None
         return end if reach is None else clipped(index.from_low(groups, reach), begin, end)
 
@@ -172,7 +172,7 @@ class _Search:
         return np.append(table.low, np.iinfo(np.int64).max)[beyond]
 
     def _successors(self, index: StepIndex) -> Successors | None:
-        """What follows each of the runs; None where other queries would not ask the same."""
+        """The successors of each of the runs; None where other queries would not ask the same."""
         begun, plan = self.runs.begun, self.extender.plan
         edge = plan.edges[self.number]
         if begun is None or len(begun) != len(self.rows) or edge.loop != NONE or plan.given or plan.program.partition:
@@ -240,7 +240,7 @@ class _Search:
         return valid
 
     def _in_window(self, pairs: Pairs) -> Mask:
-        """Which steps are in the window, and the partition, of their run."""
+        """A mask of the steps in the window and the partition of their run."""
         runs, table, rows, steps = self.runs, self.table, pairs.rows, pairs.steps
         program = self.extender.plan.program
         window = program.window

@@ -95,7 +95,7 @@ class Growth:
 
     @staticmethod
     def _stamp(rows: Rows, table: StepTable, steps: Ids, begins: bool) -> None:
-        """When and where the step was taken; it may be the first one of a run where its edge `begins`."""
+        """Time and place at which the step was taken; it may be the first one of a run where its edge `begins`."""
         for column, name in STEP_COLUMNS.items():
             rows[:, column] = getattr(table, name)[steps]
         if begins:

@@ -107,7 +107,7 @@ class Iterations:
         return IterationView(now.registers, current, older)
 
     def as_outer(self, variable: int, view: IterationView, around: Sequence[int]) -> OuterIterations:
-        """What a match, seen so, brings to a negated group inside the repetitions `around`."""
+        """The iteration values of a match for a negated group inside the repetitions `around`."""
         domain = self._plan.domain_of[variable]
         _, values = self._values(variable, view)
         previous, newest = self._previous(variable, view), view.older[domain]
@@ -121,7 +121,7 @@ class Iterations:
         return {reference: self._column(reference, view) for reference in references}
 
     def _encloses(self, repetition: int, domain: int) -> bool:
-        """Whether the repetition is one of the domain's, or is around one of them."""
+        """True if the repetition is one of the domain's, or is around one of them."""
         outer, *inner = (self._plan.repetitions[r].positions for r in (repetition, *self._plan.domains[domain]))
         return any(positions <= outer for positions in inner)
 

@@ -41,7 +41,7 @@ class Lookback:
     def seen(
         self, chain: Sequence[int], at: int, repetitions: tuple[int, ...], last: Registers, edge: int
     ) -> tuple[Registers, dict[int, int]]:
-        """What something in step number `at` of the chain sees, and for each repetition the last row of its iteration.
+        """The bindings visible from step number `at` of the chain, and the last row of each iteration around it.
 
         That row is NONE when the iteration goes on to the end.
 
@@ -78,14 +78,14 @@ class Lookback:
 
     @staticmethod
     def _end(crossed: list[frozenset[int]], repetition: int) -> int:
-        """How many steps after the first its iteration of the repetition lasts."""
+        """The number of steps after the first that its iteration of the repetition lasts."""
         return next((number for number, ended in enumerate(crossed) if repetition in ended), len(crossed))
 
     def _registers(self, chain: Sequence[int], at: int, last: Registers) -> Registers:
         return self._runs.table[chain[at], self._runs.layout.registers] if at < len(chain) else last
 
     def _bound_between(self, chain: Sequence[int], begin: int, end: int, edge: int, repetition: int) -> Mask:
-        """Which variables a step outside the repetition may bind between the two ends."""
+        """The variables that a step outside the repetition may bind between the two ends."""
         bound = np.zeros(self._runs.layout.variables, dtype=np.bool_)
         rows = self._runs.table[list(chain[begin + 1 : end + 1])]
         states = rows[(rows[:, STATE] != NONE) & (rows[:, SYMBOL] != NONE), STATE].tolist()

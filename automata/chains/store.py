@@ -89,7 +89,7 @@ class ChainStore:
         return [numbers[rows] for rows in held]
 
     def is_large(self, rows: int) -> bool:
-        """Whether there are so many rows that a compaction is due."""
+        """True if there are so many rows that a compaction is due."""
         return rows >= 2 * self._compacted
 
     def join_members(self, which: int, member: int, rows: Ids) -> Ids:

@@ -42,7 +42,7 @@ FIXED = 24
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which column holds what, after the fixed ones.
+    """The columns after the fixed ones.
 
     members     the most that an ALL has
     """
@@ -91,7 +91,7 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return self.member(self.members)
 
     def pointers(self) -> list[int]:

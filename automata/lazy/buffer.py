@@ -66,7 +66,7 @@ class Buffer:
         return found
 
     def value(self, variable: int, numbers: Ids) -> Ids:
-        """What these solutions bind the variable to."""
+        """The values of the variable in these solutions."""
         found: Ids = self._columns[_FIXED + variable, numbers - self._origin]
         return found
 

@@ -30,7 +30,7 @@ class _Early:
     providers: tuple[frozenset[int], ...]
 
     def ready(self, bound: frozenset[int]) -> bool:
-        """Whether partial matches of these units can be tested by it."""
+        """True if partial matches of these units can be tested by it."""
         return self.home in bound and all(units & bound for units in self.providers)
 
 
@@ -53,7 +53,7 @@ class EarlyConditions:
         self._early_ones = [early for early in found if early is not None]
 
     def hold(self, bound: frozenset[int], unit: int, rows: Rows) -> Mask:
-        """Which rows fulfil the conditions that can be looked at now that `unit` is bound too."""
+        """A mask of the rows that fulfil the conditions that can be evaluated now that `unit` is bound too."""
         passed = np.ones(len(rows), dtype=np.bool_)
         for early in self._early_ones:
             if early.ready(bound | {unit}) and not early.ready(bound):

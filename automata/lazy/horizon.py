@@ -1,4 +1,4 @@
-"""What has run out of time: buffered events and partial matches that no event to come can join (specification 3.3)."""
+"""Expiry: buffered events and partial matches that no event to come can join (specification 3.3)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Horizon:
         return passed
 
     def snapshot(self) -> list[int | None]:
-        """How far time has come, and in which period it is."""
+        """The current time and its period."""
         return [self._time, self._period]
 
     def restore(self, state: list[Any]) -> None:
@@ -48,7 +48,7 @@ class Horizon:
         return self._time - (self._time - self._window.start) % self._window.size
 
     def alive(self, rows: Rows) -> Mask:
-        """Which partial matches can still grow."""
+        """A mask of the partial matches that can still grow."""
         return self._alive(
             rows[:, lazy_partial.TIME_MIN],
             rows[:, lazy_partial.RANK_MIN],

@@ -37,11 +37,11 @@ class _Negation:
 
     @property
     def decidable(self) -> bool:
-        """Whether it is ready once every unit is bound."""
+        """True if it is ready once every unit is bound."""
         return all(self.providers)
 
     def ready(self, bound: frozenset[int]) -> bool:
-        """Whether partial matches of these units can be tested by it."""
+        """True if partial matches of these units can be tested by it."""
         return {self.after, self.before} <= bound and all(units & bound for units in self.providers)
 
 
@@ -75,7 +75,7 @@ class FirstChance:
         self.decides_all = len([n for n in self._negations if n.decidable]) == passed
 
     def free(self, bound: frozenset[int], unit: int, rows: Rows) -> Mask:
-        """Which rows no negation removes that can be looked at now that `unit` is bound too."""
+        """A mask of the rows that no negation removes which can be evaluated now that `unit` is bound too."""
         kept = np.ones(len(rows), dtype=np.bool_)
         for negation in self._negations:
             if negation.ready(bound | {unit}) and not negation.ready(bound):

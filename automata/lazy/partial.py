@@ -21,7 +21,7 @@ _EVER = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class PartialLayout:
-    """Which column holds what."""
+    """The columns of a partial match."""
 
     units: int
     variables: int
@@ -41,7 +41,7 @@ class PartialLayout:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return _FIXED + 2 * self.units + self.variables
 
     def root(self) -> Rows:

@@ -21,7 +21,7 @@ PATHS_MAX = 64
 
 
 class NotLazy(Exception):
-    """Why a program is not for the lazy evaluators, in words that follow "because"."""
+    """The reason why the lazy evaluators cannot run a program, in words that follow "because"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,13 +26,13 @@ class EvaluationOrder(Protocol):
     """Chooses the unit that partial matches wait for next; any choice gives the same matches."""
 
     def observe(self, counts: Sequence[int], at_boundary: bool) -> None:
-        """How many events of each unit are buffered now; whether a window has passed since last time it said so."""
+        """The buffered events of each unit, and a flag: a window has passed since the flag was last set."""
 
     def following(self, bound: Bound, current: int | None) -> int:
         """The unit to look for once these are bound; `current` is what partial matches wait for now."""
 
     def snapshot(self) -> list[int]:
-        """What it goes by from one slice to the next."""
+        """The state that it keeps from one slice to the next."""
 
     def restore(self, state: list[int]) -> None:
         """Go on from there."""
@@ -108,7 +108,7 @@ def _rarest(bound: Bound, counts: Sequence[int], related: Relations) -> int:
 
 
 def _expected(unit: int, bound: Bound, counts: Sequence[int], related: Relations) -> float:
-    """How many events of the unit a partial match is expected to be joined with."""
+    """The expected number of events of the unit that join a partial match."""
     return counts[unit] / (_RELATED_GAIN if related[unit] & bound else 1)
 
 

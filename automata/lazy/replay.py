@@ -139,7 +139,7 @@ class Replay:
         return np.concatenate([at for at, _ in parts]), np.concatenate([numbers for _, numbers in parts])
 
     def _between(self, rows: Ids, complete: Rows, last: Ids, buffer: Buffer, numbers: Ids) -> Mask:
-        """What positions do not say: order between streams, partition, window."""
+        """The relations that positions do not imply: order between streams, partition, window."""
         times, streams = buffer.at(TIME, numbers), buffer.at(STREAM, numbers)
         runs, window = self._core.runs, self._core.plan.program.window
         after: Mask = (times > runs.column(rows, HIGH_TIME)) | (streams == runs.column(rows, HIGH_STREAM))

@@ -1,4 +1,4 @@
-"""What a lazy evaluator has beside the state of runs: buffered solutions and partial matches (see automata.state).
+"""The state of a lazy evaluator beside that of runs: buffered solutions and partial matches (see automata.state).
 
 Both stay as they are, columns without the ids and ids. Indexes of buffers are made again when they are asked.
 """

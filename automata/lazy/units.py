@@ -50,7 +50,7 @@ class Units:
         return tuple(number for number, unit in enumerate(self.units) if unit.step == step)
 
     def waits(self, bound: frozenset[int], unit: int) -> bool:
-        """Whether an event of the unit can still come once events of `bound` are there."""
+        """True if an event of the unit can still come once events of `bound` are there."""
         return not any(self.before[unit, other] or self.together[unit, other] for other in bound)
 
     def key(self, program: Program, bound: frozenset[int], unit: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What an evaluator is asked to run: one temporal pattern with its conditions, window and selection.
+"""The program of an evaluator: one temporal pattern with its conditions, window and selection.
 
 Variables, symbols, streams and conditions are numbers. Values of variables are ids that are only
 ever compared for equality; 0 is "unbound". Whatever needs to look behind an id asks the `ConditionEvaluator`.
@@ -16,7 +16,7 @@ from automata.values import Ids, Mask, Match
 
 
 class Selector(Enum):
-    """Which complex events of one triggering event are kept (B Section 4)."""
+    """The selection among the complex events of one triggering event (B Section 4)."""
 
     ALL = "ALL"
     STRICT = "STRICT"
@@ -35,7 +35,7 @@ class Skip(Enum):
 
 
 class Demand(Enum):
-    """Which of the matches of one triggering event and partition are looked at: LIMIT 1 (specification 3.4).
+    """The matches of one triggering event and partition that are needed: LIMIT 1 (specification 3.4).
 
     FIRST       the first in output order, and those that only their values put before or behind it
     HAPPENED    the first, whatever its values: they are not shown
@@ -123,13 +123,13 @@ class ConditionEvaluator(Protocol):
     """Whoever knows what the ids stand for."""
 
     def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
-        """Which rows satisfy the condition; a reference's column has one id a row."""
+        """A mask of the rows that satisfy the condition; a reference's column has one id a row."""
 
     def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
         """The aggregate of each row's ids[offsets[i]:offsets[i + 1]], all of them bound."""
 
     def texts(self, matches: Sequence[Match]) -> Sequence[tuple[str, ...]]:
-        """What each match projects, as texts that put matches of the same events in order (specification 3.5)."""
+        """The projected values of each match, as texts that order matches of the same events (specification 3.5)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which variables are bound where along an automaton: in every run, and in some run (specification 3.1-3.2)."""
+"""The variables that are bound along an automaton: in every run, and in some run (specification 3.1-3.2)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BoundVariables:
     ever: Flow
 
     def kept(self, edge: Edge, flow: Flow) -> Variables:
-        """What a run brings to an edge's step: a new iteration forgets what was not bound when it was entered."""
+        """The bindings of a run at an edge's step: a new iteration forgets what was not bound when it was entered."""
         return _kept(edge, self.local, flow.bound[edge.source], flow.entered)
 
 

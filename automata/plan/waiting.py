@@ -1,4 +1,4 @@
-"""Which conditions are evaluated at which position, and what they may wait for (specification 3.1)."""
+"""The conditions evaluated at each position, and the variables they may wait for (specification 3.1)."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Waiting:
 
 
 def _always_bound(automaton: Automaton, variables: BoundVariables, repetition: int) -> Variables:
-    """What every iteration has bound at its end."""
+    """The variables that every iteration has bound at its end."""
     accepts = [accept for u in automaton.unordered for member in u.members for accept in member.accepts]
     ends = {edge.source for edge in automaton.edges if repetition in (edge.loop, *edge.leaves)}
     ends |= {accept.position for accept in (*automaton.accepts, *accepts) if repetition in accept.leaves}

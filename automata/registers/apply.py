@@ -106,7 +106,7 @@ def new_output(variables: int, matches: int, entries: int) -> Output:
 
 @lean_kernel
 def entries_needed(machine: Machine, step: Step) -> int:
-    """How many entries the matches among the candidates have."""
+    """The number of entries of the matches among the candidates."""
     needed = 0
     for number in range(step.now[FOUND]):
         if step.candidates[number, ENDS]:
@@ -116,7 +116,7 @@ def entries_needed(machine: Machine, step: Step) -> int:
 
 @lean_kernel
 def matches_found(step: Step) -> int:
-    """How many of the candidates end a match."""
+    """The number of candidates that end a match."""
     found = 0
     for number in range(step.now[FOUND]):
         found += step.candidates[number, ENDS]

@@ -1,4 +1,4 @@
-"""Which runs one solution of one event extends (specification 3.2, "extends"): nothing is changed by looking.
+"""The runs that one solution of one event extends (specification 3.2, "extends"): nothing is changed by looking.
 
 An event meets only the runs in the lists under its own keys; what is found goes to a list of candidates. Where a
 guard cannot tell, the question is written down, and the event is looked at again when it has been answered.
@@ -231,7 +231,7 @@ def _blocked(machine: Machine, step: Step, edge: int, row: int) -> bool:
 
 @lean_kernel
 def _may_end(machine: Machine, edge: int, row: int) -> bool:
-    """Whether a match may end where the edge leads to."""
+    """True if a match may end where the edge leads to."""
     tables = machine.tables
     for place in range(tables.shape[2]):
         accept = tables[ACCEPTS, tables[TARGET, edge, 0], place]

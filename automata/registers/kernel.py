@@ -55,7 +55,7 @@ from automata.values import UNBOUND, Ids
 
 
 class Stop(IntEnum):
-    """Why the kernel has stopped: the end of the slice, or what it lacks."""
+    """The reason why the kernel has stopped: the end of the slice, or a full array."""
 
     DONE = 0
     ANSWERS = 1
@@ -212,7 +212,7 @@ def _narrow_event(machine: Machine, step: Step, slice_: Slice, event: int) -> No
 
 @lean_kernel
 def _lacking(machine: Machine, step: Step, output: Output) -> int:
-    """What there is too little room for."""
+    """The array that is too small."""
     if step.now[FOUND] > step.candidates.shape[0]:
         return _CANDIDATES
     if step.now[FOUND] > room(machine.pool):

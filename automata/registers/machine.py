@@ -1,4 +1,4 @@
-"""What the kernel works on: one program with its runs, and what it has at hand while it looks at one event."""
+"""The data of the kernel: one program with its runs, and the scratch space for one event."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOWHERE = np.iinfo(np.int64).min
 
 
 class Step(NamedTuple):
-    """What the kernel has at hand while it looks at one event.
+    """The scratch space of the kernel for one event.
 
     own, merged     registers: of the solution alone, and of the run once it has taken it
     key             of the partition

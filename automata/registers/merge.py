@@ -57,7 +57,7 @@ def _note_iterations(machine: Machine, step: Step, edge: int) -> None:
 
 @lean_kernel
 def count_after(machine: Machine, edge: int, row: int, repetition: int) -> int:
-    """How many iterations of the repetition have begun once the run has taken the edge."""
+    """The number of iterations of the repetition that have begun once the run has taken the edge."""
     count = machine.pool.rows[row, machine.columns.repetitions + 2 * repetition]
     tables = machine.tables
     for place in range(0, tables.shape[2] - 1, 2):

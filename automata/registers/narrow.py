@@ -53,7 +53,7 @@ def note_kind(machine: Machine, step: Step, number: int) -> None:
 
 @lean_kernel
 def _note_repetition(machine: Machine, step: Step, number: int, repetition: int) -> None:
-    """What one more iteration depends on: how many there were, as far as that matters, and what is bound afresh."""
+    """The facts that one more iteration depends on: their number, as far as it matters, and the fresh bindings."""
     edge, source = step.candidates[number, EDGE], step.candidates[number, RUN]
     tables, rows, kind = machine.tables, machine.pool.rows, step.kinds[number]
     count = count_after(machine, edge, source, repetition)
@@ -121,7 +121,7 @@ def _is_wanted(machine: Machine, step: Step, number: int, best: int) -> bool:
 
 @lean_kernel
 def _list_of(step: Step, number: int) -> int:
-    """Where the best candidate of the same kind stands, or will."""
+    """The place of the best candidate of the same kind."""
     kinds, hashed = step.kinds, 0x517D
     for column in range(kinds.shape[1]):
         hashed = mix(hashed, kinds[number, column])
@@ -138,7 +138,7 @@ def _list_of(step: Step, number: int) -> int:
 
 @lean_kernel
 def _order(machine: Machine, step: Step, number: int, other: int) -> int:
-    """Which of two candidates of one event comes first in output order: by their positions, -1, 0 or 1.
+    """The comparison of two candidates of one event in output order, by their positions: -1, 0 or 1.
 
     Where one has taken more events, it has one where the other goes on to the present event: it comes first.
     """
@@ -157,7 +157,7 @@ def _order(machine: Machine, step: Step, number: int, other: int) -> int:
 
 @lean_kernel
 def _same_steps(machine: Machine, step: Step, number: int, other: int) -> bool:
-    """Whether two candidates with the same positions took them with the same steps."""
+    """True if two candidates with the same positions took them with the same steps."""
     rows, tables = machine.pool.rows, machine.tables
     if tables[TARGET, step.candidates[number, EDGE], 0] != tables[TARGET, step.candidates[other, EDGE], 0]:
         return False

@@ -1,4 +1,4 @@
-"""Where the present event stands in the substream of each partition, kept up event by event.
+"""The place of the current event in the substream of each partition, updated with each event.
 
 The same ranks, slots and numbers within a slot as `automata.slices.timeline` gives a whole slice. Without PARTITION BY
 there is one partition, number 0, and every event is in it.
@@ -39,7 +39,7 @@ class Places(NamedTuple):
 
 
 def key_column(shape: Shape) -> int:
-    """Where the key begins in a row."""
+    """The column at which the key begins."""
     return _COUNTS + 2 * shape.streams
 
 
@@ -158,7 +158,7 @@ def advance(places: Places, shape: Shape, row: int, position: int, time: int, st
 
 @lean_kernel
 def was_last(places: Places, shape: Shape, row: int, stream: int, seq: int) -> bool:
-    """Whether the event with that number was the last of its stream in the slot before the present one."""
+    """True if the event with that number was the last of its stream in the slot before the present one."""
     return bool(places.rows[row, _COUNTS + shape.streams + stream] == seq + 1)
 
 

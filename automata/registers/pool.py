@@ -54,7 +54,7 @@ RUNS = 0
 
 
 class Columns(NamedTuple):
-    """Where the columns stand that follow the fixed ones: count and entry of each repetition, links, registers."""
+    """The columns that follow the fixed ones: count and entry of each repetition, links, registers."""
 
     repetitions: int
     links: int
@@ -104,7 +104,7 @@ def _heads_for(rows: int, shape: Shape) -> int:
 
 @lean_kernel
 def room(pool: Pool) -> int:
-    """How many runs can be added."""
+    """The number of runs that can be added."""
     return int(pool.rows.shape[0] - pool.ends[LIVE] - 1)
 
 

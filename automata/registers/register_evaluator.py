@@ -1,4 +1,4 @@
-"""The register match automaton behind the evaluators' face: conditions between steps as guards, events one by one.
+"""The register match automaton as an evaluator: conditions between steps as guards, events one by one.
 
 For sequences of single steps with `,` `;` `:`, repetition and `|`, joins by equality and conditions that compare
 numbers (`automata.registers.tables.why_not` says what else there is). It returns
@@ -82,12 +82,12 @@ class RegisterEvaluator:
 
     @property
     def runs(self) -> int:
-        """How many runs are alive."""
+        """The number of live runs."""
         return int(self._machine.pool.ends[LIVE])
 
     @property
     def meetings(self) -> int:
-        """How often an event has met a run so far."""
+        """The number of runs visited by events so far."""
         return int(self._step.now[VISITED])
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
@@ -146,7 +146,7 @@ class RegisterEvaluator:
         return take_in(self._machine, self._step, self._output, slice_, self._condition_evaluator.numbers)
 
     def _stretch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Slice:
-        """The one door: everything is int64 and contiguous behind it."""
+        """The columns as contiguous int64 arrays, the only type that the kernels are compiled for."""
         sizes = [len(solutions[s].events) if s in solutions else 0 for s in range(len(self._scopes))]
         ends = np.cumsum(np.array(sizes, dtype=np.int64))
         which = np.zeros(int(ends[-1]), dtype=np.int64)

@@ -48,7 +48,7 @@ class MatchReporter:
         self._gapless.append(last_ranks - first_ranks + 1 == table.sizes)
 
     def report(self, oldest: int) -> Sequence[Match]:
-        """What has been collected, in report order; no match to come begins before `oldest`."""
+        """The collected matches, in report order; no match to come begins before `oldest`."""
         found, gapless = MatchTable.concatenate(self._found), np.concatenate(self._gapless)
         self._found, self._gapless = [], []
         if not self._in_turn:

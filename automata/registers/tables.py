@@ -95,7 +95,7 @@ class Shape(NamedTuple):
 
 
 def why_not(plan: Plan) -> str | None:
-    """Why the register automaton's kernel does not take the plan's program; None if it does."""
+    """The reason why the register automaton's kernel cannot run the plan's program, or None."""
     program = plan.program
     for node in nodes.walk(program.expression):
         if type(node) in _OUTSIDE:

@@ -48,7 +48,7 @@ def first_slots(pairs: Pairs, table: StepTable) -> Pairs:
 
 
 def follows(table: StepTable, steps: Ids, times: Ids, streams: Ids, highs: Ids) -> Mask:
-    """Which rows of a table come after sets of events at these times, on these streams, that end at these positions."""
+    """A mask of the rows after sets of events with these times, streams and last positions."""
     time = table.times[steps]
     same_stream = (streams == table.streams[steps]) & (streams >= 0)
     result: Mask = (time > times) | ((time == times) & same_stream & (table.low[steps] > highs))
@@ -56,7 +56,7 @@ def follows(table: StepTable, steps: Ids, times: Ids, streams: Ids, highs: Ids) 
 
 
 def unpreceded(pairs: Pairs, table: StepTable, rivals: list[tuple[StepTable, Pairs]]) -> Mask:
-    """Which pairs no pair of the same run among the rivals precedes (specification 3.2, `;`); `rivals` include them."""
+    """A mask of the pairs that no rival of the same run precedes (specification 3.2, `;`); `rivals` include them."""
     keep = np.ones(len(pairs), dtype=np.bool_)
     if not len(pairs):
         return keep

@@ -1,4 +1,4 @@
-"""What has been worked out from some arrays, once for all who ask about the very same ones.
+"""Results derived from arrays, computed once for all that use the same arrays.
 
 Queries over one slice of events are given the same arrays: of times, of the events of a pattern's solutions, of the
 values of a variable. Whatever is made of those alone is the same for each query, whatever its windows and its sequence.
@@ -23,7 +23,7 @@ class SharedWork:
         return self.once((make, *given), lambda: make(*given))
 
     def once(self, about: tuple[Any, ...], make: Callable[[], Made]) -> Made:
-        """What `make` gives, asked the first time; `about` says of what: numbers by value, all else by identity."""
+        """The result of `make`, called the first time; `about` is the key: numbers by value, all else by identity."""
         key = tuple([one if isinstance(one, int) else id(one) for one in about])
         known = self._known.get(key)
         if known is None:

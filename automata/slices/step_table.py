@@ -63,7 +63,7 @@ class StepTable:
         return len(self.low)
 
     def value(self, variable: int) -> Ids:
-        """What the rows bind a variable to."""
+        """The values of a variable in the rows."""
         return self.values[variable] if variable in self.values else np.zeros(len(self), dtype=np.int64)
 
     def matrix(self, variables: Iterable[int]) -> Ids:

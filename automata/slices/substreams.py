@@ -53,7 +53,7 @@ class Substream:
         return (places + self.before).astype(np.float64) - np.where(inside, 0.0, 0.5)
 
     def contiguous(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> Mask:
-        """Whether no event of the substream is after all of the left events and before all of the right ones.
+        """True if no event of the substream is after all of the left events and before all of the right ones.
 
         left    int64[3, n]: last position, time and stream of each set of events
         right   int64[3, n]: first position, time and stream

@@ -1,4 +1,4 @@
-"""Which rows of a step table come next after each row of another with the same key: for skip-till-next.
+"""The rows of a step table that come next after each row of another with the same key: for skip-till-next.
 
 That does not depend on windows. So for runs that have just begun, one at each row of a table, it is worked out once for
 all queries over the slice that join two tables alike.
@@ -39,7 +39,7 @@ class Successors:
 def successors(
     table: StepTable, following: StepTable, index: StepIndex, key: tuple[int, ...], shared: tuple[int, ...]
 ) -> Successors | None:
-    """What follows each row of a table; None if that is too much.
+    """The successors of each row of a table, or None if they are too many.
 
     index   of `following` by the key, variables that both tables always bind
     shared  variables that both may bind

@@ -160,6 +160,6 @@ def _at(column: Ids, which: Ids) -> Ids:
 
 
 def positive(table: StepTable) -> StepTable:
-    """What a positive step may take: nothing outside every partition and window."""
+    """The solutions that a positive step may take: nothing outside every partition and window."""
     keep = (table.windows != NONE) & (table.partitions != NONE)
     return table if keep.all() else table.take(keep)

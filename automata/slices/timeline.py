@@ -1,4 +1,4 @@
-"""Where events stand: in the merged order, in a partition's substream, and in which window.
+"""The places of events: in the merged order, in a partition's substream, and in which window.
 
 A *place* is an event seen from one partition (without PARTITION BY there is one partition, and every
 event has one place). Places carry what contiguity and count windows need:
@@ -38,7 +38,7 @@ class Places:
 
 @dataclass(slots=True)
 class Carry:
-    """Where a substream stood at the end of the last slice."""
+    """The place of a substream at the end of the last slice."""
 
     rank: int = 0
     slot: int = -1
@@ -113,7 +113,7 @@ class Timeline:
         return places
 
     def rank(self, partition: int) -> int:
-        """How many events the partition's substream has had."""
+        """The number of events of the partition's substream so far."""
         carry = self.carries.get(partition)
         return carry.rank if carry else 0
 
@@ -143,7 +143,7 @@ class Timeline:
         return carry
 
     def lasts(self, window: Window, partitions: Ids, first_ranks: Ids) -> Mask:
-        """Whether the next event of its partition is in the window of events of what began at each rank."""
+        """True if the next event of its partition is in the window of events of what began at each rank."""
         known, inverse = np.unique(partitions, return_inverse=True)
         following = np.array([self.rank(partition) for partition in known.tolist()], dtype=np.int64)
         begins = first_ranks if window.sliding else first_ranks - (first_ranks - window.start) % window.size

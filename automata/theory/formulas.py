@@ -52,7 +52,7 @@ TRUE = Every()
 
 
 def evaluate(formula: Formula, registers: Mapping[str, Event], event: Event) -> bool:
-    """Whether the formula holds for these registers and the event that is read; KeyError for an empty register."""
+    """True if the formula holds for these registers and the event that is read; KeyError for an empty register."""
     match formula:
         case Holds(predicate, operands):
             return predicate.test(*(event if name == NOW else registers[name] for name in operands))

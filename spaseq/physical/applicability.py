@@ -29,7 +29,7 @@ def why_not_replanned(plan: Plan) -> str | None:
 
 
 def single_step(plan: Plan) -> bool:
-    """Whether no path of the sequence has two steps, so that there is only one evaluation order."""
+    """True if no path of the sequence has two steps, so that there is only one evaluation order."""
     return all(len(units_of(path).steps) < 2 for path in paths(plan))
 
 

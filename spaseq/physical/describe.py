@@ -1,4 +1,4 @@
-"""What `spaseq explain` says about a query, read off its meaning and its automaton."""
+"""The content of `spaseq explain` for a query, derived from its meaning and its automaton."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _pattern(compiled: Compiled, symbol: int) -> PatternPlan:
 
 
 def _decided(compiled: Compiled, condition: int) -> str:
-    """When a condition is decided: at its own step, or when what it waits for is there."""
+    """The time at which a condition is decided: at its own step, or when what it waits for is there."""
     points = [point for position in compiled.plan.positions for point in position.arriving if point.at_owner]
     waiting = frozenset[int]().union(*(point.waiting for point in points if point.condition == condition))
     own = compiled.query.patterns[compiled.program.conditions[condition].symbol].name

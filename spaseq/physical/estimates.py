@@ -1,4 +1,4 @@
-"""What each evaluator is expected to cost, before anything is measured: with assumed rates, in words for `explain`."""
+"""The expected cost of each evaluator, before anything is measured: with assumed rates, in words for `explain`."""
 
 from __future__ import annotations
 

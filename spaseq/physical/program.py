@@ -49,7 +49,7 @@ class Compiled:
 
     @property
     def keeps_graphs(self) -> bool:
-        """Whether a condition reads the graphs of events (EXISTS)."""
+        """True if a condition reads the graphs of events (EXISTS)."""
         return any(condition.needs_event for condition in self.program.conditions)
 
     def name(self, reference: Reference) -> str:
@@ -94,7 +94,7 @@ def compile_program(query: TemporalQuery) -> Compiled:
 
 
 def _wanted(query: TemporalQuery) -> Demand:
-    """What LIMIT 1 leaves of the matches of an event, where nothing but their order decides it."""
+    """The demand that LIMIT 1 leaves of the matches of an event, where nothing but their order decides it."""
     if query.limit != 1 or query.selector is not Selector.ALL or query.skip is not Skip.NO_SKIP:
         return Demand.EVERY
     bare = query.template is None and not any(expression_variables(column.expression) for column in query.columns)
@@ -110,7 +110,7 @@ class _Numbering:
         self.nodes: dict[Reference, Variable | Iteration | Aggregate] = {}
 
     def references(self, expression: Expression) -> tuple[Reference, ...]:
-        """What an expression reads, each once; variables that no step binds are left out: they stay unbound."""
+        """The references of an expression, each once; variables that no step binds are left out: they stay unbound."""
         found: dict[Reference, None] = {}
         for node in plain_nodes(expression):
             match node:

@@ -1,4 +1,4 @@
-"""When an evaluator is exchanged for another while a query runs: the policy that `auto` follows.
+"""The exchange of an evaluator for another while a query runs: the policy that `auto` follows.
 
 In the first batch, and at the end of every window's length, the rates of the steps are measured; where they have moved,
 so are the selectivities between them, and the run operations that runs and a lazy chain would make in a window are
@@ -43,7 +43,7 @@ def initial(plan: Plan) -> str:
 
 
 def switch_in_words(switch: Switch) -> str:
-    """When which evaluator gave way to which, and what had been measured."""
+    """One exchange of evaluators, with its time and the measured rates."""
     return f"{format_time(switch.time)}: {switch.old} → {switch.new} ({switch.reason})"
 
 

@@ -1,4 +1,4 @@
-"""Which steps can lead on: a run that only an adjacent event can extend is not worth a row if that event is there and
+"""Adjacency look-ahead: a run that only an adjacent event can extend is not worth a row if that event is there and
 brings no such step.
 
 What is looked at are whole step tables, not runs: order and adjacency tell, values and windows do not. So it holds
@@ -77,7 +77,7 @@ def _adjacent(table: StepTable, following: StepTable, able: Mask | None) -> Mask
 
 
 def _among(known: Ids, wanted: Ids) -> Mask:
-    """Which of the wanted numbers are known; both lie in one slice, so that a table of flags is not long."""
+    """A mask of the wanted numbers that are known; both lie in one slice, so that a table of flags is not long."""
     if not len(known):
         return np.zeros(len(wanted), dtype=np.bool_)
     first, last = int(known.min()), int(known.max())

@@ -122,7 +122,7 @@ class ColumnRuns:
         self._follow({n: replace(pairs, rows=numbers[pairs.rows]) for n, pairs in taken.items()}, tables)
 
     def _is_deferred(self, position: int) -> bool:
-        """Whether runs at the position neither end anything nor meet a condition as they go on."""
+        """True if runs at the position neither end anything nor meet a condition as they go on."""
         targets = [self._plan.positions[edge.target] for edge in self._plan.edges if edge.source == position]
         ends = self._plan.positions[position].accepts
         return not ends and not self._plan.unordered and not any(target.arriving for target in targets)

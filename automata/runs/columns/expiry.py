@@ -1,4 +1,4 @@
-"""Which runs no later event can extend: their window has passed, or the steps that they wait for cannot come."""
+"""Expiry of runs that no later event can extend: the window has passed, or the next steps cannot follow."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class NegatedGroups:
     def __call__(
         self, negation: int, registers: NDArray[np.int64], outer: Mapping[int, OuterIterations], inside: Inside
     ) -> bool:
-        """Whether a negated group has a match among these solutions, starting from these registers and iterations."""
+        """True if a negated group has a match among these solutions, starting from these registers and iterations."""
         plan = self._plan.negations[negation].group
         assert plan is not None, negation
         tables = {symbol: _in_one_partition(table, inside.partition) for symbol, table in inside.tables.items()}

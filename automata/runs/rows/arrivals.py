@@ -57,7 +57,7 @@ class Arrivals:
                         self.arrive(target, joined)
 
     def _may_join(self, position: int, number: int) -> bool:
-        """Whether every condition holds that is decided once an ALL is complete."""
+        """True if every condition holds that is decided once an ALL is complete."""
         return self._stands(
             self._places[position].joined, self._core.plan.positions[position].arriving, number, patient=True
         )

@@ -18,7 +18,7 @@ Bounds = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class RowCrossing:
-    """What an edge does to repetitions and iterations. Columns are those of `automata.chains.table`.
+    """The effects of an edge on repetitions and iterations. Columns are those of `automata.chains.table`.
 
     at_least, below (column, bound): counts that the run must have reached, or not yet
     forgets         (variable, column of the row whose value it gets back)
@@ -175,7 +175,7 @@ def row_opening(chains: ChainStore, edge: PlannedEdge) -> RowOpening:
 
 
 def able(edge: RowCrossing, row: Sequence[int]) -> bool:
-    """Whether the repetitions of a run allow an edge."""
+    """True if the repetitions of a run allow an edge."""
     for column, bound in edge.at_least:
         if row[column] < bound:
             return False

@@ -109,7 +109,7 @@ class MergedInput:
             buffer.restore(own)
 
     def same_from_now_on(self, other: MergedInput) -> bool:
-        """Whether both will release the same events, whatever arrives."""
+        """True if both will release the same events, whatever arrives."""
         if self is other:
             return True
         buffers = zip(self._buffers.values(), other._buffers.values(), strict=False)

@@ -86,7 +86,7 @@ class ReorderBuffer:
         return np.flatnonzero(late)
 
     def passes(self, time_ns: int) -> bool:
-        """Whether nothing can precede an event that arrives now, and none waits; then it is admitted and released."""
+        """True if nothing can precede an event that arrives now, and none waits; then it is admitted and released."""
         if self._delay or self._waiting or time_ns < self.watermark:
             return False
         self._arrived += 1
@@ -117,7 +117,7 @@ class ReorderBuffer:
         return _merged(released).events if released else NO_EVENTS
 
     def same_from_now_on(self, other: ReorderBuffer) -> bool:
-        """Whether both will release the same events, whatever arrives."""
+        """True if both will release the same events, whatever arrives."""
         mine, theirs = ((b._delay, b._largest, b.watermark, len(b)) for b in (self, other))
         return mine == theirs and (
             not len(self) or _equal(_merged(self._waiting).events, _merged(other._waiting).events)
@@ -182,7 +182,7 @@ def _less(times: Ids, delay_ns: int) -> Ids:
 
 
 def _equal(one: EventBatch, other: EventBatch) -> bool:
-    """Whether two batches hold the same events in the same order."""
+    """True if two batches hold the same events in the same order."""
     columns = ((b.times, b.offsets, b.subjects, b.predicates, b.objects) for b in (one, other))
     same = all(np.array_equal(mine, theirs) for mine, theirs in zip(*columns, strict=True))
     return same and list(one.names) == list(other.names)

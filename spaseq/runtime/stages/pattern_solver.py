@@ -54,7 +54,7 @@ class PatternSolver:
         self._solved = [0] * len(pairs)
 
     def touched(self, slice_: Slice) -> bool:
-        """Whether some GPM may have a solution in a slice, by the slice's summary."""
+        """True if some GPM may have a solution in a slice, by the slice's summary."""
         return slice_.touches(self._pool, self._numbers)
 
     def solve(self, slice_: Slice, semi_join_filters: SemiJoinFilters) -> dict[int, SymbolSolutions]:

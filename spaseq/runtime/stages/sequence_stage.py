@@ -72,7 +72,7 @@ class SequenceStage:
         return self._rows(matches) if matches or solved.taken is not None else []
 
     def prefers_rows(self, slice_: Slice) -> bool:
-        """Whether the events of a short slice are to be evaluated one by one; those of one time may have to be one."""
+        """True if the events of a short slice are to be evaluated one by one; those of one time may have to be one."""
         if len(slice_) > 1 and self.needs_whole_slots:
             times = slice_.batch.times
             if (times[1:] == times[:-1]).any():

@@ -7,7 +7,7 @@ import pytest
 from automata.runs.rows import waiting
 from spaseq.engine.live import Engine
 from spaseq.lang.parse import parse
-from spaseq.runtime import embedded
+from spaseq.runtime.embedded import network
 from tests.conformance.test_borders import events, query
 from tests.pairs import EVALUATORS
 from tests.restarting import Restarting
@@ -60,7 +60,7 @@ def test_what_after_match_remembers_does_not_grow(skip: str, evaluator: str, mon
 
 
 def test_terms_that_nothing_needs_are_released(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "_TERMS_KEPT_MIN", 50)
+    monkeypatch.setattr(network, "_TERMS_KEPT_MIN", 50)
     engine = Engine()
     engine.register(parse(query("A : B", "6 SECONDS SLIDING"), "q"))
     for number in range(600):

@@ -42,9 +42,7 @@ def lazy_query(text: str) -> Query:
 def moody() -> Iterator[None]:
     """Evaluators are exchanged at random, not as rates are measured."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            replanning, "RatesDecide", lambda program, condition_evaluator: Moody(Random(program.variables), 0.8)
-        )
+        patch.setattr(replanning, "RatesDecide", lambda plan, _: Moody(Random(plan.program.variables), 0.8))
         yield
 
 

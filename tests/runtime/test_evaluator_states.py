@@ -102,9 +102,7 @@ def test_an_evaluator_that_goes_on_elsewhere_gives_the_rows_of_the_reference(kin
 @settings(max_examples=PAIRS)
 def test_evaluators_that_are_being_exchanged_at_random_go_on_elsewhere(data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            replanning, "RatesDecide", lambda program, condition_evaluator: Moody(random.Random(program.variables), 0.8)
-        )
+        patch.setattr(replanning, "RatesDecide", lambda plan, _: Moody(random.Random(plan.program.variables), 0.8))
         _restarted("adaptive", data)
 
 

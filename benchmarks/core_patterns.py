@@ -1,14 +1,16 @@
-"""The patterns of CORE's experiments over stock trades, and the trades as columns of ids."""
+"""The patterns of CORE's experiments over stock trades, and the trades as columns."""
 
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from automata.plan.expression import Choice, Contiguity, Expression, Repetition, Sequence, Step
@@ -33,7 +35,7 @@ VOLUME = 4000
 
 @dataclass(frozen=True, slots=True)
 class Trades:
-    """One entry per trade, in order; `sides` and `names` are numbers of `words`."""
+    """One entry per trade, in order; `sides` and `names` are ids of the dictionary `words`."""
 
     times: Ids
     sides: Ids
@@ -45,34 +47,59 @@ class Trades:
     def __len__(self) -> int:
         return len(self.times)
 
-    def first(self, count: int) -> Trades:
-        """The first so many."""
-        return self.part(slice(0, count))
 
-    def part(self, part: slice) -> Trades:
-        """Some of them."""
-        columns = (self.times, self.sides, self.names, self.volumes)
-        return Trades(*(column[part] for column in columns), self.prices[part], self.words)
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """The trades before anything is done with them: times and numbers as columns, types and names as strings."""
 
-    def repeated(self, times: int) -> Trades:
-        """The same day so many times, one after the other."""
+    times: Ids
+    sides: pa.StringArray
+    names: pa.StringArray
+    volumes: Ids
+    prices: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def first(self, count: int) -> Tape:
+        """The first `count` trades."""
+        return Tape(*(column[:count] for column in self._columns()))
+
+    def repeated(self, times: int) -> Tape:
+        """The same day `times` times, one after the other."""
         day = int(self.times[-1] - self.times[0]) + WINDOW_MS * 2 * MS
         clocks = np.concatenate([self.times + n * day for n in range(times)])
-        sides, names, volumes = (np.tile(column, times) for column in (self.sides, self.names, self.volumes))
-        return Trades(clocks, sides, names, volumes, np.tile(self.prices, times), self.words)
+        sides, names = (pa.concat_arrays([column] * times) for column in (self.sides, self.names))
+        return Tape(clocks, sides, names, np.tile(self.volumes, times), np.tile(self.prices, times))
+
+    def batches(self, size: int) -> Iterator[Trades]:
+        """Batches of `size` trades whose strings are encoded as ids; this work is part of every measured time."""
+        words: dict[str, int] = {}
+        for begin in range(0, len(self), size):
+            times, sides, names, volumes, prices = (column[begin : begin + size] for column in self._columns())
+            yield Trades(times, _encoded(sides, words), _encoded(names, words), volumes, prices, words)
+
+    def _columns(self) -> tuple[Any, ...]:
+        return self.times, self.sides, self.names, self.volumes, self.prices
 
 
-def read_trades(path: Path) -> Trades:
+def _encoded(strings: pa.StringArray, words: dict[str, int]) -> Ids:
+    encoded = strings.dictionary_encode()
+    ids = [words.setdefault(word, len(words)) for word in encoded.dictionary.to_pylist()]
+    return np.array(ids, dtype=np.int64)[encoded.indices.to_numpy()]
+
+
+def read_trades(path: Path) -> Tape:
     """The file of CORE's experiments: type, id, name, volume, price, time in milliseconds of the day."""
-    words: dict[str, int] = {}
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        rows = [line.rstrip("\n").split(",") for line in lines]
-    sides, names = (
-        np.array([words.setdefault(row[column], len(words)) for row in rows], dtype=np.int64) for column in (0, 2)
+        sides, _, names, volumes, prices, times = zip(*(line.rstrip("\n").split(",") for line in lines), strict=True)
+    return Tape(
+        np.array(times, dtype=np.int64) * MS,
+        pa.array(sides, pa.string()),
+        pa.array(names, pa.string()),
+        np.array(volumes, dtype=np.float64).astype(np.int64),
+        np.array(prices, dtype=np.float64),
     )
-    volumes = np.array([float(row[3]) for row in rows]).astype(np.int64)
-    prices = np.array([float(row[4]) for row in rows])
-    return Trades(np.array([int(row[5]) for row in rows], dtype=np.int64) * MS, sides, names, volumes, prices, words)
 
 
 class Ask(NamedTuple):

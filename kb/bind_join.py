@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from kb.results import ResultReader
 from kb.source import ANSWERS_KEPT_S, Source
 from kb.sparql_text import SparqlWriter, key_text, select_text, values_text
 from sparql_gpm.algebra.analysis import substitution_is_a_join
-from sparql_gpm.algebra.scope import in_scope
+from sparql_gpm.algebra.scope import certain, in_scope
 from sparql_gpm.columns import UNBOUND, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Pattern
@@ -69,7 +70,7 @@ class BindJoin:
         self._whole: tuple[float, list[TermTuple]] | None = None
         self._is_large = source.whole_rows_max == 0
         self.variables = tuple(sorted(in_scope(pattern)))
-        self._reader = ResultReader(self.variables)
+        self._reader = ResultReader(self.variables, certain(pattern))
 
     async def solutions(self, given: Mapping[str, Ids], client: Client) -> Solutions:
         """At least the solutions that agree with a row of the given values; raises KnowledgeBaseError."""
@@ -131,7 +132,7 @@ class BindJoin:
         """The solutions for some keys, added to the cache; none if the endpoint fails under `skip`."""
         self._asked.keys += len(keys)
         try:
-            rows = await client.select(self._query(names, list(keys)), self._reader)
+            rows = await client.select(self._query(names, list(keys)), partial(self._reader.decode, keys=names))
         except Fault as fault:
             self._failed(fault, sum(keys.values()))
             return []
@@ -178,9 +179,8 @@ class BindJoin:
 
     async def _select_whole(self, client: Client, limit: int, counted: int) -> list[TermTuple] | None:
         try:
-            return await client.select(
-                select_text(self.variables, SparqlWriter().group(self._pattern), limit), self._reader
-            )
+            query = select_text(self.variables, SparqlWriter().group(self._pattern), limit)
+            return await client.select(query, self._reader.decode)
         except Fault as fault:
             self._failed(fault, counted)
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote_plus
 
@@ -14,7 +15,6 @@ import tenacity
 from kb.access import Access, shown
 from kb.breaker import Breaker
 from kb.cache import TermTuple
-from kb.results import ResultReader
 from kb.source import Source
 
 ATTEMPTS_MAX = 4
@@ -30,6 +30,8 @@ _JSON = ("application/sparql-results+json", "application/json")
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MESSAGE_MAX = 200
 _MEANWHILE = {"wait": "waiting until it is back", "skip": "requests are skipped until it is back"}
+Decode = Callable[[bytes, str], list[TermTuple]]
+"""Reads an answer, given a prefix for its labels of blank nodes; raises ValueError."""
 _answers = itertools.count()
 _log = logging.getLogger(__name__)
 
@@ -87,7 +89,7 @@ class Client:
         )
         self.traffic = Traffic()
 
-    async def select(self, query: str, reader: ResultReader) -> list[TermTuple]:
+    async def select(self, query: str, decode: Decode) -> list[TermTuple]:
         """The solutions of a SELECT; raises Fault. Under `wait` it returns once the endpoint answers."""
         waits = self._source.failure == "wait"
         attempts = tenacity.AsyncRetrying(
@@ -100,20 +102,20 @@ class Client:
             async for attempt in attempts:
                 with attempt:
                     self.traffic.retries += attempt.retry_state.attempt_number > 1
-                    return await self._attempt(query, reader, waits)
+                    return await self._attempt(query, decode, waits)
         raise AssertionError("tenacity gives an attempt or raises")
 
     async def close(self) -> None:
         """Closes the connections."""
         await self._http.aclose()
 
-    async def _attempt(self, query: str, reader: ResultReader, waits: bool) -> list[TermTuple]:
+    async def _attempt(self, query: str, decode: Decode, waits: bool) -> list[TermTuple]:
         await self._admission(waits)
         if not self._breaker.is_open:
-            return await self._answer(query, reader)
+            return await self._answer(query, decode)
         self._probe = probe = asyncio.Event()
         try:
-            return await self._answer(query, reader)
+            return await self._answer(query, decode)
         finally:
             self._probe = None
             probe.set()
@@ -128,10 +130,10 @@ class Client:
             else:
                 raise Fault(f"the circuit breaker is open after repeated failures (last: {self._last})", passing=False)
 
-    async def _answer(self, query: str, reader: ResultReader) -> list[TermTuple]:
+    async def _answer(self, query: str, decode: Decode) -> list[TermTuple]:
         """One attempt, with its outcome entered in the circuit breaker."""
         try:
-            rows = reader.decode(await self._post(query), f"ep{next(_answers)}")
+            rows = decode(await self._post(query), f"ep{next(_answers)}")
         except Fault as fault:
             if fault.passing:
                 self._failed(fault)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -25,25 +25,42 @@ class _Value(msgspec.Struct, gc=False):
     language: str = msgspec.field(name="xml:lang", default="")
 
 
-class ResultReader:
-    """Reads the answers to queries for some variables; raises ValueError for other documents."""
+class _Head(msgspec.Struct):
+    vars: list[str] = []
 
-    def __init__(self, variables: Sequence[str]) -> None:
+
+class ResultReader:
+    """Reads the answers to queries for some variables; raises ValueError for other documents.
+
+    bound   the variables that every solution binds
+    """
+
+    def __init__(self, variables: Sequence[str], bound: Collection[str] = ()) -> None:
         self._variables = tuple(variables)
+        self._bound = frozenset(bound)
         self._decoder = _decoder(self._variables)
         self._iris: dict[str, IRI] = {}
 
-    def decode(self, text: bytes, scope: str) -> list[TermTuple]:
-        """The solutions as terms in the order of the variables; `scope` makes blank node labels unique."""
+    def decode(self, text: bytes, scope: str, keys: Collection[str] = ()) -> list[TermTuple]:
+        """The solutions as terms in the order of the variables; `scope` makes blank node labels unique.
+
+        keys    variables of the query's VALUES, which every solution binds as well
+        """
         try:
-            bindings = self._decoder.decode(text).results.bindings
+            answer = self._decoder.decode(text)
         except msgspec.MsgspecError as error:
             raise ValueError(f"not SPARQL JSON results: {error}") from error
+        bindings, named = answer.results.bindings, answer.head.vars
+        if self._variables and sorted(named) != sorted(self._variables):
+            raise ValueError(f"an answer for the variables {_listed(named)}, not {_listed(self._variables)}")
         if len(self._iris) > _IRIS_MAX:
             self._iris.clear()
         columns = [
             self._column([getattr(row, f"v{i}") for row in bindings], scope) for i in range(len(self._variables))
         ]
+        for name, column in zip(self._variables, columns, strict=True):
+            if (name in self._bound or name in keys) and None in column:
+                raise ValueError(f"an answer that leaves ?{name} unbound")
         return list(zip(*columns, strict=True)) if columns else [()] * len(bindings)
 
     def _column(self, values: Sequence[_Value | None], scope: str) -> list[Term | None]:
@@ -59,13 +76,17 @@ class ResultReader:
 
 @lru_cache(maxsize=256)
 def _decoder(variables: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
-    """The decoder for these variables; others are ignored."""
+    """The decoder for these variables; solutions that bind others are refused."""
     fields: list[Any] = [
         (f"v{i}", _Value | None, msgspec.field(name=name, default=None)) for i, name in enumerate(variables)
     ]
-    binding = msgspec.defstruct("Binding", fields, gc=False)
+    binding = msgspec.defstruct("Binding", fields, gc=False, forbid_unknown_fields=bool(variables))
     results = msgspec.defstruct("Results", [("bindings", list[binding])])  # type: ignore[valid-type]
-    return msgspec.json.Decoder(msgspec.defstruct("Answer", [("results", results)]))
+    return msgspec.json.Decoder(msgspec.defstruct("Answer", [("head", _Head), ("results", results)]))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"?{name}" for name in names) or "none"
 
 
 def _term(value: _Value | None, scope: str) -> Term | None:

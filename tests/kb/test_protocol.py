@@ -21,8 +21,8 @@ def test_a_query_is_written_as_any_form_is(query: str) -> None:
 
 
 def test_every_sort_of_term_is_read_and_what_is_missing_is_unbound() -> None:
-    text = b"""{"head": {"vars": ["a", "x y", "z"]}, "results": {"bindings": [
-        {"a": {"type": "uri", "value": "http://x/1"}, "z": {"type": "bnode", "value": "b"}, "other": {"type": "?"}},
+    text = b"""{"head": {"vars": ["z", "v1", "a"]}, "results": {"bindings": [
+        {"a": {"type": "uri", "value": "http://x/1"}, "z": {"type": "bnode", "value": "b"}},
         {"a": {"type": "literal", "value": "1", "datatype": "http://www.w3.org/2001/XMLSchema#int"}},
         {"z": {"type": "typed-literal", "value": "2", "datatype": "http://www.w3.org/2001/XMLSchema#int"}},
         {"a": {"type": "literal", "value": "e", "xml:lang": "EN"}, "z": {"type": "literal", "value": ""}}, {}]}}"""
@@ -36,12 +36,19 @@ def test_every_sort_of_term_is_read_and_what_is_missing_is_unbound() -> None:
     assert ResultReader([]).decode(text, "s") == [()] * 5
 
 
-@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'{"results": {"bindings": [{"a": {"type": "uri"}}]}}', b"<a/>"])
+def test_solutions_that_bind_other_variables_are_refused() -> None:
+    text = b'{"head": {"vars": ["a"]}, "results": {"bindings": [{"other": {"type": "uri", "value": "http://x/1"}}]}}'
+    with pytest.raises(ValueError, match="unknown field `other`"):
+        ResultReader(["a"]).decode(text, "s")
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'{"head": {"vars": ["a"]}, "results": {"bindings": [{"a": {"type": "uri"}}]}}', b"<a/>"])
 def test_what_is_no_document_of_results_is_refused(text: bytes) -> None:
     with pytest.raises(ValueError, match="not SPARQL JSON results"):
         ResultReader(["a"]).decode(text, "s")
 
 
 def test_a_term_of_an_unknown_type_is_refused() -> None:
+    text = b'{"head": {"vars": ["a"]}, "results": {"bindings": [{"a": {"type": "triple", "value": ""}}]}}'
     with pytest.raises(ValueError, match="unknown type 'triple'"):
-        ResultReader(["a"]).decode(b'{"results": {"bindings": [{"a": {"type": "triple", "value": ""}}]}}', "s")
+        ResultReader(["a"]).decode(text, "s")

@@ -51,12 +51,14 @@ class Fault(Exception):
 
     passing     a retry may succeed
     after_s     the delay that the endpoint demands
+    invalid     there was an answer, and it is no answer to the request
     """
 
-    def __init__(self, message: str, passing: bool = True, after_s: float = 0.0) -> None:
+    def __init__(self, message: str, passing: bool = True, after_s: float = 0.0, invalid: bool = False) -> None:
         super().__init__(message)
         self.passing = passing
         self.after_s = after_s
+        self.invalid = invalid
 
 
 @dataclass(slots=True)
@@ -90,19 +92,24 @@ class Client:
         self.traffic = Traffic()
 
     async def select(self, query: str, decode: Decode) -> list[TermTuple]:
-        """The solutions of a SELECT; raises Fault. Under `wait` it returns once the endpoint answers."""
-        waits = self._source.failure == "wait"
+        """The solutions of a SELECT; raises Fault. Under `wait` only for what cannot pass, or invalid answers."""
+        waits, invalid_max = self._source.failure == "wait", self._source.invalid_answers_max
         attempts = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(lambda error: isinstance(error, Fault) and error.passing),
-            stop=tenacity.stop_never if waits else tenacity.stop_after_attempt(ATTEMPTS_MAX),
+            stop=_TooManyInvalid(invalid_max) if waits else tenacity.stop_after_attempt(ATTEMPTS_MAX),
             wait=_pause,
             reraise=True,
         )
         async with self._places:
-            async for attempt in attempts:
-                with attempt:
-                    self.traffic.retries += attempt.retry_state.attempt_number > 1
-                    return await self._attempt(query, decode, waits)
+            try:
+                async for attempt in attempts:
+                    with attempt:
+                        self.traffic.retries += attempt.retry_state.attempt_number > 1
+                        return await self._attempt(query, decode, waits)
+            except Fault as fault:
+                if waits and fault.invalid:
+                    raise Fault(f"{invalid_max} invalid answers to one request, the last: {fault}", False) from fault
+                raise
         raise AssertionError("tenacity gives an attempt or raises")
 
     async def close(self) -> None:
@@ -139,7 +146,7 @@ class Client:
                 self._failed(fault)
             raise
         except (httpx2.HTTPError, TimeoutError, ValueError) as error:
-            reason = Fault(str(error)[:_MESSAGE_MAX] or type(error).__name__)
+            reason = Fault(str(error)[:_MESSAGE_MAX] or type(error).__name__, invalid=isinstance(error, ValueError))
             self._failed(reason)
             raise reason from error
         self._succeeded()
@@ -182,7 +189,19 @@ class Client:
             raise Fault(f"HTTP status {status}{reason}", passing, _seconds(response.headers.get("Retry-After")))
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind not in _JSON:
-            raise Fault(f"the answer is {kind or 'of no type'}, not SPARQL JSON results")
+            raise Fault(f"the answer is {kind or 'of no type'}, not SPARQL JSON results", invalid=True)
+
+
+class _TooManyInvalid(tenacity.stop.stop_base):
+    """Stops after a number of invalid answers to one request: other failures may pass, these are likely to stay."""
+
+    def __init__(self, answers_max: int) -> None:
+        self._left = answers_max
+
+    def __call__(self, state: tenacity.RetryCallState) -> bool:
+        error = state.outcome.exception() if state.outcome else None
+        self._left -= isinstance(error, Fault) and error.invalid
+        return self._left <= 0
 
 
 _IN_ORDER = ("%", "+", *(char for char in map(chr, range(128)) if char not in "%+"))

@@ -27,6 +27,7 @@ class Source:
     in_flight       requests at a time
     whole_rows_max  a pattern with at most this many solutions is fetched once and kept, 0: never
     answer_rows_max, answer_bytes_max   a larger answer is an error
+    invalid_answers_max     invalid answers to one request after which `wait` gives up, about 15 s by default
     """
 
     location: str
@@ -40,11 +41,13 @@ class Source:
     whole_rows_max: int = 5_000
     answer_rows_max: int = 1_000_000
     answer_bytes_max: int = 256 << 20
+    invalid_answers_max: int = 10
 
     def __post_init__(self) -> None:
         if self.failure not in FAILURES:
             raise ValueError(f"failure {self.failure!r}: one of {', '.join(FAILURES)}")
-        if min(self.timeout_s, self.batch_keys, self.in_flight, self.answer_rows_max, self.answer_bytes_max) <= 0:
+        limits = (self.answer_rows_max, self.answer_bytes_max, self.invalid_answers_max)
+        if min(self.timeout_s, self.batch_keys, self.in_flight, *limits) <= 0:
             raise ValueError("time-outs, batches and limits are positive")
 
     @staticmethod

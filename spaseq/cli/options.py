@@ -82,7 +82,8 @@ def knowledge_options(command: _Command) -> _Command:
             "--kb-failure",
             metavar="[IRI=]POLICY",
             multiple=True,
-            help="When an endpoint fails: wait until it is back, skip (and count) or fail.  [default: wait]",
+            help="When an endpoint fails: wait until it is back (but fail after 10 invalid answers to one request), "
+            "skip (and count) or fail.  [default: wait]",
         ),
         click.option(
             "--kb-refresh",

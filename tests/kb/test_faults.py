@@ -147,6 +147,18 @@ def test_what_can_never_go_well_is_not_waited_for(endpoint: str, stream: Path) -
         run(stream, wrong, "wait")
 
 
+@pytest.mark.parametrize("kind", ["truncated JSON", "wrong content type"])
+def test_a_number_of_invalid_answers_to_one_request_ends_the_waiting(endpoint: str, stream: Path, kind: str) -> None:
+    """A status 500 is no answer, and does not count."""
+    misdeeds = [MISDEEDS[kind], failing, failing, MISDEEDS[kind], MISDEEDS[kind]]
+    with Proxy(endpoint, lambda n: misdeeds[n]) as proxy:
+        source = Source(proxy.url, "wait", whole_rows_max=0, batch_keys=500, invalid_answers_max=3)
+        job = spaseq.Job([query(BODY)], {"S": str(stream)}, {DB: source})
+        with contextlib.closing(job), pytest.raises(RunError, match="3 invalid answers to one request, the last: "):
+            list(job.rows())
+    assert len(proxy.seen) == 5
+
+
 def test_an_endpoint_that_keeps_failing_is_left_alone(endpoint: str, stream: Path) -> None:
     with Proxy(endpoint, lambda n: failing) as proxy:
         rows, skipped = run(stream, proxy.url, "skip")

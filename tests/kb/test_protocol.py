@@ -42,7 +42,10 @@ def test_solutions_that_bind_other_variables_are_refused() -> None:
         ResultReader(["a"]).decode(text, "s")
 
 
-@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'{"head": {"vars": ["a"]}, "results": {"bindings": [{"a": {"type": "uri"}}]}}', b"<a/>"])
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{}", b"[]", b'{"head": {"vars": ["a"]}, "results": {"bindings": [{"a": {"type": "uri"}}]}}', b"<a/>"],
+)
 def test_what_is_no_document_of_results_is_refused(text: bytes) -> None:
     with pytest.raises(ValueError, match="not SPARQL JSON results"):
         ResultReader(["a"]).decode(text, "s")

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.analysis import is_ordered, is_static, is_volatile, needed_variables
-from sparql_gpm.algebra.rewrite import conjuncts, decided_by, push_filters
+from sparql_gpm.algebra.rewrite import conjuncts, decided_by, filtered, push_filters
 from sparql_gpm.algebra.scope import in_scope, mentioned
 from sparql_gpm.algebra.traversal import children, exists_in, subpaths, walk
 from sparql_gpm.background import Background, BackgroundError
@@ -142,9 +142,12 @@ class Compiler:
             case algebra.Join(left, right):
                 self._collect(left, whole, inputs)
                 self._collect(right, whole, inputs)
-            case algebra.Filter(condition, inner) if not is_static(pattern) and decided_by(condition, inner, whole):
-                inputs.conditions.extend(map(self._expression, conjuncts(condition)))
-                self._collect(inner, whole, inputs)
+            case algebra.Filter(condition, inner) if not is_static(pattern) and (
+                lifted := [each for each in conjuncts(condition) if decided_by(each, inner, whole)]
+            ):
+                inputs.conditions.extend(map(self._expression, lifted))
+                staying = [each for each in conjuncts(condition) if each not in lifted]
+                self._collect(filtered(staying, inner), whole, inputs)
             case _ if self._is_bind_joined(pattern):
                 inputs.bind_joins.append((self._operator(pattern), in_scope(pattern)))
             case _:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 from sparql_gpm import pattern as algebra
+from sparql_gpm.algebra.rewrite import balanced
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.pattern import Expression, Pattern, Variable
@@ -67,7 +67,7 @@ class GroupReader:
             case "MinusGraphPattern":
                 return algebra.Minus(pattern, self.pattern(part.graph))
             case "GroupOrUnionGraphPattern":
-                return _join(pattern, reduce(algebra.Union, map(self.pattern, part.graph)))
+                return _join(pattern, balanced(algebra.Union, [self.pattern(group) for group in part.graph]))
             case "GraphGraphPattern":
                 return _join(pattern, algebra.Graph(self._name(part.term), self.pattern(part.graph)))
             case "ServiceGraphPattern":

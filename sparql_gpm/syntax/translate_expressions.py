@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from sparql_gpm.algebra.rewrite import connected
 from sparql_gpm.algebra.traversal import operands
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.pattern import Aggregate, Call, Cast, Constant, Exists, Expression, Iteration, Pattern, Variable
@@ -40,7 +41,7 @@ class ExpressionReader:
         """The expression of a tree; PatternSyntaxError for an aggregate or iteration that is not allowed here."""
         name = name_of(tree)
         if name in _LOGICAL:
-            return balanced(_LOGICAL[name], [self.read(part) for part in (tree.expr, *(tree.other or ()))])
+            return connected(_LOGICAL[name], [self.read(part) for part in (tree.expr, *(tree.other or ()))])
         if name in _BINARY:
             return self._binary(tree)
         if name in _UNARY:
@@ -113,17 +114,9 @@ class ExpressionReader:
         return Aggregate(token.text.upper(), argument, tree.distinct == "DISTINCT", separator)
 
 
-def balanced(operator: str, operands: Sequence[Expression]) -> Expression:
-    """`a && b && c …` as a tree of logarithmic depth; `&&` and `||` are associative, errors included."""
-    if len(operands) == 1:
-        return operands[0]
-    half = (len(operands) + 1) // 2
-    return Call(operator, (balanced(operator, operands[:half]), balanced(operator, operands[half:])))
-
-
 def conjunction(conditions: Sequence[Expression]) -> Expression | None:
     """All the conditions as one; None for none."""
-    return balanced("&&", conditions) if conditions else None
+    return connected("&&", conditions) if conditions else None
 
 
 def outer_variables(expression: Expression) -> tuple[str, ...]:

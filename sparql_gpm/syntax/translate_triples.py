@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any
 
 from sparql_gpm import pattern as algebra
+from sparql_gpm.algebra.rewrite import balanced
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.pattern import Node, Path, Variable
 from sparql_gpm.syntax.grammar import Tree
@@ -57,7 +58,7 @@ def _connect(subject: Node, path: Path, object_: Node, source: Source) -> Iterat
 def _path(tree: Tree, source: Source) -> Path:
     match name_of(tree):
         case "PathAlternative":
-            return reduce(algebra.PathAlternative, [_path(part, source) for part in tree.part])
+            return balanced(algebra.PathAlternative, [_path(part, source) for part in tree.part])
         case "PathSequence":
             *firsts, last = [_path(part, source) for part in tree.part]
             return reduce(lambda rest, path: algebra.PathSequence(path, rest), reversed(firsts), last)

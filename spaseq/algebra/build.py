@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from automata.plan import expression
+from sparql_gpm.algebra.rewrite import filtered
 from sparql_gpm.algebra.scope import aggregates, background_names, certain, expression_variables, in_scope, iterations
-from sparql_gpm.pattern import Aggregate, Call, Cast, Exists, Expression, Filter, Iteration, Pattern, Variable
+from sparql_gpm.pattern import Aggregate, Call, Cast, Exists, Expression, Iteration, Pattern, Variable
 from sparql_gpm.syntax.tokens import tokens
 from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import Column, GraphPattern, TemporalQuery
@@ -48,7 +49,7 @@ def _graph_pattern(query: Query, define: Define, positions: dict[str, int], boun
         if is_condition(condition.expression, scope, bound):
             conditions.append(condition.expression)
         else:
-            pattern = Filter(condition.expression, pattern)
+            pattern = filtered([condition.expression], pattern)
     body = query.text[define.body.start : define.body.end]
     written = (token.text[1:] for token in tokens(body) if token.text[:1] in "?$")
     variables = tuple(dict.fromkeys(name for name in written if name in scope))

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparql_gpm.algebra.describe import describe
-from sparql_gpm.algebra.rewrite import push_filters
+from sparql_gpm.algebra.rewrite import filtered, push_filters
+from sparql_gpm.columns import EventBatch
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.matcher import compile_pattern
+from sparql_gpm.parse import parse_group
 from sparql_gpm.pattern import (
     BGP,
     Call,
@@ -86,3 +93,36 @@ def test_a_plan_shows_scans_joins_filters_and_knowledge_bases() -> None:
         "      path ?y (<http://x/p>)+ ?x",
         "  values ?z, 1 rows",
     ]
+
+
+MANY = [
+    " && ".join(f"?y != {number}" for number in range(1_000)),
+    " || ".join(f"?y = {number}" for number in range(1_000)),
+]
+
+
+@pytest.mark.parametrize("text", [f"?x <http://x/p> ?y FILTER({condition})" for condition in MANY])
+def test_what_is_flat_in_the_text_is_not_deep(text: str) -> None:
+    check_runs(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " UNION ".join(f"{{ ?x <http://x/p> {number} }}" for number in range(1_000)),
+        f"?x {'|'.join(f'<http://x/p{number}>' for number in range(1_000))} ?y",
+        "?x <http://x/p> ?y" + "".join(f" FILTER(?y != {number})" for number in range(1_000)),
+    ],
+)
+def test_many_parts_side_by_side_are_matched(text: str) -> None:
+    check_runs(text)
+
+
+def check_runs(text: str) -> None:
+    """The body of a GPM is parsed and compiled within Python's usual recursion limit."""
+    group = parse_group(text, {}, None)
+    pattern = filtered([found.expression for found in group.filters], group.pattern)
+    assert sys.getrecursionlimit() <= 1_000 and describe(push_filters(pattern))
+    dictionary = Dictionary()
+    matcher = compile_pattern(pattern, dictionary, ExpressionEvaluator(dictionary))
+    assert len(matcher.match(EventBatch.empty()).events) == 0

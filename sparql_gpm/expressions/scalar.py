@@ -66,7 +66,7 @@ def evaluate_or_none(expression: Expression, solution: Solution) -> Term | None:
     """The value of an expression, None for an error."""
     try:
         return evaluate_term(expression, solution)
-    except (ExpressionError, ArithmeticError, ValueError, RecursionError):
+    except (ExpressionError, ArithmeticError, ValueError):
         return None
 
 

@@ -215,3 +215,11 @@ def test_distinct_rows_stand_for_all_rows() -> None:
     first, of_row = distinct_rows([left, right])
     assert len(first) == 4
     assert (left[first][of_row] == left).all() and (right[first][of_row] == right).all()
+
+
+def test_an_expression_too_deep_for_the_stack_is_a_defect_and_not_unbound() -> None:
+    deep: Expression = Constant(Literal("1", XSD + "integer"))
+    for _ in range(2_000):
+        deep = Call("NEG", (deep,))
+    with pytest.raises(RecursionError):
+        evaluate_or_none(deep, Solution({}.get, current_time(), random.Random(0)))

@@ -20,11 +20,10 @@ class ExpressionError(Exception):
     """SPARQL's type error: an expression has no value."""
 
 
-class RDFSyntaxError(ValueError):
-    """RDF data is malformed; line and column are counted from 1 (0: not known)."""
+class BrokenOff(Exception):
+    """An input ends too early or cannot be read further; `complete` if its text is all there in spite of it."""
 
-    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+    def __init__(self, message: str, complete: bool = False) -> None:
         super().__init__(message)
         self.message = message
-        self.line = line
-        self.column = column
+        self.complete = complete

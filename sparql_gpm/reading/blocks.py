@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from sparql_gpm.errors import RDFSyntaxError
+from sparql_gpm.errors import BrokenOff
 
 BLOCK_BYTES = 1 << 20
 LINE_BYTES_MAX = 64 << 20
@@ -21,7 +21,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class ByteStream(Protocol):
     """A source of bytes: `read(n)` returns at most n bytes, fewer when no more are there yet, and b"" only at the end.
 
-    It raises RDFSyntaxError when the input is truncated, for instance inside a damaged archive.
+    It raises BrokenOff when the input is truncated, for instance inside a damaged archive.
     """
 
     def read(self, size: int, /) -> bytes:
@@ -61,14 +61,14 @@ class Blocks:
 
     line_bytes_max  the length of a line from which on it is too long
     pausing         the stream is live and has no more bytes just now: complete events should be yielded
-    broken_off      the reason why the stream ended too early, or ""
+    broken_off      the error that ended the stream too early, if one did
     """
 
     def __init__(self, stream: ByteStream, live: bool, line_bytes_max: int = LINE_BYTES_MAX) -> None:
         self._stream, self._live = stream, live
         self.line_bytes_max = line_bytes_max
         self.pausing = False
-        self.broken_off = ""
+        self.broken_off: BrokenOff | None = None
 
     def __iter__(self) -> Iterator[bytes | LongPiece]:
         waiting: list[bytes] = []
@@ -115,5 +115,5 @@ class Blocks:
                 self.pausing = self._live and len(block) < BLOCK_BYTES
                 yield block.removeprefix(_BYTE_ORDER_MARK) if first else block
                 first = False
-        except RDFSyntaxError as error:
-            self.broken_off = error.message
+        except BrokenOff as error:
+            self.broken_off = error

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pyoxigraph as ox
 
-from sparql_gpm.errors import RDFSyntaxError
+from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import BLOCK_BYTES, LINE_BYTES_MAX, TOO_LONG, ByteStream, parse_fault
 from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
@@ -91,10 +91,11 @@ def _parse(text: bytes, rdf_format: ox.RdfFormat) -> list[ox.Triple]:
     return triples
 
 
-def _all_of(stream: ByteStream, bytes_max: int) -> tuple[bytes | RawText, str]:
-    """The bytes of the document (the raw text if it is too long), and the reason if it is truncated, or ""."""
+def _all_of(stream: ByteStream, bytes_max: int) -> tuple[bytes | RawText, BrokenOff | None]:
+    """The bytes of the document (the raw text if it is too long), and the error if it is truncated."""
     pieces: list[bytes] = []
-    length, broken_off, too_long = 0, "", RawText()
+    length, too_long = 0, RawText()
+    broken_off: BrokenOff | None = None
     try:
         while block := stream.read(BLOCK_BYTES):
             pieces.append(block)
@@ -102,8 +103,8 @@ def _all_of(stream: ByteStream, bytes_max: int) -> tuple[bytes | RawText, str]:
             if length > bytes_max:
                 too_long.add(b"".join(pieces))
                 pieces = []
-    except RDFSyntaxError as error:
-        broken_off = error.message
+    except BrokenOff as error:
+        broken_off = error
     if length > bytes_max:
         too_long.add(b"".join(pieces))
         return too_long, broken_off

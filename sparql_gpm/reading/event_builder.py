@@ -17,6 +17,7 @@ import numpy as np
 from arrays.columns import hash_columns, offsets_of
 from sparql_gpm.columns import EventBatch, Ids, as_ids
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.errors import BrokenOff
 from sparql_gpm.graph_names import GraphNames
 from sparql_gpm.reading.closed_graphs import ClosedGraphs
 from sparql_gpm.reading.raw_text import RawText, shown
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 CLOSED_GRAPHS_MAX = 250_000
 """Closed graphs of a stream that are kept to detect a reopened one; one closed earlier is a new event."""
 
+BREAKS_OFF = "the input breaks off"
+"""The beginning of the reason of the first report about a truncated input."""
 _REASON_CHARACTERS_MAX = 1_000
 """A parser's reason may repeat what it read."""
 
@@ -196,11 +199,12 @@ class EventBuilder:
         """`report` of an input that was read in pieces."""
         self._report(Malformed.of(line, column, reason, raw, kind))
 
-    def break_off(self, line: int, reason: str) -> None:
-        """End a truncated input (reason not ""): the open event is incomplete."""
-        if reason:
-            self.report(line, 1, f"the input breaks off: {reason}", b"", "truncated")
-        if reason and self.key is not None:
+    def break_off(self, line: int, error: BrokenOff | None) -> None:
+        """End a truncated input, if there is an error: the open event is incomplete unless the text is complete."""
+        if error is None:
+            return
+        self.report(line, 1, f"{BREAKS_OFF}: {error.message}", b"", "truncated")
+        if self.key is not None and not error.complete:
             self.mark_malformed(line, 1, f"{self._shown_key()} is incomplete: the input breaks off", "truncated")
 
     def close_fresh(self, text: Bytes, starts: Ids, stops: Ids) -> GraphNames:

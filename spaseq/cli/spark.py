@@ -106,6 +106,7 @@ def execute_on_spark(arguments: RunArguments) -> None:
         sink = open_sink(arguments.format, arguments.output, run.queries)
         stack.callback(sink.close)
         _to_the_end(run, _Writer(sink, letters))
+        letters.check_whole()
 
 
 @dataclass(slots=True)

@@ -62,7 +62,10 @@ class Job:
         self._newest = dict.fromkeys(paths, BEFORE_ALL)
 
     def rows(self) -> Iterator[list[Row]]:
-        """Rows in output order, in pieces; some pieces are empty, so that progress can be shown."""
+        """Rows in output order, in pieces; some pieces are empty, so that progress can be shown.
+
+        Raises RunError after the last piece if an input broke off.
+        """
         while self._sources:
             iri = min(self._sources, key=self._network.watermark)
             batch = next(self._sources[iri], None)
@@ -77,6 +80,7 @@ class Job:
         with BatchOver(self._bases):
             self._network.finish()
         yield self._handed()
+        self._dead_letters.check_whole()
 
     def close(self) -> None:
         """Finish the dead-letter output, close what knowledge bases have open."""

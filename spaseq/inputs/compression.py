@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+
+from sparql_gpm.errors import BrokenOff
 
 _BUFFER_BYTES = 64 << 10
-DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)
-"""The errors of damaged data."""
+_GZIP = zlib.MAX_WBITS | 16
+_TRAILER_FAULTS = ("incorrect data check", "incorrect length check")
+"""Faults behind the last byte of the data."""
+_NO_HEADER = "incorrect header check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,91 @@ class Compression:
     reader: Callable[[io.BufferedReader], io.RawIOBase]
 
 
-COMPRESSIONS = (Compression(".gz", b"\x1f\x8b", lambda raw: cast(io.RawIOBase, gzip.GzipFile(fileobj=raw))),)
+class GzipReader(io.RawIOBase):
+    """The decompressed bytes of members of gzip, up to the very byte at which the data is damaged; then BrokenOff.
+
+    A read decompresses no more than it returns, so memory is bounded whatever the ratio of the compression.
+    """
+
+    def __init__(self, raw: io.BufferedReader) -> None:
+        self._raw = raw
+        self._input = b""
+        self._at = self._members = 0
+        self._damage: BrokenOff | None = None
+        self._begin_member()
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """At least one byte, unless at the end."""
+        text = b""
+        while not text and self._more():
+            text = self._decompressed(len(buffer))
+        buffer[: len(text)] = text
+        return len(text)
+
+    def _begin_member(self) -> None:
+        self._member, self._begun, self._pending, self._produced = zlib.decompressobj(_GZIP), False, False, 0
+
+    def _more(self) -> bool:
+        """True if there is input, or output that waits in the member; raises BrokenOff after damage."""
+        if self._damage is not None:
+            raise self._damage
+        while not (self._input or self._pending):
+            read = self._raw.read1(_BUFFER_BYTES)
+            if not read and self._begun:
+                raise self._broken(f"the compressed data ends too early, at byte {self._at}")
+            if not read:
+                return False
+            self._take(read)
+        return True
+
+    def _take(self, text: bytes) -> None:
+        """The input to decompress next; zeros may pad the end of a member."""
+        self._input = text.lstrip(b"\0") if self._members and not self._begun else text
+        self._at += len(text) - len(self._input)
+
+    def _decompressed(self, size: int) -> bytes:
+        before, self._begun = self._member.copy(), True
+        try:
+            text = self._member.decompress(self._input, size)
+        except zlib.error:
+            return self._up_to_damage(before)
+        left = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+        self._at += len(self._input) - len(left)
+        self._produced += len(text)
+        self._pending = len(text) == size
+        if self._member.eof:
+            self._begin_member()
+            self._members += 1
+        self._take(left)
+        return text
+
+    def _up_to_damage(self, member: zlib._Decompress) -> bytes:
+        """The bytes before the damage, found byte by byte: zlib gives none of a piece that has a fault."""
+        text = bytearray()
+        for at in range(len(self._input)):
+            try:
+                text += member.decompress(self._input[at : at + 1])
+            except zlib.error as error:
+                self._produced += len(text)
+                reason = str(error).rpartition(": ")[2]
+                where = self._at + at
+                if reason == _NO_HEADER:  # found at the second byte
+                    where, reason = where - 1, "it is no gzip data from there on"
+                what = f"the compressed data is damaged at byte {where}: {reason}"
+                self._damage = self._broken(what, reason in _TRAILER_FAULTS)
+                break
+        return bytes(text)
+
+    def _broken(self, reason: str, complete: bool = False) -> BrokenOff:
+        """The error; before the first byte of a further member all is there."""
+        return BrokenOff(reason, complete or (self._members > 0 and not self._produced))
+
+
+COMPRESSIONS = (Compression(".gz", b"\x1f\x8b", GzipReader),)
 
 
 def compression_of(path: str) -> Compression | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sparql_gpm.reading.blocks import Blocks, ByteStream
+from sparql_gpm.reading.event_builder import BREAKS_OFF
 from spaseq.errors import InputError
 from spaseq.inputs.compression import COMPRESSIONS, compression_of
 from spaseq.inputs.cutting import cut_nquads, cut_trig, whole
@@ -76,10 +77,10 @@ def texts_of(stream: ByteStream, rdf_format: str, size: int = TEXT_BYTES) -> Ite
         line = text.line + text.text.count(b"\n")
         yield text
     if blocks.broken_off:  # not RDF, so that the reader of the text reports it
-        yield InputText(f"the input breaks off: {blocks.broken_off}\n".encode(), line=line + 1)
+        yield InputText(f"{BREAKS_OFF}: {blocks.broken_off.message}\n".encode(), line=line + 1)
 
 
 def _uncut(blocks: Blocks, size: int) -> Iterator[InputText]:
     text = b"".join(whole(blocks))
-    if not blocks.broken_off:
+    if blocks.broken_off is None or blocks.broken_off.complete:
         yield InputText(text)

@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
-from sparql_gpm.errors import RDFSyntaxError
+from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import ByteStream
-from spaseq.inputs.compression import DAMAGE, unpacked
+from spaseq.inputs.compression import unpacked
 from spaseq.inputs.formats import guessed
 from spaseq.inputs.paths import STANDARD_INPUT, InputFile, unreadable
 
@@ -31,19 +31,26 @@ class OpenInput:
 
 
 class GuardedStream:
-    """Bytes of one input; damage becomes an RDFSyntaxError that says that the input breaks off."""
+    """Bytes of one input, from a function that returns at least one byte; what can be read comes before BrokenOff."""
 
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        self._read = read
+    def __init__(self, read: Callable[[int], bytes], live: bool) -> None:
+        self._read, self._live = read, live
+        self._broken: BrokenOff | None = None
 
     def read(self, size: int, /) -> bytes:
-        """At most `size` bytes."""
+        """`size` bytes, fewer at the end; of a live input those that are there."""
+        parts: list[bytes] = []
         try:
-            return self._read(size)
-        except DAMAGE as error:
-            raise RDFSyntaxError(f"the compressed data is damaged ({error})") from error
+            while self._broken is None and size > 0 and (part := self._read(size)):
+                parts.append(part)
+                size = 0 if self._live else size - len(part)
+        except BrokenOff as error:
+            self._broken = error
         except OSError as error:
-            raise RDFSyntaxError(f"reading failed ({error.strerror or error})") from error
+            self._broken = BrokenOff(f"reading failed ({error.strerror or error})")
+        if self._broken is not None and not parts:
+            raise self._broken
+        return b"".join(parts) if len(parts) != 1 else parts[0]
 
 
 @contextmanager
@@ -65,11 +72,11 @@ def opened(file: InputFile, standard_input: BinaryIO | None = None) -> Iterator[
 
 def _unpacked(raw: io.BufferedReader, file: InputFile, live: bool) -> OpenInput:
     buffered = unpacked(raw, file.path)
-    return OpenInput(GuardedStream(buffered.read1 if live else buffered.read), file.format or _guessed(buffered), live)
+    return OpenInput(GuardedStream(buffered.read1, live), file.format or _guessed(buffered), live)
 
 
 def _guessed(buffered: io.BufferedReader) -> str:
     try:
         return guessed(buffered.peek(GUESSED_BYTES_MAX)[:GUESSED_BYTES_MAX])
-    except (*DAMAGE, OSError):
+    except (BrokenOff, OSError):
         return guessed(b"")

@@ -11,7 +11,7 @@ from types import TracebackType
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import PROV_TIME
-from sparql_gpm.reading.event_builder import Malformed
+from sparql_gpm.reading.event_builder import BREAKS_OFF, Malformed
 from sparql_gpm.reading.raw_text import RawText
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
 from sparql_gpm.times import format_time
@@ -96,15 +96,26 @@ class DeadLetters:
     def __init__(self, path: Path | str | None = None, strict: bool = False) -> None:
         self._strict = strict
         self.counts: Counter[str] = Counter()
+        self._broken_off: dict[str, str] = {}
         self._output = Output.open(Path(path)) if path is not None else None
 
     def add(self, letter: DeadLetter) -> None:
         """Count and write a letter; raises RunError if the run is strict."""
         self.counts[letter.kind] += 1
+        if letter.reason.startswith(BREAKS_OFF) or letter.raw.startswith(BREAKS_OFF):
+            self._broken_off.setdefault(letter.source, letter.reason)
         if self._output is not None:
             self._output.write(letter.to_json())
         if self._strict:
             raise letter.error()
+
+    def check_whole(self) -> None:
+        """Raises RunError if an input broke off; for the end of the run."""
+        if self._broken_off:
+            source, why = next(iter(self._broken_off.items()))
+            others = f"; {len(self._broken_off) - 1} more inputs break off" if len(self._broken_off) > 1 else ""
+            hint = "what could be read was used, and all rows of it are written; mend the file and run again"
+            raise RunError(f"{source}: {why}{others}", hint=hint)
 
     def malformed(self, stream: str, source: str, fault: Malformed) -> None:
         """Add the letter of a fault in an input."""

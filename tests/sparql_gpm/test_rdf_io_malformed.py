@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.errors import RDFSyntaxError
+from sparql_gpm.errors import BrokenOff
 from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.reading import blocks, event_builder
 from sparql_gpm.reading.event_builder import Malformed
@@ -299,7 +299,7 @@ class BreakingOff:
     def read(self, size: int, /) -> bytes:
         for piece in self._pieces:
             return piece
-        raise RDFSyntaxError("the tape tore")
+        raise BrokenOff("the tape tore")
 
 
 @pytest.mark.parametrize("rdf_format", ["nquads", "trig", "turtle", "ntriples"])

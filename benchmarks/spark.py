@@ -40,9 +40,9 @@ from spaseq.engine.options import RunOptions
 from spaseq.inputs.texts import InputText
 from spaseq.lang.ast import Query
 from spaseq.runtime.spark.jobs import streams_of
-from spaseq.runtime.spark.output import OutcomeTable, column_names
+from spaseq.runtime.spark.output import OutputTable, column_names
 from spaseq.runtime.spark.session import local_session
-from spaseq.runtime.spark.sources.plan import Directory, Place
+from spaseq.runtime.spark.sources.directory import Directory, FilePosition
 from spaseq.runtime.spark.tasks import Task
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -133,21 +133,23 @@ def read_only(spark: Any, path: Path, events: int) -> Figure:
 
 def parts(query: Query, path: Path, events: int, shards: int, packed: int) -> list[Figure]:
     """Processor seconds of each part, in this process, one after the other; both cores share them on Spark."""
-    ranges = list(Directory(str(path)).ranges(Place(), 8 << 20))
+    ranges = list(Directory(str(path)).ranges(FilePosition(), 8 << 20))
     tasks: list[list[InputText]] = []
     read_s = _processor(lambda: tasks.extend([InputText(d.text, line=d.line) for d in s.texts()] for s in ranges))
     parsed_s = _processor(lambda: [_parsed(row) for task in tasks for row in task])
     plans = staged.planned([query], shards, compiled=True)
-    job = staged.StagedJob((query,), plans, {}, _options(packed), {query.streams[0].iri: "S1"}, shards, True)
-    pieces: list[Any] = []
-    first_s = _processor(lambda: pieces.extend(p for n, task in enumerate(tasks) for p in _stage_one(job, n, task)))
+    job = staged.StagedJob(plans, {}, _options(packed), {query.streams[0].iri: "S1"}, shards, True)
+    blocks: list[Any] = []
+    first_s = _processor(lambda: blocks.extend(p for n, task in enumerate(tasks) for p in _stage_one(job, n, task)))
     found: list[int] = []
-    table = OutcomeTable(column_names(staged.variables(job)))
+    table = OutputTable(column_names(staged.variables(job)))
 
     def second() -> None:
         for shard in range(shards):
-            own = [piece for piece in pieces if piece.shard == shard]
-            found.append(sum(batch.num_rows for batch in table.batches(shard, staged.shard(job, shard).take_all(own))))
+            own = [block for block in blocks if block.shard == shard]
+            found.append(
+                sum(batch.num_rows for batch in table.batches(shard, staged.shard(job, shard).process(own, last=True)))
+            )
 
     second_s = _processor(second)
     seconds = {"cut into documents": read_s, "parse": parsed_s, "stage 1, parse included": first_s, "stage 2": second_s}
@@ -165,10 +167,10 @@ def _parsed(row: InputText) -> int:
 
 def _stage_one(job: staged.StagedJob, number: int, rows: Sequence[InputText]) -> list[Any]:
     (iri,) = job.names
-    matching, dictionary, bases = staged.matching(job, iri)
+    partitioner, dictionary, bases = staged.shard_partitioner(job, iri)
     source = staged.stream_input(job, 0, iri, "nquads", "documents")
     try:
-        return list(Task(source, matching, dictionary, bases, number, str(number)).pieces(rows))
+        return list(Task(source, partitioner, dictionary, bases, number, str(number)).blocks(rows))
     finally:
         bases.close()
 

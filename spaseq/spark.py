@@ -110,7 +110,7 @@ def outcomes(
     Raises InputError for what cannot be run, before anything runs.
     """
     require()
-    from spaseq.runtime.spark.output import OutcomeTable, column_names
+    from spaseq.runtime.spark.output import OutputTable, column_names
     from spaseq.runtime.spark.stages import MatchStage, two_stages
 
     queries = (query,) if isinstance(query, Query) else tuple(query)
@@ -132,12 +132,11 @@ def outcomes(
     for place, (iri, key) in enumerate(sorted(keys.items())):
         source = staged.stream_input(job, place, iri, format, rows)
         chosen = _columns(streams[key], columns if isinstance(columns, str) else (columns or {}).get(key), key)
-        inputs.append(
-            (streams[key], MatchStage(label, partial(staged.matching, staged.reading(job, iri)), source, chosen))
-        )
+        build = partial(staged.shard_partitioner, staged.reading(job, iri))
+        inputs.append((streams[key], MatchStage(label, build, source, chosen)))
     if streaming:
         _keep_state(spark)
-    table = OutcomeTable(column_names(staged.variables(job)))
+    table = OutputTable(column_names(staged.variables(job)))
     found = two_stages(inputs, partial(staged.shard, job), table, number, streaming)
     return _typed(found, {table.columns[name]: kind for name, kind in (types or {}).items() if name in table.columns})
 

@@ -27,7 +27,7 @@ from spaseq.outputs.sink import Sink
 
 if TYPE_CHECKING:
     from spaseq.runtime.spark.progress import BatchMetrics
-    from spaseq.runtime.spark.sinks import Outcomes
+    from spaseq.runtime.spark.sinks import BatchOutput
 
 _COMPILED_BYTES_MIN = 256 << 20
 """Input from this size on is worth compiling the reader's kernels for, in each installation once."""
@@ -118,7 +118,7 @@ class _Writer:
     closed: bool = False
     written: int = -1
 
-    def __call__(self, outcomes: Outcomes, number: int) -> None:
+    def __call__(self, outcomes: BatchOutput, number: int) -> None:
         if self.closed or number <= self.written:
             return
         for letter in outcomes.letters:

@@ -26,8 +26,8 @@ from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
-from spaseq.runtime.spark.matching import Matching, QueryMatching, StepMatching, stable_hash
 from spaseq.runtime.spark.shard import PARTITION_COLUMN, Shard
+from spaseq.runtime.spark.shard_partitioner import QueryPartitioning, ShardPartitioner, StepPattern, stable_hash
 from spaseq.runtime.spark.solutions import mark
 from spaseq.runtime.spark.solved_patterns import SolvedPatterns
 from spaseq.runtime.spark.tasks import StreamInput
@@ -144,11 +144,11 @@ def stream_input(job: StagedJob, number: int, iri: str, rdf_format: str, rows: s
 
 
 def reading(job: StagedJob, iri: str) -> StagedJob:
-    """The part of a job that reads a stream: all that `matching` needs of it."""
+    """The part of a job that reads a stream: all that `shard_partitioner` needs of it."""
     return replace(job, plans=tuple(plan for plan in job.plans if plan.position(iri) is not None))
 
 
-def matching(job: StagedJob, iri: str) -> tuple[Matching, Dictionary, KnowledgeBases]:
+def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dictionary, KnowledgeBases]:
     """Stage 1 for a stream that all queries of the job read, its dictionary, and the knowledge bases that it asks.
 
     Raises InputError for a knowledge base that cannot be used.
@@ -162,7 +162,7 @@ def matching(job: StagedJob, iri: str) -> tuple[Matching, Dictionary, KnowledgeB
         background = setup.background(query)
         negated = negated_symbols(query.sequence)
         steps = tuple(
-            StepMatching(
+            StepPattern(
                 compile_pattern(pattern.pattern, dictionary, setup.evaluator, background, pattern.conditions),
                 mark(dictionary, plan.number, symbol),
                 pattern.variables,
@@ -172,8 +172,8 @@ def matching(job: StagedJob, iri: str) -> tuple[Matching, Dictionary, KnowledgeB
             if position in pattern.streams
         )
         own, entailed = plan.distribution, entailed_by(background)
-        queries.append(QueryMatching(steps, own.key, plan.home, own.whole_order, plan.graphs, entailed))
-    return Matching(queries, job.shards, dictionary), dictionary, setup.bases
+        queries.append(QueryPartitioning(steps, own.key, plan.home, own.whole_order, plan.graphs, entailed))
+    return ShardPartitioner(queries, job.shards, dictionary), dictionary, setup.bases
 
 
 def shard(job: StagedJob, number: int) -> Shard:
@@ -189,8 +189,7 @@ def shard(job: StagedJob, number: int) -> Shard:
         for plan, own in zip(job.plans, marks, strict=True)
         if plan.distribution.key or plan.home == number
     ]
-    delay = None if job.static else job.options.max_delay_ns
-    return Shard(operators, dictionary, job.names, delay)
+    return Shard(operators, dictionary, job.names, job.options.max_delay_ns)
 
 
 def _operator(

@@ -12,8 +12,8 @@ from spaseq.inputs.texts import InputText
 from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.outputs.rows import Row
-from spaseq.runtime.spark.pieces import Piece
-from spaseq.runtime.spark.shard import Outcomes
+from spaseq.runtime.spark.shard import ShardOutput
+from spaseq.runtime.spark.shuffle_blocks import ShuffleBlock
 from spaseq.runtime.spark.tasks import Task
 
 Rows = Sequence[InputText]
@@ -28,7 +28,7 @@ class Found:
     rows: list[Row]
     letters: list[DeadLetter]
     states: list[int]
-    outcomes: list[Outcomes]
+    outcomes: list[ShardOutput]
 
 
 def job_of(
@@ -51,42 +51,42 @@ def job_of(
 def run_stages(
     job: staged.StagedJob, batches: Sequence[MicroBatch], rdf_format: str = "nquads", rows: str = "auto"
 ) -> Found:
-    """The outcomes of all micro-batches; static: all pieces go to each shard at once."""
+    """The outcomes of all micro-batches; static: all blocks go to each shard at once."""
     found = Found([], [], [], [])
     states: dict[int, bytes] = {}
-    held: dict[int, list[Piece]] = {}
+    held: dict[int, list[ShuffleBlock]] = {}
     for number, batch in enumerate(batches):
-        pieces = _pieces(job, number, batch, rdf_format, rows)
-        for shard in sorted({piece.shard for piece in pieces}):
-            own = [piece for piece in pieces if piece.shard == shard]
+        blocks = _blocks(job, number, batch, rdf_format, rows)
+        for shard in sorted({block.shard for block in blocks}):
+            own = [block for block in blocks if block.shard == shard]
             if job.static:
                 held.setdefault(shard, []).extend(own)
                 continue
             running = staged.shard(job, shard)
             if shard in states:
                 running.restore(states[shard])
-            _collect(found, running.take(own))
+            _collect(found, running.process(own))
             states[shard] = running.snapshot()
             found.states.append(len(states[shard]))
     for shard, own in held.items():
-        _collect(found, staged.shard(job, shard).take_all(own))
+        _collect(found, staged.shard(job, shard).process(own, last=True))
     return found
 
 
-def _pieces(job: staged.StagedJob, number: int, batch: MicroBatch, rdf_format: str, rows: str) -> list[Piece]:
-    pieces: list[Piece] = []
+def _blocks(job: staged.StagedJob, number: int, batch: MicroBatch, rdf_format: str, rows: str) -> list[ShuffleBlock]:
+    blocks: list[ShuffleBlock] = []
     for place, (iri, name) in enumerate(sorted(job.names.items())):
         source = staged.stream_input(job, place, iri, rdf_format, rows)
         for task, own in enumerate(batch.get(name, ())):
-            matching, dictionary, bases = staged.matching(staged.reading(job, iri), iri)
+            partitioner, dictionary, bases = staged.shard_partitioner(staged.reading(job, iri), iri)
             label = f"{number}.{task}"
             shift = number << 16 if job.static else 0
-            pieces += Task(source, matching, dictionary, bases, task + shift, label).pieces(own)
+            blocks += Task(source, partitioner, dictionary, bases, task + shift, label).blocks(own)
             bases.close()
-    return pieces
+    return blocks
 
 
-def _collect(found: Found, outcomes: Outcomes) -> None:
+def _collect(found: Found, outcomes: ShardOutput) -> None:
     found.rows.extend(outcomes.rows())
     found.letters.extend(outcomes.letters)
     found.outcomes.append(outcomes)

@@ -14,7 +14,7 @@ from spaseq.algebra.build import build
 from spaseq.algebra.distribution import distribution
 from spaseq.errors import InputError
 from spaseq.lang.parse import parse
-from spaseq.runtime.spark.matching import stable_hash
+from spaseq.runtime.spark.shard_partitioner import stable_hash
 
 DEFINES = """DEFINE GPM A ON S1 { ?x :a ?p } DEFINE GPM B ON S1 { ?x :b ?q } DEFINE GPM C ON S1 { ?x :c ?r }
 DEFINE GPM N ON S1 { ?s :n ?t }"""

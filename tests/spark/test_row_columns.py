@@ -14,8 +14,8 @@ from spaseq.inputs.texts import InputText
 from spaseq.lang.parse import parse
 from spaseq.outputs.row_table import RowTable
 from spaseq.runtime.spark import output
-from spaseq.runtime.spark.output import OutcomeTable, column_names
-from spaseq.runtime.spark.shard import Outcomes
+from spaseq.runtime.spark.output import OutputTable, column_names
+from spaseq.runtime.spark.shard import ShardOutput
 from spaseq.runtime.stages import projection
 from tests.reference.stream import Arrivals
 from tests.spark.pipeline import job_of, run_stages
@@ -27,11 +27,11 @@ def always_columns() -> Iterator[None]:
     """Columns for a single match too, and batches of three rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(projection, "_FEW_MATCHES", 0)
-        patch.setattr(output, "OUTCOME_ROWS_MAX", 3)
+        patch.setattr(output, "OUTPUT_ROWS_MAX", 3)
         yield
 
 
-def _rows(table: OutcomeTable, outcomes: Outcomes) -> list[object]:
+def _rows(table: OutputTable, outcomes: ShardOutput) -> list[object]:
     batches = list(table.batches(5, outcomes))
     assert all(0 < batch.num_rows <= 3 for batch in batches)
     whole = pa.Table.from_batches(batches, schema=table.schema())
@@ -39,9 +39,9 @@ def _rows(table: OutcomeTable, outcomes: Outcomes) -> list[object]:
     return list(whole.to_pylist())
 
 
-def _one_by_one(outcomes: Outcomes) -> Outcomes:
+def _one_by_one(outcomes: ShardOutput) -> ShardOutput:
     found = [(first, rows.rows() if isinstance(rows, RowTable) else rows) for first, rows in outcomes.found]
-    return Outcomes(found, outcomes.letters)
+    return ShardOutput(found, outcomes.letters)
 
 
 @pytest.mark.usefixtures("always_columns")
@@ -54,6 +54,6 @@ def test_columns_hold_what_rows_hold(data: st.DataObject) -> None:
     note(text)
     job = job_of([query], names, 2, 0, static=True)
     own = {name: [[InputText(to_nquads(events).encode() + b"\n", "doc")]] for name, events in arrivals.items()}
-    table = OutcomeTable(column_names(staged.variables(job)))
+    table = OutputTable(column_names(staged.variables(job)))
     for outcomes in run_stages(job, [own]).outcomes:
         assert _rows(table, outcomes) == _rows(table, _one_by_one(outcomes))

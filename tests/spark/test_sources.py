@@ -23,8 +23,8 @@ from spaseq.inputs.cutting import cut_nquads
 from spaseq.inputs.formats import texts_of
 from spaseq.inputs.texts import InputText
 from spaseq.lang.parse import parse
+from spaseq.runtime.spark.sources.directory import Directory, FilePosition
 from spaseq.runtime.spark.sources.options import read_options
-from spaseq.runtime.spark.sources.plan import Directory, Place
 
 STAMP = "<http://www.w3.org/ns/prov#generatedAtTime>"
 TIME = '"2026-01-01T00:00:%02dZ"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
@@ -114,7 +114,7 @@ def test_prefixes_declared_on_the_way_hold_from_there_on() -> None:
 def test_damaged_input_is_told_and_not_left_out(tmp_path: Path) -> None:
     path = tmp_path / "a.nq.gz"
     path.write_bytes(gzip.compress(nquads(range(2000)), mtime=0)[:-300])
-    (part,) = Directory(str(path)).ranges(Place(), 100)
+    (part,) = Directory(str(path)).ranges(FilePosition(), 100)
     assert b"the input breaks off: the compressed data ends too early" in list(part.texts())[-1].text
 
 
@@ -130,13 +130,13 @@ def test_ranges_cover_each_event_once_wherever_reading_stops(
     (folder / "_ignored.nq").write_bytes(b"nonsense")
     directory = Directory(str(folder))
     found: list[bytes] = []
-    here = Place()
+    here = FilePosition()
     for limit in [*cuts, 10**9, 10**9, 10**9, 10**9]:
         first = next(iter(directory.ranges(here, limit)), None)
         if first is None:
             break
         there = directory.after(first)
-        between = list(directory.ranges(Place.of(here.offset()), bytes_max, Place.of(there.offset())))
+        between = list(directory.ranges(FilePosition.of(here.offset()), bytes_max, FilePosition.of(there.offset())))
         for part in between:
             for document in part.texts():
                 found.append(document.text)
@@ -153,7 +153,7 @@ def test_ranges_cover_each_event_once_wherever_reading_stops(
 def test_a_file_that_sorts_before_what_was_read_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "b.nq").write_bytes(nquads(range(2)))
     directory = Directory(str(tmp_path))
-    (part,) = directory.ranges(Place(), 10**6)
+    (part,) = directory.ranges(FilePosition(), 10**6)
     here = directory.after(part)
     (tmp_path / "a.nq").write_bytes(nquads(range(2, 4)))
     with pytest.raises(RunError, match="a file has appeared"):
@@ -320,5 +320,5 @@ def test_a_socket_gives_whole_events_and_then_the_end(source: Any, tmp_path: Pat
 
 
 def test_offsets_are_plain_json() -> None:
-    place = Place("a.nq", 12, 3, 1, True)
-    assert Place.of(json.loads(json.dumps(place.offset()))) == place
+    place = FilePosition("a.nq", 12, 3, 1, True)
+    assert FilePosition.of(json.loads(json.dumps(place.offset()))) == place

@@ -24,8 +24,8 @@ from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse, read_query
 from spaseq.outputs.rows import to_json
 from spaseq.physical.program import compile_program
-from spaseq.runtime.spark.matching import stable_hash
-from spaseq.runtime.spark.sources.plan import Directory, Place
+from spaseq.runtime.spark.shard_partitioner import stable_hash
+from spaseq.runtime.spark.sources.directory import Directory, FilePosition
 from tests.conformance.cases import OWN, Case, case_folders, graph_names, multiset
 from tests.driving import comparable
 from tests.pairs import EVALUATORS
@@ -48,13 +48,13 @@ def _document(events: Sequence[Arrived]) -> InputText:
     return InputText(to_nquads([event[1:] for event in events]).encode() + b"\n", "document")
 
 
-def _micro_batches(pieces: Sequence[Sequence[Arrived]], names: Sequence[str], tasks: int) -> list[MicroBatch]:
-    """Each piece as a micro-batch; the events of a stream are divided among some tasks, in order."""
+def _micro_batches(blocks: Sequence[Sequence[Arrived]], names: Sequence[str], tasks: int) -> list[MicroBatch]:
+    """Each block as a micro-batch; the events of a stream are divided among some tasks, in order."""
     found: list[dict[str, list[list[InputText]]]] = []
-    for piece in pieces:
+    for block in blocks:
         batch = {}
         for name in names:
-            own = [event for event in piece if event[0] == name]
+            own = [event for event in block if event[0] == name]
             each = -(-len(own) // tasks)
             batch[name] = [[_document(own[i : i + each])] for i in range(0, len(own), each)] if own else []
         found.append(batch)
@@ -77,7 +77,7 @@ def test_both_stages_equal_the_reference_whatever_the_micro_batches_tasks_and_sh
     delay = data.draw(st.sampled_from((0, 2, 5))) * SECOND
     disordered = {name: data.draw(late(events, delay)) for name, events in arrivals.items()} if delay else arrivals
     arrived = interleaved(disordered) if not delay else [(n, *e) for n, events in disordered.items() for e in events]
-    pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    blocks = batches(arrived, data.draw(cuts(len(arrived))))
     static, shards = data.draw(st.booleans()), data.draw(st.sampled_from((1, 4)))
     evaluator = data.draw(st.sampled_from(_able(query)))
     note(f"{text}\nstatic {static}, shards {shards}, delay {delay}, {evaluator}, {distribution(build(query))}")
@@ -85,7 +85,7 @@ def test_both_stages_equal_the_reference_whatever_the_micro_batches_tasks_and_sh
         note(f"# {name}\n{to_nquads(events)}")
     found = run_stages(
         job_of([query], names, shards, delay, static, None, *evaluator),
-        _micro_batches(pieces, names, data.draw(st.sampled_from((1, 2)))),
+        _micro_batches(blocks, names, data.draw(st.sampled_from((1, 2)))),
     )
     assert found.letters == []
     assert Counter(map(comparable, found.rows)) == Counter(map(comparable, evaluate(query, arrivals)))
@@ -122,7 +122,7 @@ def test_text_that_stays_in_its_file_gives_the_same_rows_and_the_same_dead_lette
         )
     path = tmp_path / name
     path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
-    ranges = list(Directory(str(path)).ranges(Place(), 5000))
+    ranges = list(Directory(str(path)).ranges(FilePosition(), 5000))
     assert len(ranges) > 5 or name != "a.nq"
     inline = [list(s.texts()) for s in ranges]
     left = [[InputText(b"", s.file, s.line, s.format, s.opened)] for s in ranges]

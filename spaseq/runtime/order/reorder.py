@@ -75,13 +75,11 @@ class ReorderBuffer:
             return _NONE
         if len(batch) == 1:
             return self._push_one(batch)
-        seen = np.maximum.accumulate(np.concatenate(([self._largest], batch.times)))
-        bounds = np.maximum(_less(seen[:-1], self._delay), self.watermark)
-        late = batch.times < bounds
+        bounds, self._largest = lateness_bounds(batch.times, self._largest, self._delay)
+        late = batch.times < np.maximum(bounds, self.watermark)
         arrivals = np.arange(self._arrived, self._arrived + len(batch), dtype=np.int64)
         self._arrived += len(batch)
-        self._largest = int(seen[-1])
-        self.advance(int(_less(seen[-1:], self._delay)[0]))
+        self.advance(self._past(self._largest))
         self._admit(batch, arrivals, ~late)
         return np.flatnonzero(late)
 
@@ -176,9 +174,11 @@ class ReorderBuffer:
             )
 
 
-def _less(times: Ids, delay_ns: int) -> Ids:
-    """times − delay, without wrapping below BEFORE_ALL."""
-    return np.where(times < BEFORE_ALL + delay_ns, BEFORE_ALL, times - delay_ns)
+def lateness_bounds(times: Ids, largest: int, delay_ns: int) -> tuple[Ids, int]:
+    """For each event the time below which it is late, and the new largest time; `largest` is the one before them."""
+    seen = np.maximum.accumulate(np.concatenate(([largest], times)))
+    bounds = np.where(seen < BEFORE_ALL + delay_ns, BEFORE_ALL, seen - delay_ns)
+    return bounds[:-1], int(seen[-1])
 
 
 def _equal(one: EventBatch, other: EventBatch) -> bool:

@@ -9,11 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from spaseq.runtime.spark.progress import BatchMetrics, ProgressListener, observed
-from spaseq.runtime.spark.session import told_to_the_user
-from spaseq.runtime.spark.sinks import Outcomes
+from spaseq.runtime.spark.session import as_spaseq_error
+from spaseq.runtime.spark.sinks import BatchOutput
 from spaseq.runtime.spark.sources import register
 
-Take = Callable[[Outcomes, int], None]
+Take = Callable[[BatchOutput, int], None]
 
 
 class RunningJob:
@@ -27,7 +27,7 @@ class RunningJob:
         try:
             return bool(self._query.awaitTermination(seconds))
         except PySparkException as error:
-            raise told_to_the_user(error) from error
+            raise as_spaseq_error(error) from error
 
     def stop(self) -> None:
         """End it, and the listening."""
@@ -52,7 +52,7 @@ def start(outcomes: DataFrame, checkpoint: str, take: Take, on_batch: Callable[[
     query = (
         observed(outcomes)
         .writeStream.queryName("spaseq")
-        .foreachBatch(lambda batch, number: take(Outcomes.of(batch), number))
+        .foreachBatch(lambda batch, number: take(BatchOutput.of(batch), number))
         .option("checkpointLocation", checkpoint)
         .trigger(availableNow=True)
         .start()

@@ -1,4 +1,4 @@
-"""The columns of the DataFrame of a job's outcomes: its schema, and rows written to it and read from it."""
+"""The columns of the DataFrame of a job's output: its schema, and rows written to it and read from it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from spaseq.outputs.arrow import EVENTS, STRINGS, bound_terms, events, repeated,
 from spaseq.outputs.dead_letters import LETTER_FIELDS, DeadLetter
 from spaseq.outputs.row_table import RowTable
 from spaseq.outputs.rows import Row, ntriples_lines
-from spaseq.runtime.spark.shard import PARTITION_COLUMN, Outcomes, shown
+from spaseq.runtime.spark.shard import PARTITION_COLUMN, ShardOutput, without_hidden
 
-OUTCOME_ROWS_MAX = 50_000
-"""Rows in one packed blob of outcomes."""
+OUTPUT_ROWS_MAX = 50_000
+"""Rows in one packed blob of output."""
 _MICROSECOND = 1000
 _TIME = pa.timestamp("us", tz="UTC")
 _BEFORE = pa.schema(
@@ -34,7 +34,6 @@ _LETTER = pa.struct(
     [(name, pa.int64() if name in ("line", "column", "raw_length") else pa.string()) for name in LETTER_FIELDS]
 )
 _AFTER = pa.schema([("events", EVENTS), ("graph", pa.string()), ("triples", STRINGS), ("letter", _LETTER)])
-_SPARK_TYPES = {pa.string(): "string", pa.int64(): "bigint", _TIME: "timestamp"}
 FIXED = (*_BEFORE.names, *_AFTER.names)
 """The columns that every job has."""
 
@@ -53,34 +52,30 @@ def column_names(variables: Iterable[str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeTable:
-    """The table of outcomes; `columns` are those of variables."""
+class OutputTable:
+    """The table of a job's output; `columns` are those of variables."""
 
     columns: Mapping[str, str]
-
-    def ddl(self) -> str:
-        """The schema, for Spark."""
-        return ", ".join(f"`{column.name}` {_spark_type(column.type)}" for column in self.schema())
 
     def schema(self) -> pa.Schema:
         """The schema, for Arrow."""
         return pa.schema([*_BEFORE, *((name, pa.string()) for name in self.columns.values()), *_AFTER])
 
-    def batches(self, shard: int, outcomes: Outcomes) -> Iterator[pa.RecordBatch]:
-        """The outcomes of a shard, at most OUTCOME_ROWS_MAX in a batch."""
+    def batches(self, shard: int, output: ShardOutput) -> Iterator[pa.RecordBatch]:
+        """The output of a shard, at most OUTPUT_ROWS_MAX rows in a batch."""
         schema, records = self.schema(), []
-        for first, found in outcomes.found:
+        for first, found in output.found:
             if isinstance(found, list):
                 records += [self._record(shard, first + number, row) for number, row in enumerate(found)]
                 continue
             yield from _batches(records, schema)
             records = []
-            for begin in range(0, len(found), OUTCOME_ROWS_MAX):
-                yield self._batch(found.part(begin, begin + OUTCOME_ROWS_MAX), schema, shard, first + begin)
-        yield from _batches(records + [_letter_record(letter) for letter in outcomes.letters], schema)
+            for begin in range(0, len(found), OUTPUT_ROWS_MAX):
+                yield self._batch(found.part(begin, begin + OUTPUT_ROWS_MAX), schema, shard, first + begin)
+        yield from _batches(records + [_letter_record(letter) for letter in output.letters], schema)
 
     def _record(self, shard: int, number: int, full: Row) -> dict[str, Any]:
-        row, partition = shown(full)
+        row, partition = without_hidden(full)
         values = {name: to_ntriples(term) for name, term in row.bindings}
         return {
             "kind": "match",
@@ -120,36 +115,13 @@ class OutcomeTable:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _spark_type(kind: pa.DataType) -> str:
-    if pa.types.is_list(kind):
-        return f"array<{_spark_type(kind.value_type)}>"
-    if pa.types.is_struct(kind):
-        return f"struct<{', '.join(f'{field.name}: {_spark_type(field.type)}' for field in kind)}>"
-    return _SPARK_TYPES[kind]
-
-
 def _batches(records: Sequence[dict[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    for begin in range(0, len(records), OUTCOME_ROWS_MAX):
-        yield pa.RecordBatch.from_pylist(records[begin : begin + OUTCOME_ROWS_MAX], schema=schema)
+    for begin in range(0, len(records), OUTPUT_ROWS_MAX):
+        yield pa.RecordBatch.from_pylist(records[begin : begin + OUTPUT_ROWS_MAX], schema=schema)
 
 
 def _letter_record(letter: DeadLetter) -> dict[str, Any]:
     return {"kind": letter.kind, "letter": {name: getattr(letter, name) for name in LETTER_FIELDS}}
-
-
-def packed_batch(batch: pa.RecordBatch) -> bytes:
-    """A batch as one binary value."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return bytes(sink.getvalue())
-
-
-def unpacked_batches(blobs: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
-    """The batches in binary values."""
-    for blob in blobs:
-        with pa.ipc.open_stream(blob) as reader:
-            yield from reader
 
 
 def row_of(fields: Mapping[str, Any]) -> Row:

@@ -36,8 +36,8 @@ LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
-"""For one machine, whose workers can import SPAseq before they are sent anything. Files of a checkpoint on its disk are
-written by FileSystem: FileContext, Spark's first choice, starts ten processes (readlink, chmod) for each of them."""
+"""For one machine, whose workers can import SPAseq. Files of a checkpoint are written by FileSystem: FileContext, the
+default, starts ten processes (readlink, chmod) for each of them."""
 _RAISED = re.compile(r"^spaseq\.errors\.(InputError|RunError): (.+)$", re.MULTILINE)
 _LAST_LINES_MAX = 3
 
@@ -46,9 +46,8 @@ _LAST_LINES_MAX = 3
 def local_session(name: str, shards: int | None = None) -> Iterator[SparkSession]:
     """A session on the threads of this machine, or on SPARK_MASTER; stopped in the end. A shard a processor by default.
 
-    Where this process has a session already, it is that one, and stays.
-
-    What Spark's processes have to say goes to a log, whose last lines are told if something fails.
+    An active session of this process is used and not stopped. The output of Spark's processes goes to a log, whose last
+    lines are in the error if Spark does not start.
     """
     if (active := SparkSession.getActiveSession()) is not None:
         yield active
@@ -76,7 +75,28 @@ def local_session(name: str, shards: int | None = None) -> Iterator[SparkSession
             session.stop()
 
 
-def told_to_the_user(error: PySparkException) -> SPAseqError:
+@contextmanager
+def shared_functions(spark: SparkSession) -> Iterator[None]:
+    """A context in which the functions made for Spark may be run by several streaming queries at once.
+
+    Two queries over one plan, or one source, share its functions, and Spark writes into a function's environment as it
+    starts a query. The map that pyspark gives it is a HashMap: written while another query's tasks are being sent, it
+    reaches them broken (java.io.OptionalDataException). Here it is one that any thread may read and write.
+    """
+    context = spark.sparkContext
+    own = context.environment
+    assert context._jvm is not None
+    shared = context._jvm.java.util.concurrent.ConcurrentHashMap()
+    for name, value in own.items():
+        shared.put(name, value)
+    context.environment = shared
+    try:
+        yield
+    finally:
+        context.environment = own
+
+
+def as_spaseq_error(error: PySparkException) -> SPAseqError:
     """The message of a worker of ours, else the first line of Spark's."""
     text = str(error)
     if found := _RAISED.search(text):
@@ -88,7 +108,7 @@ def told_to_the_user(error: PySparkException) -> SPAseqError:
 
 @contextmanager
 def _standard_error_to(path: Path) -> Iterator[None]:
-    """File descriptor 2, which child processes inherit, is this file for a while; ours is not theirs."""
+    """A context in which child processes inherit this file as their file descriptor 2."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:

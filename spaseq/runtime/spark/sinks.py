@@ -1,4 +1,4 @@
-"""Files of the outcomes of micro-batches: each file is complete or missing, and equal if it is written again.
+"""Files of the output of micro-batches: each file is complete or missing, and equal if it is written again.
 
 Spark repeats a micro-batch that was not committed when its driver died. The repeated one has the same number and its
 matches have the same ids, so that whatever writes by (number, id) writes every match once.
@@ -29,14 +29,14 @@ _QUERY_ID = "sql.streaming.queryId"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
-    """The outcomes of a micro-batch: matches in order of time, letters in order of place."""
+class BatchOutput:
+    """The output of a micro-batch: matches in order of time, dead letters in order of place."""
 
     matches: list[Row] = field(default_factory=list)
     letters: list[DeadLetter] = field(default_factory=list)
 
     @staticmethod
-    def of(frame: DataFrame) -> Outcomes:
+    def of(frame: DataFrame) -> BatchOutput:
         """The rows of a micro-batch, each id once."""
         found: dict[str, dict[str, Any]] = {}
         letters = []
@@ -47,7 +47,7 @@ class Outcomes:
                 letters.append(DeadLetter(row["kind"], **row["letter"]))
         ordered = sorted(found.values(), key=lambda row: (row["time_ns"], row["start_ns"], _place(row["id"])))
         letters.sort(key=lambda letter: (letter.stream, letter.source, letter.line))
-        return Outcomes([row_of(row) for row in ordered], letters)
+        return BatchOutput([row_of(row) for row in ordered], letters)
 
 
 class BatchFiles:
@@ -71,7 +71,7 @@ class BatchFiles:
 
     def __call__(self, frame: DataFrame, number: int) -> None:
         """Write micro-batch `number`; writing it again changes nothing."""
-        outcomes = Outcomes.of(frame)
+        outcomes = BatchOutput.of(frame)
         query = frame.sparkSession.sparkContext.getLocalProperty(_QUERY_ID) or ""
         folder = _own(self._folder, query)
         if outcomes.matches:

@@ -1,9 +1,9 @@
-"""An event as stage 2 sees it: instead of its graph, the graph of its solutions.
+"""Solutions encoded as triples: stage 2 reads events whose graphs hold the solutions that stage 1 has found.
 
-Stage 1 has matched the patterns. What it hands on is an `EventBatch` like any other, so that merging, reordering and
-snapshots are those of the embedded runtime; but a triple (mark, x, y) holds two values of a solution, the mark being
-that of a step's pattern. A solution of k variables is ⌈k/2⌉ consecutive triples of one mark, at least one, padded with
-UNBOUND. Triples without a mark are the event's own, kept where a condition looks into its event.
+They are an `EventBatch` like any other, so that merging, reordering and snapshots are those of the embedded runtime. A
+triple (mark, x, y) holds two values of a solution; the mark is the id of a step's pattern. A solution of k variables is
+⌈k/2⌉ consecutive triples of one mark, at least one, padded with UNBOUND. Triples without a mark are the event's own,
+sent where a condition reads the graph of its event.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sparql_gpm.terms import IRI
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedTriples:
     """Triples of solutions: for each one its event, ascending, and its three ids."""
 
     events: Ids
@@ -29,17 +29,17 @@ class Marked:
     firsts: Ids
     seconds: Ids
 
-    def take(self, rows: Ids) -> Marked:
-        """These of them."""
-        return Marked(self.events[rows], self.marks[rows], self.firsts[rows], self.seconds[rows])
+    def take(self, rows: Ids) -> MarkedTriples:
+        """The triples of these rows."""
+        return MarkedTriples(self.events[rows], self.marks[rows], self.firsts[rows], self.seconds[rows])
 
     @staticmethod
-    def concatenate(parts: Sequence[Marked]) -> Marked:
+    def concatenate(parts: Sequence[MarkedTriples]) -> MarkedTriples:
         """All of them, by event; those of one event and mark stay together, in order."""
         none = np.zeros(0, dtype=np.int64)
-        every = [Marked(none, none, none, none), *parts]
+        every = [MarkedTriples(none, none, none, none), *parts]
         columns = (np.concatenate([getattr(p, n) for p in every]) for n in ("events", "marks", "firsts", "seconds"))
-        whole = Marked(*columns)
+        whole = MarkedTriples(*columns)
         return whole.take(np.argsort(whole.events, kind="stable")) if len(parts) > 1 else whole
 
 
@@ -48,21 +48,21 @@ def mark(dictionary: Dictionary, query: int, symbol: int) -> int:
     return dictionary.pin(IRI(f"spaseq solution {query} {symbol}"))
 
 
-def encode(events: Ids, values: Sequence[Ids], of_mark: int) -> Marked:
+def encode(events: Ids, values: Sequence[Ids], of_mark: int) -> MarkedTriples:
     """The solutions of one pattern as triples; `values` has one column a variable."""
-    width = triples_each(len(values))
+    width = _triples_each(len(values))
     cells = np.full((len(events), 2 * width), UNBOUND, dtype=np.int64)
     for number, column in enumerate(values):
         cells[:, number] = column
     flat = cells.reshape(-1, 2)
     marks = np.full(len(flat), of_mark, dtype=np.int64)
-    return Marked(np.repeat(events, width), marks, flat[:, 0].copy(), flat[:, 1].copy())
+    return MarkedTriples(np.repeat(events, width), marks, flat[:, 0].copy(), flat[:, 1].copy())
 
 
 def decode(batch: EventBatch, event_of_triple: Ids, variables: Sequence[int], of_mark: int) -> SymbolSolutions:
     """The solutions of one pattern, its variables under these numbers."""
     rows = np.flatnonzero(batch.subjects == of_mark)
-    width = triples_each(len(variables))
+    width = _triples_each(len(variables))
     cells = np.column_stack((batch.predicates[rows], batch.objects[rows])).reshape(-1, 2 * width)
     events = event_of_triple[rows[::width]]
     return SymbolSolutions(events, {v: np.ascontiguousarray(cells[:, n]) for n, v in enumerate(variables)})
@@ -83,6 +83,6 @@ def own_triples(batch: EventBatch, event_of_triple: Ids, marks: Ids) -> EventBat
     )
 
 
-def triples_each(variables: int) -> int:
+def _triples_each(variables: int) -> int:
     """The number of triples of a solution."""
     return max(1, (variables + 1) // 2)

@@ -1,9 +1,10 @@
-"""The two stages as Spark runs them: `mapInArrow`, then `transformWithState`; over static input `mapInArrow` again."""
+"""The two stages as Spark runs them: `mapInArrow`, then `transformWithState` (`mapInArrow` for static input)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import chain
 from typing import Any
 
@@ -11,25 +12,27 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from kb.base import KnowledgeBases
 from sparql_gpm.dictionary import Dictionary
 from spaseq.inputs.arrow import QUADS, lines_of, quads_of, texts_of
 from spaseq.inputs.texts import InputText
-from spaseq.runtime.spark.matching import Matching
-from spaseq.runtime.spark.output import OutcomeTable, packed_batch, unpacked_batches
-from spaseq.runtime.spark.pieces import PIECE_SCHEMA, Piece
+from spaseq.runtime.spark.output import OutputTable
 from spaseq.runtime.spark.placement import key_of
+from spaseq.runtime.spark.session import shared_functions
 from spaseq.runtime.spark.shard import Shard
-from spaseq.runtime.spark.shared_functions import shared_functions
+from spaseq.runtime.spark.shard_partitioner import ShardPartitioner
+from spaseq.runtime.spark.shuffle_blocks import ShuffleBlock
 from spaseq.runtime.spark.tasks import StreamInput, Task
 
-MatchingFactory = Callable[[str], tuple[Matching, Dictionary, KnowledgeBases]]
+Compiled = tuple[ShardPartitioner, Dictionary, KnowledgeBases]
+"""Stage 1 of a stream, its dictionary and the knowledge bases that it queries."""
 ShardFactory = Callable[[int], Shard]
-_KEPT_MAX = 8
-"""Compiled stages that a worker process keeps for its next task."""
-_PIECES = pa.schema(
+_COMPILED_MAX = 8
+"""Compiled stages that a worker process caches for its next task."""
+_SHUFFLE = pa.schema(
     [
         ("key", pa.int64()), ("shard", pa.int32()), ("stream", pa.string()),
         ("place", pa.int64()), ("max_ts", pa.int64()), ("n", pa.int64()),
@@ -37,41 +40,40 @@ _PIECES = pa.schema(
     ]
 )  # fmt: skip
 
-_kept: dict[tuple[str, str], tuple[Matching, Dictionary, KnowledgeBases]] = {}
+_cache: dict[tuple[str, str], Compiled] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class MatchStage:
     """Stage 1 of one stream: what `mapInArrow` calls.
 
-    job         a name for the job that no other has: compiled patterns are kept by it
+    job         a unique name of the job, by which compiled patterns are cached
     columns     of the input: QUADS, or the column of texts and those of BESIDE that exist
     """
 
     job: str
-    build: MatchingFactory
+    build: Callable[[str], Compiled]
     source: StreamInput
     columns: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The pieces of one partition."""
+        """The blocks of one partition."""
         context = TaskContext.get()
         place = context.partitionId() if context is not None else 0
         batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
-        matching, dictionary, bases = self._matching()
-        task = Task(self.source, matching, dictionary, bases, place, f"{batch or 0}.{place}")
-        for piece in task.pieces(self._texts(batches)):
-            row = {name: getattr(piece, name) for name in Piece.__slots__} | {"key": key_of(piece.shard)}
-            yield pa.RecordBatch.from_pylist([row], schema=_PIECES)
+        task = Task(self.source, *self._compiled(), place, f"{batch or 0}.{place}")
+        for block in task.blocks(self._texts(batches)):
+            row = {name: getattr(block, name) for name in ShuffleBlock.__slots__} | {"key": key_of(block.shard)}
+            yield pa.RecordBatch.from_pylist([row], schema=_SHUFFLE)
 
-    def _matching(self) -> tuple[Matching, Dictionary, KnowledgeBases]:
+    def _compiled(self) -> Compiled:
         key = self.job, self.source.iri
-        if key not in _kept:
-            while len(_kept) >= _KEPT_MAX:
-                _, _, bases = _kept.pop(next(iter(_kept)))
+        if key not in _cache:
+            while len(_cache) >= _COMPILED_MAX:
+                _, _, bases = _cache.pop(next(iter(_cache)))
                 bases.close()
-            _kept[key] = self.build(self.source.iri)
-        return _kept[key]
+            _cache[key] = self.build(self.source.iri)
+        return _cache[key]
 
     def _texts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[InputText]:
         if self.columns != QUADS:
@@ -81,9 +83,9 @@ class MatchStage:
 
 
 class ShardProcessor(StatefulProcessor):
-    """Stage 2 of a streaming job: a shard is brought back, driven, and put away in each micro-batch."""
+    """Stage 2 of a streaming job: a shard is restored, driven and saved in each micro-batch."""
 
-    def __init__(self, build: ShardFactory, table: OutcomeTable) -> None:
+    def __init__(self, build: ShardFactory, table: OutputTable) -> None:
         self._build = build
         self._table = table
 
@@ -92,20 +94,23 @@ class ShardProcessor(StatefulProcessor):
         self._state = handle.getValueState("shard", "blob binary")
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        """The pieces for one shard; packed outcomes."""
-        pieces = [_piece(row.asDict()) for row in rows]
-        number = pieces[0].shard
+        """The packed output of one shard for its blocks."""
+        blocks = [ShuffleBlock.of(row.asDict()) for row in rows]
+        number = blocks[0].shard
         shard = self._build(number)
         if self._state.exists():
             (blob,) = self._state.get() or (b"",)
             shard.restore(bytes(blob))
-        outcomes = shard.take(pieces)
+        output = shard.process(blocks)
         self._state.update((shard.snapshot(),))
-        for batch in self._table.batches(number, outcomes):
-            yield Row(blob=packed_batch(batch))
+        for batch in self._table.batches(number, output):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            yield Row(blob=bytes(sink.getvalue()))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Does nothing: no resource is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,55 +118,42 @@ class ShardStage:
     """Stage 2 over static input: what `mapInArrow` calls."""
 
     build: ShardFactory
-    table: OutcomeTable
+    table: OutputTable
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """All pieces of some shards; their outcomes."""
-        by_shard: dict[int, list[Piece]] = {}
+        """The output of some shards for all of their blocks."""
+        by_shard: dict[int, list[ShuffleBlock]] = {}
         for batch in batches:
             for row in batch.to_pylist():
-                by_shard.setdefault(row["shard"], []).append(_piece(row))
-        for number, pieces in by_shard.items():
-            yield from self.table.batches(number, self.build(number).take_all(pieces))
+                by_shard.setdefault(row["shard"], []).append(ShuffleBlock.of(row))
+        for number, blocks in by_shard.items():
+            yield from self.table.batches(number, self.build(number).process(blocks, last=True))
 
 
 def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Packed outcomes as rows."""
+    """Packed output as rows."""
     for batch in batches:
-        yield from unpacked_batches(_values(batch, "blob"))
+        for blob in batch.column("blob").to_pylist():
+            with pa.ipc.open_stream(blob) as reader:
+                yield from reader
 
 
 def two_stages(
     inputs: Sequence[tuple[DataFrame, MatchStage]],
     build: ShardFactory,
-    table: OutcomeTable,
+    table: OutputTable,
     shards: int,
     streaming: bool,
 ) -> DataFrame:
-    """The plan of a job: a DataFrame for each stream in, the outcomes out; of static input, each shard is a task."""
+    """The DataFrame of a job's output from those of its streams; over static input each shard is a task."""
+    schema = from_arrow_schema(table.schema())
     with shared_functions(inputs[0][0].sparkSession):
-        pieces = _pieces(inputs)
+        blocks = reduce(DataFrame.unionByName, (_blocks(frame, stage) for frame, stage in inputs))
         if not streaming:
-            return pieces.repartition(shards, "key").mapInArrow(ShardStage(build, table), table.ddl())
-        packed = pieces.groupBy("key").transformWithState(ShardProcessor(build, table), "blob binary", "Append", "None")
-        return packed.mapInArrow(unpack, table.ddl())
+            return blocks.repartition(shards, "key").mapInArrow(ShardStage(build, table), schema)
+        packed = blocks.groupBy("key").transformWithState(ShardProcessor(build, table), "blob binary", "Append", "None")
+        return packed.mapInArrow(unpack, schema)
 
 
-def _pieces(inputs: Sequence[tuple[DataFrame, MatchStage]]) -> DataFrame:
-    pieces = None
-    for frame, stage in inputs:
-        chosen = frame.select(*(F.col(f"`{name}`") for name in stage.columns))
-        matched = chosen.mapInArrow(stage, PIECE_SCHEMA)
-        pieces = matched if pieces is None else pieces.unionByName(matched)
-    assert pieces is not None
-    return pieces
-
-
-def _piece(row: Mapping[str, Any]) -> Piece:
-    blob = row["blob"]
-    return Piece.of({**row, "blob": None if blob is None else bytes(blob)})
-
-
-def _values(batch: pa.RecordBatch, name: str) -> list[Any]:
-    values: list[Any] = batch.column(batch.schema.get_field_index(name)).to_pylist()
-    return values
+def _blocks(frame: DataFrame, stage: MatchStage) -> DataFrame:
+    return frame.select(*(F.col(f"`{name}`") for name in stage.columns)).mapInArrow(stage, from_arrow_schema(_SHUFFLE))

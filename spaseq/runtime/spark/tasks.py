@@ -1,12 +1,13 @@
-"""Stage 1 in one task: the rows of one partition of one stream's DataFrame become pieces for the shards.
+"""Stage 1 in one task: from the rows of one partition of one stream's DataFrame to blocks for the shards.
 
-Every task that has seen anything also tells every shard how far it has come, so that the time of a shard goes on
-where it gets no event.
+A task that has read anything also sends its progress to every shard, so that the time of a shard advances without an
+event.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
@@ -18,19 +19,21 @@ from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
+from sparql_gpm.terms import XSD, Literal
+from sparql_gpm.times import parse_time
+from spaseq.errors import RunError
 from spaseq.inputs.formats import FORMATS
 from spaseq.inputs.texts import InputText, LineStream
 from spaseq.outputs.dead_letters import DeadLetter, late_letter, malformed_letter
-from spaseq.runtime.order.reorder import BEFORE_ALL
-from spaseq.runtime.spark.blobs import Contents, packed
-from spaseq.runtime.spark.matching import Matching
-from spaseq.runtime.spark.pieces import Piece
-from spaseq.runtime.spark.signals import Signal, signal
+from spaseq.runtime.order.reorder import BEFORE_ALL, lateness_bounds
+from spaseq.runtime.spark.shard_partitioner import ShardPartitioner
+from spaseq.runtime.spark.shuffle_blocks import BlockContents, ShuffleBlock, packed
 
 _NO_EVENTS = EventBatch.empty()
 _NO_MASK: Mask = np.zeros(0, dtype=np.bool_)
+_SIGNAL = b"#!spaseq"
 _TERMS_MAX = 200_000
-"""Terms in the dictionary of a task, after which it is emptied between two batches."""
+"""Terms in the dictionary of a task, above which it is emptied between two batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class StreamInput:
     number, iri, name   of the stream; the number is any that differs from those of the other streams
     format      one of spaseq.inputs.formats
     rows        "auto", "lines" or "documents"
-    delay_ns    by how much events may be late in their own task; None: nothing is late
+    delay_ns    by how much events may be late in their own task; None: no event is late
     compiled    N-Quads are read by compiled kernels
     max_line    the longest line, or statement of TriG, in bytes
     """
@@ -59,12 +62,37 @@ class StreamInput:
     max_line: int
 
     def is_document(self, text: InputText) -> bool:
-        """True if a text is read by itself; else the next text may continue its last event."""
+        """True if a text holds whole events; else the next text may continue its last event."""
         if text.format is not None:
             return True
         if self.rows == "auto":
             return not FORMATS[self.format].lines or b"\n" in text.text.rstrip(b"\n")
         return self.rows == "documents"
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A comment line on the progress of a stream: it has ended, or no event before `advance` will follow."""
+
+    ended: bool = False
+    advance: int = BEFORE_ALL
+
+
+def signal(text: bytes) -> Signal | None:
+    """The signal in a text of one line that begins like a signal, else None; raises RunError for an unknown one."""
+    if not text.startswith(_SIGNAL) or b"\n" in text.rstrip():
+        return None
+    words = text.strip().decode("utf-8", errors="backslashreplace").split()
+    match words:
+        case ["#!spaseq", "end"]:
+            return Signal(ended=True)
+        case ["#!spaseq", "advance", time]:
+            with suppress(ValueError):
+                return Signal(advance=parse_time(Literal(time, XSD + "dateTime")))
+    if words[0] == _SIGNAL.decode():
+        hint = "write '#!spaseq end' or '#!spaseq advance 2026-01-01T00:00:10Z'"
+        raise RunError(f"the input has an unknown signal: {' '.join(words)}", hint=hint)
+    return None
 
 
 class Task:
@@ -77,19 +105,19 @@ class Task:
     def __init__(
         self,
         source: StreamInput,
-        matching: Matching,
+        partitioner: ShardPartitioner,
         dictionary: Dictionary,
         bases: KnowledgeBases,
         place: int,
         label: str,
     ) -> None:
         self._input = source
-        self._matching = matching
+        self._partitioner = partitioner
         self._dictionary = dictionary
         self._bases = bases
         self._place = place << 32
         self._blank_suffix = f".{source.number}.{label}"
-        self._newest = BEFORE_ALL
+        self._max_time = BEFORE_ALL
         self._signal = Signal()
         self._letters: list[DeadLetter] = []
         self._source, self._line = source.name, 0
@@ -99,19 +127,17 @@ class Task:
         )
         self._reader = EventReader(dictionary, options, self._malformed)
 
-    def pieces(self, rows: Iterable[InputText]) -> Iterator[Piece]:
-        """The pieces for the shards, in order."""
-        seen = False
+    def blocks(self, rows: Iterable[InputText]) -> Iterator[ShuffleBlock]:
+        """The blocks for the shards, in order."""
+        read = False
         for batch in self._batches(rows):
-            seen = True
+            read = True
             self._bases.refresh()
-            yield from self._divided(batch)
+            yield from self._partitioned(batch)
             if len(self._dictionary) > _TERMS_MAX:
                 self._dictionary.retain([])
-        if seen or self._letters or self._signal != Signal():
+        if read or self._letters or self._signal != Signal():
             yield from self._closing()
-
-    # --- reading ------------------------------------------------------------------------------------
 
     def _batches(self, rows: Iterable[InputText]) -> Iterator[LocatedBatch]:
         data = (row for row in rows if not self._is_signal(row))
@@ -141,9 +167,7 @@ class Task:
     def _malformed(self, fault: Malformed) -> None:
         self._add(malformed_letter("malformed", self._input.name, self._source, fault.line + self._line, fault))
 
-    # --- lateness, division -------------------------------------------------------------------------
-
-    def _divided(self, located: LocatedBatch) -> Iterator[Piece]:
+    def _partitioned(self, located: LocatedBatch) -> Iterator[ShuffleBlock]:
         late = self._late(located.events.times)
         for index in np.flatnonzero(late).tolist():
             line = int(located.lines[index]) + self._line
@@ -151,19 +175,15 @@ class Task:
         events = located.events if not late.any() else located.events.take(np.flatnonzero(~late))
         if not len(events):
             return
-        for shard, batch, reporting in self._matching.divide(events):
+        for shard, batch, reporting in self._partitioner.partition(events):
             letters, self._letters = tuple(self._letters), []
-            blob = packed(Contents(batch, reporting, letters), self._dictionary, self._blank_suffix)
-            yield self._piece(shard, len(batch), blob)
+            blob = packed(BlockContents(batch, reporting, letters), self._dictionary, self._blank_suffix)
+            yield self._block(shard, len(batch), blob)
 
     def _late(self, times: Ids) -> Mask:
-        """Those more than the delay below the largest time that the task has seen before."""
-        seen = np.maximum.accumulate(np.concatenate(([self._newest], times)))
-        self._newest = int(seen[-1])
-        delay = self._input.delay_ns
-        if delay is None:
-            return np.zeros(len(times), dtype=np.bool_)
-        late: Mask = (seen[:-1] > BEFORE_ALL + delay) & (times < seen[:-1] - delay)
+        """The events more than the delay below the largest time that the task has read before."""
+        bounds, self._max_time = lateness_bounds(times, self._max_time, self._input.delay_ns or 0)
+        late: Mask = (times < bounds) & (self._input.delay_ns is not None)
         return late
 
     def _add(self, letter: DeadLetter) -> None:
@@ -171,13 +191,13 @@ class Task:
             raise letter.error()
         self._letters.append(letter)
 
-    def _closing(self) -> Iterator[Piece]:
+    def _closing(self) -> Iterator[ShuffleBlock]:
         for shard in range(self._input.shards):
             letters, self._letters = tuple(self._letters), []
-            contents = Contents(_NO_EVENTS, _NO_MASK, letters)
+            contents = BlockContents(_NO_EVENTS, _NO_MASK, letters)
             blob = packed(contents, self._dictionary, self._blank_suffix) if letters else None
-            yield replace(self._piece(shard, 0, blob), ended=self._signal.ended, advance=self._signal.advance)
+            yield replace(self._block(shard, 0, blob), ended=self._signal.ended, advance=self._signal.advance)
 
-    def _piece(self, shard: int, events: int, blob: bytes | None) -> Piece:
+    def _block(self, shard: int, events: int, blob: bytes | None) -> ShuffleBlock:
         self._place += 1
-        return Piece(shard, self._input.iri, self._place, self._newest, events, False, BEFORE_ALL, blob)
+        return ShuffleBlock(shard, self._input.iri, self._place, self._max_time, events, False, BEFORE_ALL, blob)

@@ -104,13 +104,18 @@ class _Writer:
         return place
 
 
+def narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    """An int64 array in the smallest type that holds its values; any other array as it is."""
+    if values.dtype != np.int64 or not values.size:
+        return values
+    least, most = int(values.min()), int(values.max())
+    fits = (kind for kind in _NARROW if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max)
+    return values.astype(next(fits, np.int64))
+
+
 def _bytes(array: NDArray[Any]) -> bytes:
-    """Type, shape and contents; int64 in as few bytes as its values need."""
-    stored = np.ascontiguousarray(array)
-    if stored.dtype == np.int64 and stored.size:
-        least, most = int(stored.min()), int(stored.max())
-        fits = [kind for kind in _NARROW if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max]
-        stored = stored.astype(fits[0]) if fits else stored
+    """Type, shape and contents."""
+    stored = narrowed(np.ascontiguousarray(array))
     return msgspec.msgpack.encode((array.dtype.str, stored.dtype.str, array.shape, stored.tobytes()))
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, SimpleDataSourceStreamReader
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from spaseq.errors import InputError
-from spaseq.runtime.spark.shared_functions import shared_functions
+from spaseq.runtime.spark.session import shared_functions
 from spaseq.runtime.spark.sources.files import FilesReader, FilesStreamReader
 from spaseq.runtime.spark.sources.kafka import KafkaReader, KafkaStreamReader
 from spaseq.runtime.spark.sources.options import read_options
@@ -39,9 +40,9 @@ class SpaseqSource(DataSource):
         """As in `format("spaseq")`."""
         return "spaseq"
 
-    def schema(self) -> str:
+    def schema(self) -> StructType:
         """See `rows.SCHEMA`."""
-        return SCHEMA
+        return from_arrow_schema(SCHEMA)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """All that is there."""

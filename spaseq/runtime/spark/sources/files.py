@@ -13,8 +13,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from spaseq.errors import InputError
 from spaseq.inputs.file_ranges import FileRange
 from spaseq.inputs.formats import SUFFIXES
+from spaseq.runtime.spark.sources.directory import Directory, FilePosition
 from spaseq.runtime.spark.sources.options import SourceOptions
-from spaseq.runtime.spark.sources.plan import Directory, Place
 from spaseq.runtime.spark.sources.rows import END, batch, reference
 
 _SIGNAL_BYTES_MAX = 1 << 12
@@ -64,7 +64,7 @@ class FilesReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Partitions of about `partition_bytes`; raises InputError if there is no file."""
-        ranges = Directory(self._options.path).ranges(Place(), self._options.partition_bytes)
+        ranges = Directory(self._options.path).ranges(FilePosition(), self._options.partition_bytes)
         found = list(_partitions(ranges, self._options))
         if not found:
             hint = f"a stream is files that end in {SUFFIXES}"
@@ -82,11 +82,11 @@ class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._directory = Directory(options.path)
-        self._target: Place | None = None
+        self._target: FilePosition | None = None
 
     def initialOffset(self) -> dict[str, Any]:
         """The place before the first file."""
-        return Place().offset()
+        return FilePosition().offset()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """The bytes of one micro-batch."""
@@ -98,7 +98,7 @@ class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The place that the limit allows, at most the end of the run; the signal of the end is a micro-batch."""
-        here = Place.of(start)
+        here = FilePosition.of(start)
         if here.ended:
             return start
         admitted = None if isinstance(limit, ReadAllAvailable) else getattr(limit, "max_bytes", None)
@@ -109,7 +109,7 @@ class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The partitions between two offsets, in the order of the input."""
-        first, last = Place.of(start), Place.of(end)
+        first, last = FilePosition.of(start), FilePosition.of(end)
         ranges = self._directory.ranges(first, self._options.partition_bytes, last)
         found: list[InputPartition] = list(_partitions(ranges, self._options))
         return [*found, FilePartition((), True)] if last.ended and not first.ended else found
@@ -118,7 +118,7 @@ class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The rows of one partition."""
         return _rows(partition)
 
-    def _advanced(self, here: Place, bytes_max: int) -> Place:
+    def _advanced(self, here: FilePosition, bytes_max: int) -> FilePosition:
         """The place after the ranges that fit; the first always does, so that files of any size are read."""
         last: FileRange | None = None
         size = 0

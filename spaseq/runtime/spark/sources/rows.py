@@ -9,7 +9,12 @@ import pyarrow as pa
 from spaseq.inputs.file_ranges import FileRange
 from spaseq.inputs.texts import InputText
 
-SCHEMA = "value BINARY, source STRING, line BIGINT, format STRING, first_byte BIGINT, last_byte BIGINT"
+SCHEMA = pa.schema(
+    [
+        ("value", pa.binary()), ("source", pa.string()), ("line", pa.int64()), ("format", pa.string()),
+        ("first_byte", pa.int64()), ("last_byte", pa.int64()),
+    ]
+)  # fmt: skip
 """value    RDF text of whole events, or one signal; null: it is left in the file
 source      the file, or TOPIC[PARTITION]@OFFSET, or HOST:PORT
 line        lines of the source before the value
@@ -18,13 +23,6 @@ first_byte, last_byte   the range of a value that is left in the file `source`; 
 """
 END = InputText(b"#!spaseq end\n", format="nquads")
 """The signal that a stream has ended."""
-
-_ARROW = pa.schema(
-    [
-        ("value", pa.binary()), ("source", pa.string()), ("line", pa.int64()), ("format", pa.string()),
-        ("first_byte", pa.int64()), ("last_byte", pa.int64()),
-    ]
-)  # fmt: skip
 
 
 def batch(text: InputText) -> pa.RecordBatch:
@@ -38,4 +36,4 @@ def reference(part: FileRange) -> pa.RecordBatch:
 
 
 def _batch(*cells: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([dict(zip(_ARROW.names, cells, strict=False))], schema=_ARROW)
+    return pa.RecordBatch.from_pylist([dict(zip(SCHEMA.names, cells, strict=False))], schema=SCHEMA)

@@ -14,7 +14,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, Term
 from spaseq.errors import RunError
 from spaseq.outputs.dead_letters import DeadLetter
-from spaseq.runtime.spark.blobs import MAGIC, VERSION, Contents, packed, unpacked
+from spaseq.runtime.spark.shuffle_blocks import MAGIC, VERSION, BlockContents, packed, unpacked
 
 TERMS: list[Term | None] = [
     None,
@@ -53,7 +53,7 @@ def test_a_blob_gives_the_same_events_to_another_dictionary(data: st.DataObject)
     names = [f"urn:e{n}" for n in range(len(graphs))]
     batch = EventBatch(times, np.zeros_like(times), names, offsets, subjects, predicates, objects)
     reporting = times > 0
-    found = unpacked(packed(Contents(batch, reporting, (LETTER,)), here, ".7"), there)
+    found = unpacked(packed(BlockContents(batch, reporting, (LETTER,)), here, ".7"), there)
     assert found.letters == (LETTER,) and found.reporting.tolist() == reporting.tolist()
     assert (found.batch.times.tolist(), found.batch.names) == (times.tolist(), names)
     assert found.batch.offsets.tolist() == offsets.tolist()
@@ -69,7 +69,7 @@ def test_a_blob_gives_the_same_events_to_another_dictionary(data: st.DataObject)
 
 
 def test_a_blob_of_another_version_says_what_to_do() -> None:
-    none = Contents(EventBatch.empty(), np.zeros(0, dtype=np.bool_), ())
+    none = BlockContents(EventBatch.empty(), np.zeros(0, dtype=np.bool_), ())
     blob = packed(none, Dictionary(), "")
     other = MAGIC + (VERSION + 1).to_bytes(2, "big") + blob[len(MAGIC) + 2 :]
     with pytest.raises(RunError, match=f"sends events in version {VERSION + 1}, this one reads version {VERSION}"):

@@ -1,14 +1,18 @@
-"""Blobs of events from stage 1 to stage 2: columns of ids with a dictionary of their own.
+"""Blocks that stage 1 sends to stage 2: the events of one chunk for one shard, packed into one row of a DataFrame.
+
+Packing makes it pay: Spark sees a few rows, not one for each event. Events are columns of ids with a dictionary of
+their own:
 
 blob := MAGIC VERSION msgpack [terms, events, reporting, letters]
 
-An id is a place among the terms of the blob, 0 for UNBOUND. Terms are canonical N-Triples texts, one after the other,
-with the values of numbers beside them, so that neither stage touches a term by itself. Blobs live from one stage to
-the next, in one micro-batch: they are no states, whose format `spaseq.runtime.state.snapshot` has.
+An id is a place among the terms of the blob, 0 for UNBOUND. Terms are concatenated canonical N-Triples texts with the
+values of numbers beside them, so that neither stage touches a single term. A blob lives from one stage to the next, in
+one micro-batch; saved states have the format of `spaseq.runtime.state.snapshot`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +25,12 @@ from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from spaseq.errors import RunError
 from spaseq.outputs.dead_letters import DeadLetter
+from spaseq.runtime.state.snapshot import narrowed
 
 MAGIC = b"SPAseqE"
-VERSION = 2
+VERSION = 3
 """Of the format and of what stage 1 puts into it: one more whenever either changes."""
 
-_NARROW = (np.int8, np.int16, np.int32)
 _BLANK = ord("_")
 _Column = tuple[str, bytes]
 _Terms = tuple[bytes, _Column, bytes]
@@ -34,10 +38,39 @@ _Events = tuple[_Column, _Column, list[str], _Column, _Column, _Column, _Column]
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class ShuffleBlock:
+    """Some events of one stream for one shard, or what is known of the stream by the end of a task.
+
+    place       task and number of the block in it: blocks of a stream are in the order of their places
+    max_ts      the largest time that the task has seen so far, BEFORE_ALL for none
+    n           events in the blob
+    ended       no event will follow on the stream
+    advance     no event before this time will follow, BEFORE_ALL if not said
+    blob        the events, and dead letters; None: there are none
+    """
+
+    shard: int
+    stream: str
+    place: int
+    max_ts: int
+    n: int
+    ended: bool
+    advance: int
+    blob: bytes | None
+
+    @staticmethod
+    def of(row: Mapping[str, Any]) -> ShuffleBlock:
+        """The block in a row of Spark's."""
+        blob = row["blob"]
+        fields = {name: row[name] for name in ShuffleBlock.__slots__}
+        return ShuffleBlock(**{**fields, "blob": None if blob is None else bytes(blob)})
+
+
+@dataclass(frozen=True, slots=True)
+class BlockContents:
     """The contents of a blob.
 
-    batch       the events, as solutions.py has them
+    batch       the events, with the triples of `solutions`
     reporting   whether this shard is the one to report the event if it is late
     letters     dead letters of stage 1
     """
@@ -47,7 +80,7 @@ class Contents:
     letters: tuple[DeadLetter, ...]
 
 
-def packed(contents: Contents, dictionary: Dictionary, blank_suffix: str) -> bytes:
+def packed(contents: BlockContents, dictionary: Dictionary, blank_suffix: str) -> bytes:
     """A blob; `blank_suffix` makes the labels of this task's blank nodes unlike those of any other."""
     batch = contents.batch
     distinct, columns = renumbered((batch.subjects, batch.predicates, batch.objects))
@@ -55,13 +88,12 @@ def packed(contents: Contents, dictionary: Dictionary, blank_suffix: str) -> byt
     events = (
         _column(batch.times), _column(batch.streams), list(batch.names), _column(batch.offsets), *map(_column, columns)
     )  # fmt: skip
-    letters = [[getattr(letter, name) for name in DeadLetter.__slots__] for letter in contents.letters]
     terms = text, _column(lengths), dictionary.numbers[distinct].tobytes()
-    tree = terms, events, contents.reporting.tobytes(), letters
+    tree = terms, events, contents.reporting.tobytes(), contents.letters
     return MAGIC + VERSION.to_bytes(2, "big") + msgspec.msgpack.encode(tree)
 
 
-def unpacked(blob: bytes, dictionary: Dictionary) -> Contents:
+def unpacked(blob: bytes, dictionary: Dictionary) -> BlockContents:
     """The contents of a blob, its ids those that the dictionary gives to its terms.
 
     Raises RunError for a blob of another version.
@@ -73,14 +105,14 @@ def unpacked(blob: bytes, dictionary: Dictionary) -> Contents:
             f"a worker sends events in version {version}, this one reads version {VERSION}",
             hint="install the same SPAseq on the driver and on every worker",
         )
-    kind = tuple[_Terms, _Events, bytes, list[tuple[str, str, str, int, int, str, str, int, str]]]
+    kind = tuple[_Terms, _Events, bytes, tuple[DeadLetter, ...]]
     terms, events, reporting, letters = msgspec.msgpack.decode(memoryview(blob)[head:], type=kind)
     text, lengths, numbers = terms
     found = dictionary.intern_joined(text, _array(lengths), np.frombuffer(numbers, dtype=np.float64))
     ids = np.concatenate((np.array([UNBOUND], dtype=np.int64), found))
     times, streams, names, offsets, *columns = events
     batch = EventBatch(_array(times), _array(streams), names, _array(offsets), *(ids[_raw(c)] for c in columns))
-    return Contents(batch, np.frombuffer(reporting, dtype=np.bool_), tuple(DeadLetter(*parts) for parts in letters))
+    return BlockContents(batch, np.frombuffer(reporting, dtype=np.bool_), letters)
 
 
 def _suffixed(text: bytes, lengths: Ids, suffix: bytes) -> tuple[bytes, Ids]:
@@ -97,11 +129,7 @@ def _suffixed(text: bytes, lengths: Ids, suffix: bytes) -> tuple[bytes, Ids]:
 
 
 def _column(values: Ids) -> _Column:
-    """A column in as few bytes as its values need."""
-    if len(values):
-        least, most = int(values.min()), int(values.max())
-        fits = next((kind for kind in _NARROW if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max), np.int64)
-        values = values.astype(fits)
+    values = narrowed(values)
     return values.dtype.str, values.tobytes()
 
 

@@ -19,7 +19,7 @@ from spaseq.inputs.paths import files_of
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePosition:
     """A place in a stream: after all earlier files and the first `byte` bytes of `file`.
 
     line    lines before that byte
@@ -34,9 +34,9 @@ class Place:
     ended: bool = False
 
     @staticmethod
-    def of(offset: dict[str, Any]) -> Place:
+    def of(offset: dict[str, Any]) -> FilePosition:
         """The place in an offset of Spark's checkpoint."""
-        return Place(**offset)
+        return FilePosition(**offset)
 
     def offset(self) -> dict[str, Any]:
         """The offset for Spark's checkpoint."""
@@ -53,19 +53,19 @@ class Directory:
         """Their names, in order."""
         return [name for name in files_of(self._path) if _is_input(name)]
 
-    def end(self) -> Place:
+    def end(self) -> FilePosition:
         """The place after all files; its line is not counted."""
         files = self.files()
-        return Place(files[-1], os.path.getsize(files[-1]), files=len(files)) if files else Place()
+        return FilePosition(files[-1], os.path.getsize(files[-1]), files=len(files)) if files else FilePosition()
 
-    def after(self, part: FileRange) -> Place:
+    def after(self, part: FileRange) -> FilePosition:
         """The place after a range."""
         files = sum(name <= part.file for name in self.files())
         if part.end is None:
-            return Place(part.file, max(1, os.path.getsize(part.file)), files=files)
-        return Place(part.file, part.end, part.line + part.lines(), files)
+            return FilePosition(part.file, max(1, os.path.getsize(part.file)), files=files)
+        return FilePosition(part.file, part.end, part.line + part.lines(), files)
 
-    def ranges(self, start: Place, bytes_max: int, end: Place | None = None) -> Iterator[FileRange]:
+    def ranges(self, start: FilePosition, bytes_max: int, end: FilePosition | None = None) -> Iterator[FileRange]:
         """The ranges of about `bytes_max` from one place to another, or to the last file.
 
         Raises RunError if a file has appeared before one of the places.
@@ -80,7 +80,7 @@ class Directory:
                 stop = end.byte if end is not None and name == end.file else None
                 yield from ranges_of(name, begin, stop, line, bytes_max)
 
-    def _check(self, files: list[str], place: Place) -> None:
+    def _check(self, files: list[str], place: FilePosition) -> None:
         if sum(name <= place.file for name in files) > place.files:
             reason = f"a file has appeared in {self._path} that sorts before {place.file}, which was already read"
             raise RunError(

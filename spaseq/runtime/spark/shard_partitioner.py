@@ -1,7 +1,7 @@
-"""Stage 1 for the events of one stream: match every pattern, join knowledge, divide what is left among shards.
+"""Stage 1 for the events of one stream: matches every pattern, joins knowledge, and partitions the solutions by shard.
 
-It has no state between events. What it keeps of an event is its solutions; an event that no pattern matches is kept
-only for queries that count events (`,`, windows of events, STRICT).
+It has no state between events. An event is replaced by its solutions; one that no pattern matches is sent only for
+queries that count events (`,`, windows of events, STRICT).
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.term_text import canonical_token
-from spaseq.runtime.spark.solutions import Marked, encode
+from spaseq.runtime.spark.solutions import MarkedTriples, encode
 
 ALL_SHARDS = -1
 NO_SHARD = -2
 _KEYS_MAX = 100_000
-"""Hashes of keys remembered."""
+"""Hashes of keys that are cached."""
 _NO_TERMS: Ids = np.zeros(0, dtype=np.int64)
-"""By term id: its shard, NO_SHARD if it has not been asked for."""
+"""By term id: its shard, NO_SHARD if it is not computed yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class StepMatching:
+class StepPattern:
     """A pattern of a query that reads the stream.
 
     mark        of the pattern, see solutions.py
     variables   in the order in which solutions hold them
-    negated     it also stands inside `!`: solutions that leave the key unbound go to every shard
+    negated     it is also used inside `!`: solutions that leave the key unbound go to every shard
     """
 
     matcher: Matcher
@@ -45,16 +45,16 @@ class StepMatching:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryMatching:
-    """The demand of one query on a stream.
+class QueryPartitioning:
+    """The partitioning of a stream's events for one query.
 
-    key             the variables by which its events are divided; none: all go to the shard `home`
-    whole_order     it needs every event
-    graphs          it needs the graphs of the events that its patterns match
-    entailed        what its patterns see of events, with what follows by some schema; None: the events as they are
+    key             the variables by which events are partitioned; none: all go to the shard `home`
+    whole_order     every event is sent
+    graphs          the graphs of matched events are sent too
+    entailed        adds the triples that follow by some schema; None: patterns see the events as they are
     """
 
-    steps: tuple[StepMatching, ...]
+    steps: tuple[StepPattern, ...]
     key: tuple[str, ...]
     home: int
     whole_order: bool
@@ -63,21 +63,21 @@ class QueryMatching:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _StepSolutions:
     """The solutions of a step, with the shard of each of their triples.
 
-    graphs      their events' graphs, which go with them; None: they need not
+    graphs      the events whose graphs are sent with them; None: no graph is
     """
 
     shards: Ids
-    marked: Marked
+    marked: MarkedTriples
     graphs: EventBatch | None
 
 
-class Matching:
-    """Matches and divides the events of one stream, batch after batch."""
+class ShardPartitioner:
+    """Matches and partitions the events of one stream, batch after batch."""
 
-    def __init__(self, queries: Sequence[QueryMatching], shards: int, dictionary: Dictionary) -> None:
+    def __init__(self, queries: Sequence[QueryPartitioning], shards: int, dictionary: Dictionary) -> None:
         self._queries = queries
         self._shards = shards
         self._dictionary = dictionary
@@ -85,36 +85,36 @@ class Matching:
         self._known = _NO_TERMS
         self._generation = dictionary.generation
 
-    def divide(self, batch: EventBatch) -> Iterator[tuple[int, EventBatch, Mask]]:
-        """For each shard that gets some: its events, and which of them it is to report if they are late."""
+    def partition(self, batch: EventBatch) -> Iterator[tuple[int, EventBatch, Mask]]:
+        """For each shard with events: its events, and a mask of those that it reports if they are late."""
         if self._generation != self._dictionary.generation or len(self._hashes) > _KEYS_MAX:
             self._hashes.clear()
             self._known = _NO_TERMS
             self._generation = self._dictionary.generation
         plain = BatchView(batch)
-        parts: list[_Part] = []
+        found: list[_StepSolutions] = []
         for query in self._queries:
             seen = batch if query.entailed is None else query.entailed(batch)
             view = plain if seen is batch else BatchView(seen)
-            parts += [self._step(query, step, view, seen) for step in query.steps]
+            found += [self._step(query, step, view, seen) for step in query.steps]
         counted = {query.home for query in self._queries if query.whole_order}
         reported = np.zeros(len(batch), dtype=np.bool_)
         for shard in range(self._shards):
-            triples = _of_shard(shard, parts)
+            triples = _of_shard(shard, found)
             events = np.arange(len(batch), dtype=np.int64) if shard in counted else _distinct(triples.events)
             if len(events):
                 reporting = ~reported[events]
                 reported[events] = True
                 yield shard, _batch(batch, events, triples), reporting
 
-    def _step(self, query: QueryMatching, step: StepMatching, view: BatchView, seen: EventBatch) -> _Part:
+    def _step(self, query: QueryPartitioning, step: StepPattern, view: BatchView, seen: EventBatch) -> _StepSolutions:
         found = step.matcher.match(view)
         marked = encode(found.events, [found.columns[name] for name in step.variables], step.mark)
         shards = self._shards_of(query, step, found)
         width = len(marked.events) // len(found) if len(found) else 1
-        return _Part(np.repeat(shards, width), marked, seen if query.graphs else None)
+        return _StepSolutions(np.repeat(shards, width), marked, seen if query.graphs else None)
 
-    def _shards_of(self, query: QueryMatching, step: StepMatching, found: Solutions) -> Ids:
+    def _shards_of(self, query: QueryPartitioning, step: StepPattern, found: Solutions) -> Ids:
         if not query.key:
             return np.full(len(found), query.home, dtype=np.int64)
         unbound = np.full(len(found), UNBOUND, dtype=np.int64)
@@ -127,7 +127,7 @@ class Matching:
         return np.array(shards, dtype=np.int64)[inverse.ravel()] if len(found) else unbound
 
     def _shards_of_terms(self, ids: Ids) -> Ids:
-        """The shard of each term as a key by itself; each is asked for once."""
+        """The shard of each term as a key of one variable; each is computed once."""
         known = self._known
         if len(ids) and (most := int(ids.max())) >= len(known):
             known = self._known = np.concatenate((known, np.full(1 + most, NO_SHARD, dtype=np.int64)))
@@ -158,28 +158,28 @@ def _distinct(ascending: Ids) -> Ids:
     return ascending[new]
 
 
-def _of_shard(shard: int, parts: Sequence[_Part]) -> Marked:
-    """The triples that a shard gets, by event; a graph that several patterns look into comes once."""
-    own: list[Marked] = []
-    looked_into: dict[int, tuple[EventBatch, list[Ids]]] = {}
-    for part in parts:
-        rows = np.flatnonzero((part.shards == shard) | (part.shards == ALL_SHARDS))
+def _of_shard(shard: int, solved: Sequence[_StepSolutions]) -> MarkedTriples:
+    """The triples that are sent to a shard, by event; a graph that several patterns read is sent once."""
+    own: list[MarkedTriples] = []
+    read: dict[int, tuple[EventBatch, list[Ids]]] = {}
+    for step in solved:
+        rows = np.flatnonzero((step.shards == shard) | (step.shards == ALL_SHARDS))
         if not len(rows):
             continue
-        own.append(part.marked.take(rows))
-        if part.graphs is not None:
-            looked_into.setdefault(id(part.graphs), (part.graphs, []))[1].append(own[-1].events)
-    own += [_graphs(graphs, np.unique(np.concatenate(events))) for graphs, events in looked_into.values()]
-    return Marked.concatenate(own)
+        own.append(step.marked.take(rows))
+        if step.graphs is not None:
+            read.setdefault(id(step.graphs), (step.graphs, []))[1].append(own[-1].events)
+    own += [_graphs(graphs, np.unique(np.concatenate(events))) for graphs, events in read.values()]
+    return MarkedTriples.concatenate(own)
 
 
-def _graphs(batch: EventBatch, events: Ids) -> Marked:
+def _graphs(batch: EventBatch, events: Ids) -> MarkedTriples:
     """The triples of these events."""
     kept = batch.take(events)
-    return Marked(events[kept.event_of_triple()], kept.subjects, kept.predicates, kept.objects)
+    return MarkedTriples(events[kept.event_of_triple()], kept.subjects, kept.predicates, kept.objects)
 
 
-def _batch(batch: EventBatch, events: Ids, triples: Marked) -> EventBatch:
+def _batch(batch: EventBatch, events: Ids, triples: MarkedTriples) -> EventBatch:
     """These events with these triples in place of their own."""
     offsets = np.searchsorted(triples.events, np.append(events, len(batch)))
     return EventBatch(

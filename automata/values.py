@@ -17,6 +17,7 @@ class Match(NamedTuple):
     outputs     the values of `Program.outputs`
     first, last positions; start, time: their times in nanoseconds
     partition   its partition, an opaque number
+    decided     the event time at which it was decided, where that is not the time of its last event
     """
 
     entries: tuple[tuple[int, int, int], ...]
@@ -27,3 +28,4 @@ class Match(NamedTuple):
     start: int
     time: int
     partition: int
+    decided: int | None = None

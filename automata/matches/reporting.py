@@ -210,7 +210,10 @@ class Reporter:
         first = min([candidate.decided for candidate in self.held], default=_NEVER)
         reportable = bisect_left(reported, min(first, next_decision), key=lambda candidate: candidate.decided)
         self.ready = reported[reportable:]
-        return [candidate.match for candidate in reported[:reportable]]
+        return [
+            match if decided == match.time else match._replace(decided=decided)
+            for match, _, _, decided in reported[:reportable]
+        ]
 
     def _chosen(self) -> list[Candidate]:
         """Takes from the held candidates those that no pending match comes before, and selects among them."""

@@ -163,7 +163,7 @@ def _candidates_state(candidates: Sequence[Candidate]) -> list[Any]:
     """The values of variables stand apart, for they are ids."""
     matches = [candidate.match for candidate in candidates]
     facts = [
-        [_matrix(match.entries), list(match[3:]), candidate.gapless, candidate.decided]
+        [_matrix(match.entries), list(match[3:-1]), candidate.gapless, candidate.decided]
         for match, candidate in zip(matches, candidates, strict=True)
     ]
     values = [Values(_matrix([match.registers for match in matches])), Values(_matrix([m.outputs for m in matches]))]

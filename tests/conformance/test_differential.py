@@ -128,6 +128,20 @@ def test_matches_that_consume_others_are_reported_in_order_all_the_same() -> Non
     assert [comparable(row) for row in run_engine(query, [interleaved(arrivals)])] == expected
 
 
+def test_matches_of_the_same_events_come_in_the_order_in_which_they_are_decided() -> None:
+    """One event matches in both partitions; the first event past the window of partition z comes first."""
+    query = _query("""PREFIX : <http://ex.org/>
+        SELECT ?k WITHIN 1 EVENTS PARTITION BY ?k FROM STREAM S1 <http://ex.org/s1>
+        WHERE { SEQ(A : N!) DEFINE GPM A ON S1 { ?a :a ?k } DEFINE GPM N ON S1 { ?n :n ?k } }""")
+    keys = frozenset().union(*(_event(1, "a", key)[2] for key in "yz"))
+    arrivals = {"S1": ((SECOND, "urn:e1", keys), _event(2, "n", "z"), _event(3, "n", "y"))}
+    expected = [comparable(row) for row in evaluate(query, arrivals)]
+    assert len(expected) == 2
+    arrived = interleaved(arrivals)
+    for pieces in ([arrived], [[event] for event in arrived]):
+        assert [comparable(row) for row in run_engine(query, pieces)] == expected
+
+
 def _event(second: int, predicate: str, key: str) -> tuple[int, str, Triples]:
     name = f"urn:e{second}"
     return second * SECOND, name, frozenset({(IRI(name), IRI(EX + predicate), IRI(EX + key))})

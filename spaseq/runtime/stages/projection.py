@@ -209,7 +209,7 @@ def _by_match(values: Mapping[str, Ids], count: int) -> list[list[int]]:
 
 
 def _by_events(matches: Sequence[Match]) -> list[list[int]]:
-    """The numbers of the matches, those of the same events together."""
+    """The numbers of the matches, those of the same events that were decided at the same time together."""
     found = [[0]]
     for number in range(1, len(matches)):
         if _same_events(matches[number - 1], matches[number]):
@@ -220,7 +220,7 @@ def _by_events(matches: Sequence[Match]) -> list[list[int]]:
 
 
 def _same_events(one: Match, other: Match) -> bool:
-    if one.last != other.last or len(one.entries) != len(other.entries):
+    if one.last != other.last or one.decided != other.decided or len(one.entries) != len(other.entries):
         return False
     for (step, event, _), (other_step, other_event, _) in zip(one.entries, other.entries, strict=True):
         if event != other_event or step != other_step:

@@ -49,12 +49,17 @@ def lean_kernel(function: Function) -> Function:
     return _compiled(function, _nrt=False)
 
 
-def lean_part(function: Function) -> Function:
-    """A function that is inlined into each lean kernel that calls it.
+def inlined_kernel(function: Function) -> Function:
+    """A lean kernel that is inlined into each other kernel that calls it.
 
     Else every call passes each array as seven words, which took four times as long as the work itself.
     """
     return _compiled(function, _nrt=False, forceinline=True)
+
+
+def lean_part(function: Function) -> Function:
+    """A function that is inlined into each lean kernel that calls it, without an entry point for Python."""
+    return _compiled(function, keep=False, no_cpython_wrapper=True, _nrt=False, forceinline=True)
 
 
 def callable_from_kernels(function: Function) -> Function:

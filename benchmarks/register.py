@@ -138,7 +138,7 @@ def whether(trades: Trades, dictionary: Dictionary, counts: dict[Demand, int]) -
         evaluator = RegisterEvaluator(compile_plan(replace(compiled.program, wanted=wanted)), condition_evaluator)
         seconds, matches = throughput(evaluator, query, trades, count)
         print(f"{'happened':20} {wanted.value:22} {count:9,} events {count / seconds:12,.0f} events/s", end="")
-        print(f" {matches:8,} matches {evaluator.meetings / count:8.1f} runs met an event")
+        print(f" {matches:8,} matches {evaluator.visits / count:8.1f} runs visited by an event")
 
 
 def main() -> None:
@@ -159,7 +159,7 @@ def main() -> None:
             one = latency(evaluators(query, dictionary)[title], query, trades)
             print(f"{name:20} {title:22} {count:9,} events {count / seconds:12,.0f} events/s", end="")
             print(f" {matches:8,} matches {one:8.0f} µs for one event", end="")
-            print(f" {evaluator.meetings / count:8.1f} runs met" if isinstance(evaluator, RegisterEvaluator) else "")
+            print(f" {evaluator.visits / count:8.1f} runs visited" if isinstance(evaluator, RegisterEvaluator) else "")
     whether(trades, dictionary, {Demand.HAPPENED: options.few, Demand.EVERY: min(options.few, EVERY)})
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arrays.jit import ASSERTING, lean_part
+from arrays.jit import ASSERTING, inlined_kernel, lean_part
 from automata.values import Ids
 
 LEFT, RIGHT, LABEL, TOP = range(4)
@@ -51,13 +51,13 @@ def grown(arena: Arena) -> Arena:
     return larger
 
 
-@lean_part
+@inlined_kernel
 def part(arena: Arena, node: int, column: int) -> int:
     """One column of a node's row."""
     return int(arena.nodes[node & (len(arena.nodes) - 1), column])
 
 
-@lean_part
+@inlined_kernel
 def top_of(arena: Arena, node: int) -> int:
     """The latest start under a node; NEVER if the node is out of every window."""
     if node < arena.marks[TAIL]:
@@ -81,13 +81,13 @@ def _allocate(arena: Arena, left: int, right: int, label: int, top: int) -> int:
     return int(node)
 
 
-@lean_part
+@inlined_kernel
 def new_bottom(arena: Arena, start: int) -> int:
     """A node for the open complex event that starts at `start` and has no event yet."""
     return _allocate(arena, -1, BOTTOM, -1, start)
 
 
-@lean_part
+@inlined_kernel
 def extend(arena: Arena, node: int, label: int) -> int:
     """A node for everything under `node`, with `label` added."""
     return _allocate(arena, node, OUTPUT, label, top_of(arena, node))
@@ -124,7 +124,7 @@ def union(arena: Arena, one: int, other: int) -> int:
 # --- union-lists ----------------------------------------------------------------------------------
 
 
-@lean_part
+@inlined_kernel
 def insert(arena: Arena, lists: Ids, row: int, size: int, node: int) -> int:
     """Puts a safe node into the union-list lists[row, :size]; returns the new size.
 
@@ -145,7 +145,7 @@ def insert(arena: Arena, lists: Ids, row: int, size: int, node: int) -> int:
     return size + 1
 
 
-@lean_part
+@inlined_kernel
 def merge(arena: Arena, lists: Ids, row: int, size: int) -> int:
     """A safe node for the whole union-list lists[row, :size] (C Figure 5, e)."""
     node = int(lists[row, size - 1])
@@ -159,7 +159,7 @@ def merge(arena: Arena, lists: Ids, row: int, size: int) -> int:
 # --- what holds -----------------------------------------------------------------------------------
 
 
-@lean_part
+@inlined_kernel
 def output_depth(arena: Arena, node: int) -> int:
     """Union nodes met on the way to the left before a node that is none: odepth of C Section 4.1."""
     depth = 0
@@ -169,7 +169,7 @@ def output_depth(arena: Arena, node: int) -> int:
     return depth
 
 
-@lean_part
+@inlined_kernel
 def is_safe(arena: Arena, node: int) -> bool:
     """No union, or a union of depth 1 whose right child has a depth of at most 2 (C Section 4.2)."""
     right = part(arena, node, RIGHT)

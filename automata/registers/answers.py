@@ -1,4 +1,7 @@
-"""Answers of the host to what guards cannot tell, by condition and values: a hash table, and a list of questions."""
+"""Conditions that guards leave undecided: a hash table of the condition evaluator's answers, and a list of questions.
+
+A *question* is a row (condition, values …): the values of the registers that the condition reads.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arrays.comparison import FALSE, TRUE, UNKNOWN
-from arrays.jit import lean_kernel
+from arrays.jit import lean_kernel, lean_part
 from automata.plan.program import Condition, ConditionEvaluator, Reference
 from automata.registers.pool import mix
 from automata.registers.tables import NONE
@@ -18,28 +21,30 @@ _QUESTIONS_MAX = 256
 _ANSWERS_INITIAL = 512
 
 ASKED, ANSWERED = range(2)
-"""Of `Answers.counts`."""
+"""Columns of `Answers.counts`."""
 
 
 class Answers(NamedTuple):
-    """known     rows of (condition, answer, values …), condition NONE where free
-    questions   rows of (condition, values …)
+    """known     rows of (question, answer), whose condition is NONE where free
+    questions   those without an answer
+    current     the question that is being looked up
     """
 
     known: Ids
     questions: Ids
+    current: Ids
     counts: Ids
 
 
 def new_answers(references: int) -> Answers:
-    """None yet; conditions read at most so many variables."""
+    """An empty table for conditions that read at most so many variables."""
     known = np.full((_ANSWERS_INITIAL, 2 + references), NONE, dtype=np.int64)
     questions = np.zeros((_QUESTIONS_MAX, 1 + references), dtype=np.int64)
-    return Answers(known, questions, np.zeros(2, dtype=np.int64))
+    return Answers(known, questions, questions[0].copy(), np.zeros(2, dtype=np.int64))
 
 
-def ask(answers: Answers, conditions: Sequence[Condition], condition_evaluator: ConditionEvaluator) -> Answers:
-    """Have the questions answered; the table that knows the answers."""
+def answer(answers: Answers, conditions: Sequence[Condition], condition_evaluator: ConditionEvaluator) -> Answers:
+    """The table with the answers to all questions."""
     count = min(int(answers.counts[ASKED]), len(answers.questions))
     questions = np.unique(answers.questions[:count], axis=0)
     answers.counts[ASKED] = 0
@@ -51,13 +56,13 @@ def ask(answers: Answers, conditions: Sequence[Condition], condition_evaluator: 
             reference: some[:, 1 + place] for place, reference in enumerate(conditions[condition].references)
         }
         held = condition_evaluator.holds(condition, columns, len(some))
-        for values, answer in zip(some[:, 1:], held.tolist(), strict=True):
-            _write_answer(answers, condition, TRUE if answer else FALSE, values)
+        for question, holds in zip(some, held.tolist(), strict=True):
+            _store(answers, question, TRUE if holds else FALSE)
     return answers
 
 
 def forget_answers(answers: Answers) -> None:
-    """Ids may stand for other terms from now on."""
+    """Empties the table: ids may stand for other terms from now on."""
     if answers.counts[ANSWERED]:
         answers.known[:, 0] = NONE
         answers.counts[ANSWERED] = 0
@@ -65,52 +70,53 @@ def forget_answers(answers: Answers) -> None:
 
 def _grown(answers: Answers) -> Answers:
     known = np.full((2 * len(answers.known), answers.known.shape[1]), NONE, dtype=np.int64)
-    grown = Answers(known, answers.questions, np.zeros(2, dtype=np.int64))
+    grown = answers._replace(known=known, counts=np.zeros(2, dtype=np.int64))
     for row in answers.known[answers.known[:, 0] != NONE]:
-        _write_answer(grown, row[0], row[1], row[2:])
+        _store(grown, row[:-1], row[-1])
     return grown
 
 
-@lean_kernel
+@lean_part
 def look_up(answers: Answers, references: Ids, condition: int, registers: Ids) -> int:
-    """FALSE or TRUE if that has been answered, else UNKNOWN."""
-    hashed = mix(0xA5C, condition)
-    for variable in references:
-        hashed = mix(hashed, registers[variable] if variable >= 0 else 0)
-    row = hashed & (answers.known.shape[0] - 1)
-    while answers.known[row, 0] != NONE:
-        same = answers.known[row, 0] == condition
-        for place in range(references.shape[0]):
-            value = registers[references[place]] if references[place] >= 0 else 0
-            same = same and answers.known[row, 2 + place] == value
-        if same:
-            return int(answers.known[row, 1])
-        row = (row + 1) & (answers.known.shape[0] - 1)
-    return UNKNOWN
+    """FALSE or TRUE if the condition over these registers has been answered; else UNKNOWN, and a question is added.
 
-
-@lean_kernel
-def write_question(answers: Answers, references: Ids, condition: int, registers: Ids) -> None:
-    """Ask the host about a condition over these registers; questions for which there is no room come up again."""
+    Questions for which there is no room are asked again later.
+    """
+    answers.current[0] = condition
+    for place in range(references.shape[0]):
+        answers.current[1 + place] = registers[references[place]] if references[place] >= 0 else 0
+    row = _row_of(answers, answers.current)
+    if answers.known[row, 0] != NONE:
+        return int(answers.known[row, -1])
     number = answers.counts[ASKED]
     answers.counts[ASKED] += 1
     if number < answers.questions.shape[0]:
-        answers.questions[number, 0] = condition
-        for place in range(references.shape[0]):
-            value = registers[references[place]] if references[place] >= 0 else 0
-            answers.questions[number, 1 + place] = value
+        for place in range(answers.current.shape[0]):
+            answers.questions[number, place] = answers.current[place]
+    return UNKNOWN
 
 
-@lean_kernel
-def _write_answer(answers: Answers, condition: int, answer: int, values: Ids) -> None:
-    hashed = mix(0xA5C, condition)
-    for value in values:
+@lean_part
+def _row_of(answers: Answers, question: Ids) -> int:
+    """The row of the question in `known`, or the free one where it belongs."""
+    hashed = 0xA5C
+    for value in question:
         hashed = mix(hashed, value)
     row = hashed & (answers.known.shape[0] - 1)
     while answers.known[row, 0] != NONE:
+        same = True
+        for place in range(question.shape[0]):
+            same = same and answers.known[row, place] == question[place]
+        if same:
+            break
         row = (row + 1) & (answers.known.shape[0] - 1)
-    answers.known[row, 0] = condition
-    answers.known[row, 1] = answer
-    for place in range(values.shape[0]):
-        answers.known[row, 2 + place] = values[place]
+    return int(row)
+
+
+@lean_kernel
+def _store(answers: Answers, question: Ids, held: int) -> None:
+    row = _row_of(answers, question)
+    for place in range(question.shape[0]):
+        answers.known[row, place] = question[place]
+    answers.known[row, -1] = held
     answers.counts[ANSWERED] += 1

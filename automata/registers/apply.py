@@ -1,4 +1,4 @@
-"""Making the candidates of one event into runs and matches."""
+"""From the candidates of one event to runs and matches."""
 
 from __future__ import annotations
 
@@ -6,77 +6,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arrays.jit import lean_kernel
-from automata.registers.machine import (
-    EDGE,
-    ENDS,
-    FOUND,
-    GOES_ON,
-    PLACE,
-    POSITION_NOW,
-    RUN,
-    STREAM_NOW,
-    TIME_NOW,
-    Machine,
-    Step,
-    window_of,
-)
+from arrays.jit import lean_part
+from automata.registers import event
+from automata.registers import partitions as part
+from automata.registers import pool as run
+from automata.registers import tables as table
+from automata.registers.event import Scratch
+from automata.registers.machine import Machine, window_of
 from automata.registers.merge import count_after, entry_after, merge
-from automata.registers.places import NUMBER, PLACE_RANK, PLACE_SEQ, PLACE_SLOT
-from automata.registers.pool import (
-    BEFORE,
-    CHILDREN,
-    DEPTH,
-    FIRST,
-    FIRST_RANK,
-    FIRST_TIME,
-    LINK,
-    LINKED,
-    MARKERS,
-    PARENT,
-    PARTITION,
-    POSITION,
-    RANK,
-    ROOT,
-    RUNS,
-    SEQ,
-    SERIAL,
-    SLOT,
-    STATE,
-    STREAM,
-    SYMBOL,
-    TAKEN_POSITION,
-    TAKEN_STREAM,
-    TAKEN_TIME,
-    TIME,
-    WINDOW,
-    drop_edge,
-    edge_list,
-    link,
-    release,
-    strict_list,
-    take_row,
-    unlink,
-)
-from automata.registers.tables import (
-    BLOCKERS,
-    MARKER_BITS,
-    NEXT,
-    NONE,
-    OPERATOR,
-    OUTGOING,
-    SLOT_OF,
-    SOURCE_OF,
-    STRICT,
-    STRICT_ONLY,
-    TARGET,
-)
+from automata.registers.pool import ROOT
+from automata.registers.tables import NONE
 from automata.values import Ids
 
 MATCHES, ENTRIES = range(2)
-"""Of `Output.counts`."""
+"""Columns of `Output.counts`."""
 FACTS = 8
-"""Of a match: first and last position, their times, number of the partition, first and last rank, entries' end."""
+"""Columns of `Output.facts`: first and last position, their times, number of the partition, first and last rank, end of
+the entries."""
 
 
 class Output(NamedTuple):
@@ -104,163 +50,155 @@ def new_output(variables: int, matches: int, entries: int) -> Output:
     )
 
 
-@lean_kernel
-def entries_needed(machine: Machine, step: Step) -> int:
-    """The number of entries of the matches among the candidates."""
-    needed = 0
-    for number in range(step.now[FOUND]):
-        if step.candidates[number, ENDS]:
-            needed += machine.pool.rows[step.candidates[number, RUN], DEPTH] + 1
-    return needed
+@lean_part
+def has_room(machine: Machine, scratch: Scratch, output: Output) -> bool:
+    """The matches among the candidates, with their entries, fit into the output."""
+    matches, entries = output.counts[MATCHES], output.counts[ENTRIES]
+    for number in range(scratch.now[event.FOUND]):
+        if scratch.candidates[number, event.ENDS]:
+            matches += 1
+            entries += machine.pool.rows[scratch.candidates[number, event.RUN], run.DEPTH] + 1
+    return bool(matches <= output.facts.shape[0] and entries <= output.entries.shape[0])
 
 
-@lean_kernel
-def matches_found(step: Step) -> int:
-    """The number of candidates that end a match."""
-    found = 0
-    for number in range(step.now[FOUND]):
-        found += step.candidates[number, ENDS]
-    return found
-
-
-@lean_kernel
-def apply(machine: Machine, step: Step, output: Output, number: int, symbol: int, serial: int) -> None:
-    """Let one candidate take its edge; its solution's values are in `step.own`."""
-    edge, source = step.candidates[number, EDGE], step.candidates[number, RUN]
-    if not (step.candidates[number, ENDS] or step.candidates[number, GOES_ON]):
+@lean_part
+def apply(machine: Machine, scratch: Scratch, output: Output, number: int, symbol: int, serial: int) -> None:
+    """Lets one candidate take its edge; its solution's values are in `scratch.own`."""
+    edge, source = scratch.candidates[number, event.EDGE], scratch.candidates[number, event.RUN]
+    ends, goes_on = scratch.candidates[number, event.ENDS], scratch.candidates[number, event.GOES_ON]
+    if not (ends or goes_on):
         return
-    merge(machine, step, edge, source)
-    if step.candidates[number, ENDS]:
-        _report(machine, step, output, number, symbol, serial)
-    if step.candidates[number, GOES_ON]:
-        row = take_row(machine.pool, source)
-        _stamp(machine, step, row, number, symbol, serial)
-        _count(machine, edge, source, row)
-        _enlist(machine, step, row)
+    merge(machine, scratch, edge, source)
+    if ends:
+        _report(machine, scratch, output, number, symbol, serial)
+    if goes_on:
+        row = run.take_row(machine.pool, source)
+        _write_run(machine, scratch, row, number, symbol, serial)
+        _write_repetitions(machine, edge, source, row)
+        _link_run(machine, scratch, row)
 
 
-@lean_kernel
-def _report(machine: Machine, step: Step, output: Output, number: int, symbol: int, serial: int) -> None:
-    rows, source, place = machine.pool.rows, step.candidates[number, RUN], step.candidates[number, PLACE]
-    match, end = output.counts[MATCHES], output.counts[ENTRIES] + rows[source, DEPTH] + 1
-    rank, begun = machine.places.rows[place, PLACE_RANK], source != ROOT
-    output.facts[match, 0] = rows[source, FIRST] if begun else step.now[POSITION_NOW]
-    output.facts[match, 1] = step.now[POSITION_NOW]
-    output.facts[match, 2] = rows[source, FIRST_TIME] if begun else step.now[TIME_NOW]
-    output.facts[match, 3] = step.now[TIME_NOW]
-    output.facts[match, 4] = machine.places.rows[place, NUMBER]
-    output.facts[match, 5] = rows[source, FIRST_RANK] if begun else rank
-    output.facts[match, 6] = rank
-    output.facts[match, 7] = end
+@lean_part
+def _report(machine: Machine, scratch: Scratch, output: Output, number: int, symbol: int, serial: int) -> None:
+    rows, source, now = machine.pool.rows, scratch.candidates[number, event.RUN], scratch.now
+    partition = machine.partitions.rows[scratch.candidates[number, event.PARTITION]]
+    match, end = output.counts[MATCHES], output.counts[ENTRIES] + rows[source, run.DEPTH] + 1
+    rank, begun = partition[part.RANK], source != ROOT
+    facts = output.facts[match]
+    facts[0], facts[1] = rows[source, run.FIRST] if begun else now[event.POSITION], now[event.POSITION]
+    facts[2], facts[3] = rows[source, run.FIRST_TIME] if begun else now[event.TIME], now[event.TIME]
+    facts[4] = partition[part.NUMBER]
+    facts[5], facts[6] = rows[source, run.FIRST_RANK] if begun else rank, rank
+    facts[7] = end
     for variable in range(machine.shape.variables):
-        output.registers[match, variable] = step.merged[variable]
+        output.registers[match, variable] = scratch.merged[variable]
     output.counts[MATCHES] += 1
     output.counts[ENTRIES] = end
-    at, row = end - 1, source
-    output.entries[at, 0], output.entries[at, 1], output.entries[at, 2] = symbol, step.now[POSITION_NOW], serial
+    place, row = end - 1, source
+    _write_entry(output, place, symbol, now[event.POSITION], serial)
     while row != ROOT:
-        at -= 1
-        output.entries[at, 0], output.entries[at, 1] = rows[row, SYMBOL], rows[row, POSITION]
-        output.entries[at, 2] = rows[row, SERIAL]
-        row = rows[row, PARENT]
+        place -= 1
+        _write_entry(output, place, rows[row, run.SYMBOL], rows[row, run.POSITION], rows[row, run.SERIAL])
+        row = rows[row, run.PARENT]
 
 
-@lean_kernel
-def _stamp(machine: Machine, step: Step, row: int, number: int, symbol: int, serial: int) -> None:
-    """Write what a new run has taken, and where it stands."""
-    rows, edge, source = machine.pool.rows, step.candidates[number, EDGE], step.candidates[number, RUN]
-    place, target = step.candidates[number, PLACE], machine.tables[TARGET, edge, 0]
-    rank = machine.places.rows[place, PLACE_RANK]
-    rows[row, PARENT], rows[row, STATE], rows[row, SYMBOL] = source, target, symbol
-    rows[row, POSITION], rows[row, SERIAL] = step.now[POSITION_NOW], serial
-    rows[row, TIME], rows[row, STREAM] = step.now[TIME_NOW], step.now[STREAM_NOW]
-    rows[row, SLOT], rows[row, SEQ] = machine.places.rows[place, PLACE_SLOT], machine.places.rows[place, PLACE_SEQ]
-    rows[row, RANK], rows[row, PARTITION] = rank, place
+@lean_part
+def _write_entry(output: Output, place: int, symbol: int, position: int, serial: int) -> None:
+    output.entries[place, 0], output.entries[place, 1], output.entries[place, 2] = symbol, position, serial
+
+
+@lean_part
+def _write_run(machine: Machine, scratch: Scratch, row: int, number: int, symbol: int, serial: int) -> None:
+    """Writes the last event, the state and the registers of a new run."""
+    rows, now = machine.pool.rows, scratch.now
+    edge, source = scratch.candidates[number, event.EDGE], scratch.candidates[number, event.RUN]
+    partition, target = scratch.candidates[number, event.PARTITION], machine.tables[table.TARGET, edge, 0]
+    place = machine.partitions.rows[partition]
+    rank, time, position = place[part.RANK], now[event.TIME], now[event.POSITION]
+    rows[row, run.PARENT], rows[row, run.STATE], rows[row, run.SYMBOL] = source, target, symbol
+    rows[row, run.POSITION], rows[row, run.SERIAL] = position, serial
+    rows[row, run.TIME], rows[row, run.STREAM] = time, now[event.STREAM]
+    rows[row, run.SLOT], rows[row, run.SEQ] = place[part.SLOT], place[part.SEQ]
+    rows[row, run.RANK], rows[row, run.PARTITION] = rank, partition
     if source == ROOT:
-        rows[row, FIRST_TIME], rows[row, FIRST] = step.now[TIME_NOW], step.now[POSITION_NOW]
-        rows[row, FIRST_RANK], rows[row, WINDOW] = rank, window_of(machine.shape, step.now[TIME_NOW], rank)
+        rows[row, run.FIRST_TIME], rows[row, run.FIRST], rows[row, run.FIRST_RANK] = time, position, rank
+        rows[row, run.WINDOW] = window_of(machine.shape, time, rank)
     else:
-        rows[row, FIRST_TIME], rows[row, FIRST] = rows[source, FIRST_TIME], rows[source, FIRST]
-        rows[row, FIRST_RANK], rows[row, WINDOW] = rows[source, FIRST_RANK], rows[source, WINDOW]
-    rows[row, DEPTH] = rows[source, DEPTH] + 1
-    rows[row, MARKERS] = rows[source, MARKERS] | machine.tables[MARKER_BITS, target, 0]
-    rows[row, CHILDREN] = 0
-    rows[source, CHILDREN] += 1
-    machine.places.rows[place, RUNS] += 1
+        for column in range(run.FIRST_TIME, run.WINDOW + 1):
+            rows[row, column] = rows[source, column]
+    rows[row, run.DEPTH] = rows[source, run.DEPTH] + 1
+    rows[row, run.MARKERS] = rows[source, run.MARKERS] | machine.tables[table.MARKER_BITS, target, 0]
+    rows[row, run.CHILDREN] = 0
+    rows[source, run.CHILDREN] += 1
+    place[part.RUNS] += 1
     for variable in range(machine.shape.variables):
-        rows[row, machine.columns.registers + variable] = step.merged[variable]
+        rows[row, machine.columns.registers + variable] = scratch.merged[variable]
 
 
-@lean_kernel
-def _count(machine: Machine, edge: int, source: int, row: int) -> None:
-    """Iterations begun, and from where each repetition was entered."""
+@lean_part
+def _write_repetitions(machine: Machine, edge: int, source: int, row: int) -> None:
+    """Writes the iterations begun, and the row from which each repetition was entered."""
     rows, first = machine.pool.rows, machine.columns.repetitions
     for repetition in range(machine.shape.repetitions):
         rows[row, first + 2 * repetition] = count_after(machine, edge, source, repetition)
         rows[row, first + 2 * repetition + 1] = entry_after(machine, edge, source, repetition)
 
 
-@lean_kernel
-def _enlist(machine: Machine, step: Step, row: int) -> None:
-    """Put a new run, whose registers are in `step.merged`, into the lists of its edges."""
+@lean_part
+def _link_run(machine: Machine, scratch: Scratch, row: int) -> None:
+    """Puts a new run, whose registers are in `scratch.merged`, into the lists of its edges."""
     pool, columns, tables, slots = machine.pool, machine.columns, machine.tables, machine.shape.slots
-    state, partition, linked = pool.rows[row, STATE], pool.rows[row, PARTITION], 0
+    state, partition, linked = pool.rows[row, run.STATE], pool.rows[row, run.PARTITION], 0
     for number in range(slots + 1):
-        column = columns.links + LINK * number
-        pool.rows[row, column + BEFORE] = 0
-        pool.rows[row, column + TAKEN_STREAM] = NONE
-        edge = tables[OUTGOING, state, number] if number < slots else NONE
+        column = columns.links + run.LINK * number
+        pool.rows[row, column + run.BEFORE] = 0
+        pool.rows[row, column + run.TAKEN_STREAM] = NONE
+        edge = tables[table.OUTGOING, state, number] if number < slots else NONE
         if edge < 0:
             continue
-        slot = pool.rows[row, SLOT] if tables[OPERATOR, edge, 0] == STRICT else NONE
-        link(pool, columns, row, number, edge_list(pool, tables, edge, partition, slot, step.merged))
+        slot = pool.rows[row, run.SLOT] if tables[table.OPERATOR, edge, 0] == table.STRICT else NONE
+        run.link(pool, columns, row, number, run.edge_list(pool, tables, edge, partition, slot, scratch.merged))
         linked += 1
-    if tables[STRICT_ONLY, state, 0]:
-        link(pool, columns, row, slots, strict_list(pool, partition))
-    pool.rows[row, LINKED] = linked
+    if tables[table.STRICT_ONLY, state, 0]:
+        run.link(pool, columns, row, slots, run.strict_list(pool, partition))
+    pool.rows[row, run.LINKED] = linked
 
 
-@lean_kernel
-def close(machine: Machine, step: Step, number: int) -> None:
-    """Remember, under skip-till-next, that the candidate's edge has been taken; events in one order end it at once."""
-    edge, row = step.candidates[number, EDGE], step.candidates[number, RUN]
+@lean_part
+def close(machine: Machine, scratch: Scratch, number: int) -> None:
+    """Marks the candidate's edge as taken under skip-till-next; in a total order that ends it at once."""
+    edge, row = scratch.candidates[number, event.EDGE], scratch.candidates[number, event.RUN]
     pool, columns, tables = machine.pool, machine.columns, machine.tables
-    if row == ROOT or tables[OPERATOR, edge, 0] != NEXT:
+    if row == ROOT or tables[table.OPERATOR, edge, 0] != table.NEXT:
         return
-    column = columns.links + LINK * tables[SLOT_OF, edge, 0]
-    if pool.rows[row, column + TAKEN_STREAM] == NONE:
-        pool.rows[row, column + TAKEN_TIME] = step.now[TIME_NOW]
-    pool.rows[row, column + TAKEN_STREAM] = step.now[STREAM_NOW]
-    pool.rows[row, column + TAKEN_POSITION] = step.now[POSITION_NOW]
+    own = tables[table.SLOT_OF, edge, 0]
+    column = columns.links + run.LINK * own
+    if pool.rows[row, column + run.TAKEN_STREAM] == NONE:
+        pool.rows[row, column + run.TAKEN_TIME] = scratch.now[event.TIME]
+    pool.rows[row, column + run.TAKEN_STREAM] = scratch.now[event.STREAM]
+    pool.rows[row, column + run.TAKEN_POSITION] = scratch.now[event.POSITION]
     if not machine.shape.total:
         return
     for place in range(tables.shape[2]):
-        other = tables[OUTGOING, tables[SOURCE_OF, edge, 0], place]
+        other = tables[table.OUTGOING, tables[table.SOURCE_OF, edge, 0], place]
         if other < 0:
             break
-        for blocker in tables[BLOCKERS, other]:
-            if blocker == tables[SLOT_OF, edge, 0] and pool.rows[row, LINKED] > 0:
-                drop_edge(pool, columns, machine.places.rows, row, tables[SLOT_OF, other, 0])
+        for blocker in tables[table.BLOCKERS, other]:
+            if blocker == own and pool.rows[row, run.LINKED] > 0:
+                run.drop_edge(pool, columns, machine.partitions.rows, row, tables[table.SLOT_OF, other, 0])
 
 
-@lean_kernel
-def retire(machine: Machine, place: int) -> None:
-    """A slot has begun: free the runs that waited for an event in the one before, or there, in vain."""
-    pool, columns, slots = machine.pool, machine.columns, machine.shape.slots
-    slot = machine.places.rows[place, PLACE_SLOT]
-    following = pool.heads[strict_list(pool, place)]
+@lean_part
+def retire(machine: Machine, partition: int) -> None:
+    """At the begin of a slot, frees the runs that waited in vain for an event in the slot before it."""
+    pool, columns, strict = machine.pool, machine.columns, machine.shape.slots
+    slot = machine.partitions.rows[partition, part.SLOT]
+    following = pool.heads[run.strict_list(pool, partition)]
     while following != NONE:
-        row, number = following // (slots + 1), following % (slots + 1)
-        following = pool.rows[row, columns.links + LINK * number]
-        if number == slots and pool.rows[row, PARTITION] == place and pool.rows[row, SLOT] < slot - 1:
-            _give_up(machine, row)
-
-
-@lean_kernel
-def _give_up(machine: Machine, row: int) -> None:
-    """Take a run that nothing can extend out of its lists."""
-    pool, columns = machine.pool, machine.columns
-    for number in range(machine.shape.slots + 1):
-        unlink(pool, columns, row, number)
-    pool.rows[row, LINKED] = 0
-    release(pool, columns, machine.places.rows, row)
+        row, number = following // columns.lists, following % columns.lists
+        following = pool.rows[row, columns.links + run.LINK * number + run.AFTER]
+        if number == strict and pool.rows[row, run.PARTITION] == partition and pool.rows[row, run.SLOT] < slot - 1:
+            for other in range(columns.lists):
+                run.unlink(pool, columns, row, other)
+            pool.rows[row, run.LINKED] = 0
+            run.release(pool, columns, machine.partitions.rows, row)

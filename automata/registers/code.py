@@ -24,7 +24,7 @@ from arrays.comparison import (
     is_within,
     negation,
 )
-from arrays.jit import callable_from_kernels, lean_kernel
+from arrays.jit import callable_from_kernels, lean_kernel, lean_part
 from automata.registers.guard import Guard, Op
 from automata.values import UNBOUND, Ids
 
@@ -101,7 +101,7 @@ def evaluate_guard(code: GuardCode, condition: int, registers: Ids, numbers: NDA
     return FALSE if stack[_TRUTH, 0] == ERROR else int(stack[_TRUTH, 0])
 
 
-@lean_kernel
+@lean_part
 def _compared(stack: NDArray[np.float64], op: int, top: int) -> int:
     """The comparison of the two uppermost numbers."""
     if stack[_ERROR, top] < 0 or stack[_ERROR, top + 1] < 0:
@@ -122,7 +122,7 @@ def _compared(stack: NDArray[np.float64], op: int, top: int) -> int:
     return TRUE if holds else FALSE
 
 
-@lean_kernel
+@lean_part
 def _calculate(stack: NDArray[np.float64], op: int, top: int) -> None:
     """`+ - * /` of the two uppermost numbers; NaN where float64 does not tell."""
     if stack[_ERROR, top] < 0 or stack[_ERROR, top + 1] < 0:

@@ -41,7 +41,7 @@ class Guard:
     constants: tuple[float, ...] = ()
 
     def depth(self) -> int:
-        """The greatest number of values that are on the stack at one time."""
+        """The greatest number of values on the stack."""
         height = deepest = 0
         for op, _ in self.code:
             height += 1 if op <= Op.BOUND else 0 if op is Op.NOT else -1
@@ -50,7 +50,7 @@ class Guard:
 
 
 class GuardConditionEvaluator(ConditionEvaluator, Protocol):
-    """A host whose conditions may be looked at without asking it."""
+    """A condition evaluator with guards for its conditions."""
 
     def guard(self, condition: int) -> Guard | None:
         """The condition as a guard, None if it is more than comparisons of numbers."""

@@ -28,7 +28,7 @@ ITERATED = len(Iterated)
 
 
 def register_of(program: Program) -> dict[Reference, int]:
-    """The register of everything that conditions and outputs read, aggregates apart."""
+    """The register of every reference of conditions and outputs, except aggregates."""
     tracked = tracked_variables(program)
     registers: dict[Reference, int] = {variable: variable for variable in range(program.variables)}
     for reference in references_of(program):
@@ -39,5 +39,5 @@ def register_of(program: Program) -> dict[Reference, int]:
 
 
 def tracked_variables(program: Program) -> list[int]:
-    """The variables whose iterations are looked at."""
+    """The variables of PREV, FIRST and LAST."""
     return sorted({reference.variable for reference in references_of(program) if isinstance(reference, IterationValue)})

@@ -1,243 +1,185 @@
-"""One slice of events, taken in event by event (RMA Section 4; G Algorithms 1-6 without sets of runs).
+"""Evaluates one slice event by event (A Section 4; G Algorithms 1-6 without sets of runs).
 
-The kernel stops where it needs its host: for more room, for an answer, or to hand over matches. The event that it
-stopped at is looked at again from its beginning; until then nothing of it has been done.
+The kernel stops when it needs more room, an answer, or its output read. The event at which it stopped is evaluated
+again from its beginning; until then it has changed nothing.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arrays.jit import lean_kernel
+from arrays.jit import lean_kernel, lean_part
+from automata.registers import event
+from automata.registers import partitions as part
+from automata.registers import pool as run
 from automata.registers.answers import ASKED
-from automata.registers.apply import (
-    ENTRIES,
-    MATCHES,
-    Output,
-    apply,
-    close,
-    entries_needed,
-    matches_found,
-    retire,
-)
-from automata.registers.gather import gather
-from automata.registers.machine import (
-    FOUND,
-    LETTER,
-    PLACE,
-    PLACE_NOW,
-    POSITION_NOW,
-    STREAM_NOW,
-    TIME_NOW,
-    WINDOW_NOW,
-    Machine,
-    Step,
-    window_of,
-)
-from automata.registers.narrow import narrow, note_kind
-from automata.registers.places import HEAD_FREE, PLACE_RANK, USED, add_place, advance, find_place, partition_key
-from automata.registers.pool import (
-    FIRST_RANK,
-    FIRST_TIME,
-    OLDEST,
-    PARTITION,
-    WINDOW,
-    YOUNGER,
-    free_row,
-    room,
-)
+from automata.registers.apply import Output, apply, close, has_room, retire
+from automata.registers.candidates import find_candidates
+from automata.registers.event import Scratch, Slice
+from automata.registers.machine import Machine, window_of
+from automata.registers.narrow import narrow, write_signature
 from automata.registers.tables import EVERY, NONE, SCOPE
-from automata.values import UNBOUND, Ids
+from automata.values import UNBOUND
 
 
 class Stop(IntEnum):
-    """The reason why the kernel has stopped: the end of the slice, or a full array."""
+    """The reason why the kernel stopped: the end of the slice, or what it lacks."""
 
     DONE = 0
     ANSWERS = 1
     ROWS = 2
-    PLACES = 3
+    PARTITIONS = 3
     CANDIDATES = 4
     OUTPUT = 5
 
 
-_DONE, _ANSWERS, _ROWS = int(Stop.DONE), int(Stop.ANSWERS), int(Stop.ROWS)
-_PLACES, _CANDIDATES, _OUTPUT = int(Stop.PLACES), int(Stop.CANDIDATES), int(Stop.OUTPUT)
-
-
-class Slice(NamedTuple):
-    """A slice of the merged order and its solutions, the letters.
-
-    times, streams      of each event
-    events              for each letter, ascending for each symbol: which event of the slice
-    values              int64[letters, most variables of a symbol], in the order of the symbol's scope
-    ends                for each symbol: the letter after its last one
-    cursors             for each symbol: the next letter
-    progress            the next event
-    position, serial    of the first event, and of the first letter
-    """
-
-    times: Ids
-    streams: Ids
-    events: Ids
-    values: Ids
-    ends: Ids
-    cursors: Ids
-    progress: Ids
-    position: int
-    serial: int
+_DONE, _ANSWERS, _ROWS, _PARTITIONS, _CANDIDATES, _OUTPUT = (int(stop) for stop in Stop)
 
 
 @lean_kernel
-def take_in(machine: Machine, step: Step, output: Output, slice_: Slice, numbers: NDArray[np.float64]) -> int:
-    """Takes in the rest of the slice; returns why it stopped."""
+def consume(machine: Machine, scratch: Scratch, output: Output, slice_: Slice, numbers: NDArray[np.float64]) -> int:
+    """Consumes the rest of the slice; returns why it stopped."""
+    now = scratch.now
     while slice_.progress[0] < slice_.times.shape[0]:
-        event = slice_.progress[0]
-        step.now[POSITION_NOW] = slice_.position + event
-        step.now[TIME_NOW], step.now[STREAM_NOW] = slice_.times[event], slice_.streams[event]
-        step.now[FOUND] = 0
+        index = slice_.progress[0]
+        now[event.POSITION] = slice_.position + index
+        now[event.TIME], now[event.STREAM] = slice_.times[index], slice_.streams[index]
+        now[event.FOUND] = 0
         if machine.shape.keys == 0:
-            _stand(machine, step, 0)
-        expire(machine, slice_.times[event])
-        if not _gather_event(machine, step, slice_, numbers, event):
-            return _PLACES
+            _enter_partition(machine, scratch, 0)
+        expire(machine, slice_.times[index])
+        for symbol in range(slice_.ends.shape[0]):
+            solution = slice_.cursors[symbol]
+            while solution < slice_.ends[symbol] and slice_.events[solution] == index:
+                if not _evaluate(machine, scratch, slice_, numbers, symbol, solution):
+                    return _PARTITIONS
+                solution += 1
         if machine.answers.counts[ASKED]:
             return _ANSWERS
-        if machine.shape.wanted != EVERY and step.now[FOUND] <= step.candidates.shape[0]:
-            _narrow_event(machine, step, slice_, event)
-        lacking = _lacking(machine, step, output)
+        if machine.shape.wanted != EVERY and now[event.FOUND] <= scratch.candidates.shape[0]:
+            _narrow(machine, scratch, slice_)
+        lacking = _lacking(machine, scratch, output)
         if lacking != _DONE:
             return lacking
-        _apply_all(machine, step, output, slice_, event)
-        slice_.progress[0] += 1
+        _apply(machine, scratch, output, slice_)
+        for symbol in range(slice_.ends.shape[0]):
+            while slice_.cursors[symbol] < slice_.ends[symbol] and slice_.events[slice_.cursors[symbol]] == index:
+                slice_.cursors[symbol] += 1
+        slice_.progress[0] = index + 1
     return _DONE
 
 
 @lean_kernel
 def expire(machine: Machine, time: int) -> None:
-    """Free the runs whose window is over at this time, or at their partition's rank; the oldest come first."""
+    """Frees the runs whose window is over at this time, or at their partition's rank, up to the first that is not."""
     pool = machine.pool
-    row = pool.ends[OLDEST]
+    row = pool.ends[run.OLDEST]
     while row != NONE and _over(machine, row, time):
-        free_row(pool, machine.columns, machine.places.rows, row)
-        row = pool.ends[OLDEST]
+        run.free_row(pool, machine.columns, machine.partitions.rows, row)
+        row = pool.ends[run.OLDEST]
 
 
 @lean_kernel
 def sweep(machine: Machine, time: int) -> None:
-    """The same for all runs, where those of several partitions are over at different ranks."""
-    row = machine.pool.ends[OLDEST]
+    """Frees all runs whose window is over: those of several partitions are over at different ranks."""
+    row = machine.pool.ends[run.OLDEST]
     while row != NONE:
-        following = machine.pool.rows[row, YOUNGER]
+        following = machine.pool.rows[row, run.YOUNGER]
         if _over(machine, row, time):
-            free_row(machine.pool, machine.columns, machine.places.rows, row)
+            run.free_row(machine.pool, machine.columns, machine.partitions.rows, row)
         row = following
 
 
-@lean_kernel
+@lean_part
 def _over(machine: Machine, row: int, time: int) -> bool:
     shape, rows = machine.shape, machine.pool.rows
-    rank = machine.places.rows[rows[row, PARTITION], PLACE_RANK]
+    rank = machine.partitions.rows[rows[row, run.PARTITION], part.RANK]
     if not shape.sliding:
-        return bool(window_of(shape, time, rank) > rows[row, WINDOW])
+        return bool(window_of(shape, time, rank) > rows[row, run.WINDOW])
     if shape.in_events:
-        return bool(rank - rows[row, FIRST_RANK] >= shape.size)
-    return bool(time - rows[row, FIRST_TIME] > shape.size)
+        return bool(rank - rows[row, run.FIRST_RANK] >= shape.size)
+    return bool(time - rows[row, run.FIRST_TIME] > shape.size)
 
 
-@lean_kernel
-def _stand(machine: Machine, step: Step, place: int) -> None:
-    """The present event stands in this partition."""
-    position, time, stream = step.now[POSITION_NOW], step.now[TIME_NOW], step.now[STREAM_NOW]
-    if advance(machine.places, machine.shape, place, position, time, stream):
-        retire(machine, place)
-    step.now[PLACE_NOW] = place
-    step.now[WINDOW_NOW] = window_of(machine.shape, time, machine.places.rows[place, PLACE_RANK])
+@lean_part
+def _enter_partition(machine: Machine, scratch: Scratch, partition: int) -> None:
+    """Counts the current event in this partition."""
+    now = scratch.now
+    position, time, stream = now[event.POSITION], now[event.TIME], now[event.STREAM]
+    if part.advance(machine.partitions, machine.shape, partition, position, time, stream):
+        retire(machine, partition)
+    now[event.IN_PARTITION] = partition
+    now[event.IN_WINDOW] = window_of(machine.shape, time, machine.partitions.rows[partition, part.RANK])
 
 
-@lean_kernel
-def _gather_event(machine: Machine, step: Step, slice_: Slice, numbers: NDArray[np.float64], event: int) -> bool:
-    """All candidates of one event; whether there was room for its partitions."""
-    for symbol in range(slice_.ends.shape[0]):
-        letter = slice_.cursors[symbol]
-        while letter < slice_.ends[symbol] and slice_.events[letter] == event:
-            read_letter(machine, step, slice_, symbol, letter, True)
-            if machine.shape.keys == 0:
-                gather(machine, step, numbers, symbol, letter)
-            elif partition_key(machine.tables, step.own, step.key):
-                place = find_place(machine.places, machine.shape, step.key)
-                if place == NONE:
-                    if machine.places.ends[HEAD_FREE] == NONE and (
-                        machine.places.ends[USED] == machine.places.rows.shape[0]
-                    ):
-                        return False
-                    place = add_place(machine.places, machine.shape, step.key)
-                _stand(machine, step, place)
-                gather(machine, step, numbers, symbol, letter)
-            read_letter(machine, step, slice_, symbol, letter, False)
-            letter += 1
+@lean_part
+def _evaluate(
+    machine: Machine, scratch: Scratch, slice_: Slice, numbers: NDArray[np.float64], symbol: int, solution: int
+) -> bool:
+    """Finds the candidates of one solution; returns whether there was room for its partition."""
+    _read_solution(machine, scratch, slice_, symbol, solution)
+    if machine.shape.keys:
+        if not part.partition_key(machine.tables, scratch.own, scratch.key):
+            return True
+        partitions = machine.partitions
+        partition = part.find_partition(partitions, machine.shape, scratch.key)
+        if partition == NONE:
+            if partitions.ends[part.HEAD_FREE] == NONE and partitions.ends[part.USED] == partitions.rows.shape[0]:
+                return False
+            partition = part.add_partition(partitions, machine.shape, scratch.key)
+        _enter_partition(machine, scratch, partition)
+    find_candidates(machine, scratch, numbers, symbol, solution)
     return True
 
 
-@lean_kernel
-def read_letter(machine: Machine, step: Step, slice_: Slice, symbol: int, letter: int, fill: bool) -> None:
-    """Write a solution's values into its registers, or unbind them again."""
-    for number in range(machine.tables.shape[2]):
-        variable = machine.tables[SCOPE, symbol, number]
-        if variable < 0:
+@lean_part
+def _read_solution(machine: Machine, scratch: Scratch, slice_: Slice, symbol: int, solution: int) -> None:
+    """Writes a solution's values into `scratch.own`, whose other registers are unbound."""
+    own, scopes, before = scratch.own, machine.tables[SCOPE], scratch.now[event.OWN]
+    for number in range(scopes.shape[1]):
+        if scopes[before, number] < 0:
             break
-        step.own[variable] = slice_.values[letter, number] if fill else UNBOUND
+        own[scopes[before, number]] = UNBOUND
+    for number in range(scopes.shape[1]):
+        if scopes[symbol, number] < 0:
+            break
+        own[scopes[symbol, number]] = slice_.values[solution, number]
+    scratch.now[event.OWN] = symbol
 
 
-@lean_kernel
-def _narrow_event(machine: Machine, step: Step, slice_: Slice, event: int) -> None:
-    """Leave only those candidates that are wanted, or may become what is wanted."""
-    number = 0
-    for symbol in range(slice_.ends.shape[0]):
-        letter = slice_.cursors[symbol]
-        while letter < slice_.ends[symbol] and slice_.events[letter] == event:
-            if number < step.now[FOUND] and step.candidates[number, LETTER] == letter:
-                read_letter(machine, step, slice_, symbol, letter, True)
-                while number < step.now[FOUND] and step.candidates[number, LETTER] == letter:
-                    note_kind(machine, step, number)
-                    number += 1
-                read_letter(machine, step, slice_, symbol, letter, False)
-            letter += 1
-    narrow(machine, step)
+@lean_part
+def _narrow(machine: Machine, scratch: Scratch, slice_: Slice) -> None:
+    """Keeps only those candidates that are wanted, or may become what is wanted."""
+    solution = NONE
+    for number in range(scratch.now[event.FOUND]):
+        if scratch.candidates[number, event.SOLUTION] != solution:
+            solution = scratch.candidates[number, event.SOLUTION]
+            _read_solution(machine, scratch, slice_, scratch.candidates[number, event.SYMBOL], solution)
+        write_signature(machine, scratch, number)
+    narrow(machine, scratch)
 
 
-@lean_kernel
-def _lacking(machine: Machine, step: Step, output: Output) -> int:
-    """The array that is too small."""
-    if step.now[FOUND] > step.candidates.shape[0]:
+@lean_part
+def _lacking(machine: Machine, scratch: Scratch, output: Output) -> int:
+    """The table without enough room for the candidates, or _DONE."""
+    if scratch.now[event.FOUND] > scratch.candidates.shape[0]:
         return _CANDIDATES
-    if step.now[FOUND] > room(machine.pool):
+    if scratch.now[event.FOUND] > run.room(machine.pool):
         return _ROWS
-    if output.counts[MATCHES] + matches_found(step) > output.facts.shape[0]:
-        return _OUTPUT
-    if output.counts[ENTRIES] + entries_needed(machine, step) > output.entries.shape[0]:
-        return _OUTPUT
-    return _DONE
+    return _DONE if has_room(machine, scratch, output) else _OUTPUT
 
 
-@lean_kernel
-def _apply_all(machine: Machine, step: Step, output: Output, slice_: Slice, event: int) -> None:
-    number = 0
-    for symbol in range(slice_.ends.shape[0]):
-        letter = slice_.cursors[symbol]
-        while letter < slice_.ends[symbol] and slice_.events[letter] == event:
-            if number < step.now[FOUND] and step.candidates[number, LETTER] == letter:
-                read_letter(machine, step, slice_, symbol, letter, True)
-                while number < step.now[FOUND] and step.candidates[number, LETTER] == letter:
-                    step.now[PLACE_NOW] = step.candidates[number, PLACE]
-                    apply(machine, step, output, number, symbol, slice_.serial + letter)
-                    number += 1
-                read_letter(machine, step, slice_, symbol, letter, False)
-            letter += 1
-        slice_.cursors[symbol] = letter
-    for number in range(step.now[FOUND]):
-        close(machine, step, number)
+@lean_part
+def _apply(machine: Machine, scratch: Scratch, output: Output, slice_: Slice) -> None:
+    solution = NONE
+    for number in range(scratch.now[event.FOUND]):
+        if scratch.candidates[number, event.SOLUTION] != solution:
+            solution = scratch.candidates[number, event.SOLUTION]
+            _read_solution(machine, scratch, slice_, scratch.candidates[number, event.SYMBOL], solution)
+        scratch.now[event.IN_PARTITION] = scratch.candidates[number, event.PARTITION]
+        apply(machine, scratch, output, number, scratch.now[event.OWN], slice_.serial + solution)
+    for number in range(scratch.now[event.FOUND]):
+        close(machine, scratch, number)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from arrays.jit import lean_kernel
+from arrays.jit import lean_part
+from automata.registers.event import Scratch
 from automata.registers.iterated import CURRENT, FIRST_VALUE, ITERATED, LAST_VALUE, PREVIOUS
-from automata.registers.machine import Machine, Step
+from automata.registers.machine import Machine
 from automata.registers.tables import ACTIONS, ENTER, LOCALS, LOOP, TRACK, TRACKED
 from automata.values import UNBOUND
 
 
-@lean_kernel
-def merge(machine: Machine, step: Step, edge: int, row: int) -> bool:
-    """Put the run's registers and the solution's values together; whether they are compatible.
+@lean_part
+def merge(machine: Machine, scratch: Scratch, edge: int, row: int) -> bool:
+    """Joins the run's registers and the solution's values in `scratch.merged`; returns whether they are compatible.
 
-    A new iteration forgets what the last one bound: what it binds afresh is as it was on entry.
+    A new iteration resets the variables that it binds afresh to their values on entry.
     """
     columns, rows, tables = machine.columns, machine.pool.rows, machine.tables
     for variable in range(machine.shape.variables):
-        step.merged[variable] = rows[row, columns.registers + variable]
+        scratch.merged[variable] = rows[row, columns.registers + variable]
     for place in range(0, tables.shape[2] - 1, 2):
         if tables[ACTIONS, edge, place] == LOOP:
             repetition = tables[ACTIONS, edge, place + 1]
@@ -26,22 +27,22 @@ def merge(machine: Machine, step: Step, edge: int, row: int) -> bool:
                 variable = tables[LOCALS, repetition, number]
                 if variable < 0:
                     break
-                step.merged[variable] = rows[entered, columns.registers + variable]
+                scratch.merged[variable] = rows[entered, columns.registers + variable]
     for variable in range(machine.shape.variables):
-        value = step.own[variable]
+        value = scratch.own[variable]
         if value != UNBOUND:
-            if step.merged[variable] != UNBOUND and step.merged[variable] != value:
+            if scratch.merged[variable] != UNBOUND and scratch.merged[variable] != value:
                 return False
-            step.merged[variable] = value
+            scratch.merged[variable] = value
     if machine.shape.tracked:
-        _note_iterations(machine, step, edge)
+        _note_iterations(machine, scratch, edge)
     return True
 
 
-@lean_kernel
-def _note_iterations(machine: Machine, step: Step, edge: int) -> None:
-    """Bring PREV, FIRST and LAST up to date (specification 3.2); the run's own are in `step.merged`."""
-    tables, merged = machine.tables, step.merged
+@lean_part
+def _note_iterations(machine: Machine, scratch: Scratch, edge: int) -> None:
+    """Updates PREV, FIRST and LAST in `scratch.merged` (specification 3.2)."""
+    tables, merged = machine.tables, scratch.merged
     for number in range(machine.shape.tracked):
         first = machine.shape.variables - ITERATED * (machine.shape.tracked - number)
         if tables[TRACK, edge, 2 * number]:
@@ -55,7 +56,7 @@ def _note_iterations(machine: Machine, step: Step, edge: int) -> None:
                     merged[first + FIRST_VALUE] = value
 
 
-@lean_kernel
+@lean_part
 def count_after(machine: Machine, edge: int, row: int, repetition: int) -> int:
     """The number of iterations of the repetition that have begun once the run has taken the edge."""
     count = machine.pool.rows[row, machine.columns.repetitions + 2 * repetition]
@@ -69,7 +70,7 @@ def count_after(machine: Machine, edge: int, row: int, repetition: int) -> int:
     return int(count)
 
 
-@lean_kernel
+@lean_part
 def entry_after(machine: Machine, edge: int, row: int, repetition: int) -> int:
     """The row from which the repetition was entered, once the run has taken the edge; see `Edge.entries`."""
     rows, first, tables = machine.pool.rows, machine.columns.repetitions, machine.tables

@@ -1,149 +1,142 @@
-"""The fast path for LIMIT 1: one run for all that have the same futures (RMA Section 6).
+"""The fast path for LIMIT 1: one run for all that have the same futures (A Section 6).
 
-RMA makes an automaton recognise with a single run by forgetting which events were taken. Rows of this language tell
-them, those of the first match in output order. So the runs that one event brings forth are compared: of those that
-nothing to come can tell apart, only the first in output order goes on, for whatever makes a match of another one makes
-an earlier match of it. That leaves at most one run for each state, first event, last event and contents of
-registers that are still read, where there may be exponentially many runs: the single run is the set of them.
+A makes an automaton recognise with a single run, which forgets the events taken. Here rows show the events of the first
+match in output order. So of the runs that one event creates and that no later event can tell apart, only the first in
+output order is kept: any match that extends another one has an earlier match that extends it. At most one run is left
+for each state, first event, last event and contents of registers that are still read, instead of exponentially many:
+these together are the single run.
 """
 
 from __future__ import annotations
 
-from arrays.jit import lean_kernel
-from automata.registers.machine import EDGE, ENDS, FOUND, GOES_ON, KIND, LIST, PLACE, POSITION_NOW, RUN, Machine, Step
+from arrays.jit import lean_part
+from automata.registers import event
+from automata.registers import tables as table
+from automata.registers.event import EDGE, ENDS, FOUND, GOES_ON, LIST, RUN, SIGNATURE, Scratch
+from automata.registers.machine import Machine
 from automata.registers.merge import count_after, entry_after, merge
 from automata.registers.pool import DEPTH, FIRST, MARKERS, PARENT, POSITION, ROOT, SYMBOL, mix
-from automata.registers.tables import (
-    AROUND,
-    AT_LEAST,
-    AT_MOST,
-    HAPPENED,
-    LIVE_VARIABLES,
-    LOCALS,
-    MARKER_BITS,
-    NONE,
-    TARGET,
-    UNBOUNDED,
-)
+from automata.registers.tables import NONE, TARGET
 
 
-@lean_kernel
-def note_kind(machine: Machine, step: Step, number: int) -> None:
-    """Write down what events to come can see of a candidate, whose solution's values are in `step.own`."""
-    edge, source = step.candidates[number, EDGE], step.candidates[number, RUN]
-    tables, kind = machine.tables, step.kinds[number]
+@lean_part
+def write_signature(machine: Machine, scratch: Scratch, number: int) -> None:
+    """Writes the state of a candidate that later events can read; its solution's values are in `scratch.own`."""
+    edge, source = scratch.candidates[number, EDGE], scratch.candidates[number, RUN]
+    tables, signature = machine.tables, scratch.signatures[number]
     target = tables[TARGET, edge, 0]
-    merge(machine, step, edge, source)
-    kind[:] = 0
-    kind[0], kind[1] = target, step.candidates[number, PLACE]
+    merge(machine, scratch, edge, source)
+    signature[:] = 0
+    signature[0], signature[1] = target, scratch.candidates[number, event.PARTITION]
     if machine.shape.sliding:
-        kind[2] = step.now[POSITION_NOW] if source == ROOT else machine.pool.rows[source, FIRST]
-    kind[3] = machine.pool.rows[source, MARKERS] | tables[MARKER_BITS, target, 0]
+        signature[2] = scratch.now[event.POSITION] if source == ROOT else machine.pool.rows[source, FIRST]
+    signature[3] = machine.pool.rows[source, MARKERS] | tables[table.MARKER_BITS, target, 0]
     for place in range(tables.shape[2]):
-        variable = tables[LIVE_VARIABLES, target, place]
+        variable = tables[table.LIVE_VARIABLES, target, place]
         if variable < 0:
             break
-        kind[KIND + machine.shape.repetitions + variable] = step.merged[variable]
+        signature[SIGNATURE + machine.shape.repetitions + variable] = scratch.merged[variable]
     for place in range(tables.shape[2]):
-        repetition = tables[AROUND, target, place]
+        repetition = tables[table.AROUND, target, place]
         if repetition < 0:
             break
-        _note_repetition(machine, step, number, repetition)
+        _write_repetition(machine, scratch, number, repetition)
 
 
-@lean_kernel
-def _note_repetition(machine: Machine, step: Step, number: int, repetition: int) -> None:
-    """The facts that one more iteration depends on: their number, as far as it matters, and the fresh bindings."""
-    edge, source = step.candidates[number, EDGE], step.candidates[number, RUN]
-    tables, rows, kind = machine.tables, machine.pool.rows, step.kinds[number]
+@lean_part
+def _write_repetition(machine: Machine, scratch: Scratch, number: int, repetition: int) -> None:
+    """Writes the state that one more iteration reads: the capped count, and the values that it resets to."""
+    edge, source = scratch.candidates[number, EDGE], scratch.candidates[number, RUN]
+    tables, rows, signature = machine.tables, machine.pool.rows, scratch.signatures[number]
     count = count_after(machine, edge, source, repetition)
-    if tables[AT_MOST, repetition, 0] == UNBOUNDED:
-        count = min(count, tables[AT_LEAST, repetition, 0])
-    kind[KIND + repetition] = count
+    if tables[table.AT_MOST, repetition, 0] == table.UNBOUNDED:
+        count = min(count, tables[table.AT_LEAST, repetition, 0])
+    signature[SIGNATURE + repetition] = count
     entered = entry_after(machine, edge, source, repetition)
     for place in range(tables.shape[2]):
-        variable = tables[LOCALS, repetition, place]
+        variable = tables[table.LOCALS, repetition, place]
         if variable < 0:
             break
-        column = KIND + machine.shape.repetitions + machine.shape.variables * (1 + repetition) + variable
-        kind[column] = rows[entered, machine.columns.registers + variable]
+        column = SIGNATURE + machine.shape.repetitions + machine.shape.variables * (1 + repetition) + variable
+        signature[column] = rows[entered, machine.columns.registers + variable]
 
 
-@lean_kernel
-def narrow(machine: Machine, step: Step) -> None:
-    """Unmark the candidates that go on, or end a match, for nothing; their kinds have been noted."""
-    candidates = step.candidates
-    for number in range(step.now[FOUND]):
+@lean_part
+def narrow(machine: Machine, scratch: Scratch) -> None:
+    """Clears GOES_ON and ENDS of the candidates that cannot lead to a wanted match; all have their signatures."""
+    candidates = scratch.candidates
+    for number in range(scratch.now[FOUND]):
         candidates[number, LIST] = NONE
         if candidates[number, GOES_ON]:
-            place = _list_of(step, number)
+            place = _list_of(scratch, number)
             candidates[number, LIST] = place
-            best = step.lists[place]
-            if best == NONE or _order(machine, step, number, best) < 0:
-                step.lists[place] = number
-    for number in range(step.now[FOUND]):
-        if candidates[number, GOES_ON] and not _is_wanted(machine, step, number, step.lists[candidates[number, LIST]]):
+            best = scratch.lists[place]
+            if best == NONE or _order(machine, scratch, number, best) < 0:
+                scratch.lists[place] = number
+    for number in range(scratch.now[FOUND]):
+        best = scratch.lists[candidates[number, LIST]]
+        if candidates[number, GOES_ON] and not _is_wanted(machine, scratch, number, best):
             candidates[number, GOES_ON] = 0
-    for number in range(step.now[FOUND]):
+    for number in range(scratch.now[FOUND]):
         if candidates[number, LIST] != NONE:
-            step.lists[candidates[number, LIST]] = NONE
-    _narrow_matches(machine, step)
+            scratch.lists[candidates[number, LIST]] = NONE
+    _narrow_matches(machine, scratch)
 
 
-@lean_kernel
-def _narrow_matches(machine: Machine, step: Step) -> None:
-    """Of the matches of one partition, the first."""
-    candidates, found = step.candidates, step.now[FOUND]
+@lean_part
+def _narrow_matches(machine: Machine, scratch: Scratch) -> None:
+    """Keeps the first of the matches of each partition."""
+    candidates, found = scratch.candidates, scratch.now[FOUND]
     for number in range(found):
         if candidates[number, ENDS] != 1:
             continue
-        place, best = candidates[number, PLACE], number
+        partition, best = candidates[number, event.PARTITION], number
         for other in range(number + 1, found):
-            rival = candidates[other, ENDS] == 1 and candidates[other, PLACE] == place
-            if rival and _order(machine, step, other, best) < 0:
+            rival = candidates[other, ENDS] == 1 and candidates[other, event.PARTITION] == partition
+            if rival and _order(machine, scratch, other, best) < 0:
                 best = other
         for other in range(number, found):
-            if candidates[other, ENDS] == 1 and candidates[other, PLACE] == place:
-                candidates[other, ENDS] = 2 if _is_wanted(machine, step, other, best) else 0
+            if candidates[other, ENDS] == 1 and candidates[other, event.PARTITION] == partition:
+                candidates[other, ENDS] = 2 if _is_wanted(machine, scratch, other, best) else 0
     for number in range(found):
         candidates[number, ENDS] = min(candidates[number, ENDS], 1)
 
 
-@lean_kernel
-def _is_wanted(machine: Machine, step: Step, number: int, best: int) -> bool:
-    """A candidate is no later than the best one, and not the same as far as anyone asks."""
+@lean_part
+def _is_wanted(machine: Machine, scratch: Scratch, number: int, best: int) -> bool:
+    """The candidate is the best one, or ties with it in a different match."""
     if number == best:
         return True
-    if _order(machine, step, number, best) != 0:
+    if _order(machine, scratch, number, best) != 0:
         return False
-    return machine.shape.wanted != HAPPENED or not _same_steps(machine, step, number, best)
+    return machine.shape.wanted != table.HAPPENED or not _same_steps(machine, scratch, number, best)
 
 
-@lean_kernel
-def _list_of(step: Step, number: int) -> int:
-    """The place of the best candidate of the same kind."""
-    kinds, hashed = step.kinds, 0x517D
-    for column in range(kinds.shape[1]):
-        hashed = mix(hashed, kinds[number, column])
-    place = hashed & (step.lists.shape[0] - 1)
-    while step.lists[place] != NONE:
+@lean_part
+def _list_of(scratch: Scratch, number: int) -> int:
+    """The place in `scratch.lists` of the best candidate with the same signature."""
+    signatures, hashed = scratch.signatures, 0x517D
+    for column in range(signatures.shape[1]):
+        hashed = mix(hashed, signatures[number, column])
+    place = hashed & (scratch.lists.shape[0] - 1)
+    while scratch.lists[place] != NONE:
         same = True
-        for column in range(kinds.shape[1]):
-            same = same and kinds[step.lists[place], column] == kinds[number, column]
+        for column in range(signatures.shape[1]):
+            same = same and signatures[scratch.lists[place], column] == signatures[number, column]
         if same:
             break
-        place = (place + 1) & (step.lists.shape[0] - 1)
+        place = (place + 1) & (scratch.lists.shape[0] - 1)
     return int(place)
 
 
-@lean_kernel
-def _order(machine: Machine, step: Step, number: int, other: int) -> int:
-    """The comparison of two candidates of one event in output order, by their positions: -1, 0 or 1.
+@lean_part
+def _order(machine: Machine, scratch: Scratch, number: int, other: int) -> int:
+    """-1, 0 or 1: the output order of two candidates of one event, by their positions.
 
-    Where one has taken more events, it has one where the other goes on to the present event: it comes first.
+    The one with more events comes first: it has another event where the other one has the current event.
     """
     rows = machine.pool.rows
-    a, b, order = step.candidates[number, RUN], step.candidates[other, RUN], 0
+    a, b, order = scratch.candidates[number, RUN], scratch.candidates[other, RUN], 0
     while rows[a, DEPTH] > rows[b, DEPTH]:
         a, order = rows[a, PARENT], -1
     while rows[b, DEPTH] > rows[a, DEPTH]:
@@ -155,13 +148,13 @@ def _order(machine: Machine, step: Step, number: int, other: int) -> int:
     return order
 
 
-@lean_kernel
-def _same_steps(machine: Machine, step: Step, number: int, other: int) -> bool:
-    """True if two candidates with the same positions took them with the same steps."""
+@lean_part
+def _same_steps(machine: Machine, scratch: Scratch, number: int, other: int) -> bool:
+    """Two candidates with the same positions took them with the same steps."""
     rows, tables = machine.pool.rows, machine.tables
-    if tables[TARGET, step.candidates[number, EDGE], 0] != tables[TARGET, step.candidates[other, EDGE], 0]:
+    if tables[TARGET, scratch.candidates[number, EDGE], 0] != tables[TARGET, scratch.candidates[other, EDGE], 0]:
         return False
-    a, b = step.candidates[number, RUN], step.candidates[other, RUN]
+    a, b = scratch.candidates[number, RUN], scratch.candidates[other, RUN]
     while a != b:
         if rows[a, SYMBOL] != rows[b, SYMBOL]:
             return False

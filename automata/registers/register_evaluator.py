@@ -1,8 +1,7 @@
-"""The register match automaton as an evaluator: conditions between steps as guards, events one by one.
+"""The evaluator over register match automata: conditions between steps are guards, events are consumed one by one.
 
 For sequences of single steps with `,` `;` `:`, repetition and `|`, joins by equality and conditions that compare
-numbers (`automata.registers.tables.why_not` says what else there is). It returns
-the matches of `automata.runs.columns.run_evaluator`.
+numbers (`automata.registers.tables.why_not`). It returns the matches of `automata.runs.columns.run_evaluator`.
 """
 
 from __future__ import annotations
@@ -14,25 +13,14 @@ import numpy as np
 
 from automata.matches.selection import after_state, restore_after
 from automata.plan.plan import Plan
-from automata.registers.answers import ask, forget_answers, new_answers
+from automata.registers import partitions, pool
+from automata.registers.answers import answer, forget_answers, new_answers
 from automata.registers.apply import MATCHES, Output, new_output
 from automata.registers.code import guard_code
+from automata.registers.event import FOUND, POSITION, TIME, VISITED, Slice, new_scratch
 from automata.registers.guard import GuardConditionEvaluator
-from automata.registers.kernel import Slice, Stop, expire, sweep, take_in
-from automata.registers.machine import FOUND, POSITION_NOW, TIME_NOW, VISITED, Machine, new_step
-from automata.registers.places import NUMBER, USED, forget_places, grow_places, key_column, new_places
-from automata.registers.pool import (
-    FIRST,
-    LINKED,
-    LIVE,
-    OLDEST,
-    SIZE,
-    grow,
-    layout,
-    link_again,
-    new_pool,
-    room,
-)
+from automata.registers.kernel import Stop, consume, expire, sweep
+from automata.registers.machine import Machine
 from automata.registers.report import MatchReporter
 from automata.registers.snapshot import machine_state, restored_machine
 from automata.registers.tables import NONE, build_tables, why_not
@@ -41,10 +29,11 @@ from automata.values import Ids, Match
 
 _CANDIDATES_INITIAL = 64
 _MATCHES_INITIAL, _ENTRIES_INITIAL = 256, 1024
+_NO_SOLUTIONS = SymbolSolutions(np.zeros(0, dtype=np.int64), {})
 
 
 class RegisterEvaluator:
-    """Runs of one program for which `why_not` has no reason and `host` a guard for every condition."""
+    """Runs of one program for which `why_not` is None; every condition has a guard."""
 
     state_kind = "registers"
     """See `automata.state.Restorable`."""
@@ -54,7 +43,7 @@ class RegisterEvaluator:
         program = plan.program
         guards = [condition_evaluator.guard(number) for number in range(len(program.conditions))]
         tables, shape = build_tables(plan)
-        columns = layout(shape)
+        columns = pool.layout(shape)
         self._program = program
         self._condition_evaluator = condition_evaluator
         self._machine = Machine(
@@ -62,12 +51,12 @@ class RegisterEvaluator:
             columns,
             tables,
             guard_code([guard for guard in guards if guard is not None]),
-            new_pool(shape, columns),
-            new_places(shape),
+            pool.new_pool(shape, columns),
+            partitions.new_partitions(shape),
             new_answers(tables.shape[2]),
         )
         assert all(guard is not None for guard in guards), "a condition without a guard"
-        self._step = new_step(shape, _CANDIDATES_INITIAL)
+        self._scratch = new_scratch(shape, _CANDIDATES_INITIAL)
         self._output: Output = new_output(shape.variables, _MATCHES_INITIAL, _ENTRIES_INITIAL)
         self._reporter = MatchReporter(program, condition_evaluator)
         self._scopes = [sorted(symbol.scope) for symbol in program.symbols]
@@ -82,22 +71,22 @@ class RegisterEvaluator:
 
     @property
     def runs(self) -> int:
-        """The number of live runs."""
-        return int(self._machine.pool.ends[LIVE])
+        """The number of runs that are alive."""
+        return int(self._machine.pool.ends[pool.LIVE])
 
     @property
-    def meetings(self) -> int:
-        """The number of runs visited by events so far."""
-        return int(self._step.now[VISITED])
+    def visits(self) -> int:
+        """The number of runs that events have visited so far."""
+        return int(self._scratch.now[VISITED])
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         """See `automata.protocol.Evaluator`."""
         if not len(events):
             return []
-        slice_ = self._stretch(events, solutions)
+        slice_, numbers = self._slice(events, solutions), self._condition_evaluator.numbers
         forget_answers(self._machine.answers)
-        while (stop := Stop(self._take_in(slice_))) is not Stop.DONE:
-            self._serve(stop)
+        while (stop := Stop(consume(self._machine, self._scratch, self._output, slice_, numbers))) is not Stop.DONE:
+            self._provide(stop)
         self._position += len(events)
         self._serial += len(slice_.events)
         self._reporter.collect(self._output)
@@ -115,17 +104,16 @@ class RegisterEvaluator:
 
     def live_ids(self) -> list[Ids]:
         """See `automata.protocol.Evaluator`."""
-        pool, columns = self._machine.pool, self._machine.columns
-        rows = pool.rows[1 : pool.ends[SIZE]]
-        places = self._machine.places
-        known = places.rows[: places.ends[USED]]
-        keys = known[known[:, NUMBER] != NONE][:, key_column(self._machine.shape) :]
-        return [np.unique(rows[rows[:, LINKED] != NONE][:, columns.registers :]), np.unique(keys)]
+        machine = self._machine
+        rows = machine.pool.rows[1 : machine.pool.ends[pool.SIZE]]
+        known = machine.partitions.rows[: machine.partitions.ends[partitions.USED]]
+        keys = known[known[:, partitions.NUMBER] != NONE][:, partitions.key_column(machine.shape) :]
+        return [np.unique(rows[rows[:, pool.LINKED] != NONE][:, machine.columns.registers :]), np.unique(keys)]
 
     def oldest_position(self) -> int:
         """See `automata.protocol.Evaluator`."""
-        oldest = int(self._machine.pool.ends[OLDEST])
-        return self._position if oldest == NONE else int(self._machine.pool.rows[oldest, FIRST])
+        oldest = int(self._machine.pool.ends[pool.OLDEST])
+        return self._position if oldest == NONE else int(self._machine.pool.rows[oldest, pool.FIRST])
 
     def oldest_output_time(self, watermark: int) -> int:
         """See `automata.protocol.Evaluator`."""
@@ -138,76 +126,69 @@ class RegisterEvaluator:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """See `automata.state.Restorable`."""
-        self._machine = restored_machine(self._machine, self._step.merged, state["machine"])
+        self._machine = restored_machine(self._machine, self._scratch.merged, state["machine"])
         restore_after(self._reporter.after, state["after"])
         self._position, self._serial = state["seen"]
 
-    def _take_in(self, slice_: Slice) -> int:
-        return take_in(self._machine, self._step, self._output, slice_, self._condition_evaluator.numbers)
-
-    def _stretch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Slice:
-        """The columns as contiguous int64 arrays, the only type that the kernels are compiled for."""
-        sizes = [len(solutions[s].events) if s in solutions else 0 for s in range(len(self._scopes))]
-        ends = np.cumsum(np.array(sizes, dtype=np.int64))
-        which = np.zeros(int(ends[-1]), dtype=np.int64)
-        values = np.zeros((len(which), self._widest), dtype=np.int64)
-        for symbol, table in solutions.items():
-            begin, end = int(ends[symbol]) - sizes[symbol], int(ends[symbol])
-            which[begin:end] = table.events
-            for place, variable in enumerate(self._scopes[symbol]):
+    def _slice(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Slice:
+        """The kernel's input: every array is int64 and contiguous."""
+        tables = [solutions.get(symbol, _NO_SOLUTIONS) for symbol in range(len(self._scopes))]
+        sizes = np.array([len(table.events) for table in tables], dtype=np.int64)
+        ends = np.cumsum(sizes)
+        values = np.zeros((int(ends[-1]), self._widest), dtype=np.int64)
+        for table, scope, end in zip(tables, self._scopes, ends.tolist(), strict=True):
+            for place, variable in enumerate(scope):
                 if variable in table.values:
-                    values[begin:end, place] = table.values[variable]
+                    values[end - len(table.events) : end, place] = table.values[variable]
         return Slice(
             np.ascontiguousarray(events.times, dtype=np.int64),
             np.ascontiguousarray(events.streams, dtype=np.int64),
-            which,
+            np.concatenate([table.events for table in tables], dtype=np.int64),
             values,
             ends,
-            ends - np.array(sizes, dtype=np.int64),
+            ends - sizes,
             np.zeros(1, dtype=np.int64),
             self._position,
             self._serial,
         )
 
-    # --- what the kernel lacks --------------------------------------------------------------------
-
-    def _serve(self, stop: Stop) -> None:
-        machine, found = self._machine, int(self._step.now[FOUND])
+    def _provide(self, stop: Stop) -> None:
+        """Provides what the kernel lacks."""
+        machine, found = self._machine, int(self._scratch.now[FOUND])
         match stop:
             case Stop.ANSWERS:
-                answers = ask(machine.answers, self._program.conditions, self._condition_evaluator)
+                answers = answer(machine.answers, self._program.conditions, self._condition_evaluator)
                 self._machine = machine._replace(answers=answers)
             case Stop.ROWS:
-                self._make_room(found)
-            case Stop.PLACES:
-                self._make_places()
+                self._free_rows(found)
+            case Stop.PARTITIONS:
+                self._free_partitions()
             case Stop.CANDIDATES:
-                wider = new_step(machine.shape, 2 * found)
-                wider.now[:] = self._step.now
-                self._step = wider
+                wider = new_scratch(machine.shape, 2 * found)
+                wider.now[:] = self._scratch.now
+                self._scratch = wider
             case Stop.OUTPUT:
-                self._hand_over(found)
+                self._read_output(found)
             case Stop.DONE:
                 raise AssertionError("nothing is lacking")
 
-    def _make_room(self, rows: int) -> None:
+    def _free_rows(self, rows: int) -> None:
         machine = self._machine
-        sweep(machine, int(self._step.now[TIME_NOW]))
-        if room(machine.pool) < max(rows, len(machine.pool.rows) // 4):
-            pool = grow(machine.pool, machine.shape, rows)
-            link_again(pool, machine.columns, machine.tables, self._step.merged)
-            self._machine = machine._replace(pool=pool)
+        sweep(machine, int(self._scratch.now[TIME]))
+        if pool.room(machine.pool) < max(rows, len(machine.pool.rows) // 4):
+            grown = pool.grow(machine.pool, machine.shape, rows)
+            pool.relink(grown, machine.columns, machine.tables, self._scratch.merged)
+            self._machine = machine._replace(pool=grown)
 
-    def _make_places(self) -> None:
-        machine = self._machine
-        if not machine.shape.in_events:
-            forget_places(machine.places, machine.shape, int(self._step.now[POSITION_NOW]))
-        known = int((machine.places.rows[:, NUMBER] != NONE).sum())
-        if 2 * known > len(machine.places.rows):
-            self._machine = machine._replace(places=grow_places(machine.places, machine.shape))
+    def _free_partitions(self) -> None:
+        table, shape = self._machine.partitions, self._machine.shape
+        if not shape.in_events:
+            partitions.forget_partitions(table, shape, int(self._scratch.now[POSITION]))
+        if 2 * int((table.rows[:, partitions.NUMBER] != NONE).sum()) > len(table.rows):
+            self._machine = self._machine._replace(partitions=partitions.grow_partitions(table, shape))
 
-    def _hand_over(self, found: int) -> None:
-        """Take the matches out; if that is not enough, make more room for them."""
+    def _read_output(self, found: int) -> None:
+        """Empties the output; if it is empty, makes more room."""
         if self._output.counts[MATCHES]:
             self._reporter.collect(self._output)
             return

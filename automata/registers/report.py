@@ -18,10 +18,9 @@ _FACTS = 5
 
 
 class MatchReporter:
-    """Collects the matches of a slice; nothing is held from one slice to the next.
+    """Collects the matches of a slice; none is held from one slice to the next.
 
-    All matches that end at one event are found while that event is looked at, so every group that selectors compare
-    is complete.
+    All matches that end at one event are found when it is evaluated, so every group that selectors compare is complete.
     """
 
     def __init__(self, program: Program, condition_evaluator: ConditionEvaluator) -> None:
@@ -35,7 +34,7 @@ class MatchReporter:
         self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
 
     def collect(self, output: Output) -> None:
-        """Take over what the kernel has found; empties the output."""
+        """Takes the matches from the output and empties it."""
         count, used = int(output.counts[MATCHES]), int(output.counts[ENTRIES])
         output.counts[:] = 0
         facts, values = output.facts[:count].copy(), output.registers[:count].copy()
@@ -48,7 +47,7 @@ class MatchReporter:
         self._gapless.append(last_ranks - first_ranks + 1 == table.sizes)
 
     def report(self, oldest: int) -> Sequence[Match]:
-        """The collected matches, in report order; no match to come begins before `oldest`."""
+        """The collected matches in report order; no later match begins before `oldest`."""
         found, gapless = MatchTable.concatenate(self._found), np.concatenate(self._gapless)
         self._found, self._gapless = [], []
         if not self._in_turn:
@@ -60,7 +59,7 @@ class MatchReporter:
 
 
 def _distinct(found: Iterable[Match], gapless: Iterable[bool]) -> list[Candidate]:
-    """Each match once, however often it was reached."""
+    """The distinct matches."""
     candidates: dict[tuple[tuple[int, int, int], ...], Candidate] = {}
     for match, tight in zip(found, gapless, strict=True):
         if match.entries not in candidates:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from automata.plan.program import Demand
 from automata.registers import answers as register_answers
-from automata.registers import places as register_places
+from automata.registers import partitions as register_partitions
 from automata.registers import pool as register_pool
 from automata.registers import register_evaluator
 from sparql_gpm.terms import IRI, XSD, Literal
@@ -70,7 +70,7 @@ def smallest() -> Iterator[None]:
     """Every table as small as it can be, so that all of them are full again and again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(register_pool, "_ROWS_INITIAL", 2)
-        patch.setattr(register_places, "_PLACES_INITIAL", 1)
+        patch.setattr(register_partitions, "_ROWS_INITIAL", 1)
         patch.setattr(register_answers, "_QUESTIONS_MAX", 1)
         patch.setattr(register_answers, "_ANSWERS_INITIAL", 2)
         for name in ("_CANDIDATES_INITIAL", "_MATCHES_INITIAL", "_ENTRIES_INITIAL"):

@@ -78,7 +78,7 @@ class Trades:
         }
 
     def slice_(self, query: TemporalQuery, begin: int, end: int) -> tuple[Events, Mapping[int, SymbolSolutions]]:
-        """What an evaluator of the query gets: every trade has one solution for each step."""
+        """The input of an evaluator of the query: every trade has one solution for each step."""
         number = {name: n for n, name in enumerate(query.variables)}
         which = np.arange(end - begin, dtype=np.int64)
         solutions = {

@@ -20,7 +20,7 @@ from automata.registers.iterated import ITERATED, register_of, tracked_variables
 from automata.values import Ids
 
 NONE = -1
-"""What ends a list, and stands where there is nothing."""
+"""The end of a list, and the absence of a value."""
 UNBOUNDED = 1 << 60
 """AT_MOST of a repetition without an upper bound."""
 _MARKERS_MAX = 62

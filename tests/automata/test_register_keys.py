@@ -1,4 +1,4 @@
-"""An event of the register automaton meets the runs of its own join key, inside a repetition as well."""
+"""An event of the register automaton visits the runs of its own join key, inside a repetition as well."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Unconditional(Comparisons):
     numbers = np.full(KEYS + 1, np.nan)
 
 
-def test_an_event_meets_only_the_runs_of_its_own_key_inside_a_repetition() -> None:
+def test_an_event_visits_only_the_runs_of_its_own_key_inside_a_repetition() -> None:
     """`SEQ(A ; B;+ ; C)` joined on one variable: the loop keeps the value that A has bound."""
     random = np.random.default_rng(7)
     times = np.arange(EVENTS)
@@ -36,4 +36,4 @@ def test_an_event_meets_only_the_runs_of_its_own_key_inside_a_repetition() -> No
     evaluator = RegisterEvaluator(compile_plan(program), Unconditional(()))
     matches = evaluator.on_batch(Events(times, np.zeros(EVENTS, dtype=np.int64)), solutions)
     assert len(matches) > EVENTS // 10
-    assert evaluator.meetings < 5 * EVENTS
+    assert evaluator.visits < 5 * EVENTS

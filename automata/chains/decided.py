@@ -31,6 +31,7 @@ class DecidedConditions:
         registers   of the last step
         """
         around = self._plan.positions[point.owner].repetitions
+        chain, at = self._lookback.own(chain, at)
         _, ends = self._lookback.seen(chain, at, around, registers, edge)
         seen_until = {r: chain.index(row) if row != NONE else len(chain) for r, row in ends.items()}
         passed = chain if edge != NONE else chain[:-1]

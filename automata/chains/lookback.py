@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.chains.table import EDGE, PARENT, STATE, SYMBOL, Runs
+from automata.plan.automaton import Unordered
 from automata.plan.plan import Plan
 from automata.values import NONE, UNBOUND, Mask
 
@@ -25,6 +26,7 @@ class Lookback:
     def __init__(self, plan: Plan, runs: Runs) -> None:
         self._plan = plan
         self._runs = runs
+        self._inside = {unordered.position: _repetitions_inside(plan, unordered) for unordered in plan.unordered}
 
     def chain(self, row: int) -> list[int]:
         """The rows of a run, oldest first; the members of an ALL stand one after the other before its own row."""
@@ -37,6 +39,20 @@ class Lookback:
             return []
         columns = [self._runs.layout.member(member) for member in range(self._runs.layout.members)]
         return [int(member) for member in self._runs.table[row, columns] if member != NONE]
+
+    def own(self, chain: Sequence[int], at: int) -> tuple[Sequence[int], int]:
+        """The chain without the other members of each ALL that step number `at` stands in, and the step's number there.
+
+        What they bind is bound by the row of the ALL.
+        """
+        others: set[int] = set()
+        for row in chain[at + 1 :]:
+            parent = int(self._runs.table[row, PARENT])
+            members = [self._newest_first(member, parent) for member in self.members(row)]
+            if any(chain[at] in rows for rows in members):
+                others.update(*(rows for rows in members if chain[at] not in rows))
+        own = [row for row in chain if row not in others]
+        return own, own.index(chain[at])
 
     def seen(
         self, chain: Sequence[int], at: int, repetitions: tuple[int, ...], last: Registers, edge: int
@@ -52,7 +68,8 @@ class Lookback:
         if not repetitions:
             return last, {}
         around = repetitions[::-1]
-        crossed = [self._crossed(int(self._runs.table[row, EDGE])) for row in chain[at + 1 :]] + [self._crossed(edge)]
+        chain, at = self.own(chain, at)
+        crossed = [*map(self._ended, chain[at + 1 :]), self._crossed(edge)]
         ends = [self._end(crossed, repetition) for repetition in around]
         values = self._registers(chain, at + ends[0], last)
         rows = {r: chain[at + end] if at + end < len(chain) else NONE for r, end in zip(around, ends, strict=True)}
@@ -72,6 +89,11 @@ class Lookback:
             row = parent
         return rows
 
+    def _ended(self, row: int) -> frozenset[int]:
+        """The repetitions of which an iteration ends where the row comes: at an ALL those inside its members."""
+        state, edge = self._runs.table[row, [STATE, EDGE]].tolist()
+        return self._inside[state] if state in self._inside else self._crossed(edge)
+
     def _crossed(self, edge: int) -> frozenset[int]:
         """The repetitions of which an iteration ends where the edge is taken."""
         return frozenset() if edge == NONE else frozenset((*self._plan.edges[edge].leaves, self._plan.edges[edge].loop))
@@ -85,8 +107,11 @@ class Lookback:
         return self._runs.table[chain[at], self._runs.layout.registers] if at < len(chain) else last
 
     def _bound_between(self, chain: Sequence[int], begin: int, end: int, edge: int, repetition: int) -> Mask:
-        """The variables that a step outside the repetition may bind between the two ends."""
+        """The variables that a step outside the repetition may bind between the ends, or another member has bound."""
         bound = np.zeros(self._runs.layout.variables, dtype=np.bool_)
+        for member in (member for row in chain[begin + 1 : end + 1] for member in self.members(row)):
+            if member not in chain:
+                bound |= self._runs.table[member, self._runs.layout.registers] != UNBOUND
         rows = self._runs.table[list(chain[begin + 1 : end + 1])]
         states = rows[(rows[:, STATE] != NONE) & (rows[:, SYMBOL] != NONE), STATE].tolist()
         if edge != NONE and end >= len(chain):
@@ -95,3 +120,12 @@ class Lookback:
             if state not in self._plan.repetitions[repetition].positions:
                 bound[list(self._plan.positions[state].scope)] = True
         return bound
+
+
+def _repetitions_inside(plan: Plan, unordered: Unordered) -> frozenset[int]:
+    """The repetitions inside the members of an ALL."""
+    return frozenset(
+        number
+        for number, repetition in enumerate(plan.repetitions)
+        if any(repetition.positions <= member.positions for member in unordered.members)
+    )

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from automata.chains.iteration import OuterIterations
-from automata.chains.store import ChainStore
-from automata.matches.negation import Inside
+from automata.chains.store import AcceptedRuns, ChainStore
+from automata.matches.negation import Inside, NegationIndex
+from automata.matches.negation_intervals import inner_intervals, trailing_intervals
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
 from automata.runs.columns.column_runs import ColumnRuns
 from automata.slices.shared_work import SharedWork
 from automata.slices.step_table import StepTable
+from automata.slices.substreams import Substream
 from automata.values import NONE
 
 
@@ -32,12 +34,39 @@ class NegatedGroups:
         """True if a negated group has a match among these solutions, starting from these registers and iterations."""
         plan = self._plan.negations[negation].group
         assert plan is not None, negation
-        tables = {symbol: _in_one_partition(table, inside.partition) for symbol, table in inside.tables.items()}
-        substream = None
-        if inside.substream is not None and any((table.slots == NONE).any() for table in tables.values()):
-            tables, substream = _in_one_order(tables, total=not self._plan.whole_slots), inside.substream
+        seen = {symbol: _in_one_partition(table, inside.partition) for symbol, table in inside.tables.items()}
+        tables, substream = seen, None
+        if inside.substream is not None and any((table.slots == NONE).any() for table in seen.values()):
+            tables, substream = _in_one_order(seen, total=not self._plan.whole_slots), inside.substream
         chains = ChainStore(plan, self._condition_evaluator, registers, outer, substream)
-        return bool(ColumnRuns(chains).grow(tables))
+        accepted = ColumnRuns(chains).grow(tables)
+        if not plan.negations:
+            return bool(accepted)
+        search = _SameSubstream(NegatedGroups(plan, self._condition_evaluator), inside.substream)
+        negations = NegationIndex(chains, self._condition_evaluator, search)
+        negations.add(seen)
+        return any(_any_unviolated(chains, negations, some) for some in accepted)
+
+
+@dataclass(frozen=True, slots=True)
+class _SameSubstream:
+    """The search for the groups that are negated inside a negated group, among the events of the whole match."""
+
+    search: NegatedGroups
+    substream: Substream | None
+
+    def __call__(
+        self, negation: int, registers: NDArray[np.int64], outer: Mapping[int, OuterIterations], inside: Inside
+    ) -> bool:
+        return self.search(negation, registers, outer, replace(inside, substream=self.substream))
+
+
+def _any_unviolated(chains: ChainStore, negations: NegationIndex, accepted: AcceptedRuns) -> bool:
+    """True if the negations inside the group, at its ends too, leave one of these matches of it."""
+    trailing = trailing_intervals(chains.plan.accepts[accepted.accept].passed, accepted.rows)
+    removed = negations.violated(accepted.rows, inner_intervals(chains.plan, chains.runs, accepted.rows))
+    removed |= negations.violated(accepted.rows, trailing)
+    return not removed.all()
 
 
 def _in_one_partition(table: StepTable, partition: int) -> StepTable:

@@ -29,7 +29,7 @@ class LateSequence(SequenceText):
 
     def whole(self) -> str:
         """The text between the parentheses of SEQ( )."""
-        context: Context = ((), None)
+        context: Context = ((), ())
         first = self.mandatory(context, 1)
         items = [first, *(self.anything(context, 1) for _ in range(self.dice.number(0, 1))), self.ending(context)]
         return "".join([items[0].text, *(f" {self.dice.pick(':', ':', ';')} {item.text}" for item in items[1:])])

@@ -37,7 +37,12 @@ class StepText:
     @property
     def negated(self) -> bool:
         """Whether it stands inside `!`."""
-        return self.uses[0].negation is not None
+        return bool(self.uses[0].negations)
+
+    def is_inside(self, other: StepText) -> bool:
+        """Whether every negation around the other is around this step, too."""
+        around = other.uses[0].negations
+        return self.uses[0].negations[: len(around)] == around
 
     @property
     def variables(self) -> list[str]:
@@ -100,8 +105,7 @@ class QueryText:
         """A filter of a step's GPM: over its own variables, across steps, or over iterations."""
         seen = [other for other in self.positive() if other.value]
         if step.negated:
-            mine = {use.negation for use in step.uses}
-            seen += [other for other in self.steps if other.value and {use.negation for use in other.uses} == mine]
+            seen += [other for other in self.steps if other.value and step.is_inside(other)]
         others = [other.value for other in seen if other.value and other.name != step.name]
         own = step.value
         repeated = [value for value in self.repeated() if value]

@@ -68,11 +68,11 @@ class SeededDice(Dice):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One occurrence of a step: its repetitions from the outside in, and the negation it is in, if any."""
+    """One occurrence of a step: its repetitions and the negations it is in, both from the outside in."""
 
     name: str
     loops: tuple[int, ...]
-    negation: int | None
+    negations: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ class Item:
     has_all: bool = False
 
 
-Context = tuple[tuple[int, ...], int | None]
-"""(loops, negation) around the place."""
+Context = tuple[tuple[int, ...], tuple[int, ...]]
+"""(loops, negations) around the place."""
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class SequenceText:
     def whole(self) -> str:
         """The text between the parentheses of SEQ( )."""
         size = int(self.dice.weighted([("2", 5), ("1", 2), ("3", 4), ("4", 1)]))
-        return self.sequence(size, ((), None), depth=0).text
+        return self.sequence(size, ((), ()), depth=0).text
 
     def sequence(self, size: int, context: Context, depth: int, ends: bool = True) -> Item:
         """Items and operators; one item at least cannot be left out, without `ends` the outer ones neither."""
@@ -138,15 +138,37 @@ class SequenceText:
 
     def never(self, context: Context) -> Item:
         """`N!`, or a negated group or conjunction."""
-        inside = (context[0], self.number())
-        if self.dice.chance(75):
+        inside = (context[0], (*context[1], self.number()))
+        if self.dice.chance(60):
             return Item(f"{self.step(inside, negated=True)}!")
-        kind = self.dice.pick("sequence", "conjunction", "loop")
+        kind = self.dice.pick("sequence", "conjunction", "loop", "edges", "edges", "edges")
+        if kind == "edges":
+            return Item(f"({self.edged(inside)})!")
         first, second = self.step(inside, negated=True), self.step(inside, negated=True)
         if kind == "loop":
             first = f"{first};{{2}}"
         joint = "&" if kind == "conjunction" else self.dice.pick(";", ":", ",")
         return Item(f"({first} {joint} {second})!")
+
+    def edged(self, inside: Context) -> str:
+        """What a negated group has inside: one or two steps, and `!` or `?` before, between or after them."""
+        items = [self.step(inside, negated=True) for _ in range(self.dice.number(1, 2))]
+        for _ in range(self.dice.number(1, 2)):
+            items.insert(self.dice.number(0, len(items)), self.edge(inside))
+        return items[0] + "".join(f" {self.dice.pick(';', ':', ':', ',')} {item}" for item in items[1:])
+
+    def edge(self, inside: Context) -> str:
+        """`N!` or `N?`, of a step or a small group."""
+        if self.dice.chance(30):
+            return f"{self.step(inside, negated=True)}?"
+        if self.dice.chance(20):
+            both = [self.step(inside, negated=True) for _ in range(2)]
+            return f"({' : '.join(both)})?"
+        inner = (inside[0], (*inside[1], self.number()))
+        absent = self.step(inner, negated=True)
+        if self.dice.chance(20):
+            absent = f"({absent} {self.dice.pick(';', ':', ',')} {self.step(inner, negated=True)})"
+        return f"{absent}!"
 
     def maybe(self, context: Context, depth: int) -> Item:
         """`A?`, `A*`, `A{0,2}`, or an optional group."""
@@ -198,18 +220,22 @@ class SequenceText:
         """`ALL(A, B)` with a SEQ or a repetition as a member at times."""
         repeated = self.dice.chance(15)
         inside = self.within(context) if repeated else context
-        longer, looping = self.dice.chance(30), self.dice.chance(20)
-        first = f"{self.step(self.within(inside))};{{1,2}}" if looping else self.step(inside)
-        second = self.step(inside)
-        if longer:
-            second = f"SEQ({second} {self.dice.pick(';', ':', ',')} {self.step(inside)})"
+        first, second = self.member(inside, 20), self.member(inside, 30)
+        if self.dice.chance(30):
+            second = f"SEQ({second} {self.dice.pick(';', ':', ',')} {self.member(inside, 20)})"
         return Item(f"ALL({first}, {second}){':{1,2}' if repeated else ''}", has_all=True)
+
+    def member(self, context: Context, percent: int) -> str:
+        """A step of a member of ALL( ), so often repeated."""
+        if not self.dice.chance(percent):
+            return self.step(context)
+        return f"{self.step(self.within(context))}{self.dice.pick(';', ':')}{self.dice.pick('{1,2}', '{2}', '{1,3}')}"
 
     # --- parts ------------------------------------------------------------------------------------
 
     def step(self, context: Context, negated: bool = False) -> str:
         """A step's name; now and then one that was used before."""
-        earlier = [use.name for use in self.uses if use.negation is None]
+        earlier = [use.name for use in self.uses if not use.negations]
         if earlier and not negated and self.dice.chance(8):
             name = self.dice.pick(*earlier)
         else:

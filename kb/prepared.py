@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from kb.errors import KnowledgeBaseError
-from kb.prepared_file import SUFFIX, Arrays, opened
+from kb.prepared_file import SUFFIX, PreparedFile
 from kb.prepared_terms import PreparedTerms
 from kb.source import Source
 from sparql_gpm.algebra.scope import in_scope
@@ -58,7 +59,7 @@ class Prepared:
         self._refresh_s = refresh_s
         self._clock = clock
         self._looked = clock()
-        self._open()
+        self._use(PreparedFile(path))
 
     @staticmethod
     def opened(source: Source, iri: str, dictionary: Dictionary) -> Prepared:
@@ -94,18 +95,30 @@ class Prepared:
         return self._as_own(join(probe, known), pattern)
 
     def refresh(self) -> bool:
-        """Between batches: opens a file that has replaced this one, if a check is due; true if it has."""
+        """Between batches: opens a file that has replaced this one, if a check is due; true if it has.
+
+        A replaced file stays as it was while it is mapped. One that is overwritten does not: it is opened again at once
+        if it may change; else, and if that fails, KnowledgeBaseError.
+        """
+        if self._file.is_overwritten():
+            if self._refresh_s is None:
+                hint = "replace it by another file, as `spaseq kb build` does, or give --kb-refresh"
+                raise KnowledgeBaseError("overwritten while it was in use", str(self._path), hint=hint)
+            self._use(PreparedFile(self._path))
+            return True
         now = self._clock()
         if self._refresh_s is None or now - self._looked < self._refresh_s:
             return False
         self._looked = now
+        if not self._file.is_replaced():
+            return False
         try:
-            changed = self._identity() != self._seen
-            if changed:
-                self._open()
+            file = PreparedFile(self._path)
+            file.verify()
         except KnowledgeBaseError:
             return False  # it is being replaced: keep the old one until the next check
-        return changed
+        self._use(file)
+        return True
 
     def close(self) -> None:
         """The mapping ends with the last array over it."""
@@ -117,24 +130,28 @@ class Prepared:
         batch = self._view.batch
         return self._own(batch.subjects[rows]), self._own(batch.predicates[rows]), self._own(batch.objects[rows])
 
-    def _open(self) -> None:
-        self._seen = self._identity()
-        arrays, self.entailed = opened(self._path)
-        self._terms = PreparedTerms(arrays)
-        self._evaluator = ExpressionEvaluator(self._terms)
-        self._view = BatchView(_as_batch(self._iri, arrays))
+    @property
+    def entailed(self) -> bool:
+        """True if RDFS was applied when the file was prepared."""
+        return self._file.entailed
+
+    @cached_property
+    def _view(self) -> BatchView:
+        return BatchView(_as_batch(self._iri, self._file))
+
+    @cached_property
+    def _evaluator(self) -> ExpressionEvaluator:
+        return ExpressionEvaluator(self._terms)
+
+    def _use(self, file: PreparedFile) -> None:
+        self._file = file
+        self._terms = PreparedTerms(file)
+        for name in ("_view", "_evaluator"):
+            self.__dict__.pop(name, None)
         self._known: dict[Pattern, Relation] = {}
         self._generation = self._dictionary.generation
         self._local: dict[int, int] = {}
         self._own_ids = np.zeros(len(self._terms) + 1, dtype=np.int64)
-
-    def _identity(self) -> tuple[int, int, int]:
-        try:
-            status = self._path.stat()
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise KnowledgeBaseError(reason, str(self._path), hint="it must exist and be readable") from error
-        return status.st_mtime_ns, status.st_size, status.st_ino
 
     def solved(self, pattern: Pattern) -> Relation:
         """All solutions, in the ids of the file."""
@@ -179,8 +196,8 @@ class Prepared:
         return Solutions(np.zeros(len(relation), dtype=np.int64), columns)
 
 
-def _as_batch(iri: str, arrays: Arrays) -> EventBatch:
+def _as_batch(iri: str, file: PreparedFile) -> EventBatch:
     """The triples as they lie in the file, which are distinct and sorted."""
     zero = np.zeros(1, dtype=np.int64)
-    offsets = np.array([0, len(arrays["subjects"])], dtype=np.int64)
-    return EventBatch(zero, zero, [iri], offsets, arrays["subjects"], arrays["predicates"], arrays["objects"])
+    offsets = np.array([0, file.length("subjects")], dtype=np.int64)
+    return EventBatch(zero, zero, [iri], offsets, file["subjects"], file["predicates"], file["objects"])

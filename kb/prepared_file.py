@@ -3,7 +3,8 @@
     8 bytes   b"SPASEQKB"
     4 bytes   version, little-endian as everything here
     4 bytes   length of the header
-    header    JSON: for each array its type, its place and its length; whether RDFS was applied
+    4 bytes   CRC-32 of the header
+    header    JSON: for each array its type, place, length and CRC-32; the size of the file; whether RDFS was applied
     arrays    each at a multiple of 64
 
 Terms are numbered from 1 in the order of the hashes of their N-Triples texts, so a term is found by
@@ -14,11 +15,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 import os
 import struct
-from collections.abc import Mapping
+import weakref
+import zlib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +33,16 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.term_text import canonical_token
 
 MAGIC = b"SPASEQKB"
-VERSION = 1
+VERSION = 2
 SUFFIX = ".kb"
 _ALIGNMENT = 64
 _HEAD = struct.Struct("<8sII")
+_CHECKSUM = struct.Struct("<I")
+_CHECKED_BYTES = 1 << 20
+"""Bytes that are read at a time for a checksum."""
 _COLUMNS = ("texts", "offsets", "hashes", "numbers", "subjects", "predicates", "objects")
 
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
 
 
 def build(
@@ -63,26 +69,84 @@ def build(
     return len(graph.subjects), len(arrays["hashes"])
 
 
-def opened(path: Path) -> tuple[Arrays, bool]:
-    """The arrays of a prepared file, mapped and not read, and whether RDFS was applied; raises KnowledgeBaseError."""
-    try:
-        with path.open("rb") as file:
-            magic, version, length = _HEAD.unpack(file.read(_HEAD.size))
-            if magic != MAGIC:
-                raise ValueError("not a prepared knowledge base")
-            if version != VERSION:
-                raise ValueError(f"prepared by another version ({version}, this one reads {VERSION})")
-            header = json.loads(file.read(length))
-        whole = np.memmap(path, dtype=np.uint8, mode="r")
-        arrays = {name: _mapped(whole, *header["arrays"][name]) for name in _COLUMNS}
-        return arrays, bool(header["entailed"])
-    except OSError as error:
-        raise KnowledgeBaseError(
-            error.strerror or str(error), str(path), hint="it must exist and be readable"
-        ) from error
-    except (ValueError, KeyError, TypeError, struct.error) as error:
-        hint = "make it with: spaseq kb build FILE… -o NAME.kb"
-        raise KnowledgeBaseError(f"cannot be used: {error}", str(path), hint=hint) from error
+class PreparedFile:
+    """A prepared file: columns that are mapped, each compared with its checksum when it is first used.
+
+    Checksums are computed from bytes that are read: those of a file that is cut off meanwhile are wrong, while access
+    to its mapping would end the process. Raises KnowledgeBaseError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            with path.open("rb") as file:
+                self._file = os.dup(file.fileno())
+                weakref.finalize(self, os.close, self._file)
+                self._state = _state_of(os.fstat(self._file))
+                header = self._header(file)
+                self._mapped = mmap.mmap(self._file, 0, access=mmap.ACCESS_READ)
+            if header["size"] != len(self._mapped):
+                raise ValueError("the file has been cut off")
+            self.entailed = bool(header["entailed"])
+            self._sections: dict[str, tuple[str, int, int, int]] = header["arrays"]
+            self._columns: dict[str, NDArray[Any]] = {}
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise KnowledgeBaseError(reason, str(path), hint="it must exist and be readable") from error
+        except (ValueError, struct.error) as error:
+            raise self._unusable(str(error)) from error
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._columns:
+            kind, start, length, checksum = self._sections[name]
+            column = np.frombuffer(self._mapped, kind, length, start)
+            if self._checksum(start, column.nbytes) != checksum:
+                raise self._unusable(f"its {name} are damaged")
+            self._columns[name] = column
+        return self._columns[name]
+
+    def length(self, name: str) -> int:
+        """The length of a column, which is not read for that."""
+        return self._sections[name][2]
+
+    def verify(self) -> None:
+        """Compares every column with its checksum."""
+        for name in _COLUMNS:
+            self[name]
+
+    def is_overwritten(self) -> bool:
+        """True if the file that is mapped has another size or time of modification than when it was opened."""
+        return _state_of(os.fstat(self._file)) != self._state
+
+    def is_replaced(self) -> bool:
+        """True if another file has the path now; False also while there is none."""
+        try:
+            return _state_of(self._path.stat()) != self._state
+        except OSError:
+            return False
+
+    def _header(self, file: IO[bytes]) -> Any:
+        magic, version, length = _HEAD.unpack(file.read(_HEAD.size))
+        if magic != MAGIC:
+            raise ValueError("not a prepared knowledge base")
+        if version != VERSION:
+            entail = " --entail rdfs" if b'"entailed": true' in file.read(length) else ""
+            raise self._unusable(f"it has version {version} of the format, and {VERSION} is read", entail)
+        (checksum,) = _CHECKSUM.unpack(file.read(_CHECKSUM.size))
+        header = file.read(length)
+        if zlib.crc32(header) != checksum:
+            raise ValueError("its header is damaged")
+        return json.loads(header)
+
+    def _checksum(self, start: int, size: int) -> int:
+        found, end = 0, start + size
+        for begin in range(start, end, _CHECKED_BYTES):
+            found = zlib.crc32(os.pread(self._file, min(_CHECKED_BYTES, end - begin), begin), found)
+        return found
+
+    def _unusable(self, reason: str, options: str = "") -> KnowledgeBaseError:
+        hint = f"rebuild it with: spaseq kb build FILE… -o {self._path}{options}"
+        return KnowledgeBaseError(f"cannot be used: {reason}", str(self._path), hint=hint)
 
 
 def hash_of(text: bytes) -> int:
@@ -90,11 +154,8 @@ def hash_of(text: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
-def _mapped(whole: NDArray[np.uint8], kind: str, start: int, length: int) -> NDArray[Any]:
-    size = np.dtype(kind).itemsize * length
-    if start % _ALIGNMENT or start + size > len(whole):
-        raise ValueError("the file has been cut off")
-    return whole[start : start + size].view(kind)
+def _state_of(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _arrays(graph: EventBatch, dictionary: Dictionary) -> Arrays:
@@ -122,23 +183,25 @@ def _arrays(graph: EventBatch, dictionary: Dictionary) -> Arrays:
 
 
 def _write(output: Path, arrays: Arrays, entailed: bool) -> None:
-    places: dict[str, tuple[str, int, int]] = {
-        name: (arrays[name].dtype.str, 0, len(arrays[name])) for name in _COLUMNS
-    }
-    room = len(json.dumps({"arrays": places, "entailed": entailed})) + 24 * len(places)
-    start = _aligned(_HEAD.size + room)
+    sections = {name: (arrays[name].dtype.str, 0, len(arrays[name]), 0) for name in _COLUMNS}
+    header = {"arrays": sections, "entailed": entailed, "size": 0}
+    room = len(json.dumps(header)) + 34 * (len(sections) + 1)
+    start = _aligned(_HEAD.size + _CHECKSUM.size + room)
     for name in _COLUMNS:
-        places[name] = (arrays[name].dtype.str, start, len(arrays[name]))
-        start = _aligned(start + arrays[name].nbytes)
-    header = json.dumps({"arrays": places, "entailed": entailed}).encode().ljust(room)
+        array = arrays[name] = np.ascontiguousarray(arrays[name])
+        sections[name] = (array.dtype.str, start, len(array), zlib.crc32(array.data))
+        start = _aligned(start + array.nbytes)
+    header["size"] = start
+    text = json.dumps(header).encode().ljust(room)
     part = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         with part.open("wb") as file:
-            file.write(_HEAD.pack(MAGIC, VERSION, len(header)) + header)
+            file.write(_HEAD.pack(MAGIC, VERSION, room) + _CHECKSUM.pack(zlib.crc32(text)) + text)
             for name in _COLUMNS:
-                file.seek(places[name][1])
-                np.ascontiguousarray(arrays[name]).tofile(file)
-            file.truncate(max(file.tell(), start))
+                file.seek(sections[name][1])
+                arrays[name].tofile(file)
+            file.truncate(start)
+            os.fsync(file.fileno())
         part.replace(output)
     finally:
         part.unlink(missing_ok=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kb.prepared_file import Arrays, hash_of
+from kb.prepared_file import PreparedFile, hash_of
 from sparql_gpm.columns import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.term_text import canonical_token, term_of
@@ -23,12 +25,10 @@ class PreparedTerms(Dictionary):
     Blank nodes of the file get labels that are unique in this process. Nothing is ever released.
     """
 
-    def __init__(self, arrays: Arrays) -> None:
+    def __init__(self, file: PreparedFile) -> None:
         self.generation = 0  # what else a Dictionary holds is in the file
-        self._texts, self._offsets, self._hashes = arrays["texts"], arrays["offsets"], arrays["hashes"]
-        self._stored = len(self._hashes)
-        self._file_numbers = arrays["numbers"]
-        self._all_numbers: NDArray[np.float64] = self._file_numbers
+        self._file = file
+        self._stored = file.length("hashes")
         self._more = Dictionary()
         self._scope = f"pre{next(_opened)}x"
 
@@ -40,7 +40,7 @@ class PreparedTerms(Dictionary):
         """See `Dictionary`."""
         if len(self._all_numbers) <= len(self):
             more = self._more.numbers[1 : len(self._more) + 1]
-            self._all_numbers = np.concatenate((self._file_numbers, more))
+            self._all_numbers = np.concatenate((self._file["numbers"], more))
         return self._all_numbers
 
     def intern(self, term: Term) -> int:
@@ -76,6 +76,14 @@ class PreparedTerms(Dictionary):
         """See `Dictionary`."""
         return 0
 
+    @cached_property
+    def _all_numbers(self) -> NDArray[np.float64]:
+        return self._file["numbers"]
+
+    @cached_property
+    def _columns(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        return self._file["texts"], self._file["offsets"], self._file["hashes"]
+
     def _place(self, term: Term) -> int:
         if isinstance(term, BlankNode):
             if not term.label.startswith(self._scope):
@@ -83,15 +91,17 @@ class PreparedTerms(Dictionary):
             term = BlankNode(term.label.removeprefix(self._scope))
         text = canonical_token(term)
         wanted = np.uint64(hash_of(text))
-        place = int(np.searchsorted(self._hashes, wanted))
-        while place < self._stored and self._hashes[place] == wanted:
+        hashes = self._columns[2]
+        place = int(np.searchsorted(hashes, wanted))
+        while place < self._stored and hashes[place] == wanted:
             if self._text(place) == text:
                 return place + 1
             place += 1
         return UNBOUND
 
     def _text(self, place: int) -> bytes:
-        text: bytes = self._texts[int(self._offsets[place]) : int(self._offsets[place + 1])].tobytes()
+        texts, offsets, _ = self._columns
+        text: bytes = texts[int(offsets[place]) : int(offsets[place + 1])].tobytes()
         return text
 
     def _term(self, text: bytes) -> Term:

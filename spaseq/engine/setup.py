@@ -116,7 +116,10 @@ class BatchOver:
         self._bases = bases
 
     def __enter__(self) -> None:
-        self._bases.refresh()
+        try:
+            self._bases.refresh()
+        except KnowledgeBaseError as error:
+            raise RunError(error.located, hint=error.hint) from error
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if isinstance(error, KnowledgeBaseError):

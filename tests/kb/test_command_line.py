@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.prepared_file import opened
+from kb.prepared_file import PreparedFile
 from kb.source import Source
 from spaseq.cli.knowledge import KnowledgeArguments, sources_of
 from spaseq.errors import InputError
@@ -85,8 +85,8 @@ def test_rdfs_is_applied_when_preparing(folder: Path) -> None:
     (folder / "o.ttl").write_text(text)
     done = spaseq_command("kb", "build", folder / "o.ttl", "-o", folder / "o.kb", "--entail", "rdfs")
     assert done.returncode == 0, done.stderr
-    arrays, entailed = opened(folder / "o.kb")
-    assert (entailed, len(arrays["subjects"])) == (True, 3)
+    file = PreparedFile(folder / "o.kb")
+    assert (file.entailed, file.length("subjects")) == (True, 3)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import spaseq
 from kb.errors import KnowledgeBaseError
 from kb.prepared import Prepared
-from kb.prepared_file import build, opened
+from kb.prepared_file import PreparedFile, build
 from kb.prepared_terms import PreparedTerms
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
@@ -57,7 +57,7 @@ def test_terms_are_found_again_with_their_lexical_forms(tmp_path: Path) -> None:
     (tmp_path / "kb.nt").write_text("\n".join([*lines, "_:b <http://x/p> _:c ."]) + "\n")
     triples, terms = build([str(tmp_path / "kb.nt")], tmp_path / "kb.kb")
     assert (triples, terms) == (7, len(TERMS) + 1 + len(TERMS) + 1 + 2)
-    found = PreparedTerms(opened(tmp_path / "kb.kb")[0])
+    found = PreparedTerms(PreparedFile(tmp_path / "kb.kb"))
     for term in TERMS:
         assert found.term(found.stored(term)) == term
     assert not found.stored(IRI("http://x/none"))
@@ -73,7 +73,7 @@ def test_terms_are_found_again_with_their_lexical_forms(tmp_path: Path) -> None:
 def test_two_openings_of_one_file_have_blank_nodes_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "kb.nt").write_text("_:b <http://x/p> <http://x/o> .\n")
     build([str(tmp_path / "kb.nt")], tmp_path / "kb.kb")
-    one, other = (PreparedTerms(opened(tmp_path / "kb.kb")[0]) for _ in range(2))
+    one, other = (PreparedTerms(PreparedFile(tmp_path / "kb.kb")) for _ in range(2))
     (blank,) = [one.term(i) for i in (1, 2, 3) if isinstance(one.term(i), BlankNode)]
     assert one.stored(blank)
     assert not other.stored(blank)
@@ -88,15 +88,15 @@ def test_several_files_make_one_graph_without_repeated_triples(tmp_path: Path) -
 def test_a_prepared_file_is_replaced_at_once(tmp_path: Path) -> None:
     (tmp_path / "kb.nt").write_text("<http://x/1> <http://x/p> <http://x/2> .\n")
     build([str(tmp_path / "kb.nt")], tmp_path / "kb.kb")
-    old, _ = opened(tmp_path / "kb.kb")
+    old = PreparedFile(tmp_path / "kb.kb")
     (tmp_path / "kb.nt").write_text("<http://x/1> <http://x/p> <http://x/2>, <http://x/3> .\n")
     with pytest.raises(KnowledgeBaseError):
         build([str(tmp_path / "kb.nt")], tmp_path / "kb.kb")
-    assert opened(tmp_path / "kb.kb")[0]["subjects"].tolist() == old["subjects"].tolist()
+    assert PreparedFile(tmp_path / "kb.kb")["subjects"].tolist() == old["subjects"].tolist()
     assert sorted(os.listdir(tmp_path)) == ["kb.kb", "kb.nt"]
     (tmp_path / "kb.nt").write_text("<http://x/1> <http://x/p> <http://x/3> .\n" * 2)
     build([str(tmp_path / "kb.nt")], tmp_path / "kb.kb")
-    assert old["hashes"].tolist() != opened(tmp_path / "kb.kb")[0]["hashes"].tolist()
+    assert old["hashes"].tolist() != PreparedFile(tmp_path / "kb.kb")["hashes"].tolist()
 
 
 @pytest.mark.parametrize("damage", ["cut", "other", "version", "short", "missing"])

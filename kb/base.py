@@ -59,7 +59,7 @@ class KnowledgeBases:
         self._services = frozenset(services)
         self._loop = loop
         self._access = access or Access.to()
-        self._entailing: set[str] = set()
+        self._entailing: list[str] = []
         self._schema: tuple[int, Schema] | None = None
         self._version = [0]
         self._proven: dict[tuple[object, ...], bool] = {}
@@ -83,9 +83,9 @@ class KnowledgeBases:
         found = KnowledgeBases({}, dictionary, evaluator, access=access)
         for iri, given in sources.items():
             source = Source.of(given)
-            found._bases[iri] = found._opened(iri, source, partial(usable, iri), progress)
-            if source.entail:
-                found._entailing.add(iri)
+            base = found._bases[iri] = found._opened(iri, source, partial(usable, iri), progress)
+            if source.entail or (isinstance(base, Prepared) and base.entailed):
+                found._entailing.append(iri)
         return found
 
     def _opened(
@@ -127,7 +127,6 @@ class KnowledgeBases:
         bases = {iri: self._base(iri) for iri in known | hidden}
         chosen = KnowledgeBases(bases, self._dictionary, self._evaluator, hidden, self._access, self._loop)
         chosen._version = self._version
-        chosen._entailing = self._entailing & bases.keys()
         return chosen
 
     def names(self) -> Sequence[str]:
@@ -197,13 +196,13 @@ class KnowledgeBases:
 
     @property
     def entails(self) -> bool:
-        """True if the schema of some knowledge base applies to events."""
+        """True if the schema of some knowledge base applies to events; whether a query names it does not matter."""
         return bool(self._entailing)
 
     def entailed(self, batch: EventBatch) -> EventBatch:
-        """The events with the triples that follow by the schemas of the knowledge bases that entail."""
+        """The events with the triples that follow by the schemas of all knowledge bases that entail."""
         if self._schema is None or self._schema[0] != self.version():
-            bases = [self._bases[iri] for iri in sorted(self._entailing)]
+            bases = [self._bases[iri] for iri in self._entailing]
             ids = np.array([self._dictionary.pin(IRI(iri)) for iri in SCHEMA], dtype=np.int64)
             triples = [base.triples_with(ids) for base in bases if isinstance(base, Loaded | Prepared)]
             self._schema = (self.version(), Schema.of(triples, self._dictionary))
@@ -233,6 +232,12 @@ class KnowledgeBases:
                 "the query asks this knowledge base, but it was not supplied", iri, hint=f"supplied: {supplied}"
             )
         return self._bases[iri]
+
+
+def may_entail(given: Source | PathLike) -> bool:
+    """True if the schema of a knowledge base applies to events, or may: a prepared file says so itself."""
+    source = Source.of(given)
+    return source.entail or (not source.remote and source.location.endswith(SUFFIX))
 
 
 def _same(graph: EventBatch) -> EventBatch:

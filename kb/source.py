@@ -21,7 +21,8 @@ class Source:
                     it had no solution, and count the rows concerned; or `fail`
     refresh_s       seconds between checks of files, None: never; for which answers of an endpoint are kept, None:
                     ANSWERS_KEPT_S. Never inside a batch
-    entail          materialise the RDFS entailments of the knowledge base, and apply its schema to events
+    entail          materialise the RDFS entailments of the knowledge base, and apply its schema to all events; a
+                    prepared file that was built so says it itself
     timeout_s       for one answer of the endpoint
     batch_keys      keys in one request, up to `batch_keys_max` when there are more than the requests in flight hold
     in_flight       requests at a time

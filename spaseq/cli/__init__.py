@@ -222,7 +222,9 @@ def knowledge_group() -> None:
 @knowledge_group.command("build", short_help="Make a file that every process opens at once.")
 @click.argument("files", metavar="FILE…", nargs=-1, required=True, type=QUERY)
 @click.option("-o", "--output", metavar="NAME.kb", required=True, type=_FILE, help="The prepared file.")
-@click.option("--entail", type=click.Choice(["rdfs"]), help="Add what follows by RDFS.")
+@click.option(
+    "--entail", type=click.Choice(["rdfs"]), help="Add what follows by RDFS, here and in every run to events."
+)
 @debug_option
 def build_command(files: tuple[Path, ...], output: Path, entail: str | None) -> None:
     """Read RDF files, folders and globs into one prepared file.

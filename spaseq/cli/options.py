@@ -102,7 +102,8 @@ def knowledge_options(command: _Command) -> _Command:
             "kb_entail",
             metavar="[IRI=]rdfs",
             multiple=True,
-            help="Apply subclasses, subproperties, domains and ranges of the knowledge base to it and to events.",
+            help="Apply subclasses, subproperties, domains and ranges of the knowledge base to it and to all events, "
+            "whether a query names it or not. A prepared file built with --entail rdfs needs no option.",
         ),
         click.option(
             "--allow-host",

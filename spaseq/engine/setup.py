@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from kb.access import Access
-from kb.base import KnowledgeBases
+from kb.base import KnowledgeBases, may_entail
 from kb.errors import KnowledgeBaseError
 from kb.source import Source
 from sparql_gpm.background import BackgroundError
@@ -81,8 +81,13 @@ class Setup:
             if self._options.optimise:
                 query = optimise(query, background).query
             plan = plan_query(compile_program(query), self._options.evaluator, bool(self._options.compiled))
-            patterns = PatternStage(plan.compiled, plan.conjunctions, self.pool, background, entailed_by(background))
+            patterns = PatternStage(plan.compiled, plan.conjunctions, self.pool, background, self.entailed)
             return QueryOperator(plan, patterns, SequenceStage(plan, self._dictionary, self.evaluator, background))
+
+    @property
+    def entailed(self) -> Entailed | None:
+        """The function that adds to events what follows by the schemas of knowledge bases; None: no schema applies."""
+        return self.bases.entailed if self.bases.entails else None
 
     def background(self, query: TemporalQuery) -> KnowledgeBases:
         """The knowledge bases that a query names: one object for all queries that name the same."""
@@ -91,11 +96,6 @@ class Setup:
         if named not in self._named:
             self._named[named] = self.bases.named(query.knowledge, endpoints)
         return self._named[named]
-
-
-def entailed_by(background: KnowledgeBases) -> Entailed | None:
-    """The function that adds to events the triples that follow by the schemas of knowledge bases; None: none does."""
-    return background.entailed if background.entails else None
 
 
 @contextmanager
@@ -134,9 +134,9 @@ def skipped_rows(bases: KnowledgeBases) -> dict[str, int]:
 
 
 def named_knowledge(queries: Sequence[TemporalQuery], kb: Knowledge) -> dict[str, PathLike | Source]:
-    """The knowledge bases that some query names; no other is read."""
+    """The knowledge bases that some query names, or whose schemas apply to events; no other is read."""
     named = {iri for query in queries for iri in (*query.knowledge, *endpoints_of(query))}
-    return {iri: path for iri, path in kb.items() if iri in named}
+    return {iri: given for iri, given in kb.items() if iri in named or (queries and may_entail(given))}
 
 
 def resolve_streams(queries: Sequence[Query], streams: Mapping[str, PathLike]) -> dict[str, tuple[str, str]]:

@@ -18,7 +18,7 @@ from spaseq.algebra.build import build
 from spaseq.algebra.distribution import Distribution, distribution, negated_symbols
 from spaseq.algebra.nodes import Column, TemporalQuery
 from spaseq.engine.options import RunOptions
-from spaseq.engine.setup import Knowledge, Setup, entailed_by, named_knowledge
+from spaseq.engine.setup import Knowledge, Setup, named_knowledge
 from spaseq.lang.ast import Query
 from spaseq.outputs.row_table import Rows
 from spaseq.physical.plan import PhysicalPlan
@@ -171,8 +171,8 @@ def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dicti
             for symbol, pattern in enumerate(query.patterns)
             if position in pattern.streams
         )
-        own, entailed = plan.distribution, entailed_by(background)
-        queries.append(QueryPartitioning(steps, own.key, plan.home, own.whole_order, plan.graphs, entailed))
+        own = plan.distribution
+        queries.append(QueryPartitioning(steps, own.key, plan.home, own.whole_order, plan.graphs, setup.entailed))
     return ShardPartitioner(queries, job.shards, dictionary), dictionary, setup.bases
 
 
@@ -199,7 +199,7 @@ def _operator(
     background = setup.background(plan.query) if plan.looks else None
     patterns = None
     if background is not None and plan.derived:
-        patterns = PatternStage(compiled, (), setup.pool, background, entailed_by(background))
+        patterns = PatternStage(compiled, (), setup.pool, background, setup.entailed)
     solved = SolvedPatterns(compiled, marks, all_marks, plan.derived, patterns)
     return QueryOperator(plan.plan, solved, SequenceStage(plan.plan, dictionary, setup.evaluator, background))
 

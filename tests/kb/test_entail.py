@@ -120,13 +120,17 @@ EVENTS = (
 )
 
 
+@pytest.mark.parametrize("named", [f"FROM NAMED KB <{DB}>", ""], ids=["named", "not named"])
 @pytest.mark.parametrize("prepared", [False, True], ids=["RDF file", "prepared file"])
-def test_classes_and_properties_of_a_knowledge_base_speak_about_events(tmp_path: Path, prepared: bool) -> None:
+def test_classes_and_properties_of_a_knowledge_base_speak_about_events(
+    tmp_path: Path, prepared: bool, named: str
+) -> None:
+    """A prepared file says itself that it was entailed."""
     (tmp_path / "onto.ttl").write_text(ONTOLOGY)
     (tmp_path / "events.nq").write_text(EVENTS + "\n")
     build([str(tmp_path / "onto.ttl")], tmp_path / "onto.kb", entail=True)
     query = spaseq.parse(
-        f"PREFIX : <http://x/> SELECT ?s ?v WITHIN 1 MINUTE FROM STREAM S <http://x/s> FROM NAMED KB <{DB}> "
+        f"PREFIX : <http://x/> SELECT ?s ?v WITHIN 1 MINUTE FROM STREAM S <http://x/s> {named} "
         "WHERE { SEQ(A) DEFINE GPM A ON S { ?s a :Device OPTIONAL { ?s :value ?v } } }"
     )
     location = str(tmp_path / ("onto.kb" if prepared else "onto.ttl"))
@@ -134,11 +138,22 @@ def test_classes_and_properties_of_a_knowledge_base_speak_about_events(tmp_path:
     def devices(source: Source) -> list[dict[str, Term]]:
         return [dict(row.bindings) for row in spaseq.run(query, {"S": tmp_path / "events.nq"}, {DB: source})]
 
-    assert devices(Source(location, entail=True)) == [
-        {"s": IRI("http://x/t0"), "v": Literal("5")},
-        {"s": IRI("http://x/t2")},
-    ]
-    assert devices(Source(location)) == []
+    found = [{"s": IRI("http://x/t0"), "v": Literal("5")}, {"s": IRI("http://x/t2")}]
+    assert devices(Source(location, entail=True)) == found
+    assert devices(Source(location)) == (found if prepared else [])
+
+
+def test_a_schema_is_about_every_event_of_an_engine_whether_a_query_names_it_or_not(tmp_path: Path) -> None:
+    (tmp_path / "onto.ttl").write_text(ONTOLOGY)
+    text = (
+        "PREFIX : <http://x/> SELECT ?s WITHIN 1 MINUTE FROM STREAM S <http://x/s> WHERE { SEQ(A) DEFINE GPM A ON S {"
+    )
+    rows: list[spaseq.Row] = []
+    with spaseq.Engine({DB: Source(str(tmp_path / "onto.ttl"), entail=True)}) as engine:
+        for body in ("?s a :Device", f"?s a :Device . GRAPH <{DB}> {{ :Sensor ?p :Device }}"):
+            engine.register(spaseq.parse(f"{text} {body} }} }}"), rows.append)
+        engine.push("http://x/s", "<http://x/t9> <http://x/heat> 1 .", 1)
+    assert [row["s"] for row in rows] == [IRI("http://x/t9")] * 2
 
 
 def test_a_knowledge_base_answers_with_its_superclasses(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from automata.plan.program import RUNS_MAX
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 from spaseq.algebra.distribution import sharding_in_words
@@ -90,6 +91,7 @@ def outcomes(
     evaluator: str = "auto",
     compiled: bool = True,
     max_line: int = LINE_BYTES_MAX,
+    max_runs: int = RUNS_MAX,
 ) -> DataFrame:
     """Matches and dead letters of one or several queries; spaseq/runtime/spark/README.md has the columns.
 
@@ -105,7 +107,7 @@ def outcomes(
     evaluator       of sequences, by name, or "auto"; a checkpoint belongs to one
     compiled        N-Quads are read by compiled kernels, and "auto" may choose compiled evaluators: the first job of
                     an installation compiles them, for half a minute; a checkpoint belongs to one choice
-    max_line        as in `RunOptions`
+    max_line, max_runs      as in `RunOptions`; a query with too many partial matches in a shard ends the job
 
     Raises InputError for what cannot be run, before anything runs.
     """
@@ -124,7 +126,7 @@ def outcomes(
         batch_events=batch_events, compiled=compiled, allow_hosts=allow_hosts, optimise=False, max_line=max_line,
     )  # fmt: skip
     known = {iri: _absolute(at) for iri, at in (kb or {}).items()}
-    plans = staged.planned(queries, number, evaluator, compiled)
+    plans = staged.planned(queries, number, evaluator, compiled, max_runs)
     job = staged.StagedJob(plans, known, settings, names, number, not streaming)
     staged.check(job)
     label = uuid.uuid4().hex

@@ -43,6 +43,7 @@ class CeaEvaluator:
         matches: list[Match] = []
         for found in self._core.feed(events, solutions):
             matches += self._reader.read(found)
+            self._program.check_runs(len(matches))
         candidates = map(_candidate, matches)
         chosen = self._after.chosen(candidates, self._selector, self._condition_evaluator.texts)
         if len(events):

@@ -211,6 +211,7 @@ class CeaCore:
             held = self.nodes
             roomy = self._creation_times.make_room(self._arena, vectors, int(progress[NEXT]))
             if not roomy or self.nodes == held:
+                self._program.check_runs(self.nodes)
                 self._arena = grown(self._arena)
         elif status == cea.TABLE_FULL:
             self.keys.make_room()

@@ -96,6 +96,7 @@ class AllJoin:
         instances = runs.column(others, INSTANCE)
         wanted = runs.column(combined[:, 0], INSTANCE)
         begin, end = np.searchsorted(instances, wanted, "left"), np.searchsorted(instances, wanted, "right")
+        runs.check(int((end - begin).sum()))
         which, within = expand(end - begin)
         added, first = others[begin[which] + within], combined[which, 0]
         keep = compatible(registers[which], runs.registers(added)).all(axis=1)

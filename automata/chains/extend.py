@@ -181,7 +181,7 @@ class _Search:
 
     def _all(self, index: StepIndex, begin: Ids, end: Ids, which: Ids) -> list[Pairs]:
         """The admitted pairs of these runs with the ranges."""
-        parts = []
+        parts, found = [], 0
         counts = end - begin
         for block in blocks(counts):
             local, within = expand(counts[block])
@@ -189,6 +189,8 @@ class _Search:
             steps = index.order[begin[local] + within]
             if len(steps):
                 parts.append(self._admitted(Pairs(self.rows[which[local]], steps)))
+                found += len(parts[-1])
+                self.extender.plan.program.check_runs(found)
         return parts
 
     def _gallop(self, index: StepIndex) -> list[Pairs]:

@@ -77,6 +77,7 @@ class Growth:
         return started
 
     def _copied(self, sources: Ids, number: int, edge: PlannedEdge) -> Rows:
+        self._runs.check(len(sources))
         rows: Rows = self._runs.table[sources]
         rows[:, SOURCE] = sources
         rows[:, EDGE] = number

@@ -58,7 +58,7 @@ class ChainStore:
         self.plan = plan
         self.layout = Layout.of(plan)
         runs = np.zeros(plan.program.variables, dtype=np.int64) if registers is None else registers
-        self.runs = Runs(self.layout, runs)
+        self.runs = Runs(self.layout, runs, plan.program)
         self.lookback = Lookback(plan, self.runs)
         self.iterations = Iterations(plan, self.runs, condition_evaluator, outer)
         self.conditions = RunConditions(plan, self.runs, self.iterations, self.lookback, condition_evaluator)
@@ -66,7 +66,8 @@ class ChainStore:
         self.growth = Growth(plan, self.runs)
         self.all_joins = [AllJoin(plan, number, self.runs) for number in range(len(plan.unordered))]
         self.active = [ActiveRuns(plan, p, self.runs, self.extender) for p in range(len(plan.positions))]
-        self._compacted = COMPACT_MIN
+        self._compaction_due = 0
+        self._schedule_compaction()
 
     def alive(self) -> list[Ids]:
         """The rows of the runs that an event may still extend, and of the finished members of an ALL."""
@@ -85,12 +86,17 @@ class ChainStore:
             active.replace(numbers[active.rows])
         for all_join in self.all_joins:
             all_join.finished = [numbers[rows] for rows in all_join.finished]
-        self._compacted = max(COMPACT_MIN, self.runs.size)
+        self._schedule_compaction()
         return [numbers[rows] for rows in held]
 
     def is_large(self, rows: int) -> bool:
         """True if there are so many rows that a compaction is due."""
-        return rows >= 2 * self._compacted
+        return rows >= self._compaction_due
+
+    def _schedule_compaction(self) -> None:
+        """The next compaction: when the rows have doubled, or are halfway to the bound on partial matches."""
+        size = self.runs.size
+        self._compaction_due = min(2 * max(COMPACT_MIN, size), (size + self.plan.program.runs_max) // 2 + 1)
 
     def join_members(self, which: int, member: int, rows: Ids) -> Ids:
         """The rows of an ALL that newly finished rows of one member complete, as far as its conditions hold."""

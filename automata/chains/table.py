@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.plan.plan import Plan
+from automata.plan.program import Program
 from automata.slices.step_table import StepTable
 from automata.values import NONE, Ids, Mask
 
@@ -131,8 +132,9 @@ class RunView(Protocol):
 class Runs:
     """The rows. `table` has spare capacity: only table[:size] is meant; `made` counts every row ever written."""
 
-    def __init__(self, layout: Layout, registers: Ids) -> None:
+    def __init__(self, layout: Layout, registers: Ids, program: Program) -> None:
         self.layout = layout
+        self._program = program
         self.table: NDArray[np.int64] = np.empty((_ROWS_INITIAL, layout.width), dtype=np.int64)
         self.size = self.made = 0
         root = np.full((1, layout.width), NONE, dtype=np.int64)
@@ -143,8 +145,13 @@ class Runs:
         root[:, [layout.marker(m) for m in range(layout.markers)]] = 0
         self.append(root)
 
+    def check(self, rows: int) -> None:
+        """Raises TooManyRuns if so many rows more are too many; to be called before they are made."""
+        self._program.check_runs(self.size - 1 + rows)
+
     def append(self, rows: NDArray[np.int64]) -> Ids:
         """Adds rows; returns their numbers."""
+        self.check(len(rows))
         needed = self.size + len(rows)
         if needed > len(self.table):
             grown = np.empty((max(needed, 2 * len(self.table)), self.layout.width), dtype=np.int64)

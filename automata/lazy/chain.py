@@ -60,6 +60,7 @@ class LazyChain:
             if not len(rows):
                 continue
             self.operations += len(rows)
+            self._joiner.check(self._held() + sum(map(len, complete)) + len(rows))
             if len(bound) == len(self._units):
                 complete.append(rows)
             else:
@@ -71,6 +72,10 @@ class LazyChain:
         for bound, waiting in self.states.items():
             if bound and len(waiting.rows):
                 waiting.keep(alive(waiting.rows))
+
+    def _held(self) -> int:
+        """The partial matches that wait."""
+        return sum(len(waiting.rows) for waiting in self.states.values())
 
     def _begin(self) -> None:
         root = Waiting(self.layout.width, self.plan.following(_NOTHING, None))

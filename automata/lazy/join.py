@@ -65,11 +65,16 @@ class Joiner:
         key = self._units.key(self._program, bound, unit)
         in_context = bool(bound) and self._contexts
         hashes = self._hashes(rows, key, in_context) if key or in_context else begin
-        found = [
-            self._joined(bound, rows[which], unit, buffer, numbers)
-            for which, numbers in buffer.search(begin, end, key, hashes, in_context)
-        ]
+        found, count = [], 0
+        for which, numbers in buffer.search(begin, end, key, hashes, in_context):
+            found.append(self._joined(bound, rows[which], unit, buffer, numbers))
+            count += len(found[-1])
+            self._program.check_runs(count)
         return np.concatenate(found) if found else rows[:0]
+
+    def check(self, held: int) -> None:
+        """Raises TooManyRuns if so many partial matches are too many."""
+        self._program.check_runs(held)
 
     def _hashes(self, rows: Rows, key: tuple[int, ...], in_context: bool) -> Ids:
         context = [rows[:, PARTITION], rows[:, WINDOW]] if in_context else []

@@ -14,6 +14,13 @@ from typing import Protocol
 from automata.plan.expression import Expression
 from automata.values import Ids, Mask, Match
 
+RUNS_MAX = 10_000_000
+"""The default bound of a program's partial matches."""
+
+
+class TooManyRuns(Exception):
+    """An evaluator would hold more partial matches than its program allows; it cannot go on."""
+
 
 class Selector(Enum):
     """The selection among the complex events of one triggering event (B Section 4)."""
@@ -141,6 +148,7 @@ class Program:
     outputs     iteration values that the matches must carry
     streams     how many streams the query declares
     wanted      of each triggering event
+    runs_max    the most partial matches, and matches of one slice, that an evaluator may hold
     """
 
     expression: Expression
@@ -154,3 +162,9 @@ class Program:
     outputs: tuple[IterationValue | FoldValue, ...]
     streams: int
     wanted: Demand = Demand.EVERY
+    runs_max: int = RUNS_MAX
+
+    def check_runs(self, count: int) -> None:
+        """Raises TooManyRuns if the program does not allow so many partial matches."""
+        if count > self.runs_max:
+            raise TooManyRuns(f"more than {self.runs_max:,} partial matches")

@@ -164,6 +164,7 @@ class RegisterEvaluator:
             case Stop.PARTITIONS:
                 self._free_partitions()
             case Stop.CANDIDATES:
+                self._program.check_runs(found)
                 wider = new_scratch(machine.shape, 2 * found)
                 wider.now[:] = self._scratch.now
                 self._scratch = wider
@@ -175,6 +176,7 @@ class RegisterEvaluator:
     def _free_rows(self, rows: int) -> None:
         machine = self._machine
         sweep(machine, int(self._scratch.now[TIME]))
+        self._program.check_runs(self.runs + rows)
         if pool.room(machine.pool) < max(rows, len(machine.pool.rows) // 4):
             grown = pool.grow(machine.pool, machine.shape, rows)
             pool.relink(grown, machine.columns, machine.tables, self._scratch.merged)
@@ -191,6 +193,7 @@ class RegisterEvaluator:
         """Empties the output; if it is empty, makes more room."""
         if self._output.counts[MATCHES]:
             self._reporter.collect(self._output)
+            self._program.check_runs(self._reporter.collected)
             return
         matches, entries = max(found, 2 * len(self._output.facts)), 2 * len(self._output.entries)
         self._output = new_output(self._machine.shape.variables, matches, entries)

@@ -46,6 +46,11 @@ class MatchReporter:
         self._found.append(table)
         self._gapless.append(last_ranks - first_ranks + 1 == table.sizes)
 
+    @property
+    def collected(self) -> int:
+        """The number of matches collected and not yet reported."""
+        return sum(map(len, self._gapless))
+
     def report(self, oldest: int) -> Sequence[Match]:
         """The collected matches in report order; no later match begins before `oldest`."""
         found, gapless = MatchTable.concatenate(self._found), np.concatenate(self._gapless)

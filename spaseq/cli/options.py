@@ -118,7 +118,7 @@ def knowledge_options(command: _Command) -> _Command:
     return command
 
 
-LIMITS = ("max_line",)
+LIMITS = ("max_line", "max_runs")
 """The parameters of `limit_options`, named as in `RunOptions`."""
 
 
@@ -132,6 +132,14 @@ def limit_options(command: _Command) -> _Command:
             default="64MiB",
             help="The longest line, TriG statement or graph block, or file of one event; longer ones are dead letters."
             "  [default: 64MiB]",
+        ),
+        click.option(
+            "--max-runs",
+            metavar="N",
+            type=click.IntRange(min=1),
+            default=10_000_000,
+            help="The most partial matches of one query; one that needs more is stopped (exit 1), the others go on."
+            "  [default: 10,000,000]",
         ),
     )
     for option in reversed(options):

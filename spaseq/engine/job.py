@@ -64,9 +64,9 @@ class Job:
     def rows(self) -> Iterator[list[Row]]:
         """Rows in output order, in pieces; some pieces are empty, so that progress can be shown.
 
-        Raises RunError after the last piece if an input broke off.
+        Raises RunError after the last piece if an input broke off or a query had too many partial matches.
         """
-        while self._sources:
+        while self._sources and self._network.goes_on:
             iri = min(self._sources, key=self._network.watermark)
             batch = next(self._sources[iri], None)
             with BatchOver(self._bases):
@@ -80,6 +80,7 @@ class Job:
         with BatchOver(self._bases):
             self._network.finish()
         yield self._handed()
+        self._network.raise_stopped()
         self._dead_letters.check_whole()
 
     def close(self) -> None:

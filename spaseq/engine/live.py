@@ -89,7 +89,8 @@ class Engine:
         time    a datetime (without zone: UTC), an xsd:dateTime text or literal, or seconds since the epoch
         name    the graph's IRI; else urn:spaseq:event:STREAM:N
 
-        A late event is left out and counted (RunError if `strict`). Raises InputError for a value that is no event.
+        A late event is left out and counted (RunError if `strict`). Raises InputError for a value that is no event, and
+        RunError, once all queries have read the event, if one of them had too many partial matches: it is stopped.
         """
         iri, time_ns = self._iri(stream), nanoseconds(time)
         if name is not None and not (isinstance(name, str) and is_iri(name)):
@@ -127,6 +128,7 @@ class Engine:
                 self._network.advance(iri, time_ns)
         finally:
             self._report()
+        self._network.raise_stopped()
 
     def close(self) -> None:
         """End the input: report the remaining matches, and close files and connections."""
@@ -134,6 +136,7 @@ class Engine:
             with BatchOver(self._setup.bases):
                 self._network.finish()
             self._report()
+            self._network.raise_stopped()
         finally:
             self._release()
 
@@ -167,6 +170,7 @@ class Engine:
             self._count(iri, events, late)
         finally:
             self._report()
+        self._network.raise_stopped()
 
     def _count(self, iri: str, events: EventBatch | RowEvent, late: Sequence[int]) -> None:
         self.statistics.events += 1 if isinstance(events, RowEvent) else len(events)

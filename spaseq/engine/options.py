@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from automata.plan.program import RUNS_MAX
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 
@@ -28,6 +29,7 @@ class RunOptions:
     batch_events        events in a batch; None: of files, by the number of queries
     compiled            evaluators with compiled kernels may be chosen: they pay on long input. None: `run` and `Job`
                         look at the size of their files, `Engine` does without
+    max_runs            the most partial matches of one query; one that needs more is stopped, the others go on
     max_line            the longest line, statement or graph block, or document of one event that is read, in bytes;
                         a longer one is a dead letter
     allow_hosts         the only hosts that endpoints may be on; None: those that queries and knowledge bases name
@@ -44,6 +46,7 @@ class RunOptions:
     arrival_time: bool = False
     batch_events: int | None = None
     compiled: bool | None = None
+    max_runs: int = RUNS_MAX
     max_line: int = LINE_BYTES_MAX
     allow_hosts: tuple[str, ...] | None = None
     optimise: bool = True

@@ -52,6 +52,8 @@ class Setup:
                 f"this version has no runtime '{options.runtime}'",
                 hint="leave --runtime out: queries run in this process",
             )
+        if not isinstance(options.max_runs, int) or options.max_runs < 1:
+            raise InputError(f"max_runs is a number of partial matches, at least 1, not {options.max_runs!r}")
         self._options = options
         self._dictionary = dictionary
         self.evaluator = ExpressionEvaluator(dictionary)
@@ -80,7 +82,9 @@ class Setup:
             background = self.background(query)
             if self._options.optimise:
                 query = optimise(query, background).query
-            plan = plan_query(compile_program(query), self._options.evaluator, bool(self._options.compiled))
+            plan = plan_query(
+                compile_program(query, self._options.max_runs), self._options.evaluator, bool(self._options.compiled)
+            )
             patterns = PatternStage(plan.compiled, plan.conjunctions, self.pool, background, self.entailed)
             return QueryOperator(plan, patterns, SequenceStage(plan, self._dictionary, self.evaluator, background))
 

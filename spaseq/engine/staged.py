@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from automata.plan.program import RUNS_MAX
 from kb.base import KnowledgeBases
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import compile_pattern
@@ -95,7 +96,7 @@ class StagedJob:
 
 
 def planned(
-    queries: Sequence[Query], shards: int, evaluator: str = "auto", compiled: bool = False
+    queries: Sequence[Query], shards: int, evaluator: str = "auto", compiled: bool = False, max_runs: int = RUNS_MAX
 ) -> tuple[PlannedQuery, ...]:
     """The plans of the queries of a job; queries that feed each other share a shard.
 
@@ -111,7 +112,7 @@ def planned(
         if derived or meaning.register:
             reason, home = "queries that feed each other share a shard", 0
             own = replace(own, key=(), reason=reason)
-        plan = plan_query(compile_program(_with_partition(meaning)), evaluator, compiled).in_columns()
+        plan = plan_query(compile_program(_with_partition(meaning), max_runs), evaluator, compiled).in_columns()
         found.append(PlannedQuery(number, plan, own, home, derived))
     return tuple(found)
 

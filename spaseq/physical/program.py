@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from automata.plan.plan import Plan, compile_plan
 from automata.plan.program import (
+    RUNS_MAX,
     Condition,
     Demand,
     FoldValue,
@@ -58,7 +59,7 @@ class Compiled:
         return node.name if isinstance(node, Variable) else column_name(node)
 
 
-def compile_program(query: TemporalQuery) -> Compiled:
+def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX) -> Compiled:
     """The plan of a query; its automaton and what follows from it are worked out here and nowhere else."""
     numbering = _Numbering(query.variables)
     symbols = tuple(
@@ -88,6 +89,7 @@ def compile_program(query: TemporalQuery) -> Compiled:
         tuple(numbering.iterated(node) for node in outputs),
         len(query.streams),
         _wanted(query),
+        runs_max,
     )
     folds = tuple(numbering.folds)
     return Compiled(query, compile_plan(program), tuple(e for _, e in expressions), folds, outputs, numbering.nodes)

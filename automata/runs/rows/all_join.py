@@ -43,6 +43,8 @@ from automata.values import NONE, UNBOUND
 
 _ENDLESS = 2**63 - 1
 _Waiting = dict[tuple[int, ...], list[int]]
+_Combined = tuple[tuple[int, ...], Row]
+"""Finished members, and the values that they have bound together."""
 
 
 class RowAllJoin:
@@ -134,11 +136,11 @@ class RowAllJoin:
         """The rows of the ALL that a newly finished row of one member completes."""
         row = self._rows[number]
         key = self._key(which, row)
-        combined: list[tuple[tuple[int, ...], Row]] = [((number,), row[self._core.layout.registers])]
+        combined: list[_Combined] = [((number,), row[self._core.layout.registers])]
         for other, waiting in enumerate(self._finished[which]):
             if other != member and combined:
                 bucket = self._still(waiting, key, row)
-                combined = [more for one in combined for number in bucket if (more := self._with(*one, number))]
+                combined = self._all_with(combined, bucket)
         self._finished[which][member].setdefault(key, []).append(number)
         joined = []
         for (own, *others), registers in combined:
@@ -158,7 +160,15 @@ class RowAllJoin:
             del waiting[key]
         return still
 
-    def _with(self, numbers: tuple[int, ...], registers: Row, number: int) -> tuple[tuple[int, ...], Row] | None:
+    def _all_with(self, combined: Sequence[_Combined], bucket: Sequence[int]) -> list[_Combined]:
+        """Each combination with each finished row of one more member that fits."""
+        found: list[_Combined] = []
+        for one in combined:
+            found += [more for number in bucket if (more := self._with(*one, number))]
+            self._core.plan.program.check_runs(len(self._rows) - 1 + len(found))
+        return found
+
+    def _with(self, numbers: tuple[int, ...], registers: Row, number: int) -> _Combined | None:
         """One member more, if it is compatible and took other events."""
         merged = []
         for value, other in zip(registers, self._rows[number][self._core.layout.registers], strict=True):

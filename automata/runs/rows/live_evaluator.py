@@ -60,6 +60,7 @@ class LiveRunEvaluator(RunEvaluator):
             solutions = {symbol: solutions[symbol] for symbol in serials}
         matches = self._single.take(time, stream, solutions, serials)
         if self._core.is_large(len(self._single)):
+            self._look(time)
             self._to_columns()
             self._compact()
             self._to_lists()

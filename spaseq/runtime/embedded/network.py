@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from automata.plan.program import TooManyRuns
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.shared import Slice
@@ -18,6 +19,7 @@ from spaseq.errors import InputError
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.derived import DerivedStream
 from spaseq.runtime.embedded.operator import QueryOperator
+from spaseq.runtime.embedded.stopped import StoppedQuery, is_stopped, stopped_error
 from spaseq.runtime.order.merged_input import MergedInput
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL
 
@@ -32,7 +34,7 @@ OnRows = Callable[[Rows], None]
 class _Reader:
     """A query with the merged input that it reads, and the stream that it derives, if any."""
 
-    operator: QueryOperator
+    operator: QueryOperator | StoppedQuery
     input: MergedInput
     on_rows: OnRows
     derived: DerivedStream | None
@@ -55,6 +57,7 @@ class Network:
         self._readers: list[_Reader] = []
         self._inputs: list[MergedInput] = []
         self._kept = _TERMS_KEPT_MIN
+        self._stopped: dict[str, str] = {}
 
     def add(self, operator: QueryOperator, on_rows: OnRows) -> None:
         """Adds a query, which sees the events that arrive from now on.
@@ -110,7 +113,18 @@ class Network:
             if reader.input not in released:
                 reader.input.close_all()
                 released[reader.input] = reader.input.release()
-            self._emit(reader, reader.operator.on_batch(released[reader.input]), reader.operator.finish())
+            self._evaluate(reader, released[reader.input], finished=True)
+
+    @property
+    def goes_on(self) -> bool:
+        """False once every query has been stopped."""
+        return not self._readers or any(isinstance(reader.operator, QueryOperator) for reader in self._readers)
+
+    def raise_stopped(self) -> None:
+        """Raises RunError if queries have been stopped since the last call."""
+        stopped, self._stopped = self._stopped, {}
+        if stopped:
+            raise stopped_error(list(stopped), next(iter(stopped.values())))
 
     def watermark(self, iri: str) -> int:
         """The time before which no event will arrive on a stream."""
@@ -143,6 +157,8 @@ class Network:
                 inputs[number] = MergedInput(reader.input.iris, self._delay)
                 inputs[number].restore(state[0][number])
             reader.input = inputs[number]
+            if is_stopped(running):
+                reader.operator = StoppedQuery(reader.operator.query)
             reader.operator.restore(running)
             if reader.derived is not None:
                 reader.derived.restore(derived)
@@ -160,11 +176,23 @@ class Network:
         for reader in self._readers:
             if reader.input not in released:
                 released[reader.input] = reader.input.release()
-            rows = reader.operator.on_batch(released[reader.input])
-            watermark = reader.input.watermark
-            passed = BEFORE_ALL < watermark < AFTER_ALL
-            self._emit(reader, rows, reader.operator.on_watermark(watermark - 1) if passed else [])
+            self._evaluate(reader, released[reader.input], finished=False)
         self._unite()
+
+    def _evaluate(self, reader: _Reader, slice_: Slice, finished: bool) -> None:
+        """Lets a query read a slice, and emits its rows; a query with too many partial matches is stopped."""
+        operator, watermark = reader.operator, reader.input.watermark
+        found: list[Rows] = []
+        try:
+            found.append(operator.on_batch(slice_))
+            if finished:
+                found.append(operator.finish())
+            elif BEFORE_ALL < watermark < AFTER_ALL:
+                found.append(operator.on_watermark(watermark - 1))
+        except TooManyRuns as reason:
+            reader.operator = StoppedQuery(operator.query)
+            self._stopped[operator.query.name] = str(reason)
+        self._emit(reader, *found)
 
     def _emit(self, reader: _Reader, *parts: Rows) -> None:
         """Hands rows out, and on to the readers of the stream that they make up."""

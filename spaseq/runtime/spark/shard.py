@@ -136,6 +136,7 @@ class Shard:
             self._network.close(iri)
 
     def _output(self, letters: list[DeadLetter]) -> ShardOutput:
+        self._network.raise_stopped()
         found = []
         for some in self._found:
             found.append((self._given, some))

@@ -1,0 +1,144 @@
+"""Bounds on partial matches: `max_runs` stops one query, by name, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import spaseq
+from spaseq.cli import main
+from spaseq.engine.job import Job
+from spaseq.engine.live import Engine
+from spaseq.engine.options import RunOptions
+from spaseq.errors import InputError, RunError
+
+EX = "http://ex.org/"
+STAMP = "http://www.w3.org/ns/prov#generatedAtTime"
+DATE_TIME = "http://www.w3.org/2001/XMLSchema#dateTime"
+KINDS = dict(zip("ABCDEF", "ABCBBB", strict=True))
+BOUND = 500
+
+
+def query(sequence: str, window: str = "1000 SECONDS SLIDING", name: str = "many") -> spaseq.Query:
+    defines = "\n".join(f"DEFINE GPM {each} ON S1 {{ ?{each} a :{KINDS[each]} }}" for each in KINDS if each in sequence)
+    return spaseq.parse(
+        f"PREFIX : <{EX}> SELECT * WITHIN {window} FROM STREAM S1 <{EX}s1> WHERE {{ SEQ({sequence}) {defines} }}",
+        name=name,
+    )
+
+
+def events(kinds: str) -> str:
+    return "".join(
+        f'<urn:e{n}> <{STAMP}> "2026-01-01T00:{n // 60:02}:{n % 60:02}Z"^^<{DATE_TIME}> .\n'
+        f"<urn:n{n}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{EX}{kind}> <urn:e{n}> .\n"
+        for n, kind in enumerate(kinds)
+    )
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "events.nq"
+    path.write_text(events("A" + 40 * "B" + "C"))
+    return path
+
+
+def rows_before_the_error(job: Job) -> Iterator[spaseq.Row]:
+    with pytest.raises(RunError, match="query 'many' was stopped: more than 500 partial matches"):
+        for rows in job.rows():
+            yield from rows
+
+
+@pytest.mark.parametrize("batch", [1, 7, 1000])
+@pytest.mark.parametrize(
+    ("evaluator", "sequence", "compiled"),
+    [
+        ("nfa", "A : B:+ : C", False),
+        ("nfa", "ALL(A, B:+) : C", False),
+        ("nfa", "A : B:+ : C", True),
+        ("cea", "A : B:+ : C", True),
+        ("lazy", "A : B:+ : C", False),
+        ("lazy", "ALL(A, B, D) : E : F", False),
+        ("tree", "B : D : E", False),
+        ("adaptive", "B : D : E", False),
+    ],
+)
+def test_a_query_with_too_many_partial_matches_is_stopped_and_others_go_on(
+    file: Path, evaluator: str, sequence: str, compiled: bool, batch: int
+) -> None:
+    queries = [query(sequence), query("A : B", name="few")]
+    options = RunOptions(evaluator=evaluator, compiled=compiled, batch_events=batch, max_runs=BOUND)
+    job = Job(queries, {"S1": file}, options=options)
+    rows = list(rows_before_the_error(job))
+    assert sum(row.query == "few" for row in rows) == 40
+
+
+def test_a_stopped_query_releases_what_it_held_and_its_derived_stream_ends(tmp_path: Path) -> None:
+    made = spaseq.parse(
+        f"PREFIX : <{EX}> REGISTER STREAM <{EX}made> AS CONSTRUCT {{ ?A :to ?C }} WITHIN 1000 SECONDS SLIDING "
+        f"FROM STREAM S1 <{EX}s1> WHERE {{ SEQ(A : B:+ : C) DEFINE GPM A ON S1 {{ ?A a :A }} "
+        "DEFINE GPM B ON S1 { ?B a :B } DEFINE GPM C ON S1 { ?C a :C } }",
+        name="many",
+    )
+    reader = spaseq.parse(
+        f"PREFIX : <{EX}> SELECT * WITHIN 1000 SECONDS FROM STREAM S1 <{EX}s1> FROM STREAM M <{EX}made> "
+        "WHERE { SEQ(A) DEFINE GPM A ON S1 { ?A a :A } DEFINE GPM X ON M { ?x :to ?y } }",
+        name="reader",
+    )
+    path = tmp_path / "events.nq"
+    path.write_text(events("AC" + 40 * "B" + "A"))
+    job = Job([made, reader], {"S1": path}, options=RunOptions(batch_events=4, max_runs=BOUND))
+    assert [row.query for row in rows_before_the_error(job)].count("reader") == 2
+
+
+def test_push_reports_a_stopped_query_once_and_the_others_go_on() -> None:
+    found: list[spaseq.Row] = []
+    with Engine(max_runs=BOUND) as engine:
+        engine.register(query("A : B:+ : C"))
+        engine.register(query("A : B", name="few"), on_match=found.append)
+        engine.push("S1", f"<urn:a> a <{EX}A> .", 0)
+        reported = 0
+        for second in range(1, 30):
+            try:
+                engine.push("S1", f"<urn:b{second}> a <{EX}B> .", second)
+            except RunError as error:
+                assert "query 'many' was stopped" in str(error) and "max_runs" in error.hint
+                reported += 1
+    assert (reported, len(found)) == (1, 29)
+
+
+def test_a_snapshot_remembers_that_a_query_was_stopped() -> None:
+    engine = Engine(max_runs=BOUND)
+    engine.register(query("A : B:+ : C"))
+    engine.push("S1", f"<urn:a> a <{EX}A> .", 0)
+    with pytest.raises(RunError):
+        for second in range(1, 30):
+            engine.push("S1", f"<urn:b{second}> a <{EX}B> .", second)
+    engine.push("S1", f"<urn:c> a <{EX}C> .", 40)
+    engine.close()
+    assert engine.statistics.matches == 0
+
+
+def test_a_window_keeps_a_query_below_the_bound(tmp_path: Path) -> None:
+    path = tmp_path / "events.nq"
+    path.write_text(events(60 * "AAB" + "C"))
+    job = Job([query("A : B : C", "5 SECONDS SLIDING")], {"S1": path}, options=RunOptions(batch_events=5, max_runs=200))
+    assert sum(map(len, job.rows())) == 4
+
+
+def test_the_command_line_names_the_query_the_bound_and_the_way_out(tmp_path: Path, file: Path) -> None:
+    text = tmp_path / "many.rq"
+    text.write_text(query("A : B:+ : C").text)
+    arguments = ["run", str(text), "--stream", f"S1={file}", "--max-runs", "500"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 1
+    assert "error: query 'many' was stopped: more than 500 partial matches" in result.stderr
+    assert "--max-runs" in result.stderr and "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("bound", [0, -1, 1.5, "many", None])
+def test_a_bound_that_is_none_is_refused(bound: object) -> None:
+    with pytest.raises(InputError, match="max_runs"), Engine(max_runs=bound) as engine:
+        engine.register(query("A : B"))

@@ -243,7 +243,8 @@ def _in_window(vectors: BitVectors) -> BitVectors:
 def _lows(window: Window, moments: Ids) -> Ids:
     """The earliest start in the window of each moment; NEVER for a moment outside all windows."""
     if window.sliding:
-        return moments - window.size + (1 if window.in_events else 0)
+        size = window.size - (1 if window.in_events else 0)
+        return np.maximum(moments, NEVER + 1 + size) - size
     numbers = (moments - window.start) // window.size
     lows = window.start + numbers * window.size
     return np.where(numbers < 0, NEVER, lows) if window.anchored else lows

@@ -39,6 +39,7 @@ from automata.chains.table import (
 from automata.chains.walk import visits
 from automata.plan.plan import Plan
 from automata.slices.step_table import SEVERAL
+from automata.slices.timeline import later
 from automata.values import NONE, Ids, Mask
 
 
@@ -113,7 +114,7 @@ class AllJoin:
         if window.in_events:
             inside: Mask = rows[:, :, RANK].max(axis=1) - rows[:, :, FIRST_RANK].min(axis=1) < window.size
         else:
-            inside = rows[:, :, HIGH_TIME].max(axis=1) - rows[:, :, FIRST_TIME].min(axis=1) <= window.size
+            inside = rows[:, :, HIGH_TIME].max(axis=1) <= later(rows[:, :, FIRST_TIME].min(axis=1), window.size)
         return inside
 
     def _distinct(self, combined: NDArray[np.int64]) -> Mask:

@@ -37,6 +37,7 @@ from automata.slices.step_index import StepIndex, clipped, step_index
 from automata.slices.step_table import SEVERAL, StepTable, blocks
 from automata.slices.substreams import Substream
 from automata.slices.successors import Successors, successors
+from automata.slices.timeline import later
 from automata.values import NONE, Ids, Mask
 
 _GALLOP_FACTOR = 4
@@ -164,9 +165,9 @@ class _Search:
         if program.partition and (window.in_events or not window.sliding):
             return None
         if window.sliding and window.in_events:
-            return runs.column(rows, FIRST) + window.size
+            return later(runs.column(rows, FIRST), window.size)
         if window.sliding:
-            beyond = np.searchsorted(table.times, runs.column(rows, FIRST_TIME) + window.size, "right")
+            beyond = np.searchsorted(table.times, later(runs.column(rows, FIRST_TIME), window.size), "right")
         else:
             beyond = np.searchsorted(table.windows, runs.column(rows, WINDOW), "right")
         return np.append(table.low, np.iinfo(np.int64).max)[beyond]
@@ -249,7 +250,7 @@ class _Search:
         if window.sliding and window.in_events:
             inside: Mask = table.rank_high[steps] - runs.column(rows, FIRST_RANK) < window.size
         elif window.sliding:
-            inside = table.times[steps] - runs.column(rows, FIRST_TIME) <= window.size
+            inside = table.times[steps] <= later(runs.column(rows, FIRST_TIME), window.size)
         else:
             inside = table.windows[steps] == runs.column(rows, WINDOW)
         if program.partition:

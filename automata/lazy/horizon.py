@@ -11,7 +11,7 @@ from automata.lazy import partial as lazy_partial
 from automata.lazy.buffer import Buffer
 from automata.lazy.partial import Rows
 from automata.plan.program import Window
-from automata.slices.timeline import Timeline, window_numbers
+from automata.slices.timeline import LAST, Timeline, window_numbers
 from automata.values import Ids, Mask
 
 
@@ -63,7 +63,7 @@ class Horizon:
             alive = self._alive(*(buffer.column(column) for column in columns))
             buffer.forget(buffer.first + int(alive.argmax()) if alive.any() else buffer.end)
         else:
-            buffer.forget(int(buffer.number(lazy_buffer.TIME, np.array([self.oldest_time()]))[0]))
+            buffer.forget(int(buffer.number(lazy_buffer.TIME, np.array([max(self.oldest_time(), -LAST)]))[0]))
 
     def _alive(self, times: Ids, ranks: Ids, windows: Ids, partitions: Ids) -> Mask:
         if self._window.in_events:

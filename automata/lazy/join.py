@@ -28,6 +28,7 @@ from automata.lazy.partial import (
 )
 from automata.lazy.units import Units
 from automata.plan.program import ConditionEvaluator, Program
+from automata.slices.timeline import earlier, later
 from automata.values import Ids, Mask
 
 Bound = frozenset[int]
@@ -94,8 +95,8 @@ class Joiner:
         begin, end = buffer.number(LOW, after, after=True), buffer.number(LOW, before)
         window = self._program.window
         if bound and window.sliding and not window.in_events:
-            begin = np.maximum(begin, buffer.number(TIME, rows[:, TIME_MAX] - window.size))
-            end = np.minimum(end, buffer.number(TIME, rows[:, TIME_MIN] + window.size, after=True))
+            begin = np.maximum(begin, buffer.number(TIME, earlier(rows[:, TIME_MAX], window.size)))
+            end = np.minimum(end, buffer.number(TIME, later(rows[:, TIME_MIN], window.size), after=True))
         for other in bound:
             if self._units.together[other, unit]:
                 times = self._at(rows, other, TIME)

@@ -25,6 +25,7 @@ from automata.lazy.path import AllOf, Item, Path, Step
 from automata.lazy.units import Units
 from automata.slices.pairs import Pairs
 from automata.slices.step_table import StepTable, side_by_side
+from automata.slices.timeline import earlier
 from automata.values import NONE, Ids, Mask
 
 _Walked = tuple[Ids, Ids]
@@ -125,7 +126,7 @@ class Replay:
         begin = buffer.number(LOW, self._core.runs.column(rows, HIGH), after=True)
         window = self._core.plan.program.window
         if window.sliding and not window.in_events:
-            begin = np.maximum(begin, buffer.number(TIME, complete[:, TIME_MAX] - window.size))
+            begin = np.maximum(begin, buffer.number(TIME, earlier(complete[:, TIME_MAX], window.size)))
         context = [complete[:, OF_PARTITION], complete[:, OF_WINDOW]]
         end = buffer.number(LOW, buffer.at(LOW, last))
         found = buffer.search(begin, end, (), hash_columns(context, len(rows)), in_context=True)

@@ -35,7 +35,7 @@ from automata.plan.program import EVENT, ConditionEvaluator, FoldValue, Iteratio
 from automata.slices.shared_work import SharedWork
 from automata.slices.step_table import StepTable, blocks
 from automata.slices.substreams import Substream, Substreams
-from automata.slices.timeline import window_ends
+from automata.slices.timeline import earlier, later, window_ends
 from automata.values import NONE, Ids, Mask
 
 FOREVER = np.iinfo(np.int64).max
@@ -135,9 +135,9 @@ class NegationIndex:
         """The last time (or rank) at which an event may still remove each match."""
         window = self._program.window
         if window.sliding and window.in_events:
-            return matches[:, FIRST_RANK] + window.size - 1
+            return later(matches[:, FIRST_RANK], window.size) - 1
         if window.sliding:
-            return matches[:, FIRST_TIME] + window.size
+            return later(matches[:, FIRST_TIME], window.size)
         return window_ends(window, matches[:, WINDOW]) - 1
 
     def _table(self, symbol: int) -> StepTable:
@@ -194,7 +194,7 @@ class NegationIndex:
         if not window.sliding:
             ends = window_ends(window, matches[:, WINDOW])
             return (where >= ends - window.size) & (where < ends)
-        begins, ends = matches[:, last] - window.size, matches[:, first] + window.size
+        begins, ends = earlier(matches[:, last], window.size), later(matches[:, first], window.size)
         if window.in_events:
             return (where > begins) & (where < ends)
         return (where >= begins) & (where <= ends)

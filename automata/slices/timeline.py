@@ -20,6 +20,8 @@ from automata.plan.program import Window
 from automata.slices.events import Events
 from automata.values import Ids, Mask
 
+LAST = np.iinfo(np.int64).max - 1
+"""The latest time; one more is still an int64."""
 _CLEAR = 1 << 50
 """Added to the numbers of windows that may lie before the epoch: no window's number is negative."""
 
@@ -204,8 +206,21 @@ def window_numbers(window: Window, times: Ids, ranks: Ids) -> Ids:
 
 
 def window_ends(window: Window, numbers: Ids) -> Ids:
-    """The first time (or rank) after the tumbling windows with these numbers."""
-    return window.start + (numbers + 1 - (0 if window.anchored else _CLEAR)) * window.size
+    """The first time (or rank) after the tumbling windows with these numbers, saturated."""
+    numbers = numbers + 1 - (0 if window.anchored else _CLEAR)
+    last = (LAST - window.start) // window.size
+    ends: Ids = np.where(numbers > last, LAST, window.start + np.minimum(numbers, last) * window.size)
+    return ends
+
+
+def later(times: Ids, by: int) -> Ids:
+    """The times moved on, saturated: sums of times and windows stay in int64."""
+    return np.minimum(times, LAST - by) + by
+
+
+def earlier(times: Ids, by: int) -> Ids:
+    """The times moved back, saturated."""
+    return np.maximum(times, by - LAST) - by
 
 
 def _starts(values: Ids) -> Mask:

@@ -15,7 +15,7 @@ from automata.matches.selection import Candidate
 from automata.plan.plan import Plan
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store
-from automata.slices.timeline import Timeline, window_ends
+from automata.slices.timeline import LAST, Timeline, window_ends
 from automata.values import Match
 
 _SEEN_MIN = 256
@@ -112,7 +112,7 @@ class Waiting:
         """The last time (or rank) at which the match that ends at a row may be removed."""
         row, window = self._store.rows[number], self._window
         if window.sliding:
-            return row[FIRST_RANK] + window.size - 1 if window.in_events else row[FIRST_TIME] + window.size
+            return row[FIRST_RANK] + window.size - 1 if window.in_events else min(row[FIRST_TIME] + window.size, LAST)
         return int(window_ends(window, np.array([row[WINDOW]]))[0]) - 1
 
     def _forget_seen(self) -> None:

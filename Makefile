@@ -11,8 +11,9 @@ EVENTS ?= 5000
 SEED ?= 1
 BENCH ?=
 PYTEST ?=
+FUZZ ?=
 
-.PHONY: demo test thorough lint format bench clean
+.PHONY: demo test thorough fuzz lint format bench clean
 
 demo: $(READY)  ## SPAseq's Query 1 over a smart grid of some thousand events
 	@$(BIN)/python examples/smart_grid/generate.py --events $(EVENTS) --seed $(SEED) --out $(GRID)
@@ -34,6 +35,9 @@ thorough: $(TOOLS)  ## hours of new random examples, pairs and killed Spark jobs
 	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-seed=$(SEED) $(PYTEST)
 	$(BIN)/python -m tests.pairs --seed $(SEED)
 	$(BIN)/python -m tests.spark.test_kill --seed $(SEED)
+
+fuzz: $(TOOLS)  ## mutated inputs without end; FUZZ="--inputs 1000000 --seed 7" for so many
+	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 lint: $(TOOLS)  ## style, format, types, layers
 	$(BIN)/ruff check .

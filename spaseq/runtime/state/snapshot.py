@@ -49,7 +49,7 @@ def dumps(tree: Any, dictionary: Dictionary, blank_suffix: str = "") -> bytes:
 def loads(blob: bytes, dictionary: Dictionary) -> Any:
     """The state in a blob, its ids those that the dictionary gives to its terms.
 
-    Raises RunError for a blob that this version cannot read.
+    Raises RunError for a blob that is damaged or of another version.
     """
     head = len(MAGIC) + 2
     version = int.from_bytes(blob[len(MAGIC) : head], "big")
@@ -60,7 +60,11 @@ def loads(blob: bytes, dictionary: Dictionary) -> Any:
             hint="go on with the SPAseq that wrote it, or begin anew with a new checkpoint folder: the input is then "
             "read again from where the new job starts",
         )
-    terms, body = msgspec.msgpack.decode(zlib.decompress(memoryview(blob)[head:]), type=tuple[list[bytes], bytes])
+    try:
+        terms, body = msgspec.msgpack.decode(zlib.decompress(memoryview(blob)[head:]), type=tuple[list[bytes], bytes])
+    except (zlib.error, msgspec.MsgspecError) as error:
+        hint = "begin anew with a new checkpoint folder"
+        raise RunError(f"the saved state is damaged: {error}", hint=hint) from error
     ids = np.array([UNBOUND, *(dictionary.intern(_term_of(term)) for term in terms)], dtype=np.int64)
 
     def whole(code: int, data: memoryview) -> Any:

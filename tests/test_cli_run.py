@@ -426,3 +426,15 @@ def test_explain_draws_the_automaton(query: Path) -> None:
     assert json.loads(spaseq("explain", query, "--format", "json").stdout)["query"] == "pairs"
     assert spaseq("explain", query, "--format", "dot").stdout.startswith('digraph "pairs" {\n')
     assert spaseq("explain", query, "--format", "mermaid").stdout.startswith("flowchart LR\n")
+
+
+def test_hidden_files_of_a_folder_are_skipped_and_said_once(tmp_path: Path) -> None:
+    query = file(tmp_path, "pairs.rq", SELECT)
+    folder = tmp_path / "events"
+    folder.mkdir()
+    file(folder, "._f1.nq", event("urn:future", 59, "A", 9))
+    file(folder, "f10.nq", event("urn:e2", 2, "B", 2))
+    file(folder, "f2.nq", event("urn:e1", 1, "A", 1))
+    result = spaseq("run", query, "--stream", f"S1={folder}", "--format", "ndjson")
+    assert (result.exit_code, result.stdout) == (0, LINE)
+    assert result.stderr.count(f"warning: skipped in {folder}: ._f1.nq\n") == 1

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,8 @@ from spaseq.cli.terminal import terminal
 from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, visible
+from spaseq.inputs.paths import files_of, hidden_names
+from spaseq.lang.ast import Query
 from spaseq.outputs import open_sink
 from spaseq.outputs.destination import OutputClosed
 from spaseq.outputs.sink import Sink
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from spaseq.cli.progress import Progress
+
+_HIDDEN_SHOWN_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,7 @@ class RunArguments:
 
 def execute(arguments: RunArguments) -> None:
     """Run to the end of the input; all arguments are checked before the output is opened."""
-    queries = read_queries(arguments.queries)
-    streams = bind_streams(queries, arguments.streams)
-    knowledge, unused = bind_knowledge(queries, arguments.knowledge)
-    for iri in unused:
-        say_warning(f"no query uses the knowledge base <{iri}>", f"a query uses it with GRAPH <{iri}> {{ … }}")
-    check_outputs(arguments, [*arguments.queries, *files_under(streams.values()), *files_under(knowledge.values())])
+    queries, streams, knowledge = bound(arguments)
     with ExitStack() as stack:
         with loading() as progress_of_loading:
             options = replace(run_options(arguments), loading=progress_of_loading)
@@ -76,6 +74,31 @@ def execute(arguments: RunArguments) -> None:
         progress = _progress(job, stack)
         stack.callback(sink.close)
         _pump(job, sink, progress, rows_on_terminal=arguments.output is None and sys.stdout.isatty())
+
+
+def bound(arguments: RunArguments) -> tuple[list[Query], dict[str, str], dict[str, str]]:
+    """The queries, the path of each stream and the source of each knowledge base by IRI, with warnings about both.
+
+    Raises InputError for arguments that cannot be used.
+    """
+    queries = read_queries(arguments.queries)
+    streams = bind_streams(queries, arguments.streams)
+    knowledge, unused = bind_knowledge(queries, arguments.knowledge)
+    for iri in unused:
+        say_warning(f"no query uses the knowledge base <{iri}>", f"a query uses it with GRAPH <{iri}> {{ … }}")
+    for path in streams.values():
+        _report_hidden_names(path)
+    inputs = [Path(name) for path in (*streams.values(), *knowledge.values()) for name in files_of(path)]
+    _check_outputs(arguments, [*arguments.queries, *inputs])
+    return queries, streams, knowledge
+
+
+def _report_hidden_names(path: str) -> None:
+    """Print the hidden names in a directory, which are not read."""
+    if skipped := hidden_names(path):
+        shown = ", ".join(os.path.relpath(name, path) for name in skipped[:_HIDDEN_SHOWN_MAX])
+        more = f" and {len(skipped) - _HIDDEN_SHOWN_MAX} more" if len(skipped) > _HIDDEN_SHOWN_MAX else ""
+        say_warning(f"skipped in {path}: {shown}{more}", "hidden names are not read; rename what belongs to the stream")
 
 
 def _progress(job: Job, stack: ExitStack) -> Progress | None:
@@ -163,18 +186,7 @@ def _report_replanned(replanned: Mapping[str, Sequence[str]], console: Console) 
         console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
-def files_under(paths: Iterable[str]) -> list[Path]:
-    """The files that exist under these paths, folders and globs; URLs and standard input give none."""
-    found: list[Path] = []
-    for text in paths:
-        path = Path(text)
-        matched = [path] if path.exists() else [Path(name) for name in glob.glob(text)]
-        for match in matched:
-            found += [entry for entry in match.iterdir() if entry.is_file()] if match.is_dir() else [match]
-    return found
-
-
-def check_outputs(arguments: RunArguments, inputs: list[Path]) -> None:
+def _check_outputs(arguments: RunArguments, inputs: list[Path]) -> None:
     """Raises InputError for an output that is an input, or that is given twice."""
     outputs = [("--output", arguments.output), ("--dead-letter", arguments.dead_letter)]
     given = [(option, path) for option, path in outputs if path is not None]

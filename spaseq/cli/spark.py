@@ -12,11 +12,9 @@ from urllib.parse import urlsplit
 
 from kb.source import Source
 from sparql_gpm.rdf_io import PROV_TIME
-from spaseq.cli.bindings import bind_knowledge, bind_streams
 from spaseq.cli.knowledge import sources_of
-from spaseq.cli.queries import read_queries
-from spaseq.cli.reporting import say, say_warning
-from spaseq.cli.run import RunArguments, check_outputs, files_under, predicate, report_dead_letters
+from spaseq.cli.reporting import say
+from spaseq.cli.run import RunArguments, bound, predicate, report_dead_letters
 from spaseq.errors import InputError
 from spaseq.inputs.paths import STANDARD_INPUT, input_bytes, input_files
 from spaseq.lang.ast import Query
@@ -49,17 +47,12 @@ class SparkRun:
 
 def checked(arguments: RunArguments) -> SparkRun:
     """The run of these arguments; raises InputError for arguments that cannot be used."""
-    queries = read_queries(arguments.queries)
-    paths = bind_streams(queries, arguments.streams)
-    locations, unused = bind_knowledge(queries, arguments.knowledge)
-    for iri in unused:
-        say_warning(f"no query uses the knowledge base <{iri}>", f"a query uses it with GRAPH <{iri}> {{ … }}")
+    queries, paths, locations = bound(arguments)
     if arguments.arrival_time:
         reason = "a micro-batch that is read again after a failure would have other times"
         hint = "state times where events are written, and name the property with --time-predicate; or, in Python, give "
         hint += "quads as columns with Kafka's own timestamp as `time`; or leave out --runtime spark"
         raise InputError(f"--arrival-time does not go with --runtime spark: {reason}", hint=hint)
-    check_outputs(arguments, [*arguments.queries, *files_under(paths.values()), *files_under(locations.values())])
     options = {
         "max_delay_ns": arguments.max_delay_ns,
         "rows": "documents",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from spaseq.errors import InputError
 from spaseq.inputs.formats import SUFFIXES, format_of, input_format
 
 STANDARD_INPUT = "-"
+_DIGITS = re.compile("([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class InputFile:
 
 
 def input_files(path: str, rdf_format: str | None = None) -> tuple[InputFile, ...]:
-    """The files of a stream, in name order; of a directory those whose suffix is known.
+    """The files of a stream, in natural order; of a directory those whose suffix is known.
 
     Raises InputError if there is none, or if one cannot be read.
     """
@@ -47,14 +49,42 @@ def input_files(path: str, rdf_format: str | None = None) -> tuple[InputFile, ..
 
 
 def files_of(path: str) -> list[str]:
-    """The existing files that a PATH means, in name order; a directory's sub-directories are not searched."""
-    try:
-        names = [os.path.join(path, name) for name in os.listdir(path)] if os.path.isdir(path) else [path]
-    except OSError as error:
-        raise unreadable(path, error) from error
-    if not os.path.lexists(path):
-        names = glob.glob(path, recursive=True)
-    return sorted(name for name in names if os.path.lexists(name) and not os.path.isdir(name))
+    """The existing files that a PATH means, in natural order; in a directory all that are not hidden, at any depth."""
+    if os.path.isdir(path):
+        names, _ = _under(path)
+    else:
+        names = [path] if os.path.lexists(path) else glob.glob(path, recursive=True)
+    return sorted((name for name in names if os.path.lexists(name) and not os.path.isdir(name)), key=natural_order)
+
+
+def hidden_names(path: str) -> list[str]:
+    """The hidden files and folders of a directory, which are passed over, in natural order."""
+    return sorted(_under(path)[1], key=natural_order) if os.path.isdir(path) else []
+
+
+def natural_order(path: str) -> tuple[list[list[str | int]], str]:
+    """The key of the order of paths, folder by folder, in which `f2` comes before `f10`."""
+    return [
+        [int(part) if number % 2 else part for number, part in enumerate(_DIGITS.split(name))]
+        for name in path.split(os.sep)
+    ], path
+
+
+def _under(folder: str) -> tuple[list[str], list[str]]:
+    """The files of a directory and its sub-directories; the hidden files and folders, which are passed over."""
+
+    def fail(error: OSError) -> None:
+        raise unreadable(error.filename, error) from error
+
+    found: list[str] = []
+    hidden: list[str] = []
+    for parent, folders, names in os.walk(folder, onerror=fail):
+        for name in names + folders:
+            if name.startswith("."):
+                hidden.append(os.path.join(parent, name))
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [os.path.join(parent, name) for name in names if not name.startswith(".")]
+    return found, hidden
 
 
 def input_bytes(paths: Iterable[str]) -> int:

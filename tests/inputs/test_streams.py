@@ -15,6 +15,7 @@ import pytest
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
 from spaseq.errors import InputError, RunError
+from spaseq.inputs.paths import hidden_names
 from spaseq.inputs.streams import SourceBatch, open_stream
 from spaseq.outputs.dead_letters import DeadLetters
 from tests.sparql_gpm.rdf_events import PREFIXES, stamp
@@ -66,7 +67,7 @@ def test_the_format_can_be_given(tmp_path: Path) -> None:
     assert names(tmp_path / "events.txt", rdf_format="trig") == ["http://ex.org/t"]
 
 
-def test_a_directory_is_read_in_name_order_as_one_input(tmp_path: Path) -> None:
+def test_a_directory_is_read_in_natural_order_as_one_input(tmp_path: Path) -> None:
     (tmp_path / "b.nq").write_text(quads("b1", "b2"))
     (tmp_path / "a.trig").write_text(TRIG)
     (tmp_path / "c.ttl").write_text(TURTLE)
@@ -83,10 +84,20 @@ def test_a_directory_is_read_in_name_order_as_one_input(tmp_path: Path) -> None:
     assert batch.lines.tolist() == [4, 1, 2, 1, 1]
 
 
-def test_a_glob_is_read_in_name_order(tmp_path: Path) -> None:
+def test_a_glob_is_read_in_natural_order(tmp_path: Path) -> None:
     for name in ("e10", "e2", "x1"):
         (tmp_path / f"{name}.nq").write_text(quads(name))
-    assert names(tmp_path / "e*.nq") == ["urn:e10", "urn:e2"]
+    assert names(tmp_path / "e*.nq") == ["urn:e2", "urn:e10"]
+
+
+def test_a_directory_is_read_with_its_sub_folders_and_without_hidden_names(tmp_path: Path) -> None:
+    for name in ("day10/a", "day2/f10", "day2/f9", "day2/.x", "._f1", ".git/b", "z", "day2/_c", "day2/f9b"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.nq").write_text(quads(name))
+    assert names(tmp_path) == [
+        "urn:day2/_c", "urn:day2/f9", "urn:day2/f9b", "urn:day2/f10", "urn:day10/a", "urn:z",
+    ]  # fmt: skip
+    assert hidden_names(str(tmp_path)) == [str(tmp_path / name) for name in ("._f1.nq", ".git", "day2/.x.nq")]
 
 
 def test_a_file_whose_name_looks_like_a_glob_is_a_file(tmp_path: Path) -> None:

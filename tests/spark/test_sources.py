@@ -127,7 +127,7 @@ def test_ranges_cover_each_event_once_wherever_reading_stops(
     (folder / "b.nq.gz").write_bytes(gzip.compress(nquads(range(5, 8))))
     (folder / "c.trig").write_bytes(trig(range(8, 10)))
     (folder / "d.nq").write_bytes(nquads(range(10, 14)))
-    (folder / "_ignored.nq").write_bytes(b"nonsense")
+    (folder / ".ignored.nq").write_bytes(b"nonsense")
     directory = Directory(str(folder))
     found: list[bytes] = []
     here = FilePosition()

@@ -1,8 +1,8 @@
-"""Directory streams: the ranges of bytes between two places. Files are read in name order and never change.
+"""Directory streams: the ranges of bytes between two places. Files are read in natural order and never change.
 
 A place is a file and a byte in it, so that a checkpoint is small however many files there are. A file that appears must
 therefore sort after those that were begun, as segments of a log do (another one is an error, not left out), and be
-complete when it appears (written elsewhere, then moved in). Names that begin with `.` or `_` are ignored.
+complete when it appears (written elsewhere, or under a hidden name, then moved in).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from spaseq.errors import RunError
 from spaseq.inputs.file_ranges import FileRange, ranges_of
 from spaseq.inputs.formats import format_of
-from spaseq.inputs.paths import files_of
+from spaseq.inputs.paths import files_of, natural_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Directory:
 
     def files(self) -> list[str]:
         """Their names, in order."""
-        return [name for name in files_of(self._path) if _is_input(name)]
+        return [name for name in files_of(self._path) if format_of(name) and os.path.isfile(name)]
 
     def end(self) -> FilePosition:
         """The place after all files; its line is not counted."""
@@ -60,7 +60,7 @@ class Directory:
 
     def after(self, part: FileRange) -> FilePosition:
         """The place after a range."""
-        files = sum(name <= part.file for name in self.files())
+        files = _up_to(part.file, self.files())
         if part.end is None:
             return FilePosition(part.file, max(1, os.path.getsize(part.file)), files=files)
         return FilePosition(part.file, part.end, part.line + part.lines(), files)
@@ -75,19 +75,20 @@ class Directory:
         if end is not None:
             self._check(files, end)
         for name in files:
-            if name >= start.file and (end is None or name <= end.file):
+            order = natural_order(name)
+            if order >= natural_order(start.file) and (end is None or order <= natural_order(end.file)):
                 begin, line = (start.byte, start.line) if name == start.file else (0, 0)
                 stop = end.byte if end is not None and name == end.file else None
                 yield from ranges_of(name, begin, stop, line, bytes_max)
 
     def _check(self, files: list[str], place: FilePosition) -> None:
-        if sum(name <= place.file for name in files) > place.files:
+        if _up_to(place.file, files) > place.files:
             reason = f"a file has appeared in {self._path} that sorts before {place.file}, which was already read"
             raise RunError(
                 reason, hint="give each new file a name that sorts after the others, and move that file away"
             )
 
 
-def _is_input(name: str) -> bool:
-    hidden = os.path.basename(name).startswith((".", "_"))
-    return not hidden and os.path.isfile(name) and format_of(name) is not None
+def _up_to(last: str, files: list[str]) -> int:
+    """The number of files up to this one."""
+    return sum(natural_order(name) <= natural_order(last) for name in files)

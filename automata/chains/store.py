@@ -15,7 +15,7 @@ from automata.chains.extend import Extender
 from automata.chains.growth import Growth
 from automata.chains.iteration import Iterations, OuterIterations
 from automata.chains.lookback import Lookback
-from automata.chains.table import FIRST, PARTITION, Layout, Runs
+from automata.chains.table import FIRST, FIRST_TIME, PARTITION, Layout, Runs
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
 from automata.slices.substreams import Substream
@@ -104,8 +104,15 @@ class ChainStore:
         points = self.plan.positions[self.plan.unordered[which].position].arriving
         return joined[self.conditions.arrived(joined, points, patient=True)]
 
-    def oldest(self, column: int, default: int) -> int:
-        """The least FIRST or FIRST_TIME of the runs that are alive."""
+    def oldest_position(self, default: int) -> int:
+        """The first position in a run that is alive."""
+        return self._oldest(FIRST, default)
+
+    def oldest_time(self, default: int) -> int:
+        """The first time in a run that is alive."""
+        return self._oldest(FIRST_TIME, default)
+
+    def _oldest(self, column: int, default: int) -> int:
         alive = np.concatenate(self.alive())
         alive = alive[self.runs.column(alive, FIRST) != NONE]
         return int(self.runs.column(alive, column).min()) if len(alive) else default

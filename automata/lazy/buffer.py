@@ -6,6 +6,7 @@ A buffered solution has a number that it keeps: how many were buffered before it
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from arrays.columns import expand, hash_columns
 from automata.lazy.index import BufferIndex, buffer_index
 from automata.slices.step_table import Part, StepTable, blocks
+from automata.state import Values, rows_of
 from automata.values import UNBOUND, Ids
 
 LOW, TIME, STREAM, SLOT, SEQ, TAIL, RANK, WINDOW, PARTITION, SERIAL = range(10)
@@ -74,14 +76,15 @@ class Buffer:
         """Every id in the buffer, each once."""
         return np.unique(self._columns[_FIXED:, self.first - self._origin : self.end - self._origin])
 
-    def contents(self) -> tuple[Ids, Ids]:
-        """Everything kept, as int64[columns, n]: what is no id, and the values of the variables."""
+    def snapshot(self) -> list[Any]:
+        """See `automata.state.Restorable`: the columns that are no ids stand apart."""
         kept = self._columns[:, self.first - self._origin : self.end - self._origin]
-        return kept[:_FIXED], kept[_FIXED:]
+        return [self.first, list(kept[:_FIXED]), Values(kept[_FIXED:])]
 
-    def go_on(self, first: int, fixed: Ids, values: Ids) -> None:
-        """Go on from `contents`, under the same numbers; nothing has been buffered before."""
-        self._columns = np.concatenate((fixed, values))
+    def restore(self, state: list[Any]) -> None:
+        """See `automata.state.Restorable`; solutions keep their numbers, and indexes are made again."""
+        first, fixed, values = state
+        self._columns = np.concatenate((rows_of(fixed, values.ids.shape[1]).T, values.ids))
         self._origin = self.first = first
         self.end = first + self._columns.shape[1]
 

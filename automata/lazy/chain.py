@@ -10,6 +10,7 @@ is found once, whatever the plan does; for the tree this is K's choice of a bran
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from automata.lazy.join import Bound, Joiner
 from automata.lazy.partial import PartialLayout, Rows, Waiting
 from automata.lazy.plan import EvaluationOrder
 from automata.lazy.units import Units
+from automata.state import Values, columns_of, rows_of
 from automata.values import Mask
 
 _NOTHING: Bound = frozenset()
@@ -36,8 +38,8 @@ class LazyChain:
         self._units = units
         self._joiner = joiner
         self._buffers = buffers
-        self.layout = layout
-        self.plan = plan
+        self._layout = layout
+        self._plan = plan
         self.states: dict[Bound, Waiting] = {}
         self.operations = 0
 
@@ -47,7 +49,7 @@ class LazyChain:
         position    of its first event
         fresh       symbol → the number of its first solution
         """
-        self.plan.observe([len(self._buffers[unit.symbol]) for unit in self._units.units], at_boundary)
+        self._plan.observe([len(self._buffers[unit.symbol]) for unit in self._units.units], at_boundary)
         if not self.states:
             self._begin()
         complete: list[Rows] = []
@@ -65,7 +67,7 @@ class LazyChain:
                 complete.append(rows)
             else:
                 arriving.append(self._arrive(bound, rows))
-        return np.concatenate(complete) if complete else self.layout.root()[:0]
+        return np.concatenate(complete) if complete else self._layout.root()[:0]
 
     def keep(self, alive: Callable[[Rows], Mask]) -> None:
         """Drops partial matches that have run out of time."""
@@ -73,24 +75,41 @@ class LazyChain:
             if bound and len(waiting.rows):
                 waiting.keep(alive(waiting.rows))
 
+    def snapshot(self) -> dict[str, Any]:
+        """See `automata.state.Restorable`: the plan, and partial matches by what they are bound to."""
+        registers = self._layout.registers
+        waiting = [
+            [sorted(bound), w.unit, columns_of(w.rows[:, : registers.start]), Values(w.rows[:, registers])]
+            for bound, w in self.states.items()
+        ]
+        return {"waiting": waiting, "plan": self._plan.snapshot(), "operations": self.operations}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `automata.state.Restorable`."""
+        self._plan.restore(state["plan"])
+        self.operations = state["operations"]
+        for bound, unit, fixed, registers in state["waiting"]:
+            waiting = self.states[frozenset(bound)] = Waiting(self._layout.width, unit)
+            waiting.replace(np.concatenate((rows_of(fixed, len(registers.ids)), registers.ids), axis=1))
+
     def _held(self) -> int:
         """The partial matches that wait."""
         return sum(len(waiting.rows) for waiting in self.states.values())
 
     def _begin(self) -> None:
-        root = Waiting(self.layout.width, self.plan.following(_NOTHING, None))
-        root.add(self.layout.root())
+        root = Waiting(self._layout.width, self._plan.following(_NOTHING, None))
+        root.add(self._layout.root())
         self.states[_NOTHING] = root
 
     def _meet(self, bound: Bound, waiting: Waiting, position: int, fresh: Mapping[int, int]) -> tuple[int, Rows]:
         """Partial matches that have been waiting, joined with the slice, or with all events of another unit."""
-        chosen = self.plan.following(bound, waiting.unit)
+        chosen = self._plan.following(bound, waiting.unit)
         if chosen == waiting.unit or not len(waiting.rows):
             waiting.unit = chosen
             symbol = self._units.units[chosen].symbol
             since = fresh.get(symbol, self._buffers[symbol].end)
             return chosen, self._joiner.join(bound, waiting.rows, chosen, since)
-        rows = waiting.await_instead(chosen, position, self.layout)
+        rows = waiting.await_instead(chosen, position, self._layout)
         if not self._units.waits(bound, chosen):
             waiting.keep(np.zeros(len(rows), dtype=np.bool_))
         return chosen, self._joiner.join(bound, rows, chosen, self._first(chosen))
@@ -99,7 +118,7 @@ class LazyChain:
         """New partial matches at a state: joined with all that is buffered; kept if more can come."""
         waiting = self.states.get(bound)
         if waiting is None:
-            waiting = self.states[bound] = Waiting(self.layout.width, self.plan.following(bound, None))
+            waiting = self.states[bound] = Waiting(self._layout.width, self._plan.following(bound, None))
         if self._units.waits(bound, waiting.unit):
             waiting.add(rows)
         return bound | {waiting.unit}, self._joiner.join(bound, rows, waiting.unit, self._first(waiting.unit))

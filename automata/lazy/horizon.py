@@ -20,14 +20,14 @@ class Horizon:
 
     def __init__(self, window: Window, timeline: Timeline) -> None:
         self._window = window
-        self._timeline = timeline
+        self.timeline = timeline
         self._time = -(1 << 61)
         self._period: int | None = None
 
     def advance(self, time: int) -> bool:
         """No event before `time` will come; whether a window has passed since this was last so."""
         self._time = max(self._time, time)
-        now = self._timeline.position if self._window.in_events else self._time
+        now = self.timeline.position if self._window.in_events else self._time
         period = (now - self._window.start) // self._window.size
         passed = self._period is not None and period != self._period
         self._period = period
@@ -67,7 +67,7 @@ class Horizon:
 
     def _alive(self, times: Ids, ranks: Ids, windows: Ids, partitions: Ids) -> Mask:
         if self._window.in_events:
-            return self._timeline.lasts(self._window, partitions, ranks)
+            return self.timeline.lasts(self._window, partitions, ranks)
         result: Mask
         if self._window.sliding:
             result = times >= self._time - self._window.size

@@ -36,14 +36,13 @@ class Reporter:
         self,
         core: ChainStore,
         negations: NegationIndex,
-        reader: Reader,
         condition_evaluator: ConditionEvaluator,
     ) -> None:
         self._plan = core.plan
         program = self._program = core.plan.program
         self._core = core
         self._negations = negations
-        self._reader = reader
+        self._reader = Reader(core)
         self._condition_evaluator = condition_evaluator
         self.after = AfterMatch(program.skip)
         self.pending = PendingMatches()

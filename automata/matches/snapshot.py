@@ -1,8 +1,4 @@
-"""The state of a run-based evaluator, taken out and put back (see automata.state).
-
-What follows from the program, and indexes, are left out: they are made again. Dead rows are compacted away first, so a
-state is as large as what is alive.
-"""
+"""The parts of an evaluator's state: columns of what is alive (see `automata.state`); indexes are made again."""
 
 from __future__ import annotations
 
@@ -22,32 +18,6 @@ from automata.slices.symbol_tables import SymbolTables
 from automata.slices.timeline import Carry, Timeline
 from automata.state import Values, columns_of, rows_of
 from automata.values import Ids, Match
-
-
-def runs_state(
-    core: ChainStore, negations: NegationIndex, symbol_tables: SymbolTables, reporter: Reporter
-) -> dict[str, Any]:
-    """The state of every evaluator that writes rows of runs; all rows are alive."""
-    return {
-        "core": core_state(core),
-        "negations": negations_state(negations),
-        "intake": intake_state(symbol_tables),
-        "reporter": reporter_state(reporter),
-    }
-
-
-def restore_runs(
-    core: ChainStore,
-    negations: NegationIndex,
-    symbol_tables: SymbolTables,
-    reporter: Reporter,
-    state: Mapping[str, Any],
-) -> None:
-    """Put it back."""
-    restore_core(core, state["core"])
-    restore_negations(negations, state["negations"])
-    restore_intake(symbol_tables, state["intake"])
-    restore_reporter(reporter, state["reporter"])
 
 
 def core_state(core: ChainStore) -> dict[str, Any]:

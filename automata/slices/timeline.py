@@ -13,6 +13,7 @@ tail    it is the last of its slot and stream
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from automata.plan.program import Window
 from automata.slices.events import Events
 from automata.values import Ids, Mask
 
+_Numbers = TypeVar("_Numbers", int, Ids)
 LAST = np.iinfo(np.int64).max - 1
 """The latest time; one more is still an int64."""
 _CLEAR = 1 << 50
@@ -148,8 +150,11 @@ class Timeline:
         """True if the next event of its partition is in the window of events of what began at each rank."""
         known, inverse = np.unique(partitions, return_inverse=True)
         following = np.array([self.rank(partition) for partition in known.tolist()], dtype=np.int64)
-        begins = first_ranks if window.sliding else first_ranks - (first_ranks - window.start) % window.size
-        return following[inverse.ravel()] - begins < window.size
+        return following[inverse.ravel()] < _rank_after(window, first_ranks)
+
+    def reaches(self, window: Window, partition: int, first_rank: int) -> bool:
+        """`lasts` of one."""
+        return self.rank(partition) < _rank_after(window, first_rank)
 
     def forget(self, kept: set[int]) -> None:
         """Drop what is known of every other partition; only where ranks need not go on."""
@@ -193,6 +198,12 @@ def _slotted(
     tails = np.empty(len(which), dtype=np.bool_)
     tails[order] = np.append(same[1:], True) if len(which) else same
     return slots, seqs, tails
+
+
+def _rank_after(window: Window, first_ranks: _Numbers) -> _Numbers:
+    """The first rank after the window of events of what began at each rank."""
+    begins = first_ranks if window.sliding else first_ranks - (first_ranks - window.start) % window.size
+    return begins + window.size
 
 
 def window_numbers(window: Window, times: Ids, ranks: Ids) -> Ids:

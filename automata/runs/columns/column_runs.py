@@ -17,7 +17,7 @@ from automata.chains.store import AcceptedRuns, ChainStore
 from automata.chains.table import CLOSED, ROOT, RunView
 from automata.plan.automaton import START
 from automata.runs.columns.adjacency_lookahead import AdjacencyLookahead
-from automata.runs.columns.expiry import Expiry
+from automata.runs.columns.expiry import Bounds, Expiry
 from automata.slices.pairs import Pairs
 from automata.slices.step_table import StepTable, conjunction
 from automata.slices.timeline import Timeline
@@ -52,15 +52,13 @@ class ColumnRuns:
         accepted, self._accepted = self._accepted, []
         return accepted
 
-    def expire(self, oldest_time: int, window: int, ranks: Timeline | None) -> None:
-        """Drops runs that began before `oldest_time` or in an earlier tumbling window, or whose ranks have run out."""
+    def expire(self, over: Bounds) -> None:
+        """Drops runs that are over."""
         runs = self._chains.runs
         for active in self._chains.active:
-            active.keep(self._expiry.fresh_or_in_window(runs, active.rows, oldest_time, window, ranks))
+            active.keep(self._expiry.fresh_or_in_window(runs, active.rows, over))
         for all_join in self._chains.all_joins:
-            all_join.keep(
-                [self._expiry.fresh_or_in_window(runs, rows, oldest_time, window, ranks) for rows in all_join.finished]
-            )
+            all_join.keep([self._expiry.fresh_or_in_window(runs, rows, over) for rows in all_join.finished])
 
     def prune(self, timeline: Timeline) -> None:
         """Drops runs that no later event can extend: closed, or waiting for an adjacent event that did not come."""

@@ -3,15 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from automata.chains.deferred import DeferredRuns
 from automata.chains.table import CLOSED, FIRST, FIRST_RANK, FIRST_TIME, INSTANCE, PARTITION, SLOT, WINDOW, RunView
+from automata.matches.match_stage import FOREVER
 from automata.plan.plan import Plan
+from automata.plan.program import Window
 from automata.slices.step_table import StepTable
-from automata.slices.timeline import Timeline
+from automata.slices.timeline import Timeline, window_numbers
 from automata.values import NONE, Ids, Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Runs that began before `time`, in an earlier tumbling `window`, or whose `ranks` have run out are over."""
+
+    time: int = -FOREVER
+    window: int = -FOREVER
+    ranks: Timeline | None = None
+
+
+def expired(window: Window, time: int, timeline: Timeline) -> Bounds:
+    """The bounds of what is over once no event before `time` will come."""
+    if window.in_events:
+        return Bounds(ranks=timeline)
+    if window.sliding:
+        return Bounds(time=time - window.size)
+    return Bounds(window=int(window_numbers(window, np.array([time]), np.array([0]))[0]))
+
+
+def next_expiry(window: Window, time: int) -> int:
+    """The time before which it is not worth looking for expired runs again."""
+    if window.in_events:
+        return -FOREVER
+    if window.sliding:
+        return time + window.size // 32
+    return window.start + ((time - window.start) // window.size + 1) * window.size
 
 
 class Expiry:
@@ -20,13 +50,12 @@ class Expiry:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
 
-    def fresh_or_in_window(
-        self, runs: RunView, rows: Ids, oldest_time: int, window: int, ranks: Timeline | None
-    ) -> Mask:
-        """Runs without an event; those begun not before a time nor in an earlier window, whose ranks last."""
-        fits = (runs.column(rows, FIRST_TIME) >= oldest_time) & (runs.column(rows, WINDOW) >= window)
-        if ranks is not None:
-            fits &= ranks.lasts(self._plan.program.window, runs.column(rows, PARTITION), runs.column(rows, FIRST_RANK))
+    def fresh_or_in_window(self, runs: RunView, rows: Ids, over: Bounds) -> Mask:
+        """Runs without an event, and those that are not over."""
+        fits = (runs.column(rows, FIRST_TIME) >= over.time) & (runs.column(rows, WINDOW) >= over.window)
+        if over.ranks is not None:
+            columns = runs.column(rows, PARTITION), runs.column(rows, FIRST_RANK)
+            fits &= over.ranks.lasts(self._plan.program.window, *columns)
         kept: Mask = (runs.column(rows, FIRST) == NONE) | fits
         return kept
 

@@ -6,7 +6,7 @@ of the variables that every one of them binds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -81,13 +81,6 @@ class RowAllJoin:
         for finished, all_join in zip(self._finished, self._core.all_joins, strict=True):
             numbers = [sorted(number for bucket in waiting.values() for number in bucket) for waiting in finished]
             all_join.finished = [np.array(each, dtype=np.int64) for each in numbers]
-
-    def waiting(self) -> Iterator[int]:
-        """The rows of the finished members."""
-        for finished in self._finished:
-            for waiting in finished:
-                for bucket in waiting.values():
-                    yield from bucket
 
     def drop(self, over: Callable[[Row], bool]) -> None:
         """Forget finished members."""

@@ -9,6 +9,7 @@ from automata import protocol
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
 from automata.plan.semi_join import SemiJoinFilter
+from automata.runs.columns.expiry import expired
 from automata.runs.columns.run_evaluator import RunEvaluator
 from automata.runs.rows.candidates import Solution
 from automata.runs.rows.conditions import RowConditionEvaluator
@@ -35,7 +36,7 @@ class LiveRunEvaluator(RunEvaluator):
     def __init__(self, plan: Plan, condition_evaluator: RowConditionEvaluator) -> None:
         assert runs_singly(plan), plan.program
         super().__init__(plan, condition_evaluator)
-        self._single = RowRuns(self._core, self._symbol_tables, self._negations, self._reporter, condition_evaluator)
+        self._rows = RowRuns(self._stage, condition_evaluator)
         self._in_lists = False
         self._alone = 0
         self._left = 0
@@ -43,7 +44,7 @@ class LiveRunEvaluator(RunEvaluator):
     def prefers_single_events(self) -> bool:
         """True if the next single event should go to `on_event`: there have been enough of them."""
         self._alone += not self._in_lists
-        return self._in_lists or self._core.runs.size <= self._alone * _ROWS_PER_EVENT_MAX
+        return self._in_lists or self._stage.chains.runs.size <= self._alone * _ROWS_PER_EVENT_MAX
 
     def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[Solution]]) -> Sequence[Match]:
         """As `on_batch` for a slice of one event.
@@ -52,22 +53,21 @@ class LiveRunEvaluator(RunEvaluator):
         """
         if not self._in_lists:
             self._to_lists()
-        self._time = time
-        if self._single.new >= max(_NEW_MIN, _NEW_SHARE * self._left):
+        if self._rows.new >= max(_NEW_MIN, _NEW_SHARE * self._left):
             self._look(time)
-        serials = self._symbol_tables.serials(solutions)
+        serials = self._stage.symbol_tables.serials(solutions)
         if len(serials) < len(solutions):
             solutions = {symbol: solutions[symbol] for symbol in serials}
-        matches = self._single.take(time, stream, solutions, serials)
-        if self._core.is_large(len(self._single)):
+        matches = self._rows.take(time, stream, solutions, serials)
+        if self._stage.chains.is_large(len(self._rows)):
             self._look(time)
             self._to_columns()
-            self._compact()
+            self._stage.compact()
             self._to_lists()
         return matches
 
     def semi_join_filters(self) -> Mapping[int, SemiJoinFilter]:
-        """See `automata.plan.semi_join.Restricting`; runs that are lists are not looked through."""
+        """See `automata.plan.semi_join.SemiJoinSource`; runs that are lists are not looked through."""
         return {} if self._in_lists else super().semi_join_filters()
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
@@ -81,8 +81,7 @@ class LiveRunEvaluator(RunEvaluator):
         """See `automata.protocol.Evaluator`."""
         if not self._in_lists:
             return super().on_watermark(time)
-        self._time = max(self._time, time)
-        return self._single.pass_time(time + 1) if self._single.waits else []
+        return self._rows.pass_time(time + 1) if self._rows.waits else []
 
     def finish(self) -> list[Match]:
         """See `automata.protocol.Evaluator`."""
@@ -92,20 +91,20 @@ class LiveRunEvaluator(RunEvaluator):
     def live_ids(self) -> list[Ids]:
         """See `automata.protocol.Evaluator`."""
         if self._in_lists:
-            self._single.sync()
-            self._single.forget_values()
+            self._rows.sync()
+            self._rows.forget_values()
         return super().live_ids()
 
     def oldest_position(self) -> int:
         """See `automata.protocol.Evaluator`."""
         if self._in_lists:
-            self._single.sync()
+            self._rows.leave()
         return super().oldest_position()
 
     def oldest_output_time(self, watermark: int) -> int:
         """See `automata.protocol.Evaluator`."""
         if self._in_lists:
-            self._single.sync()
+            self._rows.sync()
         return super().oldest_output_time(watermark)
 
     def snapshot(self) -> dict[str, Any]:
@@ -115,41 +114,21 @@ class LiveRunEvaluator(RunEvaluator):
 
     def _look(self, time: int) -> None:
         """Drop what windows have left behind."""
-        self._next_expiry = time
-        self._expire(time)
-        self._left = self._single.count()
+        self._rows.expire(expired(self._window, time, self._stage.timeline))
+        self._rows.leave()
+        self._stage.forget_negations(time)
+        self._rows.negations_changed()
+        self._left = self._rows.count()
 
     def _to_lists(self) -> None:
-        self._single.enter()
+        self._rows.enter()
         self._in_lists = True
-        self._left = self._single.count()
+        self._left = self._rows.count()
 
     def _to_columns(self) -> None:
         if self._in_lists:
-            self._single.leave()
+            self._rows.leave()
             self._in_lists = False
-
-    def _drop(self, oldest_time: int, window: int) -> None:
-        if self._in_lists:
-            self._single.expire(oldest_time, window)
-        else:
-            super()._drop(oldest_time, window)
-
-    def _drop_ranks(self) -> None:
-        if self._in_lists:
-            self._single.expire_ranks()
-        else:
-            super()._drop_ranks()
-
-    def _forget_absences(self, time: int) -> None:
-        if self._in_lists:
-            self._single.sync()
-        super()._forget_absences(time)
-        if self._in_lists:
-            self._single.negations_changed()
-
-    def _oldest(self, column: int, default: int) -> int:
-        return self._single.oldest(column, default) if self._in_lists else super()._oldest(column, default)
 
 
 def runs_of(plan: Plan, condition_evaluator: ConditionEvaluator) -> RunEvaluator:

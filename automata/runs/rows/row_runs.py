@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automata.chains.store import ChainStore
 from automata.chains.table import (
     CLOSED,
     EDGE,
@@ -33,8 +32,8 @@ from automata.chains.table import (
     TAIL,
     WINDOW,
 )
-from automata.matches.negation import NegationIndex
-from automata.matches.reporting import Reporter
+from automata.matches.match_stage import MatchStage
+from automata.runs.columns.expiry import Bounds
 from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.arrivals import Arrivals
 from automata.runs.rows.candidates import Solution, StepCandidate, StepCandidates
@@ -43,7 +42,6 @@ from automata.runs.rows.edges import RowEdge, able, register_columns, row_edges,
 from automata.runs.rows.ending import Ending
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store, key_of
-from automata.slices.symbol_tables import SymbolTables
 from automata.values import NONE, UNBOUND, Match
 
 _ENDLESS = 2**63 - 1
@@ -61,17 +59,10 @@ class _Taken(NamedTuple):
 class RowRuns:
     """The runs of a program while they are held as lists; see `enter`."""
 
-    def __init__(
-        self,
-        core: ChainStore,
-        symbol_tables: SymbolTables,
-        negations: NegationIndex,
-        reporter: Reporter,
-        condition_evaluator: RowConditionEvaluator,
-    ) -> None:
-        self._core = core
+    def __init__(self, stage: MatchStage, condition_evaluator: RowConditionEvaluator) -> None:
+        core = self._core = stage.chains
         program = core.plan.program
-        self._timeline = symbol_tables.timeline
+        self._timeline = stage.timeline
         self._window = program.window
         self._partitioned = bool(program.partition)
         sliding, in_events = program.window.sliding, program.window.in_events
@@ -86,9 +77,9 @@ class RowRuns:
         self._rows = rows
         self._steps = row_edges(core, conditions)
         self._found = [key_of(step.key, 0) for step in self._steps]
-        self._candidates = StepCandidates(program, symbol_tables)
-        self._negations = RowNegationIndex(core, negations, conditions, rows)
-        self._ending = Ending(core, reporter, self._negations, conditions, self._store)
+        self._candidates = StepCandidates(program, stage.symbol_tables)
+        self._negations = RowNegationIndex(core, stage.negations, conditions, rows)
+        self._ending = Ending(core, stage.reporter, self._negations, conditions, self._store)
         self._counted = 0
         self._arrivals = Arrivals(core, self._places, self._store, all_join)
 
@@ -119,13 +110,13 @@ class RowRuns:
         self._ending.enter()
 
     def leave(self) -> None:
-        """Give the runs back as columns."""
+        """Give the runs back as columns; they may go on as lists."""
         self._store.leave()
         self._negations.sync()
         self._ending.sync()
 
     def sync(self) -> None:
-        """Bring what there is in columns up to date."""
+        """Let the columns have all rows, without telling which of them are alive."""
         self._store.sync()
         self._negations.sync()
         self._ending.sync()
@@ -161,17 +152,9 @@ class RowRuns:
         """No event before `time` will come any more: the matches that were waiting for that."""
         return self._ending.matches((), time, self._timeline)
 
-    def expire(self, oldest_time: int, window: int) -> None:
-        """Drop runs that began before `oldest_time` or in an earlier tumbling window."""
-        self._store.expire(oldest_time, window)
-
-    def expire_ranks(self) -> None:
-        """Drop runs whose window of events has passed."""
-        self._store.expire_ranks(self._timeline, self._window)
-
-    def oldest(self, column: int, default: int) -> int:
-        """The least FIRST or FIRST_TIME of the runs that are alive."""
-        return self._store.oldest(column, default)
+    def expire(self, over: Bounds) -> None:
+        """Drop runs that are over."""
+        self._store.expire(over, self._window)
 
     # --- one event --------------------------------------------------------------------------------
 

@@ -14,9 +14,9 @@ import numpy as np
 from automata.chains.store import ChainStore
 from automata.chains.table import CLOSED, FIRST, FIRST_RANK, FIRST_TIME, FIXED, PARTITION, WINDOW
 from automata.plan.program import Window
+from automata.runs.columns.expiry import Bounds
 from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.edges import RowPosition
-from automata.slices.timeline import Timeline
 from automata.values import NONE
 
 Row = list[int]
@@ -129,32 +129,21 @@ class Store:
             for bucket in self.active[position][0].values():
                 yield from bucket
 
-    def expire(self, oldest_time: int, window: int) -> None:
-        """Drop runs that began before `oldest_time` or in an earlier tumbling window."""
-        self._drop(lambda row: row[FIRST_TIME] < oldest_time or row[WINDOW] < window)
-
-    def expire_ranks(self, timeline: Timeline, window: Window) -> None:
-        """Drop runs whose window of so many events has passed."""
+    def expire(self, bounds: Bounds, window: Window) -> None:
+        """Drop runs that are over."""
+        timeline = bounds.ranks
 
         def over(row: Row) -> bool:
-            first = row[FIRST_RANK]
-            begin = first if window.sliding else first - (first - window.start) % window.size
-            return timeline.rank(row[PARTITION]) - begin >= window.size
+            if row[FIRST] == NONE:
+                return False
+            if timeline is not None and not timeline.reaches(window, row[PARTITION], row[FIRST_RANK]):
+                return True
+            return row[FIRST_TIME] < bounds.time or row[WINDOW] < bounds.window
 
-        self._drop(over)
-
-    def oldest(self, column: int, default: int) -> int:
-        """The least FIRST or FIRST_TIME of the runs that are alive."""
-        alive = [self.rows[number] for p in range(len(self._places)) for number in self.current(p)]
-        alive += [self.rows[number] for number in self._all_join.waiting()]
-        return min((row[column] for row in alive if row[FIRST] != NONE), default=default)
-
-    def _drop(self, over: Callable[[Row], bool]) -> None:
         for position in range(len(self._places)):
-            old = [n for n in self.current(position) if (row := self.rows[n])[FIRST] != NONE and over(row)]
-            for number in old:
+            for number in [n for n in self.current(position) if over(self.rows[n])]:
                 self.remove(position, number)
-        self._all_join.drop(lambda row: row[FIRST] != NONE and over(row))
+        self._all_join.drop(over)
 
 
 def key_of(places: tuple[int, ...], first: int) -> Callable[[Sequence[int]], Key]:

@@ -1,0 +1,82 @@
+"""All input buffers of a lazy evaluator, and what of them is still needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from automata.lazy.buffer import LOW, PARTITION, Buffer
+from automata.lazy.horizon import Horizon
+from automata.plan.plan import Plan
+from automata.slices.step_table import StepTable
+from automata.slices.symbol_tables import positive
+from automata.slices.timeline import Timeline
+from automata.values import Ids
+
+
+class Buffers:
+    """The buffers of one plan; see `automata.matches.match_stage.PartialMatches`.
+
+    positive    by symbol, solutions that a step may take
+    negated     by symbol, solutions of negated steps: those outside every partition and window included
+    """
+
+    def __init__(self, plan: Plan, timeline: Timeline) -> None:
+        self.positive = {symbol: Buffer(symbol, plan.program.variables) for symbol in sorted(plan.used)}
+        self.negated = {symbol: Buffer(symbol, plan.program.variables) for symbol in sorted(plan.negated)}
+        self.horizon = Horizon(plan.program.window, timeline)
+
+    def add(self, tables: Mapping[int, StepTable]) -> dict[int, int]:
+        """Buffers a slice. Returns for each symbol the number of its first solution."""
+        fresh = {symbol: buffer.end for symbol, buffer in self.positive.items()}
+        for symbol, table in tables.items():
+            if symbol in self.positive:
+                self.positive[symbol].add(positive(table))
+            if symbol in self.negated:
+                self.negated[symbol].add(table)
+        return fresh
+
+    def forget(self) -> None:
+        """Drops what has run out of time."""
+        for buffer in self.positive.values():
+            self.horizon.forget(buffer)
+        for buffer in self.negated.values():
+            oldest = self.oldest_position(self.horizon.timeline.position)
+            buffer.forget(int(buffer.number(LOW, np.array([oldest]))[0]))
+
+    def values(self) -> list[Ids]:
+        """Every id in the buffers."""
+        return [buffer.values() for buffer in self.positive.values()]
+
+    def oldest_position(self, default: int) -> int:
+        """See `PartialMatches`."""
+        return min((int(each.column(LOW)[0]) for each in self.positive.values() if len(each)), default=default)
+
+    def oldest_time(self, default: int) -> int:
+        """See `PartialMatches`."""
+        return min(self.horizon.oldest_time(), default)
+
+    def firsts(self) -> list[tuple[Ids, Ids]]:
+        """See `PartialMatches`."""
+        return [(buffer.column(PARTITION), buffer.column(LOW)) for buffer in self.positive.values()]
+
+    def partitions(self) -> set[int]:
+        """See `PartialMatches`."""
+        return {p for buffer in self.positive.values() for p in np.unique(buffer.column(PARTITION)).tolist()}
+
+    def snapshot(self) -> dict[str, Any]:
+        """See `automata.state.Restorable`."""
+        return {
+            "buffers": [buffer.snapshot() for buffer in self.positive.values()],
+            "negated": [buffer.snapshot() for buffer in self.negated.values()],
+            "horizon": self.horizon.snapshot(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `automata.state.Restorable`."""
+        for buffers, states in ((self.positive, state["buffers"]), (self.negated, state["negated"])):
+            for buffer, own in zip(buffers.values(), states, strict=True):
+                buffer.restore(own)
+        self.horizon.restore(state["horizon"])

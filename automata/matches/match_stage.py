@@ -1,0 +1,128 @@
+"""From accepted runs to reported matches: what run-based and lazy evaluators have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from automata.chains.store import AcceptedRuns, ChainStore
+from automata.matches.negation import GroupSearchFactory, NegationIndex
+from automata.matches.reporting import Reporter
+from automata.matches.snapshot import (
+    core_state,
+    intake_state,
+    negations_state,
+    reporter_state,
+    restore_core,
+    restore_intake,
+    restore_negations,
+    restore_reporter,
+)
+from automata.plan.plan import Plan
+from automata.plan.program import ConditionEvaluator
+from automata.slices.substreams import least
+from automata.slices.symbol_tables import SymbolTables
+from automata.values import Ids, Match
+
+FOREVER = np.iinfo(np.int64).max
+
+
+class PartialMatches(Protocol):
+    """The runs or buffered events that an evaluator keeps for matches to come."""
+
+    def oldest_position(self, default: int) -> int:
+        """The least position; `default` where there is none."""
+
+    def oldest_time(self, default: int) -> int:
+        """The least time; `default` where there is none."""
+
+    def firsts(self) -> list[tuple[Ids, Ids]]:
+        """Partitions, and positions of which the least of each partition counts."""
+
+    def partitions(self) -> set[int]:
+        """The partitions."""
+
+
+class MatchStage:
+    """Rows, negations, pending matches and places of events.
+
+    partial     tells which of them are still needed: the runs, unless the owner puts something else in their place
+    """
+
+    def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator, search: GroupSearchFactory) -> None:
+        self.plan = plan
+        self.chains = ChainStore(plan, condition_evaluator)
+        self.negations = NegationIndex(self.chains, condition_evaluator, search(plan, condition_evaluator))
+        self.reporter = Reporter(self.chains, self.negations, condition_evaluator)
+        self.symbol_tables = SymbolTables(plan, self.negations.substreams)
+        self.timeline = self.symbol_tables.timeline
+        self.partial: PartialMatches = self.chains
+
+    def report(self, accepted: list[AcceptedRuns], time: int) -> Sequence[Match]:
+        """The matches that can be reported once the slice up to `time` has been consumed."""
+        waits = accepted or not self.reporter.idle
+        matches = self.reporter.report(accepted, time, self.timeline) if waits else []
+        self.compact()
+        return matches
+
+    def compact(self, always: bool = False) -> None:
+        """Frees the rows of dead runs once they are many, or `always`."""
+        moved = self.chains.compact(self.reporter.held_rows(), always)
+        if moved is not None:
+            self.reporter.renumber(moved)
+            self.forget_partitions()
+            self.reporter.after.forget(self.oldest_position())
+
+    def live_ids(self) -> list[Ids]:
+        """See `automata.protocol.Evaluator`: all but those of buffered events."""
+        runs = self.chains.runs
+        ids = [np.unique(runs.table[: runs.size, self.chains.layout.registers])]
+        ids += [np.unique(column) for table in self.negations.kept() for column in table.values.values()]
+        return [*ids, self.symbol_tables.partition_ids(), *self.reporter.live_ids()]
+
+    def oldest_position(self) -> int:
+        """See `automata.protocol.Evaluator`."""
+        kept = [int(table.low[0]) for table in self.negations.kept() if len(table)]
+        return min([self.partial.oldest_position(self.timeline.position), self.reporter.oldest_position(), *kept])
+
+    def oldest_output_time(self, watermark: int) -> int:
+        """See `automata.protocol.Evaluator`."""
+        return min(watermark, self.reporter.oldest_time())
+
+    def snapshot(self) -> dict[str, Any]:
+        """See `automata.state.Restorable`; dead rows are compacted away first, so it is as large as what is alive."""
+        self.compact(always=True)
+        return {
+            "core": core_state(self.chains),
+            "negations": negations_state(self.negations),
+            "intake": intake_state(self.symbol_tables),
+            "reporter": reporter_state(self.reporter),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `automata.state.Restorable`."""
+        restore_core(self.chains, state["core"])
+        restore_negations(self.negations, state["negations"])
+        restore_intake(self.symbol_tables, state["intake"])
+        restore_reporter(self.reporter, state["reporter"])
+
+    def forget_negations(self, time: int) -> None:
+        """Drops the solutions of negated steps that no match can reach once no event before `time` will come."""
+        window = self.plan.program.window
+        if not window.in_events:
+            oldest = min(self.partial.oldest_time(time), self.reporter.oldest_time(), time)
+            self.negations.forget(oldest - window.size, FOREVER)
+        elif self.plan.program.partition:
+            self.negations.forget_ranks(lambda: least((*self.partial.firsts(), *self.reporter.firsts())))
+        else:
+            first = min(self.partial.oldest_position(self.timeline.position), self.reporter.oldest_position())
+            self.negations.forget(FOREVER, first - window.size)
+
+    def forget_partitions(self) -> None:
+        """Drops what is known of partitions that no partial match, match or negation is in any more."""
+        if self.plan.program.partition and not self.plan.program.window.in_events:
+            kept = self.partial.partitions() | self.reporter.partitions()
+            kept |= {p for table in self.negations.kept() for p in np.unique(table.partitions).tolist()}
+            self.symbol_tables.forget(kept)

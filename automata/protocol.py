@@ -70,7 +70,7 @@ class Restorable(Evaluator, Protocol):
         """The state, as `State`; the evaluator may go on."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state; nothing has been taken in before."""
+        """Go on from a state; nothing has been consumed before."""
 
 
 @runtime_checkable

@@ -1,7 +1,7 @@
 """The state of an evaluator as plain values, with ids marked as such.
 
-An id means something only beside the host that gave it out, so whoever stores a state replaces what is wrapped in
-`Values` by what it stands for, and wraps the new ids when the state comes back.
+An id belongs to a dictionary. Whoever stores a state replaces what is wrapped in `Values` by the terms, and wraps the
+new ids when the state comes back.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from automata.chains import columns as col
 from automata.chains.extend import Extender
-from automata.chains.table import FIRST, Runs
+from automata.chains.table import Runs
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
 from automata.slices.step_table import StepTable
@@ -80,7 +81,7 @@ class ActiveRuns:
         unsorted = len(self.rows) - self._indexed
         if unsorted <= max(_UNSORTED_MAX, self._indexed // 4):
             return
-        fresh = self._runs.column(self.rows, FIRST) == NONE
+        fresh = self._runs.column(self.rows, col.FIRST) == NONE
         # Runs without an event have no partition and window to be found by: they stay unsorted, at the end.
         self.rows = np.concatenate((self.rows[~fresh], self.rows[fresh]))
         self._indexed = int((~fresh).sum())

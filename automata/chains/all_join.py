@@ -11,31 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arrays.columns import compatible, expand, merged
-from automata.chains.table import (
-    CLOSED,
-    EDGE,
-    FIRST,
-    FIRST_RANK,
-    FIRST_TIME,
-    HIGH,
-    HIGH_STREAM,
-    HIGH_TIME,
-    INSTANCE,
-    LOW,
-    LOW_STREAM,
-    LOW_TIME,
-    PARENT,
-    PARTITION,
-    POSITION,
-    RANK,
-    SLOT,
-    SOLUTION,
-    SOURCE,
-    STATE,
-    SYMBOL,
-    WINDOW,
-    Runs,
-)
+from automata.chains import columns as col
+from automata.chains.table import Runs
 from automata.chains.walk import visits
 from automata.plan.plan import Plan
 from automata.slices.step_table import SEVERAL
@@ -93,16 +70,16 @@ class AllJoin:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Each combination with each finished row of one more member of the same ALL, values compatible."""
         runs = self._runs
-        others = others[np.argsort(runs.column(others, INSTANCE), kind="stable")]
-        instances = runs.column(others, INSTANCE)
-        wanted = runs.column(combined[:, 0], INSTANCE)
+        others = others[np.argsort(runs.column(others, col.INSTANCE), kind="stable")]
+        instances = runs.column(others, col.INSTANCE)
+        wanted = runs.column(combined[:, 0], col.INSTANCE)
         begin, end = np.searchsorted(instances, wanted, "left"), np.searchsorted(instances, wanted, "right")
         runs.check(int((end - begin).sum()))
         which, within = expand(end - begin)
         added, first = others[begin[which] + within], combined[which, 0]
         keep = compatible(registers[which], runs.registers(added)).all(axis=1)
-        keep &= runs.column(first, PARTITION) == runs.column(added, PARTITION)
-        keep &= runs.column(first, WINDOW) == runs.column(added, WINDOW)
+        keep &= runs.column(first, col.PARTITION) == runs.column(added, col.PARTITION)
+        keep &= runs.column(first, col.WINDOW) == runs.column(added, col.WINDOW)
         which, added = which[keep], added[keep]
         return np.column_stack((combined[which], added)), merged(registers[which], runs.registers(added))
 
@@ -112,9 +89,9 @@ class AllJoin:
         if not window.sliding:
             return np.ones(len(combined), dtype=np.bool_)
         if window.in_events:
-            inside: Mask = rows[:, :, RANK].max(axis=1) - rows[:, :, FIRST_RANK].min(axis=1) < window.size
+            inside: Mask = rows[:, :, col.RANK].max(axis=1) - rows[:, :, col.FIRST_RANK].min(axis=1) < window.size
         else:
-            inside = rows[:, :, HIGH_TIME].max(axis=1) <= later(rows[:, :, FIRST_TIME].min(axis=1), window.size)
+            inside = rows[:, :, col.HIGH_TIME].max(axis=1) <= later(rows[:, :, col.FIRST_TIME].min(axis=1), window.size)
         return inside
 
     def _distinct(self, combined: NDArray[np.int64]) -> Mask:
@@ -132,26 +109,26 @@ class AllJoin:
     def _events(self, rows: Ids) -> NDArray[np.int64]:
         """int64[n, 2]: index of the row and position of the events of these finished members, each once, in order."""
         found = [np.zeros((0, 2), dtype=np.int64)]
-        for visit in visits(self._runs, rows, self._runs.column(rows, INSTANCE)):
-            taken = self._runs.column(visit.rows, SYMBOL) != NONE
-            found.append(np.column_stack((visit.which, self._runs.column(visit.rows, POSITION)))[taken])
+        for visit in visits(self._runs, rows, self._runs.column(rows, col.INSTANCE)):
+            taken = self._runs.column(visit.rows, col.SYMBOL) != NONE
+            found.append(np.column_stack((visit.which, self._runs.column(visit.rows, col.POSITION)))[taken])
         return np.unique(np.concatenate(found), axis=0)
 
     def _joined(self, combined: NDArray[np.int64], registers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows: the context is that of the row that opened the ALL, the events are those of all members."""
-        layout, opened = self._runs.layout, self._runs.column(combined[:, 0], INSTANCE)
+        layout, opened = self._runs.layout, self._runs.column(combined[:, 0], col.INSTANCE)
         members = self._runs.table[combined]
         rows: NDArray[np.int64] = self._runs.table[opened]
-        fresh = rows[:, FIRST] == NONE
-        rows[:, PARENT] = opened
-        rows[:, STATE] = self._position
-        rows[:, [EDGE, SYMBOL, SOLUTION, POSITION, SLOT]] = NONE
-        rows[:, CLOSED] = 0
+        fresh = rows[:, col.FIRST] == NONE
+        rows[:, col.PARENT] = opened
+        rows[:, col.STATE] = self._position
+        rows[:, [col.EDGE, col.SYMBOL, col.SOLUTION, col.POSITION, col.SLOT]] = NONE
+        rows[:, col.CLOSED] = 0
         rows[:, layout.registers] = registers
         self._stamp(rows, combined, members)
-        for column in (FIRST_TIME, FIRST, FIRST_RANK):
+        for column in (col.FIRST_TIME, col.FIRST, col.FIRST_RANK):
             rows[fresh, column] = members[fresh][:, :, column].min(axis=1)
-        for column in (WINDOW, PARTITION):
+        for column in (col.WINDOW, col.PARTITION):
             rows[fresh, column] = members[fresh, 0, column]
         for marker in range(layout.markers):
             rows[:, layout.marker(marker)] = members[:, :, layout.marker(marker)].max(axis=1)
@@ -163,23 +140,27 @@ class AllJoin:
     def _stamp(self, rows: NDArray[np.int64], combined: NDArray[np.int64], members: NDArray[np.int64]) -> None:
         """First and last of the set of all members' events."""
         firsts = self._runs.table[self._first_steps(combined)]
-        low, high = firsts[:, :, LOW_TIME].min(axis=1), members[:, :, HIGH_TIME].max(axis=1)
-        rows[:, LOW_TIME], rows[:, HIGH_TIME] = low, high
-        rows[:, LOW] = firsts[:, :, LOW].min(axis=1)
-        rows[:, HIGH] = members[:, :, HIGH].max(axis=1)
-        rows[:, RANK] = members[:, :, RANK].max(axis=1)
-        rows[:, LOW_STREAM] = _common(firsts[:, :, LOW_STREAM], firsts[:, :, LOW_TIME] == low[:, np.newaxis])
-        rows[:, HIGH_STREAM] = _common(members[:, :, HIGH_STREAM], members[:, :, HIGH_TIME] == high[:, np.newaxis])
+        low, high = firsts[:, :, col.LOW_TIME].min(axis=1), members[:, :, col.HIGH_TIME].max(axis=1)
+        rows[:, col.LOW_TIME], rows[:, col.HIGH_TIME] = low, high
+        rows[:, col.LOW] = firsts[:, :, col.LOW].min(axis=1)
+        rows[:, col.HIGH] = members[:, :, col.HIGH].max(axis=1)
+        rows[:, col.RANK] = members[:, :, col.RANK].max(axis=1)
+        rows[:, col.LOW_STREAM] = _common(
+            firsts[:, :, col.LOW_STREAM], firsts[:, :, col.LOW_TIME] == low[:, np.newaxis]
+        )
+        rows[:, col.HIGH_STREAM] = _common(
+            members[:, :, col.HIGH_STREAM], members[:, :, col.HIGH_TIME] == high[:, np.newaxis]
+        )
 
     def _first_steps(self, combined: NDArray[np.int64]) -> NDArray[np.int64]:
         """The row of the first step of each member."""
         runs, flat = self._runs, combined.ravel()
-        opened = runs.column(flat, INSTANCE)
+        opened = runs.column(flat, col.INSTANCE)
         while True:
-            before = runs.column(flat, SOURCE)
+            before = runs.column(flat, col.SOURCE)
             # The start row of a member has the opening row as its source.
-            starts = runs.column(before, SOURCE) == opened
-            starts &= runs.column(before, SYMBOL) == NONE
+            starts = runs.column(before, col.SOURCE) == opened
+            starts &= runs.column(before, col.SYMBOL) == NONE
             if starts.all():
                 return flat.reshape(combined.shape)
             flat = np.where(starts, flat, before)

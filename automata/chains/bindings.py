@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,6 +51,15 @@ def bound_variable(runs: RunView, edge: PlannedEdge, table: StepTable, pairs: Pa
         return table.value(variable)[pairs.steps]
     old = before(runs, edge, pairs.rows, variable)
     return merged(table.value(variable)[pairs.steps], old) if variable in edge.merged else old
+
+
+def unify(registers: NDArray[np.int64], values: Mapping[int, Ids]) -> Mask:
+    """Merges the values of variables into registers. Returns a mask of the rows whose registers agree with them."""
+    fitting = np.ones(len(registers), dtype=np.bool_)
+    for variable, column in values.items():
+        fitting &= compatible(column, registers[:, variable])
+        registers[:, variable] = merged(column, registers[:, variable])
+    return fitting
 
 
 def fits(runs: RunView, edge: PlannedEdge, table: StepTable, pairs: Pairs) -> Mask:

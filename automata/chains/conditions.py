@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.chains import bindings
+from automata.chains import columns as col
 from automata.chains.decided import DecidedConditions
 from automata.chains.deferred import crossed
 from automata.chains.iteration import Iterations, IterationView
 from automata.chains.lookback import Lookback
-from automata.chains.table import PARENT, POSITION, SOURCE, STATE, SYMBOL, Runs
+from automata.chains.table import Runs
 from automata.plan.plan import Plan
 from automata.plan.program import EVENT, Condition, ConditionEvaluator
 from automata.plan.waiting import EvaluationPoint
@@ -144,7 +145,7 @@ class RunConditions:
         """Lets those pass for which the condition was decided before and has nothing new to evaluate."""
         for run in np.flatnonzero(~passed).tolist():
             chain = self._lookback.chain(int(runs.rows[run]))
-            at = next(at for at, row in enumerate(chain) if self._runs.table[row, STATE] == point.owner)
+            at = next(at for at, row in enumerate(chain) if self._runs.table[row, col.STATE] == point.owner)
             passed[run] = self._decided.before(point, chain, at, runs.edge, runs.view.registers[run])
 
     # --- one run at a time ------------------------------------------------------------------------
@@ -159,7 +160,7 @@ class RunConditions:
             passed[run] = all(
                 self._holds(point, runs.take(np.array([run])), chain, at, own_spent)
                 for at, ancestor in enumerate(chain)
-                if self._runs.table[ancestor, STATE] == point.owner
+                if self._runs.table[ancestor, col.STATE] == point.owner
             )
         return passed
 
@@ -196,9 +197,9 @@ class RunConditions:
 
     def _event(self, row: int, symbol: int) -> int:
         """The event that the step of a row took for a symbol."""
-        table, source = self._runs.table, int(self._runs.table[row, SOURCE])
+        table, source = self._runs.table, int(self._runs.table[row, col.SOURCE])
         while row not in (NONE, source):
-            if table[row, SYMBOL] == symbol:
-                return int(table[row, POSITION])
-            row = int(table[row, PARENT])
+            if table[row, col.SYMBOL] == symbol:
+                return int(table[row, col.POSITION])
+            row = int(table[row, col.PARENT])
         raise AssertionError(f"symbol {symbol} was not taken by the step")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from automata.chains import columns as col
 from automata.chains.lookback import Lookback, Registers
-from automata.chains.table import STATE, Runs
+from automata.chains.table import Runs
 from automata.plan.plan import Plan
 from automata.plan.waiting import EvaluationPoint, watched_variables
 from automata.values import NONE, UNBOUND
@@ -38,12 +39,12 @@ class DecidedConditions:
         open_ = True
         for number in range(at, len(passed)):
             row = self._runs.table[chain[number]]
-            position, values = int(row[STATE]), row[self._runs.layout.registers]
+            position, values = int(row[col.STATE]), row[self._runs.layout.registers]
             if position == NONE:
                 continue
             open_ |= self._rebinds(point, position, values, number, seen_until)
             open_ &= self._waits(point, chain[: number + 1], at, around, values, position)
-        target = int(self._runs.table[chain[-1], STATE]) if edge == NONE else self._plan.edges[edge].target
+        target = int(self._runs.table[chain[-1], col.STATE]) if edge == NONE else self._plan.edges[edge].target
         return not open_ and not self._rebinds(point, target, registers, len(passed), seen_until)
 
     def _waits(

@@ -1,7 +1,7 @@
 """Runs that have just taken an edge, before they are rows: most of them go on or are done for in the same slice.
 
 They are seen as rows are (`RunView`), by their place among those that took the edge together; a column is made when it
-is asked for, from the step and from the row that took it.
+is read, from the step and from the row that took it.
 """
 
 from __future__ import annotations
@@ -10,40 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.chains import bindings
-from automata.chains.table import (
-    CLOSED,
-    FIRST,
-    FIRST_RANK,
-    FIRST_TIME,
-    HIGH,
-    HIGH_STREAM,
-    HIGH_TIME,
-    LOW,
-    LOW_STREAM,
-    LOW_TIME,
-    PARTITION,
-    RANK,
-    SEQ,
-    SLOT,
-    TAIL,
-    WINDOW,
-    Runs,
-)  # fmt: skip
+from automata.chains import columns as col
+from automata.chains.table import Runs
 from automata.plan.automaton import START
 from automata.plan.plan import PlannedEdge
 from automata.slices.pairs import Pairs
 from automata.slices.step_table import StepTable
 from automata.values import NONE, Ids
-
-STEP_COLUMNS = {
-    LOW_TIME: "times", HIGH_TIME: "times", LOW_STREAM: "streams", HIGH_STREAM: "streams", LOW: "low", HIGH: "high",
-    SLOT: "slots", SEQ: "seq_high", TAIL: "tails", RANK: "rank_high",
-}  # fmt: skip
-"""Columns of runs that a step sets, and where its table has them."""
-FIRST_COLUMNS = {
-    FIRST_TIME: "times", FIRST: "low", FIRST_RANK: "rank_low", WINDOW: "windows", PARTITION: "partitions",
-}  # fmt: skip
-"""Those that the first step of a run sets."""
 
 
 class DeferredRuns:
@@ -66,13 +39,13 @@ class DeferredRuns:
     def column(self, rows: Ids, column: int) -> Ids:
         """See `RunView`."""
         steps = self.pairs.steps[rows]
-        if column == CLOSED:
+        if column == col.CLOSED:
             return self.closed[rows]
-        if column in STEP_COLUMNS:
-            own: Ids = getattr(self.table, STEP_COLUMNS[column])[steps]
+        if column in col.STEP_COLUMNS:
+            own: Ids = getattr(self.table, col.STEP_COLUMNS[column])[steps]
             return own
-        if self._edge.source == START and column in FIRST_COLUMNS:
-            first: Ids = getattr(self.table, FIRST_COLUMNS[column])[steps]
+        if self._edge.source == START and column in col.FIRST_COLUMNS:
+            first: Ids = getattr(self.table, col.FIRST_COLUMNS[column])[steps]
             return first
         if column in self._crossed:
             return self._crossed[column][rows]

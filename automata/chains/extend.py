@@ -14,22 +14,9 @@ import numpy as np
 
 from arrays.columns import expand, hash_columns
 from automata.chains import bindings
+from automata.chains import columns as col
 from automata.chains.conditions import RunConditions
-from automata.chains.table import (
-    CLOSED,
-    FIRST,
-    FIRST_RANK,
-    FIRST_TIME,
-    HIGH,
-    HIGH_STREAM,
-    HIGH_TIME,
-    PARTITION,
-    SEQ,
-    SLOT,
-    TAIL,
-    WINDOW,
-    RunView,
-)
+from automata.chains.table import RunView
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
 from automata.slices.pairs import Pairs, first_slots, follows, joined, unpreceded
@@ -86,7 +73,7 @@ class Extender:
     def hashes(self, runs: RunView, number: int, rows: Ids, in_context: bool) -> Ids:
         """The key of each row, as `index` hashes it."""
         edge, partitioned = self.plan.edges[number], in_context and self.plan.program.partition
-        context = [runs.column(rows, PARTITION), runs.column(rows, WINDOW)] if partitioned else []
+        context = [runs.column(rows, col.PARTITION), runs.column(rows, col.WINDOW)] if partitioned else []
         values = [bindings.before(runs, edge, rows, variable) for variable in edge.key]
         return hash_columns([*context, *values], len(rows))
 
@@ -94,10 +81,10 @@ class Extender:
         edge = self.plan.edges[number]
         rows = self.able(runs, number, rows)
         if edge.operator is Contiguity.NEXT:
-            rows = rows[runs.column(rows, CLOSED) & edge.blockers == 0]
+            rows = rows[runs.column(rows, col.CLOSED) & edge.blockers == 0]
         begun = [(rows, True)]
         if edge.begins:
-            fresh = runs.column(rows, FIRST) == NONE
+            fresh = runs.column(rows, col.FIRST) == NONE
             begun = [(rows[fresh], False), (rows[~fresh], True)]
         searches = [_Search(self, runs, number, some, table, in_context) for some, in_context in begun if len(some)]
         return joined([pairs for search in searches for pairs in search.pairs()])
@@ -136,7 +123,7 @@ class _Search:
             return self._gallop(index)
         if operator is Contiguity.STRICT and self.in_context and self.extender.substream is None:
             groups, found = index.groups(self._hashes())
-            slot = self.runs.column(self.rows, SLOT)
+            slot = self.runs.column(self.rows, col.SLOT)
             begin = index.from_slot(groups, slot)
             end = np.where(found, index.from_slot(groups, slot + 2), begin)
         else:
@@ -148,7 +135,7 @@ class _Search:
 
     def _ranges(self, index: StepIndex) -> tuple[Ids, Ids, Ids]:
         """Of each run the group of its key in the index, and the range of what comes after it."""
-        return index.ranges(self._hashes(), self.runs.column(self.rows, HIGH))
+        return index.ranges(self._hashes(), self.runs.column(self.rows, col.HIGH))
 
     def _hashes(self) -> Ids:
         return self.extender.hashes(self.runs, self.number, self.rows, self.in_context)
@@ -165,11 +152,11 @@ class _Search:
         if program.partition and (window.in_events or not window.sliding):
             return None
         if window.sliding and window.in_events:
-            return later(runs.column(rows, FIRST), window.size)
+            return later(runs.column(rows, col.FIRST), window.size)
         if window.sliding:
-            beyond = np.searchsorted(table.times, later(runs.column(rows, FIRST_TIME), window.size), "right")
+            beyond = np.searchsorted(table.times, later(runs.column(rows, col.FIRST_TIME), window.size), "right")
         else:
-            beyond = np.searchsorted(table.windows, runs.column(rows, WINDOW), "right")
+            beyond = np.searchsorted(table.windows, runs.column(rows, col.WINDOW), "right")
         return np.append(table.low, np.iinfo(np.int64).max)[beyond]
 
     def _successors(self, index: StepIndex) -> Successors | None:
@@ -236,7 +223,7 @@ class _Search:
         if not self.in_context:
             begins: Mask = self.table.windows[pairs.steps] != NONE
             return begins
-        last = (self.runs.column(pairs.rows, column) for column in (HIGH_TIME, HIGH_STREAM, HIGH))
+        last = (self.runs.column(pairs.rows, column) for column in (col.HIGH_TIME, col.HIGH_STREAM, col.HIGH))
         valid = follows(self.table, pairs.steps, *last) & self._in_window(pairs)
         if self.extender.plan.edges[self.number].operator is Contiguity.STRICT:
             valid &= self._adjacent(pairs)
@@ -248,27 +235,27 @@ class _Search:
         program = self.extender.plan.program
         window = program.window
         if window.sliding and window.in_events:
-            inside: Mask = table.rank_high[steps] - runs.column(rows, FIRST_RANK) < window.size
+            inside: Mask = table.rank_high[steps] - runs.column(rows, col.FIRST_RANK) < window.size
         elif window.sliding:
-            inside = table.times[steps] <= later(runs.column(rows, FIRST_TIME), window.size)
+            inside = table.times[steps] <= later(runs.column(rows, col.FIRST_TIME), window.size)
         else:
-            inside = table.windows[steps] == runs.column(rows, WINDOW)
+            inside = table.windows[steps] == runs.column(rows, col.WINDOW)
         if program.partition:
-            inside &= table.partitions[steps] == runs.column(rows, PARTITION)
+            inside &= table.partitions[steps] == runs.column(rows, col.PARTITION)
         return inside
 
     def _adjacent(self, pairs: Pairs) -> Mask:
         """No event lies between the last one of the run and the step."""
         runs, table, rows, steps = self.runs, self.table, pairs.rows, pairs.steps
         if self.extender.substream is not None:
-            left = np.stack([runs.column(rows, column) for column in (HIGH, HIGH_TIME, HIGH_STREAM)])
+            left = np.stack([runs.column(rows, column) for column in (col.HIGH, col.HIGH_TIME, col.HIGH_STREAM)])
             right = np.stack((table.low[steps], table.times[steps], table.streams[steps]))
             return self.extender.substream.contiguous(left, right)
-        slot, next_slot = runs.column(rows, SLOT), table.slots[steps]
-        several = runs.column(rows, HIGH_STREAM) == SEVERAL
+        slot, next_slot = runs.column(rows, col.SLOT), table.slots[steps]
+        several = runs.column(rows, col.HIGH_STREAM) == SEVERAL
         opens = (table.seq_low[steps] == 0) | (table.streams[steps] == SEVERAL)
-        over = (next_slot == slot + 1) & opens & (several | (runs.column(rows, TAIL) != 0))
-        same_stream = runs.column(rows, HIGH_STREAM) == table.streams[steps]
-        within = (next_slot == slot) & same_stream & ~several & (table.seq_low[steps] == runs.column(rows, SEQ) + 1)
+        over = (next_slot == slot + 1) & opens & (several | (runs.column(rows, col.TAIL) != 0))
+        same_stream = runs.column(rows, col.HIGH_STREAM) == table.streams[steps]
+        within = (next_slot == slot) & same_stream & ~several & (table.seq_low[steps] == runs.column(rows, col.SEQ) + 1)
         adjacent: Mask = over | within
         return adjacent

@@ -6,20 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.chains import bindings
-from automata.chains.deferred import FIRST_COLUMNS, STEP_COLUMNS, crossed
-from automata.chains.table import (
-    CLOSED,
-    EDGE,
-    FIRST,
-    INSTANCE,
-    PARENT,
-    POSITION,
-    SOLUTION,
-    SOURCE,
-    STATE,
-    SYMBOL,
-    Runs,
-)
+from automata.chains import columns as col
+from automata.chains.deferred import crossed
+from automata.chains.table import Runs
 from automata.plan.plan import Plan, PlannedEdge
 from automata.slices.pairs import Pairs
 from automata.slices.step_table import StepTable
@@ -44,13 +33,13 @@ class Growth:
         rows = self._copied(pairs.rows, number, edge)
         bindings.bind(self._runs, edge, table, pairs, rows[:, self._runs.layout.registers])
         self._stamp(rows, table, pairs.steps, edge.begins)
-        rows[:, STATE] = edge.target
+        rows[:, col.STATE] = edge.target
         rows[:, self._markers[edge.target]] = 1
         self._note_iterations(rows, pairs.rows, edge, len(pairs) * (len(table.parts) - 1))
         parents = pairs.rows
         for part in table.parts[:-1]:
             inner = rows.copy()
-            inner[:, [EDGE, STATE]] = NONE
+            inner[:, [col.EDGE, col.STATE]] = NONE
             self._fill(inner, parents, part.symbol, part.positions[pairs.steps], part.serials[pairs.steps])
             parents = self._runs.append(inner)
         last = table.parts[-1]
@@ -62,26 +51,26 @@ class Growth:
         edge, layout = self._plan.edges[number], self._runs.layout
         opened = self._copied(sources, number, edge)
         opened[:, layout.registers] = bindings.base(self._runs, edge, sources)
-        opened[:, PARENT] = sources
-        opened[:, [STATE, SYMBOL, SOLUTION, POSITION]] = NONE
+        opened[:, col.PARENT] = sources
+        opened[:, [col.STATE, col.SYMBOL, col.SOLUTION, col.POSITION]] = NONE
         for domain in self._plan.positions[edge.target].inside & edge.begun:
             opened[:, layout.previous(domain)] = opened[:, layout.inside(domain)]
         instances = self._runs.append(opened)
         started = {}
         for member in self._plan.unordered[self._plan.positions[edge.target].any_order].members:
             rows = opened.copy()
-            rows[:, PARENT] = rows[:, SOURCE] = rows[:, INSTANCE] = instances
-            rows[:, EDGE] = NONE
-            rows[:, STATE] = member.start
+            rows[:, col.PARENT] = rows[:, col.SOURCE] = rows[:, col.INSTANCE] = instances
+            rows[:, col.EDGE] = NONE
+            rows[:, col.STATE] = member.start
             started[member.start] = self._runs.append(rows)
         return started
 
     def _copied(self, sources: Ids, number: int, edge: PlannedEdge) -> Rows:
         self._runs.check(len(sources))
         rows: Rows = self._runs.table[sources]
-        rows[:, SOURCE] = sources
-        rows[:, EDGE] = number
-        rows[:, CLOSED] = 0
+        rows[:, col.SOURCE] = sources
+        rows[:, col.EDGE] = number
+        rows[:, col.CLOSED] = 0
         rows[:, self._members] = NONE
         for column, values in crossed(edge, self._runs, sources).items():
             rows[:, column] = values
@@ -89,19 +78,19 @@ class Growth:
 
     @staticmethod
     def _fill(rows: Rows, parents: Ids, symbol: int, positions: Ids, serials: Ids) -> None:
-        rows[:, PARENT] = parents
-        rows[:, SYMBOL] = symbol
-        rows[:, POSITION] = positions
-        rows[:, SOLUTION] = serials
+        rows[:, col.PARENT] = parents
+        rows[:, col.SYMBOL] = symbol
+        rows[:, col.POSITION] = positions
+        rows[:, col.SOLUTION] = serials
 
     @staticmethod
     def _stamp(rows: Rows, table: StepTable, steps: Ids, begins: bool) -> None:
         """Time and place at which the step was taken; it may be the first one of a run where its edge `begins`."""
-        for column, name in STEP_COLUMNS.items():
+        for column, name in col.STEP_COLUMNS.items():
             rows[:, column] = getattr(table, name)[steps]
         if begins:
-            fresh = np.flatnonzero(rows[:, FIRST] == NONE)
-            for column, name in FIRST_COLUMNS.items():
+            fresh = np.flatnonzero(rows[:, col.FIRST] == NONE)
+            for column, name in col.FIRST_COLUMNS.items():
                 rows[fresh, column] = getattr(table, name)[steps[fresh]]
 
     def _note_iterations(self, rows: Rows, sources: Ids, edge: PlannedEdge, before: int) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.chains.table import EDGE, PARENT, STATE, SYMBOL, Runs
+from automata.chains import columns as col
+from automata.chains.table import Runs
 from automata.plan.automaton import Unordered
 from automata.plan.plan import Plan
 from automata.values import NONE, UNBOUND, Mask
@@ -34,7 +35,7 @@ class Lookback:
 
     def members(self, row: int) -> list[int]:
         """The last rows of the members, if this is the row of an ALL."""
-        state = int(self._runs.table[row, STATE])
+        state = int(self._runs.table[row, col.STATE])
         if state == NONE or self._plan.positions[state].any_order == NONE:
             return []
         columns = [self._runs.layout.member(member) for member in range(self._runs.layout.members)]
@@ -47,7 +48,7 @@ class Lookback:
         """
         others: set[int] = set()
         for row in chain[at + 1 :]:
-            parent = int(self._runs.table[row, PARENT])
+            parent = int(self._runs.table[row, col.PARENT])
             members = [self._newest_first(member, parent) for member in self.members(row)]
             if any(chain[at] in rows for rows in members):
                 others.update(*(rows for rows in members if chain[at] not in rows))
@@ -83,7 +84,7 @@ class Lookback:
         rows: list[int] = []
         while row not in (NONE, stop):
             rows.append(row)
-            parent = int(self._runs.table[row, PARENT])
+            parent = int(self._runs.table[row, col.PARENT])
             for member in reversed(self.members(row)):
                 rows += self._newest_first(member, parent)
             row = parent
@@ -91,7 +92,7 @@ class Lookback:
 
     def _ended(self, row: int) -> frozenset[int]:
         """The repetitions of which an iteration ends where the row comes: at an ALL those inside its members."""
-        state, edge = self._runs.table[row, [STATE, EDGE]].tolist()
+        state, edge = self._runs.table[row, [col.STATE, col.EDGE]].tolist()
         return self._inside[state] if state in self._inside else self._crossed(edge)
 
     def _crossed(self, edge: int) -> frozenset[int]:
@@ -113,7 +114,7 @@ class Lookback:
             if member not in chain:
                 bound |= self._runs.table[member, self._runs.layout.registers] != UNBOUND
         rows = self._runs.table[list(chain[begin + 1 : end + 1])]
-        states = rows[(rows[:, STATE] != NONE) & (rows[:, SYMBOL] != NONE), STATE].tolist()
+        states = rows[(rows[:, col.STATE] != NONE) & (rows[:, col.SYMBOL] != NONE), col.STATE].tolist()
         if edge != NONE and end >= len(chain):
             states.append(self._plan.edges[edge].target)
         for state in states:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from automata.chains import columns as col
 from automata.chains.active_runs import ActiveRuns
 from automata.chains.all_join import AllJoin
 from automata.chains.conditions import RunConditions
@@ -15,7 +16,7 @@ from automata.chains.extend import Extender
 from automata.chains.growth import Growth
 from automata.chains.iteration import Iterations, OuterIterations
 from automata.chains.lookback import Lookback
-from automata.chains.table import FIRST, FIRST_TIME, PARTITION, Layout, Runs
+from automata.chains.table import Layout, Runs
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
 from automata.slices.substreams import Substream
@@ -106,22 +107,22 @@ class ChainStore:
 
     def oldest_position(self, default: int) -> int:
         """The first position in a run that is alive."""
-        return self._oldest(FIRST, default)
+        return self._oldest(col.FIRST, default)
 
     def oldest_time(self, default: int) -> int:
         """The first time in a run that is alive."""
-        return self._oldest(FIRST_TIME, default)
+        return self._oldest(col.FIRST_TIME, default)
 
     def _oldest(self, column: int, default: int) -> int:
         alive = np.concatenate(self.alive())
-        alive = alive[self.runs.column(alive, FIRST) != NONE]
+        alive = alive[self.runs.column(alive, col.FIRST) != NONE]
         return int(self.runs.column(alive, column).min()) if len(alive) else default
 
     def firsts(self) -> list[tuple[Ids, Ids]]:
         """Partitions and first positions of the runs that are alive."""
-        parts = [(self.runs.column(alive, PARTITION), self.runs.column(alive, FIRST)) for alive in self.alive()]
+        parts = [(self.runs.column(alive, col.PARTITION), self.runs.column(alive, col.FIRST)) for alive in self.alive()]
         return [(partitions[firsts != NONE], firsts[firsts != NONE]) for partitions, firsts in parts]
 
     def partitions(self) -> set[int]:
         """The partitions that have runs."""
-        return set(np.unique(self.runs.column(np.concatenate(self.alive()), PARTITION)).tolist())
+        return set(np.unique(self.runs.column(np.concatenate(self.alive()), col.PARTITION)).tolist())

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from automata.chains import columns as col
 from automata.plan.plan import Plan
 from automata.plan.program import Program
 from automata.slices.step_table import StepTable
@@ -22,23 +23,6 @@ from automata.values import NONE, Ids, Mask
 ROOT = 0
 """The row of the run that has taken nothing."""
 _ROWS_INITIAL = 1024
-
-(
-    PARENT, SOURCE, INSTANCE, EDGE, STATE, SYMBOL, SOLUTION, POSITION,
-    LOW_TIME, LOW_STREAM, LOW, HIGH_TIME, HIGH_STREAM, HIGH, SLOT, SEQ, TAIL, RANK,
-    FIRST_TIME, FIRST, FIRST_RANK, WINDOW, PARTITION, CLOSED,
-) = range(24)  # fmt: skip
-"""PARENT      the row before in the chain
-SOURCE      the row that this step extended (PARENT but for conjunctions, which chain one row a member)
-INSTANCE    inside an ALL: the row that opened it
-EDGE        the edge taken; NONE on the inner rows of a conjunction and on START
-STATE       position of the automaton
-SYMBOL, SOLUTION, POSITION   what was taken; SYMBOL NONE on rows that took no event
-LOW_* HIGH_*   first and last (time, stream, position) of the step's set of events
-SLOT SEQ TAIL RANK   of its last event (automata.slices.timeline)
-FIRST_* WINDOW PARTITION   of the whole run; FIRST is NONE before the first event
-CLOSED      bit i: the i-th outgoing edge has been taken under skip-till-next"""
-FIXED = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +48,11 @@ class Layout:
     @property
     def registers(self) -> slice:
         """The values of the variables, as seen from the run's place."""
-        return slice(FIXED, FIXED + self.variables)
+        return slice(col.FIXED, col.FIXED + self.variables)
 
     def count(self, repetition: int) -> int:
         """Iterations begun."""
-        return FIXED + self.variables + 2 * repetition
+        return col.FIXED + self.variables + 2 * repetition
 
     def entry(self, repetition: int) -> int:
         """The row from which the repetition was entered."""
@@ -76,7 +60,7 @@ class Layout:
 
     def inside(self, domain: int) -> int:
         """The last row inside an iteration domain."""
-        return FIXED + self.variables + 2 * self.repetitions + 2 * domain
+        return col.FIXED + self.variables + 2 * self.repetitions + 2 * domain
 
     def previous(self, domain: int) -> int:
         """The last row of the iteration before."""
@@ -84,11 +68,11 @@ class Layout:
 
     def marker(self, marker: int) -> int:
         """1 where the marker's position was taken."""
-        return FIXED + self.variables + 2 * (self.repetitions + self.domains) + marker
+        return col.FIXED + self.variables + 2 * (self.repetitions + self.domains) + marker
 
     def member(self, member: int) -> int:
         """On the row of an ALL: the last row of that member."""
-        return FIXED + self.variables + 2 * (self.repetitions + self.domains) + self.markers + member
+        return col.FIXED + self.variables + 2 * (self.repetitions + self.domains) + self.markers + member
 
     @property
     def width(self) -> int:
@@ -98,7 +82,7 @@ class Layout:
     def pointers(self) -> list[int]:
         """The columns that hold row numbers."""
         return [
-            PARENT, SOURCE, INSTANCE,
+            col.PARENT, col.SOURCE, col.INSTANCE,
             *(self.entry(r) for r in range(self.repetitions)),
             *(column for d in range(self.domains) for column in (self.inside(d), self.previous(d))),
             *(self.member(m) for m in range(self.members)),
@@ -138,8 +122,8 @@ class Runs:
         self.table: NDArray[np.int64] = np.empty((_ROWS_INITIAL, layout.width), dtype=np.int64)
         self.size = self.made = 0
         root = np.full((1, layout.width), NONE, dtype=np.int64)
-        root[:, [STATE, CLOSED]] = 0
-        root[:, HIGH_TIME] = root[:, LOW_TIME] = np.iinfo(np.int64).min
+        root[:, [col.STATE, col.CLOSED]] = 0
+        root[:, col.HIGH_TIME] = root[:, col.LOW_TIME] = np.iinfo(np.int64).min
         root[:, layout.registers] = registers
         root[:, [layout.count(r) for r in range(layout.repetitions)]] = 0
         root[:, [layout.marker(m) for m in range(layout.markers)]] = 0
@@ -175,7 +159,7 @@ class Runs:
 
     def register(self, rows: Ids, variable: int) -> Ids:
         """See `RunView`."""
-        return self.column(rows, FIXED + variable)
+        return self.column(rows, col.FIXED + variable)
 
     begun = None
     """See `RunView`."""
@@ -187,7 +171,7 @@ class Runs:
 
     def close(self, rows: Ids, bit: int) -> None:
         """See `RunView`."""
-        self.table[rows, CLOSED] |= bit
+        self.table[rows, col.CLOSED] |= bit
 
     def compact(self, alive: Iterable[Ids]) -> Ids:
         """Keeps the rows named and all that they point at; returns old number → new (NONE if gone)."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.chains.table import PARENT, Runs
+from automata.chains import columns as col
+from automata.chains.table import Runs
 from automata.values import NONE, Ids
 
 
@@ -39,8 +40,8 @@ def visits(runs: Runs, rows: Ids, stop: Ids | None = None) -> Iterator[Visit]:
         here = runs.table[row]
         inner = here[:, members]
         joins = (inner != NONE).any(axis=1)
-        parts = [(which, here[:, PARENT], stop, np.where(joins, row, NONE))]
-        parts += [(which[joins], column[joins], here[joins, PARENT], nothing[: joins.sum()]) for column in inner.T]
+        parts = [(which, here[:, col.PARENT], stop, np.where(joins, row, NONE))]
+        parts += [(which[joins], column[joins], here[joins, col.PARENT], nothing[: joins.sum()]) for column in inner.T]
         which, row, stop, closing = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         keep = (row != NONE) & (row != stop)
         which, row, stop, closing = which[keep], row[keep], stop[keep], closing[keep]

@@ -13,29 +13,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from arrays.columns import compatible, expand, merged
+from arrays.columns import expand
+from automata.chains import bindings
+from automata.chains import columns as col
 from automata.chains.iteration import IterationView, OuterIterations
 from automata.chains.store import ChainStore
-from automata.chains.table import (
-    FIRST_RANK,
-    FIRST_TIME,
-    HIGH,
-    HIGH_STREAM,
-    HIGH_TIME,
-    LOW,
-    LOW_STREAM,
-    LOW_TIME,
-    PARTITION,
-    RANK,
-    WINDOW,
-)
 from automata.matches.negation_intervals import NegationIntervals
 from automata.plan.plan import Plan
 from automata.plan.program import EVENT, ConditionEvaluator, FoldValue, IterationValue
 from automata.slices.shared_work import SharedWork
 from automata.slices.step_table import StepTable, blocks
 from automata.slices.substreams import Substream, Substreams
-from automata.slices.timeline import earlier, later, window_ends
+from automata.slices.timeline import deadline, in_window
 from automata.values import NONE, Ids, Mask
 
 FOREVER = np.iinfo(np.int64).max
@@ -133,12 +122,7 @@ class NegationIndex:
 
     def deadlines(self, matches: NDArray[np.int64]) -> Ids:
         """The last time (or rank) at which an event may still remove each match."""
-        window = self._program.window
-        if window.sliding and window.in_events:
-            return later(matches[:, FIRST_RANK], window.size) - 1
-        if window.sliding:
-            return later(matches[:, FIRST_TIME], window.size)
-        return window_ends(window, matches[:, WINDOW]) - 1
+        return deadline(self._program.window, *matches[:, (col.FIRST_TIME, col.FIRST_RANK, col.WINDOW)].T)
 
     def _table(self, symbol: int) -> StepTable:
         parts = self._parts[symbol]
@@ -166,8 +150,8 @@ class NegationIndex:
 
     def _range(self, intervals: NegationIntervals, table: StepTable) -> tuple[Ids, Ids]:
         """The rows of the table between the neighbours of each interval, by position."""
-        begin = np.searchsorted(table.low, self._runs.column(intervals.after, HIGH), "right")
-        end = np.searchsorted(table.low, self._runs.column(intervals.before, LOW), "left")
+        begin = np.searchsorted(table.low, self._runs.column(intervals.after, col.HIGH), "right")
+        end = np.searchsorted(table.low, self._runs.column(intervals.before, col.LOW), "left")
         begin = np.where(intervals.after == NONE, 0, begin)
         end = np.where(intervals.before == NONE, len(table), end)
         return begin, np.maximum(begin, end)
@@ -176,12 +160,12 @@ class NegationIndex:
         """Strictly between the neighbours in time, and within the match's window."""
         times, streams = table.times[steps], table.streams[steps]
         after, before = self._runs.table[intervals.after], self._runs.table[intervals.before]
-        later = (times == after[:, HIGH_TIME]) & (streams == after[:, HIGH_STREAM])
-        later &= table.low[steps] > after[:, HIGH]
-        earlier = (times == before[:, LOW_TIME]) & (streams == before[:, LOW_STREAM])
-        earlier &= table.high[steps] < before[:, LOW]
-        keep: Mask = (intervals.after == NONE) | later | (times > after[:, HIGH_TIME])
-        keep &= (intervals.before == NONE) | earlier | (times < before[:, LOW_TIME])
+        later = (times == after[:, col.HIGH_TIME]) & (streams == after[:, col.HIGH_STREAM])
+        later &= table.low[steps] > after[:, col.HIGH]
+        earlier = (times == before[:, col.LOW_TIME]) & (streams == before[:, col.LOW_STREAM])
+        earlier &= table.high[steps] < before[:, col.LOW]
+        keep: Mask = (intervals.after == NONE) | later | (times > after[:, col.HIGH_TIME])
+        keep &= (intervals.before == NONE) | earlier | (times < before[:, col.LOW_TIME])
         ends = np.flatnonzero(keep & ((intervals.after == NONE) | (intervals.before == NONE)))
         keep[ends] = self._in_window(self._runs.table[rows[ends]], table, steps[ends])
         return keep
@@ -189,22 +173,17 @@ class NegationIndex:
     def _in_window(self, matches: NDArray[np.int64], table: StepTable, steps: Ids) -> Mask:
         """Mask of the rows of the table that are in the window of the match beside them (specification 3.3)."""
         window = self._program.window
-        last, first = (RANK, FIRST_RANK) if window.in_events else (HIGH_TIME, FIRST_TIME)
+        ends = (col.FIRST_RANK, col.RANK) if window.in_events else (col.FIRST_TIME, col.HIGH_TIME)
         where = self._ranks(matches, table, steps) if window.in_events else table.times[steps]
-        if not window.sliding:
-            ends = window_ends(window, matches[:, WINDOW])
-            return (where >= ends - window.size) & (where < ends)
-        begins, ends = earlier(matches[:, last], window.size), later(matches[:, first], window.size)
-        if window.in_events:
-            return (where > begins) & (where < ends)
-        return (where >= begins) & (where <= ends)
+        inside: Mask = in_window(window, where, *matches[:, (*ends, col.WINDOW)].T)
+        return inside
 
     def _ranks(self, matches: NDArray[np.int64], table: StepTable, steps: Ids) -> NDArray[np.float64]:
         """Positions in the match's substream; an event outside it stands right before the next one in it."""
         if not self._program.partition:
             return table.rank_low[steps].astype(np.float64)
         ranks = np.empty(len(steps), dtype=np.float64)
-        partitions = matches[:, PARTITION]
+        partitions = matches[:, col.PARTITION]
         for partition in np.unique(partitions).tolist():
             here = partitions == partition
             ranks[here] = self.substreams[partition].places(table.low[steps[here]])
@@ -212,18 +191,11 @@ class NegationIndex:
 
     def _is_compatible(self, rows: Ids, symbol: int, table: StepTable, steps: Ids) -> Mask:
         """Compatible with the whole match, and every condition of the negated step holds."""
-        registers, both, keep = (
-            self._runs.registers(rows),
-            self._runs.registers(rows),
-            np.ones(len(rows), dtype=np.bool_),
-        )
-        for variable, column in table.values.items():
-            value, register = column[steps], registers[:, variable]
-            keep &= compatible(value, register)
-            both[:, variable] = merged(value, register)
-        for number, condition in enumerate(self._program.conditions):
-            which = np.flatnonzero(keep)
-            if condition.symbol == symbol and len(which):
+        both = self._runs.registers(rows)
+        keep = bindings.unify(both, {variable: column[steps] for variable, column in table.values.items()})
+        for number in self._plan.conditions[symbol]:
+            condition, which = self._program.conditions[number], np.flatnonzero(keep)
+            if len(which):
                 view = replace(self._iterations.arrived(rows[which]), registers=both[which])
                 columns = self._iterations.columns(condition.references, view)
                 if condition.needs_event:
@@ -251,7 +223,7 @@ class NegationIndex:
             variable: self._iterations.as_outer(variable, view, part.repetitions)
             for variable in self._iterated(frozenset(tables))
         }
-        partition = int(self._runs.table[row, PARTITION])
+        partition = int(self._runs.table[row, col.PARTITION])
         inside = Inside(tables, partition, self.substreams[partition] if self.substreams.needed else None)
         return self._search(number, view.registers[0], prior, inside)
 
@@ -278,8 +250,8 @@ class NegationIndex:
         """The variables over whose iterations a condition of these symbols ranges."""
         return {
             reference.variable
-            for condition in self._program.conditions
-            if condition.symbol in symbols
-            for reference in condition.references
+            for symbol in symbols
+            for number in self._plan.conditions[symbol]
+            for reference in self._program.conditions[number].references
             if isinstance(reference, IterationValue | FoldValue)
         }

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.chains.table import EDGE, HIGH, SOURCE, Runs
+from automata.chains import columns as col
+from automata.chains.table import Runs
 from automata.chains.walk import visits
 from automata.plan.automaton import Passed
 from automata.plan.plan import Plan
@@ -43,7 +44,7 @@ def inner_intervals(plan: Plan, runs: Runs, rows: Ids) -> NegationIntervals:
     """The intervals between the steps of the matches that end at these rows."""
     parts: list[NegationIntervals] = []
     for visit in visits(runs, rows):
-        taken = runs.column(visit.rows, EDGE)
+        taken = runs.column(visit.rows, col.EDGE)
         for number in np.unique(taken[taken != NONE]).tolist():
             for passed in plan.edges[number].passed:
                 here = taken == number
@@ -59,9 +60,9 @@ def trailing_intervals(passed: tuple[Passed, ...], rows: Ids) -> NegationInterva
 
 
 def _passed(passed: Passed, runs: Runs, which: Ids, rows: Ids, closing: Ids) -> NegationIntervals:
-    source = runs.column(rows, SOURCE)
+    source = runs.column(rows, col.SOURCE)
     target = np.where(closing != NONE, closing, rows)
-    after = np.where(runs.column(source, HIGH) != NONE, source, NONE)
+    after = np.where(runs.column(source, col.HIGH) != NONE, source, NONE)
     seen_from = source if passed.at_source else target
     return NegationIntervals(which, np.full_like(rows, passed.negation), after, target, seen_from)
 

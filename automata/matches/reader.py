@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from automata.chains import columns as col
 from automata.chains.store import ChainStore
-from automata.chains.table import FIRST, FIRST_TIME, HIGH, HIGH_TIME, PARTITION, POSITION, SOLUTION, SYMBOL
 from automata.chains.walk import visits
 from automata.matches.match_table import MatchTable
 from automata.values import NONE, Ids, Match
 
-_FACTS = (FIRST, HIGH, FIRST_TIME, HIGH_TIME, PARTITION)
-_STEP = (SYMBOL, POSITION, SOLUTION)
+_FACTS = (col.FIRST, col.HIGH, col.FIRST_TIME, col.HIGH_TIME, col.PARTITION)
+_STEP = (col.SYMBOL, col.POSITION, col.SOLUTION)
 
 
 class Reader:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from automata.chains import columns as col
 from automata.chains.store import AcceptedRuns, ChainStore
-from automata.chains.table import FIRST, FIRST_RANK, HIGH, HIGH_TIME, PARTITION, RANK
 from automata.matches.match_table import in_order
 from automata.matches.negation import NegationIndex
 from automata.matches.negation_intervals import inner_intervals, trailing_intervals
@@ -86,21 +86,21 @@ class Reporter:
 
     def oldest_time(self) -> int:
         """The least time of a match that may still be reported."""
-        return self._oldest(HIGH_TIME, [match.time for match in self._waiting()])
+        return self._oldest(col.HIGH_TIME, [match.time for match in self._waiting()])
 
     def oldest_position(self) -> int:
         """The least position in a match that may still be reported."""
-        return self._oldest(FIRST, [match.first for match in self._waiting()])
+        return self._oldest(col.FIRST, [match.first for match in self._waiting()])
 
     def firsts(self) -> list[tuple[Ids, Ids]]:
         """Partitions and first positions of matches that may still be reported."""
         pending = self._core.runs.table[self.pending.rows]
         held = np.array([(match.partition, match.first) for match in self._waiting()], dtype=np.int64).reshape(-1, 2)
-        return [(pending[:, PARTITION], pending[:, FIRST]), (held[:, 0], held[:, 1])]
+        return [(pending[:, col.PARTITION], pending[:, col.FIRST]), (held[:, 0], held[:, 1])]
 
     def partitions(self) -> set[int]:
         """The partitions of what is held."""
-        pending = self._core.runs.column(self.pending.rows, PARTITION).tolist()
+        pending = self._core.runs.column(self.pending.rows, col.PARTITION).tolist()
         return {*pending, *(match.partition for match in self._waiting())}
 
     def _waiting(self) -> list[Match]:
@@ -151,7 +151,7 @@ class Reporter:
     def _decided(self, over: PendingMatches, timeline: Timeline) -> Ids:
         """The times at which matches are decided by the end of their windows, or by the first events past them."""
         if self._program.window.in_events:
-            return timeline.times_at(self._core.runs.column(over.rows, PARTITION), over.deadlines + 1)
+            return timeline.times_at(self._core.runs.column(over.rows, col.PARTITION), over.deadlines + 1)
         return over.deadlines + self._after_deadline
 
     def next_decision(self, time: int, earliest: int | None) -> int:
@@ -168,7 +168,7 @@ class Reporter:
         """Mask of the pending matches whose windows have passed."""
         if not self._program.window.in_events:
             return self.pending.deadlines < time
-        partitions = self._core.runs.column(self.pending.rows, PARTITION).tolist()
+        partitions = self._core.runs.column(self.pending.rows, col.PARTITION).tolist()
         ranks = np.array([timeline.rank(partition) for partition in partitions], dtype=np.int64)
         return ranks > self.pending.deadlines + 1
 
@@ -177,22 +177,28 @@ class Reporter:
     def _candidates(self, rows: Sequence[_Decided]) -> list[Candidate]:
         """Each match once, when it is decided first."""
         numbers = np.array([row for row, _ in rows], dtype=np.int64)
-        ranks = self._core.runs.table[numbers][:, (FIRST_RANK, RANK)].tolist()
+        ranks = self._core.runs.table[numbers][:, (col.FIRST_RANK, col.RANK)].tolist()
         candidates = []
         for (_, decided), (first_rank, last_rank), match in zip(rows, ranks, self._reader.read(numbers), strict=True):
-            if match.entries in self.seen:
+            if not self.is_new(match):
                 continue
-            self.seen[match.entries] = match.last
             positions = frozenset([position for _, position, _ in match.entries])
             gapless = last_rank - first_rank + 1 == len(positions)
             candidates.append(Candidate(match, positions, gapless, match.time if decided is None else decided))
         self.forget_seen()
         return candidates
 
+    def is_new(self, match: Match) -> bool:
+        """Notes a match. True if it had not been found before, with another deadline."""
+        new = match.entries not in self.seen
+        if new:
+            self.seen[match.entries] = match.last
+        return new
+
     def forget_seen(self) -> None:
         """A match is found again only at its own last event, or with another deadline of the same one."""
         if len(self.pending):
-            oldest = int(self._core.runs.column(self.pending.rows, HIGH).min())
+            oldest = int(self._core.runs.column(self.pending.rows, col.HIGH).min())
             self.seen = {entries: last for entries, last in self.seen.items() if last >= oldest}
         else:
             self.seen.clear()
@@ -218,7 +224,7 @@ class Reporter:
         """Takes from the held candidates those that no pending match comes before, and selects among them."""
         first: dict[int, int] = {}
         pending = self._core.runs.table[self.pending.rows]
-        for partition, last in pending[:, (PARTITION, HIGH)].tolist():
+        for partition, last in pending[:, (col.PARTITION, col.HIGH)].tolist():
             first[partition] = min(last, first.get(partition, last))
         complete: list[Candidate] = []
         held: list[Candidate] = []

@@ -1,4 +1,4 @@
-"""Step tables: every way in which a slice of events lets one step be taken.
+"""Step tables: the sets of events of a slice that one step can take.
 
 A row is a set of events at one time (a single one unless the step is a conjunction) with the merged
 values of their solutions. Rows are sorted by `low`, the first position of the set.
@@ -40,7 +40,7 @@ class StepTable:
     times, streams          of the set; SEVERAL where it spans streams
     slots, seq_low, seq_high, tails, rank_low, rank_high, windows, partitions   see automata.slices.timeline
     values                  variable → int64[n], UNBOUND where the solutions leave it so; not of those never bound
-    memo                    what was worked out from these columns: other tables of the same events share it
+    shared                  results derived from these columns, common to all tables of the same events
     """
 
     low: Ids

@@ -13,7 +13,7 @@ tail    it is the last of its slot and stream
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from automata.slices.events import Events
 from automata.values import Ids, Mask
 
 _Numbers = TypeVar("_Numbers", int, Ids)
-LAST = np.iinfo(np.int64).max - 1
+LAST = int(np.iinfo(np.int64).max) - 1
 """The latest time; one more is still an int64."""
 _CLEAR = 1 << 50
 """Added to the numbers of windows that may lie before the epoch: no window's number is negative."""
@@ -203,7 +203,7 @@ def _slotted(
 def _rank_after(window: Window, first_ranks: _Numbers) -> _Numbers:
     """The first rank after the window of events of what began at each rank."""
     begins = first_ranks if window.sliding else first_ranks - (first_ranks - window.start) % window.size
-    return begins + window.size
+    return later(begins, window.size)
 
 
 def window_numbers(window: Window, times: Ids, ranks: Ids) -> Ids:
@@ -216,21 +216,48 @@ def window_numbers(window: Window, times: Ids, ranks: Ids) -> Ids:
     return np.where(numbers < 0, -1, numbers)
 
 
-def window_ends(window: Window, numbers: Ids) -> Ids:
+def deadline(window: Window, times: _Numbers, ranks: _Numbers, windows: _Numbers) -> _Numbers:
+    """The last time (or rank) in the windows of matches, given their first times, first ranks and tumbling windows."""
+    if not window.sliding:
+        return window_ends(window, windows) - 1
+    return later(ranks, window.size) - 1 if window.in_events else later(times, window.size)
+
+
+def in_window(window: Window, where: Any, first: Any, last: Any, windows: Any) -> Any:
+    """True for a time (or rank) in the window of a match with this first and last one (specification 3.3).
+
+    Numbers or columns; `windows` are the tumbling windows of the matches.
+    """
+    if not window.sliding:
+        ends = window_ends(window, windows)
+        return (ends - window.size <= where) & (where < ends)
+    begins, ends = earlier(last, window.size), later(first, window.size)
+    if window.in_events:
+        return (begins < where) & (where < ends)
+    return (begins <= where) & (where <= ends)
+
+
+def window_ends(window: Window, numbers: _Numbers) -> _Numbers:
     """The first time (or rank) after the tumbling windows with these numbers, saturated."""
     numbers = numbers + 1 - (0 if window.anchored else _CLEAR)
     last = (LAST - window.start) // window.size
+    if isinstance(numbers, int):
+        return window.start + numbers * window.size if numbers <= last else LAST
     ends: Ids = np.where(numbers > last, LAST, window.start + np.minimum(numbers, last) * window.size)
     return ends
 
 
-def later(times: Ids, by: int) -> Ids:
+def later(times: _Numbers, by: int) -> _Numbers:
     """The times moved on, saturated: sums of times and windows stay in int64."""
+    if isinstance(times, int):
+        return min(times + by, LAST)
     return np.minimum(times, LAST - by) + by
 
 
-def earlier(times: Ids, by: int) -> Ids:
+def earlier(times: _Numbers, by: int) -> _Numbers:
     """The times moved back, saturated."""
+    if isinstance(times, int):
+        return max(times - by, -LAST)
     return np.maximum(times, by - LAST) - by
 
 

@@ -12,9 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from automata.chains import columns as col
 from automata.chains.deferred import DeferredRuns
 from automata.chains.store import AcceptedRuns, ChainStore
-from automata.chains.table import CLOSED, ROOT, RunView
+from automata.chains.table import ROOT, RunView
 from automata.plan.automaton import START
 from automata.runs.columns.adjacency_lookahead import AdjacencyLookahead
 from automata.runs.columns.expiry import Bounds, Expiry
@@ -115,7 +116,7 @@ class ColumnRuns:
             kept[pairs.rows] = True
         numbers = np.full(len(arrived), NONE, dtype=np.int64)
         numbers[kept] = self._chains.growth.take(arrived.number, arrived.pairs.take(kept), arrived.table)
-        self._chains.runs.table[numbers[kept], CLOSED] = arrived.closed[kept]
+        self._chains.runs.table[numbers[kept], col.CLOSED] = arrived.closed[kept]
         self._chains.active[position].add(numbers[lasting])
         self._follow({n: replace(pairs, rows=numbers[pairs.rows]) for n, pairs in taken.items()}, tables)
 

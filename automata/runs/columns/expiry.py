@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from automata.chains import columns as col
 from automata.chains.deferred import DeferredRuns
-from automata.chains.table import CLOSED, FIRST, FIRST_RANK, FIRST_TIME, INSTANCE, PARTITION, SLOT, WINDOW, RunView
+from automata.chains.table import RunView
 from automata.matches.match_stage import FOREVER
 from automata.plan.plan import Plan
 from automata.plan.program import Window
@@ -52,21 +53,21 @@ class Expiry:
 
     def fresh_or_in_window(self, runs: RunView, rows: Ids, over: Bounds) -> Mask:
         """Runs without an event, and those that are not over."""
-        fits = (runs.column(rows, FIRST_TIME) >= over.time) & (runs.column(rows, WINDOW) >= over.window)
+        fits = (runs.column(rows, col.FIRST_TIME) >= over.time) & (runs.column(rows, col.WINDOW) >= over.window)
         if over.ranks is not None:
-            columns = runs.column(rows, PARTITION), runs.column(rows, FIRST_RANK)
+            columns = runs.column(rows, col.PARTITION), runs.column(rows, col.FIRST_RANK)
             fits &= over.ranks.lasts(self._plan.program.window, *columns)
-        kept: Mask = (runs.column(rows, FIRST) == NONE) | fits
+        kept: Mask = (runs.column(rows, col.FIRST) == NONE) | fits
         return kept
 
     def extendable(self, runs: RunView, position: int, rows: Ids, timeline: Timeline) -> Mask:
         """Runs at a position that are not closed, nor wait for an adjacent event that did not come."""
         keep = self._not_closed(runs, position, rows)
         if self._plan.positions[position].only_strict:
-            partitions, inverse = np.unique(runs.column(rows, PARTITION), return_inverse=True)
+            partitions, inverse = np.unique(runs.column(rows, col.PARTITION), return_inverse=True)
             slots = np.array([timeline.slot(int(partition)) for partition in partitions], dtype=np.int64)
-            possible = runs.column(rows, SLOT) >= slots[inverse]
-            keep &= possible | (runs.column(rows, FIRST) == NONE) | (runs.column(rows, INSTANCE) != NONE)
+            possible = runs.column(rows, col.SLOT) >= slots[inverse]
+            keep &= possible | (runs.column(rows, col.FIRST) == NONE) | (runs.column(rows, col.INSTANCE) != NONE)
         return keep
 
     def lasting(self, arrived: DeferredRuns, position: int, tables: Mapping[int, StepTable]) -> Mask:
@@ -75,12 +76,12 @@ class Expiry:
         keep = self._not_closed(arrived, position, rows)
         window, reached = self._plan.program.window, [table for table in tables.values() if len(table)]
         if not window.sliding and not (window.in_events and self._plan.program.partition):
-            keep &= arrived.column(rows, WINDOW) >= max(int(table.windows.max()) for table in reached)
+            keep &= arrived.column(rows, col.WINDOW) >= max(int(table.windows.max()) for table in reached)
         elif window.sliding and not window.in_events:
             newest = max(int(table.times.max()) for table in reached)
-            keep &= arrived.column(rows, FIRST_TIME) >= newest - window.size
+            keep &= arrived.column(rows, col.FIRST_TIME) >= newest - window.size
         return keep
 
     def _not_closed(self, runs: RunView, position: int, rows: Ids) -> Mask:
         all_closed = self._plan.positions[position].all_closed
-        return runs.column(rows, CLOSED) != all_closed if all_closed != NONE else np.ones(len(rows), dtype=np.bool_)
+        return runs.column(rows, col.CLOSED) != all_closed if all_closed != NONE else np.ones(len(rows), dtype=np.bool_)

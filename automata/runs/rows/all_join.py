@@ -10,32 +10,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from automata.chains import columns as col
 from automata.chains.store import ChainStore
-from automata.chains.table import (
-    CLOSED,
-    EDGE,
-    FIRST,
-    FIRST_RANK,
-    FIRST_TIME,
-    FIXED,
-    HIGH,
-    HIGH_STREAM,
-    HIGH_TIME,
-    INSTANCE,
-    LOW,
-    LOW_STREAM,
-    LOW_TIME,
-    PARENT,
-    PARTITION,
-    POSITION,
-    RANK,
-    SLOT,
-    SOLUTION,
-    SOURCE,
-    STATE,
-    SYMBOL,
-    WINDOW,
-)
 from automata.runs.rows.conditions import Row
 from automata.runs.rows.edges import RowOpening, able, row_opening
 from automata.slices.step_table import SEVERAL
@@ -61,7 +37,7 @@ class RowAllJoin:
             for number, edge in enumerate(plan.edges)
             if plan.positions[edge.target].any_order != NONE
         }
-        self._shared = [[FIXED + variable for variable in key] for key in plan.member_keys]
+        self._shared = [[col.FIXED + variable for variable in key] for key in plan.member_keys]
         self._size_ns = window.size if window.sliding and not window.in_events else _ENDLESS
         self._size = window.size if window.sliding and window.in_events else _ENDLESS
         self._finished: list[list[_Waiting]] = [[{} for _ in unordered.members] for unordered in plan.unordered]
@@ -96,9 +72,9 @@ class RowAllJoin:
         if not able(opening, old):
             return []
         row = old.copy()
-        row[SOURCE] = row[PARENT] = number
-        row[EDGE], row[CLOSED] = edge, 0
-        row[STATE] = row[SYMBOL] = row[SOLUTION] = row[POSITION] = NONE
+        row[col.SOURCE] = row[col.PARENT] = number
+        row[col.EDGE], row[col.CLOSED] = edge, 0
+        row[col.STATE] = row[col.SYMBOL] = row[col.SOLUTION] = row[col.POSITION] = NONE
         for column in self._members:
             row[column] = NONE
         self._cross(opening, row, old, number)
@@ -106,8 +82,8 @@ class RowAllJoin:
         instance, started = len(rows) - 1, []
         for start in opening.starts:
             own = row.copy()
-            own[PARENT] = own[SOURCE] = own[INSTANCE] = instance
-            own[EDGE], own[STATE] = NONE, start
+            own[col.PARENT] = own[col.SOURCE] = own[col.INSTANCE] = instance
+            own[col.EDGE], own[col.STATE] = NONE, start
             rows.append(own)
             started.append((start, len(rows) - 1))
         return started
@@ -115,7 +91,7 @@ class RowAllJoin:
     def _cross(self, opening: RowOpening, row: Row, old: Row, number: int) -> None:
         """Applies the edge's crossings of repetitions."""
         for variable, entry in opening.forgets:
-            row[FIXED + variable] = self._rows[old[entry]][FIXED + variable]
+            row[col.FIXED + variable] = self._rows[old[entry]][col.FIXED + variable]
         for column in opening.loops:
             row[column] += 1
         for count, entry, before in opening.enters:
@@ -145,8 +121,8 @@ class RowAllJoin:
     def _still(self, waiting: _Waiting, key: tuple[int, ...], now: Row) -> Sequence[int]:
         """Those of one member that are in the window of a member that finishes now; no other will be in a later one."""
         bucket = waiting.get(key, ())
-        rows, time, rank = self._rows, now[HIGH_TIME] - self._size_ns, now[RANK] - self._size
-        still = [n for n in bucket if rows[n][FIRST_TIME] >= time and rows[n][FIRST_RANK] > rank]
+        rows, time, rank = self._rows, now[col.HIGH_TIME] - self._size_ns, now[col.RANK] - self._size
+        still = [n for n in bucket if rows[n][col.FIRST_TIME] >= time and rows[n][col.FIRST_RANK] > rank]
         if still and len(still) < len(bucket):
             waiting[key] = still
         elif bucket and not still:
@@ -174,20 +150,20 @@ class RowAllJoin:
         return None
 
     def _key(self, which: int, row: Row) -> tuple[int, ...]:
-        return row[INSTANCE], row[PARTITION], row[WINDOW], *[row[column] for column in self._shared[which]]
+        return row[col.INSTANCE], row[col.PARTITION], row[col.WINDOW], *[row[column] for column in self._shared[which]]
 
     def _joined(self, which: int, numbers: Sequence[int], registers: Row) -> Row:
         """The row: the context is that of the row that opened the ALL, the events are those of all members."""
         rows, members = self._rows, [self._rows[number] for number in numbers]
-        opened = members[0][INSTANCE]
+        opened = members[0][col.INSTANCE]
         row = rows[opened].copy()
-        if row[FIRST] == NONE:
-            for column in (FIRST_TIME, FIRST, FIRST_RANK):
+        if row[col.FIRST] == NONE:
+            for column in (col.FIRST_TIME, col.FIRST, col.FIRST_RANK):
                 row[column] = min([member[column] for member in members])
-            row[WINDOW], row[PARTITION] = members[0][WINDOW], members[0][PARTITION]
-        row[PARENT], row[STATE] = opened, self._core.plan.unordered[which].position
-        row[EDGE] = row[SYMBOL] = row[SOLUTION] = row[POSITION] = row[SLOT] = NONE
-        row[CLOSED] = 0
+            row[col.WINDOW], row[col.PARTITION] = members[0][col.WINDOW], members[0][col.PARTITION]
+        row[col.PARENT], row[col.STATE] = opened, self._core.plan.unordered[which].position
+        row[col.EDGE] = row[col.SYMBOL] = row[col.SOLUTION] = row[col.POSITION] = row[col.SLOT] = NONE
+        row[col.CLOSED] = 0
         row[self._core.layout.registers] = registers
         self._stamp(row, members, [rows[self._first_step(number)] for number in numbers])
         for column in self._markers:
@@ -200,19 +176,22 @@ class RowAllJoin:
     @staticmethod
     def _stamp(row: Row, members: Sequence[Row], firsts: Sequence[Row]) -> None:
         """First and last of the set of all members' events."""
-        row[LOW_TIME], row[HIGH_TIME] = min([f[LOW_TIME] for f in firsts]), max([m[HIGH_TIME] for m in members])
-        row[LOW], row[HIGH] = min([f[LOW] for f in firsts]), max([m[HIGH] for m in members])
-        row[RANK] = max([m[RANK] for m in members])
-        row[LOW_STREAM] = _common({f[LOW_STREAM] for f in firsts if f[LOW_TIME] == row[LOW_TIME]})
-        row[HIGH_STREAM] = _common({m[HIGH_STREAM] for m in members if m[HIGH_TIME] == row[HIGH_TIME]})
+        row[col.LOW_TIME], row[col.HIGH_TIME] = (
+            min([f[col.LOW_TIME] for f in firsts]),
+            max([m[col.HIGH_TIME] for m in members]),
+        )
+        row[col.LOW], row[col.HIGH] = min([f[col.LOW] for f in firsts]), max([m[col.HIGH] for m in members])
+        row[col.RANK] = max([m[col.RANK] for m in members])
+        row[col.LOW_STREAM] = _common({f[col.LOW_STREAM] for f in firsts if f[col.LOW_TIME] == row[col.LOW_TIME]})
+        row[col.HIGH_STREAM] = _common({m[col.HIGH_STREAM] for m in members if m[col.HIGH_TIME] == row[col.HIGH_TIME]})
 
     def _first_step(self, number: int) -> int:
         """The row of the first step of a member, whose source is the member's start."""
         rows = self._rows
-        opened = rows[number][INSTANCE]
+        opened = rows[number][col.INSTANCE]
         while True:
-            before = rows[number][SOURCE]
-            if rows[before][SOURCE] == opened and rows[before][SYMBOL] == NONE:
+            before = rows[number][col.SOURCE]
+            if rows[before][col.SOURCE] == opened and rows[before][col.SYMBOL] == NONE:
                 return number
             number = before
 
@@ -239,17 +218,17 @@ def steps_of_run(rows: Sequence[Row], members: Sequence[int], number: int) -> li
 
     members     the columns of the members of an ALL
     """
-    stop = rows[number][INSTANCE]
+    stop = rows[number][col.INSTANCE]
     found, pending = [], [(number, stop)]
     while pending:
         number, stop = pending.pop()
         while number != NONE and number != stop:
             row = rows[number]
-            if row[SYMBOL] != NONE:
-                found.append((row[SYMBOL], row[POSITION], row[SOLUTION]))
+            if row[col.SYMBOL] != NONE:
+                found.append((row[col.SYMBOL], row[col.POSITION], row[col.SOLUTION]))
             else:
-                pending += [(row[column], row[PARENT]) for column in members if row[column] != NONE]
-            number = row[PARENT]
+                pending += [(row[column], row[col.PARENT]) for column in members if row[column] != NONE]
+            number = row[col.PARENT]
     return found
 
 

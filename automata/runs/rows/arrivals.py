@@ -58,22 +58,22 @@ class Arrivals:
 
     def _may_join(self, position: int, number: int) -> bool:
         """True if every condition holds that is decided once an ALL is complete."""
-        return self._stands(
+        return self._holds(
             self._places[position].joined, self._core.plan.positions[position].arriving, number, patient=True
         )
 
     def _may_end(self, position: int, number: int) -> bool:
         """True if every condition that is still open holds."""
         decided = self._places[position].ends[0].decided
-        return self._stands(decided, self._core.plan.positions[position].final, number, patient=False)
+        return self._holds(decided, self._core.plan.positions[position].final, number, patient=False)
 
-    def _stands(self, decided: Decided, checks: Sequence[EvaluationPoint], number: int, patient: bool) -> bool:
+    def _holds(self, decided: Decided, checks: Sequence[EvaluationPoint], number: int, patient: bool) -> bool:
         if decided.in_columns:
             self._store.sync()
             rows = np.array([number], dtype=np.int64)
             return bool(self._core.conditions.arrived(rows, checks, patient)[0])
         row = self._rows[number]
-        return not decided.intervals or all(fulfilled(row, row[self._registers]) for fulfilled in decided.intervals)
+        return not decided.open or all(fulfilled(row, row[self._registers]) for fulfilled in decided.open)
 
 
 def _has_reached(row: Row, counts: Bounds) -> bool:

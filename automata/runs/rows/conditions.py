@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from automata.chains import columns as col
 from automata.chains.store import ChainStore
-from automata.chains.table import FIXED
 from automata.plan.plan import PlannedEdge
 from automata.plan.program import ConditionEvaluator, FoldValue, IterationValue, Reference
 from automata.plan.waiting import EvaluationPoint
@@ -20,7 +20,7 @@ from automata.values import NONE, UNBOUND
 Row = list[int]
 Test = Callable[[Sequence[int]], bool]
 """A condition: true if it holds, given the value of every variable, then those of its other references, in order."""
-Owed = Callable[[Row, Sequence[int]], bool]
+OpenCheck = Callable[[Row, Sequence[int]], bool]
 """An open condition of a run: true if it holds, given a row and the registers.
 
 The row is that from which the run takes a step, with the registers afterwards; at the end of a match its last row.
@@ -33,10 +33,10 @@ Reader = Callable[[Row, Sequence[int]], int]
 
 @runtime_checkable
 class RowConditionEvaluator(ConditionEvaluator, Protocol):
-    """A host that looks at one combination of bindings at a time as well."""
+    """A condition evaluator that also evaluates one combination of bindings at a time."""
 
     def test(self, condition: int) -> Test:
-        """A condition that does not look at its event, ready to be asked again and again."""
+        """A condition that does not look at its event."""
 
     def fold_one(self, value: FoldValue, ids: tuple[int, ...]) -> int:
         """The aggregate of these ids, all of them bound."""
@@ -53,12 +53,12 @@ class Decided:
     """The checks that a run must pass to take an edge, or to end.
 
     tests       conditions on variables that are always looked at
-    owed        the other ones
-    in_columns  instead of both `automata.chains.conditions` is to be asked
+    open        the other ones
+    in_columns  `automata.chains.conditions` evaluates them instead
     """
 
     tests: tuple[Test, ...] = ()
-    intervals: tuple[Owed, ...] = ()
+    open: tuple[OpenCheck, ...] = ()
     in_columns: bool = False
 
 
@@ -90,20 +90,20 @@ class Conditions:
         """The checks that are due when a match ends at a position."""
         return self._decided(self._plan.positions[position].final, None, patient=False)
 
-    def standing(self, references: Sequence[Reference]) -> list[Reader]:
+    def readers(self, references: Sequence[Reference]) -> list[Reader]:
         """The values of references for runs that have come to a row."""
         return [self._reader(reference, None) for reference in references]
 
-    def negated(self, symbol: int) -> list[Owed]:
+    def negated(self, symbol: int) -> list[OpenCheck]:
         """The conditions of a negated step, given the last row of a match and the registers with the step's values."""
-        return [self._asked(number, None) for number in self._plan.conditions[symbol]]
+        return [self._check(number, None) for number in self._plan.conditions[symbol]]
 
     def _decided(self, checks: Sequence[EvaluationPoint], edge: PlannedEdge | None, patient: bool) -> Decided:
         if any(self._needs_columns(check) for check in checks):
             return Decided(in_columns=True)
         plain = [check for check in checks if edge is not None and self._is_plain(check)]
         tests = tuple(self._condition_evaluator.test(check.condition) for check in plain)
-        return Decided(tests, tuple(self._owed(check, edge, patient) for check in checks if check not in plain))
+        return Decided(tests, tuple(self._open_check(check, edge, patient) for check in checks if check not in plain))
 
     def _needs_columns(self, check: EvaluationPoint) -> bool:
         looks_back = check.iterated and not check.at_owner
@@ -113,13 +113,13 @@ class Conditions:
         references = self._program.conditions[check.condition].references
         return check.at_owner and not check.waiting and all(isinstance(reference, int) for reference in references)
 
-    def _owed(self, check: EvaluationPoint, edge: PlannedEdge | None, patient: bool) -> Owed:
+    def _open_check(self, check: EvaluationPoint, edge: PlannedEdge | None, patient: bool) -> OpenCheck:
         """Passed where the step was not taken, or where it waits and there is time to."""
-        asked = self._asked(check.condition, edge)
+        holds = self._check(check.condition, edge)
         waiting = tuple(check.waiting) if patient else ()
         marker = NONE if check.at_owner else self._layout.marker(check.marker)
         if marker == NONE and not waiting:
-            return asked
+            return holds
 
         def fulfilled(row: Row, registers: Sequence[int]) -> bool:
             if marker != NONE and row[marker] != 1:
@@ -127,11 +127,11 @@ class Conditions:
             for variable in waiting:
                 if registers[variable] == UNBOUND:
                     return True
-            return asked(row, registers)
+            return holds(row, registers)
 
         return fulfilled
 
-    def _asked(self, condition: int, edge: PlannedEdge | None) -> Owed:
+    def _check(self, condition: int, edge: PlannedEdge | None) -> OpenCheck:
         test = self._condition_evaluator.test(condition)
         references = self._program.conditions[condition].references
         readers = [self._reader(reference, edge) for reference in references if not isinstance(reference, int)]
@@ -144,8 +144,8 @@ class Conditions:
         return lambda row, registers: test([*registers, *[reader(row, registers) for reader in readers]])
 
     def _estimated(
-        self, condition: int, value: IterationValue | FoldValue, edge: PlannedEdge | None, exactly: Owed
-    ) -> Owed:
+        self, condition: int, value: IterationValue | FoldValue, edge: PlannedEdge | None, exactly: OpenCheck
+    ) -> OpenCheck:
         """A condition that is looked at exactly only where an estimate of the aggregate does not decide it."""
         decide = self._condition_evaluator.estimate(condition, value) if isinstance(value, FoldValue) else None
         newest, _, current = self._track(value.variable, edge)
@@ -155,14 +155,14 @@ class Conditions:
         known: dict[int, float] = {}
         self._known.append(known)
 
-        def asked(row: Row, registers: Sequence[int]) -> bool:
+        def holds(row: Row, registers: Sequence[int]) -> bool:
             last = row[newest]
             if last not in known:
                 known[last] = number(value, values(row, registers))
             decided = about(registers, known[last])
             return exactly(row, registers) if decided is None else decided
 
-        return asked
+        return holds
 
     def _reader(self, reference: Reference, edge: PlannedEdge | None) -> Reader:
         match reference:
@@ -192,7 +192,7 @@ class Conditions:
             before = row[newest]
             if not current and before != NONE:
                 before = rows[before][previous]
-            return UNBOUND if before == NONE else rows[before][FIXED + variable]
+            return UNBOUND if before == NONE else rows[before][col.FIXED + variable]
 
         return value
 
@@ -215,7 +215,7 @@ class Conditions:
     def _values(self, variable: int, edge: PlannedEdge | None) -> Callable[[Row, Sequence[int]], list[int]]:
         """The bound values of all iterations, oldest first."""
         newest, previous, current = self._track(variable, edge)
-        rows, column = self._rows, FIXED + variable
+        rows, column = self._rows, col.FIXED + variable
 
         def values(row: Row, registers: Sequence[int]) -> list[int]:
             found = [registers[variable]] if current else []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from automata.chains import columns as col
 from automata.chains.store import ChainStore
-from automata.chains.table import FIXED
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan, PlannedEdge
 from automata.runs.rows.conditions import Conditions, Decided
@@ -84,7 +84,7 @@ class RowOpening(RowCrossing):
 
 @dataclass(frozen=True, slots=True)
 class RowEnd:
-    """A way in which a match may end.
+    """A possible end of a match.
 
     accept      its number
     reached     the counts that it must have reached
@@ -211,5 +211,5 @@ def _leaving(chains: ChainStore, repetitions: tuple[int, ...]) -> Bounds:
 
 def register_columns(chains: ChainStore) -> slice:
     """The columns of a row that hold the values of the variables."""
-    assert chains.layout.registers.start == FIXED, chains.layout
+    assert chains.layout.registers.start == col.FIXED, chains.layout
     return chains.layout.registers

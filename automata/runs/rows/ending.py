@@ -10,16 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from automata.chains import columns as col
 from automata.chains.store import AcceptedRuns, ChainStore
-from automata.chains.table import (
-    FIRST,
-    FIRST_RANK,
-    FIRST_TIME,
-    HIGH,
-    HIGH_TIME,
-    PARTITION,
-    RANK,
-)
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate, report_order
 from automata.plan.automaton import START
@@ -55,7 +47,7 @@ class Ending:
         self._store = store
         self._rows = store.rows
         self._registers = register_columns(core)
-        self._outputs = conditions.standing(plan.program.outputs)
+        self._outputs = conditions.readers(plan.program.outputs)
         self._negates = bool(plan.negations)
         self._in_columns = self._negates and (bool(plan.unordered) or not negations.simple)
         self._members = [core.layout.member(member) for member in range(core.layout.members)]
@@ -108,7 +100,7 @@ class Ending:
             entries.reverse()
         registers = tuple(row[self._registers])
         outputs = tuple([read(row, registers) for read in self._outputs])
-        facts = row[FIRST], row[HIGH], row[FIRST_TIME], row[HIGH_TIME], row[PARTITION]
+        facts = row[col.FIRST], row[col.HIGH], row[col.FIRST_TIME], row[col.HIGH_TIME], row[col.PARTITION]
         return Match(tuple(entries), registers, outputs, *facts)
 
     def _candidate(self, number: int, decided: int | None) -> Candidate:
@@ -116,7 +108,7 @@ class Ending:
         row = self._rows[number]
         match = self._match(number)
         positions = frozenset([position for _, position, _ in match.entries])
-        gapless = row[RANK] - row[FIRST_RANK] + 1 == len(positions)
+        gapless = row[col.RANK] - row[col.FIRST_RANK] + 1 == len(positions)
         return Candidate(match, positions, gapless, match.time if decided is None else decided)
 
 
@@ -156,7 +148,7 @@ def _same_events(one: Match, other: Match) -> bool:
 def _is_unambiguous(plan: Plan) -> bool:
     """True if the steps and events of a run determine its edges: no match is reached twice."""
     symbols = [position.symbols for position in plan.positions[START + 1 :]]
-    ways = [(edge.source, edge.target) for edge in plan.edges]
+    arcs = [(edge.source, edge.target) for edge in plan.edges]
     ends = [accept.position for accept in plan.accepts]
     alone = all(len(each) == 1 for each in symbols)
-    return alone and len(set(symbols)) == len(symbols) and len(set(ways)) == len(ways) and len(set(ends)) == len(ends)
+    return alone and len(set(symbols)) == len(symbols) and len(set(arcs)) == len(arcs) and len(set(ends)) == len(ends)

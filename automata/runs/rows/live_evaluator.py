@@ -132,7 +132,7 @@ class LiveRunEvaluator(RunEvaluator):
 
 
 def runs_of(plan: Plan, condition_evaluator: ConditionEvaluator) -> RunEvaluator:
-    """The run-based evaluator of a program; one that takes single events where program and host allow it."""
+    """The run-based evaluator of a program; it takes single events where program and condition evaluator allow it."""
     if isinstance(condition_evaluator, RowConditionEvaluator) and runs_singly(plan):
         return LiveRunEvaluator(plan, condition_evaluator)
     return RunEvaluator(plan, condition_evaluator)

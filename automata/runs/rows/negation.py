@@ -11,23 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from automata.chains import columns as col
 from automata.chains.store import ChainStore
-from automata.chains.table import (
-    EDGE,
-    FIRST_RANK,
-    FIRST_TIME,
-    FIXED,
-    HIGH,
-    HIGH_STREAM,
-    HIGH_TIME,
-    LOW,
-    LOW_STREAM,
-    LOW_TIME,
-    PARENT,
-    RANK,
-    SOURCE,
-    WINDOW,
-)
 from automata.matches.negation import NegationIndex
 from automata.plan.automaton import Passed
 from automata.plan.plan import Plan
@@ -35,7 +20,7 @@ from automata.runs.rows.candidates import Moment, Solution, StepCandidate
 from automata.runs.rows.conditions import Conditions, Row
 from automata.runs.rows.store import key_of
 from automata.slices.step_table import Part, StepTable
-from automata.slices.timeline import window_ends
+from automata.slices.timeline import in_window
 from automata.values import NONE, UNBOUND
 
 
@@ -61,7 +46,7 @@ class _Symbol:
     def __init__(self, scope: Sequence[int], key: Sequence[int]) -> None:
         self.scope = tuple(scope)
         self.found = key_of(tuple(self.scope.index(variable) for variable in key), 0)
-        self.wanted = key_of(tuple(key), FIXED)
+        self.wanted = key_of(tuple(key), col.FIXED)
         self.kept: dict[object, list[_Kept]] = {}
         self.positions: dict[object, list[int]] = {}
         self.new: list[_Kept] = []
@@ -116,13 +101,10 @@ class RowNegationIndex:
         """Take over what the columns remember."""
         for symbol in self._symbols.values():
             symbol.clear()
-        self._load()
+        self.shrink()
 
     def shrink(self) -> None:
         """Forget what the columns have forgotten; they had all there was."""
-        self._load()
-
-    def _load(self) -> None:
         for table in self._negations.kept():
             number = table.parts[0].symbol
             symbol = self._symbols[number]
@@ -154,12 +136,12 @@ class RowNegationIndex:
         match = self._rows[number]
         while number != NONE:
             row = self._rows[number]
-            if row[EDGE] != NONE and self._passed[row[EDGE]]:
-                source = self._rows[row[SOURCE]]
-                after = source if source[HIGH] != NONE else None
-                if any(self._happened(symbol, match, after, row) for symbol in self._passed[row[EDGE]]):
+            if row[col.EDGE] != NONE and self._passed[row[col.EDGE]]:
+                source = self._rows[row[col.SOURCE]]
+                after = source if source[col.HIGH] != NONE else None
+                if any(self._happened(symbol, match, after, row) for symbol in self._passed[row[col.EDGE]]):
                     return True
-            number = row[PARENT]
+            number = row[col.PARENT]
         return False
 
     def violated_after(self, number: int, accept: int) -> bool:
@@ -175,8 +157,8 @@ class RowNegationIndex:
         if not kept:
             return False
         positions = symbol.positions[key]
-        begin = 0 if after is None else bisect_right(positions, after[HIGH])
-        end = len(positions) if before is None else bisect_left(positions, before[LOW], begin)
+        begin = 0 if after is None else bisect_right(positions, after[col.HIGH])
+        end = len(positions) if before is None else bisect_left(positions, before[col.LOW], begin)
         for place in range(end - 1, begin - 1, -1):
             found = kept[place]
             if self._is_between(found, match, after, before) and self._is_compatible(number, found.values, match):
@@ -186,28 +168,31 @@ class RowNegationIndex:
     def _is_between(self, found: _Kept, match: Row, after: Row | None, before: Row | None) -> bool:
         """Strictly between the neighbours in time; where there is none, in the match's window."""
         time, stream = found.time, found.stream
-        if before is not None and (time, stream) != (before[LOW_TIME], before[LOW_STREAM]) and time >= before[LOW_TIME]:
+        if (
+            before is not None
+            and (time, stream) != (before[col.LOW_TIME], before[col.LOW_STREAM])
+            and time >= before[col.LOW_TIME]
+        ):
             return False
-        if after is not None and (time, stream) != (after[HIGH_TIME], after[HIGH_STREAM]) and time <= after[HIGH_TIME]:
+        if (
+            after is not None
+            and (time, stream) != (after[col.HIGH_TIME], after[col.HIGH_STREAM])
+            and time <= after[col.HIGH_TIME]
+        ):
             return False
         return (after is not None and before is not None) or self._in_window(found, match)
 
     def _in_window(self, found: _Kept, match: Row) -> bool:
         """True if it is in the window of the match (specification 3.3)."""
         window = self._program.window
-        last, first, where = match[HIGH_TIME], match[FIRST_TIME], found.time
+        first, last, where = match[col.FIRST_TIME], match[col.HIGH_TIME], found.time
         if window.in_events:
-            last, first, where = match[RANK], match[FIRST_RANK], found.moment.rank
-        if not window.sliding:
-            (end,) = window_ends(window, np.array([match[WINDOW]])).tolist()
-            return bool(end - window.size <= where < end)
-        if window.in_events:
-            return last - window.size < where < first + window.size
-        return last - window.size <= where <= first + window.size
+            first, last, where = match[col.FIRST_RANK], match[col.RANK], found.moment.rank
+        return bool(in_window(window, where, first, last, match[col.WINDOW]))
 
     def _is_compatible(self, number: int, values: Solution, match: Row) -> bool:
         """Compatible with the whole match, and every condition of the negated step holds."""
-        registers = match[FIXED : FIXED + self._program.variables]
+        registers = match[col.FIXED : col.FIXED + self._program.variables]
         for variable, value in zip(self._symbols[number].scope, values, strict=True):
             if value != UNBOUND:
                 if registers[variable] not in (UNBOUND, value):

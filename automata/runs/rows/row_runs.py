@@ -13,25 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automata.chains.table import (
-    CLOSED,
-    EDGE,
-    FIRST,
-    FIRST_RANK,
-    FIRST_TIME,
-    FIXED,
-    HIGH_STREAM,
-    HIGH_TIME,
-    INSTANCE,
-    PARENT,
-    PARTITION,
-    SLOT,
-    SOLUTION,
-    STATE,
-    SYMBOL,
-    TAIL,
-    WINDOW,
-)
+from automata.chains import columns as col
 from automata.matches.match_stage import MatchStage
 from automata.runs.columns.expiry import Bounds
 from automata.runs.rows.all_join import RowAllJoin
@@ -194,25 +176,25 @@ class RowRuns:
     ) -> None:
         """Add the runs of a bucket that take the edge in this candidate."""
         rows, columns, (partition, rank, slot, window) = self._rows, self._registers, candidate.moment
-        size_ns, size, tests, intervals = self._size_ns, self._size, step.decided.tests, step.decided.intervals
+        size_ns, size, tests, open_checks = self._size_ns, self._size, step.decided.tests, step.decided.open
         values = [(variable, value) for place, variable in step.brings if (value := candidate.values[place])]
         for number in bucket:
             row = rows[number]
-            if row[FIRST] != NONE:
-                high = row[HIGH_TIME]
-                if time <= high and (time < high or row[HIGH_STREAM] != stream):
+            if row[col.FIRST] != NONE:
+                high = row[col.HIGH_TIME]
+                if time <= high and (time < high or row[col.HIGH_STREAM] != stream):
                     continue
-                if row[WINDOW] != window or row[PARTITION] != partition:
+                if row[col.WINDOW] != window or row[col.PARTITION] != partition:
                     continue
-                if time - row[FIRST_TIME] > size_ns or rank - row[FIRST_RANK] >= size:
+                if time - row[col.FIRST_TIME] > size_ns or rank - row[col.FIRST_RANK] >= size:
                     continue
-                if step.strict and not (slot == row[SLOT] + 1 and row[TAIL]):
+                if step.strict and not (slot == row[col.SLOT] + 1 and row[col.TAIL]):
                     continue
-            if (step.closes and row[CLOSED] & step.blockers) or (step.bounded and not able(step, row)):
+            if (step.closes and row[col.CLOSED] & step.blockers) or (step.bounded and not able(step, row)):
                 continue
             registers = row[columns]
             for variable, entry in step.forgets:
-                registers[variable] = rows[row[entry]][FIXED + variable]
+                registers[variable] = rows[row[entry]][col.FIXED + variable]
             for variable, value in values:
                 if (bound := registers[variable]) != value:
                     if bound != UNBOUND:
@@ -223,7 +205,7 @@ class RowRuns:
                     if not test(registers):
                         break
                 else:
-                    for fulfilled in intervals:
+                    for fulfilled in open_checks:
                         if not fulfilled(row, registers):
                             break
                     else:
@@ -254,19 +236,19 @@ class RowRuns:
         step, number, registers, candidate = taken
         old, (partition, rank, slot, window) = self._rows[number], candidate.moment
         row = [
-            number, number, old[INSTANCE], step.number, step.target, step.symbols[-1], candidate.serials[-1], position,
-            time, stream, position, time, stream, position, slot, 0, 1, rank,
-            *(old[FIRST_TIME:CLOSED] if old[FIRST] != NONE else (time, position, rank, window, partition)),
+            number, number, old[col.INSTANCE], step.number, step.target, step.symbols[-1], candidate.serials[-1],
+            position, time, stream, position, time, stream, position, slot, 0, 1, rank,
+            *(old[col.FIRST_TIME:col.CLOSED] if old[col.FIRST] != NONE else (time, position, rank, window, partition)),
             0, *registers, *old[self._registers.stop :],
         ]  # fmt: skip
         if step.notes:
             self._note(step, row, old, number, len(self._rows) + len(step.symbols) - 1)
         for symbol, serial in zip(step.symbols[:-1], candidate.serials[:-1], strict=True):
             inner = row.copy()
-            inner[EDGE] = inner[STATE] = NONE
-            inner[SYMBOL], inner[SOLUTION] = symbol, serial
+            inner[col.EDGE] = inner[col.STATE] = NONE
+            inner[col.SYMBOL], inner[col.SOLUTION] = symbol, serial
             self._rows.append(inner)
-            row[PARENT] = len(self._rows) - 1
+            row[col.PARENT] = len(self._rows) - 1
         self._rows.append(row)
         return len(self._rows) - 1
 

@@ -11,8 +11,8 @@ from operator import itemgetter
 
 import numpy as np
 
+from automata.chains import columns as col
 from automata.chains.store import ChainStore
-from automata.chains.table import CLOSED, FIRST, FIRST_RANK, FIRST_TIME, FIXED, PARTITION, WINDOW
 from automata.plan.program import Window
 from automata.runs.columns.expiry import Bounds
 from automata.runs.rows.all_join import RowAllJoin
@@ -36,7 +36,7 @@ class Store:
         self._core = core
         self._places = places
         self._partitioned = partitioned
-        self._keys = [[key_of(index, FIXED) for index in place.indexes] for place in places]
+        self._keys = [[key_of(index, col.FIXED) for index in place.indexes] for place in places]
         self._adjacent = [position for position, place in enumerate(places) if place.only_strict]
         self.rows = rows
         self._all_join = all_join
@@ -71,7 +71,7 @@ class Store:
             runs.append(np.array(self.rows[self._synced :], dtype=np.int64))
             self._synced = len(self.rows)
         for number in self._closed:
-            runs.table[number, CLOSED] = self.rows[number][CLOSED]
+            runs.table[number, col.CLOSED] = self.rows[number][col.CLOSED]
         self._closed.clear()
 
     def pull(self) -> None:
@@ -86,7 +86,7 @@ class Store:
         for key, index in zip(self._keys[position], self.active[position], strict=True):
             index.setdefault(key(row), []).append(number)
         if self._partitioned and self._places[position].only_strict:
-            self._waiting.setdefault(row[PARTITION], []).append((position, number))
+            self._waiting.setdefault(row[col.PARTITION], []).append((position, number))
 
     def remove(self, position: int, number: int) -> None:
         """A run can go on no more."""
@@ -102,10 +102,10 @@ class Store:
     def close(self, position: int, number: int, bit: int) -> None:
         """A run has taken an edge under skip-till-next."""
         row = self.rows[number]
-        row[CLOSED] |= bit
+        row[col.CLOSED] |= bit
         if number < self._synced:
             self._closed.add(number)
-        if row[CLOSED] == self._places[position].all_closed:
+        if row[col.CLOSED] == self._places[position].all_closed:
             self.remove(position, number)
 
     def pass_by(self) -> None:
@@ -134,11 +134,11 @@ class Store:
         timeline = bounds.ranks
 
         def over(row: Row) -> bool:
-            if row[FIRST] == NONE:
+            if row[col.FIRST] == NONE:
                 return False
-            if timeline is not None and not timeline.reaches(window, row[PARTITION], row[FIRST_RANK]):
+            if timeline is not None and not timeline.reaches(window, row[col.PARTITION], row[col.FIRST_RANK]):
                 return True
-            return row[FIRST_TIME] < bounds.time or row[WINDOW] < bounds.window
+            return row[col.FIRST_TIME] < bounds.time or row[col.WINDOW] < bounds.window
 
         for position in range(len(self._places)):
             for number in [n for n in self.current(position) if over(self.rows[n])]:

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from automata.chains.table import FIRST_RANK, FIRST_TIME, HIGH, WINDOW
+from automata.chains import columns as col
 from automata.matches.pending import PendingMatches
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate
 from automata.plan.plan import Plan
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store
-from automata.slices.timeline import LAST, Timeline, window_ends
+from automata.slices.timeline import Timeline, deadline
 from automata.values import Match
 
 _SEEN_MIN = 256
@@ -87,7 +87,7 @@ class Waiting:
             if self._trailing[accept]:
                 heappush(self._pending, _Pending(self._deadline(row), row, accept))
                 self._changed = True
-        fresh = [candidate for candidate in decided if self._is_new(candidate.match)]
+        fresh = [candidate for candidate in decided if self._reporter.is_new(candidate.match)]
         self._forget_seen()
         if self._in_turn:
             self._store.sync()
@@ -110,10 +110,8 @@ class Waiting:
 
     def _deadline(self, number: int) -> int:
         """The last time (or rank) at which the match that ends at a row may be removed."""
-        row, window = self._store.rows[number], self._window
-        if window.sliding:
-            return row[FIRST_RANK] + window.size - 1 if window.in_events else min(row[FIRST_TIME] + window.size, LAST)
-        return int(window_ends(window, np.array([row[WINDOW]]))[0]) - 1
+        row = self._store.rows[number]
+        return deadline(self._window, row[col.FIRST_TIME], row[col.FIRST_RANK], row[col.WINDOW])
 
     def _forget_seen(self) -> None:
         """As the reporter forgets what was found before, but not at every event."""
@@ -121,14 +119,6 @@ class Waiting:
         if not self._pending:
             seen.clear()
         elif len(seen) > self._seen_max:
-            oldest = min([self._store.rows[each.row][HIGH] for each in self._pending])
+            oldest = min([self._store.rows[each.row][col.HIGH] for each in self._pending])
             self._reporter.seen = {entries: last for entries, last in seen.items() if last >= oldest}
             self._seen_max = _SEEN_MIN + 2 * len(self._reporter.seen)
-
-    def _is_new(self, match: Match) -> bool:
-        """True if it has not been found before, with another deadline."""
-        seen = self._reporter.seen
-        if match.entries in seen:
-            return False
-        seen[match.entries] = match.last
-        return True

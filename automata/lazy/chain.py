@@ -1,4 +1,4 @@
-"""Lazy evaluation of one way: partial matches that wait, state by state, for the next unit (K Sections 3-6).
+"""Lazy evaluation of one path: partial matches that wait, state by state, for the next unit (K Sections 3-6).
 
 A state is a set of bound units. A partial match that comes to a state is joined at once with every
 buffered event of the unit that the plan names next, and then waits for the later ones, if there can
@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from automata.lazy.buffer import Buffer
 from automata.lazy.join import Bound, Joiner
-from automata.lazy.partial import PartialLayout, Rows, Waiting
+from automata.lazy.partial import Rows, Waiting
 from automata.lazy.plan import EvaluationOrder
-from automata.lazy.units import Units
+from automata.lazy.search import Search
 from automata.state import Values, columns_of, rows_of
 from automata.values import Mask
 
@@ -26,19 +25,17 @@ _NOTHING: Bound = frozenset()
 
 
 class LazyChain:
-    """The partial matches of one way.
+    """The partial matches of one path.
 
     states          the sets of units that some are bound to, with those that wait there
     operations      partial matches made so far
     """
 
-    def __init__(
-        self, units: Units, layout: PartialLayout, joiner: Joiner, buffers: Mapping[int, Buffer], plan: EvaluationOrder
-    ) -> None:
-        self._units = units
+    def __init__(self, search: Search, joiner: Joiner, plan: EvaluationOrder) -> None:
+        self._search = search
+        self._units = search.units
+        self._layout = search.layout
         self._joiner = joiner
-        self._buffers = buffers
-        self._layout = layout
         self._plan = plan
         self.states: dict[Bound, Waiting] = {}
         self.operations = 0
@@ -49,7 +46,7 @@ class LazyChain:
         position    of its first event
         fresh       symbol → the number of its first solution
         """
-        self._plan.observe([len(self._buffers[unit.symbol]) for unit in self._units.units], at_boundary)
+        self._plan.observe([len(self._search.buffer(unit)) for unit in range(len(self._units))], at_boundary)
         if not self.states:
             self._begin()
         complete: list[Rows] = []
@@ -106,13 +103,11 @@ class LazyChain:
         chosen = self._plan.following(bound, waiting.unit)
         if chosen == waiting.unit or not len(waiting.rows):
             waiting.unit = chosen
-            symbol = self._units.units[chosen].symbol
-            since = fresh.get(symbol, self._buffers[symbol].end)
-            return chosen, self._joiner.join(bound, waiting.rows, chosen, since)
+            return chosen, self._joiner.join(bound, waiting.rows, chosen, fresh[self._units.units[chosen].symbol])
         rows = waiting.await_instead(chosen, position, self._layout)
         if not self._units.waits(bound, chosen):
             waiting.keep(np.zeros(len(rows), dtype=np.bool_))
-        return chosen, self._joiner.join(bound, rows, chosen, self._first(chosen))
+        return chosen, self._joiner.join(bound, rows, chosen, self._search.buffer(chosen).first)
 
     def _arrive(self, bound: Bound, rows: Rows) -> tuple[Bound, Rows]:
         """New partial matches at a state: joined with all that is buffered; kept if more can come."""
@@ -121,7 +116,5 @@ class LazyChain:
             waiting = self.states[bound] = Waiting(self._layout.width, self._plan.following(bound, None))
         if self._units.waits(bound, waiting.unit):
             waiting.add(rows)
-        return bound | {waiting.unit}, self._joiner.join(bound, rows, waiting.unit, self._first(waiting.unit))
-
-    def _first(self, unit: int) -> int:
-        return self._buffers[self._units.units[unit].symbol].first
+        first = self._search.buffer(waiting.unit).first
+        return bound | {waiting.unit}, self._joiner.join(bound, rows, waiting.unit, first)

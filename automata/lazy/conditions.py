@@ -11,39 +11,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from automata.lazy.partial import PartialLayout, Rows
-from automata.lazy.units import Units
-from automata.plan.program import ConditionEvaluator, Program, Reference
-from automata.values import Mask
+from automata.lazy.partial import Rows
+from automata.lazy.search import Search
+from automata.lazy.units import Needs
+from automata.plan.program import Reference
+from automata.values import Ids, Mask
 
 
 @dataclass(frozen=True, slots=True)
 class _Early:
-    """One condition of one unit.
-
-    providers   for each variable from elsewhere the units that bind it for certain: one of them must be bound
-    """
+    """One condition of one unit."""
 
     condition: int
-    home: int
     variables: tuple[int, ...]
-    providers: tuple[frozenset[int], ...]
-
-    def ready(self, bound: frozenset[int]) -> bool:
-        """True if partial matches of these units can be tested by it."""
-        return self.home in bound and all(units & bound for units in self.providers)
+    needs: Needs
 
 
 class EarlyConditions:
-    """The conditions of one way that partial matches can be tested by."""
+    """The conditions of one path that partial matches can be tested by."""
 
-    def __init__(
-        self, program: Program, units: Units, layout: PartialLayout, condition_evaluator: ConditionEvaluator
-    ) -> None:
+    def __init__(self, search: Search) -> None:
+        program, units = search.plan.program, search.units
         self._program = program
         self._units = units
-        self._layout = layout
-        self._condition_evaluator = condition_evaluator
+        self._layout = search.layout
+        self._condition_evaluator = search.condition_evaluator
         found = [
             self._early(condition, home)
             for condition, spec in enumerate(program.conditions)
@@ -56,12 +48,11 @@ class EarlyConditions:
         """A mask of the rows that fulfil the conditions that can be evaluated now that `unit` is bound too."""
         passed = np.ones(len(rows), dtype=np.bool_)
         for early in self._early_ones:
-            if early.ready(bound | {unit}) and not early.ready(bound):
+            if early.needs.completed_by(unit, bound):
                 which = np.flatnonzero(passed)
                 if len(which):
                     registers = rows[which][:, self._layout.registers]
-                    columns: dict[Reference, np.ndarray[tuple[int], np.dtype[np.int64]]]
-                    columns = {variable: registers[:, variable] for variable in early.variables}
+                    columns: dict[Reference, Ids] = {v: registers[:, v] for v in early.variables}
                     passed[which] = self._condition_evaluator.holds(early.condition, columns, len(which))
         return passed
 
@@ -74,14 +65,8 @@ class EarlyConditions:
         foreign = [variable for variable in variables if variable not in own.certain]
         if own.scope & set(foreign) or any(self._may_vary(variable) for variable in foreign):
             return None
-        return _Early(condition, home, variables, tuple(self._providers(variable) for variable in foreign))
-
-    def _providers(self, variable: int) -> frozenset[int]:
-        return frozenset(
-            number
-            for number, unit in enumerate(self._units.units)
-            if variable in self._program.symbols[unit.symbol].certain
-        )
+        providers = tuple(self._units.providers(self._program, variable) for variable in foreign)
+        return _Early(condition, variables, Needs(frozenset({home}), providers))
 
     def _may_vary(self, variable: int) -> bool:
         """A repeated step binds it in some iterations only: its value at the end says little of them."""

@@ -6,11 +6,10 @@ the values and conditions, are masks over the pairs that were found.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from arrays.columns import compatible, hash_columns, merged
+from arrays.columns import hash_columns
+from automata.chains import bindings
 from automata.lazy.buffer import LOW, RANK, STREAM, TIME, Buffer
 from automata.lazy.buffer import PARTITION as BUFFER_PARTITION
 from automata.lazy.buffer import WINDOW as BUFFER_WINDOW
@@ -23,11 +22,9 @@ from automata.lazy.partial import (
     TIME_MAX,
     TIME_MIN,
     WINDOW,
-    PartialLayout,
     Rows,
 )
-from automata.lazy.units import Units
-from automata.plan.program import ConditionEvaluator, Program
+from automata.lazy.search import Search
 from automata.slices.timeline import earlier, later
 from automata.values import Ids, Mask
 
@@ -36,29 +33,21 @@ Bound = frozenset[int]
 
 
 class Joiner:
-    """Joins for one way through the automaton."""
+    """Joins for one path through the automaton."""
 
-    def __init__(
-        self,
-        program: Program,
-        units: Units,
-        layout: PartialLayout,
-        buffers: Mapping[int, Buffer],
-        first_chance: FirstChance,
-        condition_evaluator: ConditionEvaluator,
-    ) -> None:
-        self._program = program
-        self._units = units
-        self._layout = layout
-        self._buffers = buffers
+    def __init__(self, search: Search, first_chance: FirstChance) -> None:
+        program = self._program = search.plan.program
+        self._search = search
+        self._units = search.units
+        self._layout = search.layout
         self._first_chance = first_chance
         self._contexts = bool(program.partition) or not program.window.sliding
-        self._conditions = EarlyConditions(program, units, layout, condition_evaluator)
-        self._scopes = [tuple(sorted(program.symbols[unit.symbol].scope)) for unit in units.units]
+        self._conditions = EarlyConditions(search)
+        self._scopes = [tuple(sorted(program.symbols[unit.symbol].scope)) for unit in search.units.units]
 
     def join(self, bound: Bound, rows: Rows, unit: int, since: int) -> Rows:
         """The rows with one more unit bound, to events with numbers from `since` on, that can still become matches."""
-        buffer = self._buffers[self._units.units[unit].symbol]
+        buffer = self._search.buffer(unit)
         if not len(rows) or since >= buffer.end:
             return rows[:0]
         begin, end = self._bounds(bound, rows, unit, buffer)
@@ -87,7 +76,7 @@ class Joiner:
         after = rows[:, self._layout.floor(unit)] - 1
         before = np.full(len(rows), np.iinfo(np.int64).max)
         for other in bound:
-            low = self._at(rows, other, LOW)
+            low = self._search.at(rows, other, LOW)
             if self._units.before[other, unit]:
                 after = np.maximum(after, low)
             if self._units.before[unit, other]:
@@ -99,25 +88,17 @@ class Joiner:
             end = np.minimum(end, buffer.number(TIME, later(rows[:, TIME_MIN], window.size), after=True))
         for other in bound:
             if self._units.together[other, unit]:
-                times = self._at(rows, other, TIME)
+                times = self._search.at(rows, other, TIME)
                 begin = np.maximum(begin, buffer.number(TIME, times))
                 end = np.minimum(end, buffer.number(TIME, times, after=True))
         return begin, end
-
-    def _at(self, rows: Rows, unit: int, column: int) -> Ids:
-        buffer = self._buffers[self._units.units[unit].symbol]
-        return buffer.at(column, rows[:, self._layout.number(unit)])
 
     def _joined(self, bound: Bound, rows: Rows, unit: int, buffer: Buffer, numbers: Ids) -> Rows:
         """The pairs of a row and an event that fit, as rows; `rows` are copies that may be changed."""
         keep = self._fits(bound, rows, unit, buffer, numbers)
         rows, numbers = rows[keep], numbers[keep]
-        registers = rows[:, self._layout.registers]
-        fitting = np.ones(len(rows), dtype=np.bool_)
-        for variable in self._scopes[unit]:
-            new, old = buffer.value(variable, numbers), registers[:, variable]
-            fitting &= compatible(new, old)
-            registers[:, variable] = merged(new, old)
+        values = {variable: buffer.value(variable, numbers) for variable in self._scopes[unit]}
+        fitting = bindings.unify(rows[:, self._layout.registers], values)
         rows, numbers = rows[fitting], numbers[fitting]
         self._stamp(bound, rows, unit, buffer, numbers)
         rows = rows[self._conditions.hold(bound, unit, rows)]
@@ -137,10 +118,10 @@ class Joiner:
             keep &= np.maximum(rows[:, RANK_MAX], ranks) - np.minimum(rows[:, RANK_MIN], ranks) < window.size
         for other in bound:
             if self._units.apart[other, unit]:
-                keep &= self._at(rows, other, LOW) != buffer.at(LOW, numbers)
+                keep &= self._search.at(rows, other, LOW) != buffer.at(LOW, numbers)
             elif self._program.streams > 1 and not self._units.together[other, unit]:
-                same_time = self._at(rows, other, TIME) == buffer.at(TIME, numbers)
-                keep &= ~same_time | (self._at(rows, other, STREAM) == buffer.at(STREAM, numbers))
+                same_time = self._search.at(rows, other, TIME) == buffer.at(TIME, numbers)
+                keep &= ~same_time | (self._search.at(rows, other, STREAM) == buffer.at(STREAM, numbers))
         return keep
 
     def _stamp(self, bound: Bound, rows: Rows, unit: int, buffer: Buffer, numbers: Ids) -> None:

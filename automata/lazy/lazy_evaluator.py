@@ -17,6 +17,7 @@ from automata.lazy.partial import PartialLayout
 from automata.lazy.path import paths
 from automata.lazy.plan import ChainPlan, EvaluationOrder, Relations, TreePlan
 from automata.lazy.replay import Replay
+from automata.lazy.search import Search
 from automata.lazy.units import relations, units_of
 from automata.matches.match_stage import MatchStage
 from automata.matches.negation import GroupSearchFactory
@@ -53,12 +54,10 @@ class LazyEvaluator:
         for path in paths(plan):
             units = units_of(path)
             layout = PartialLayout(len(units), program.variables)
-            buffers, negated = self._buffers.positive, self._buffers.negated
-            chance = FirstChance(plan, path, units, layout, buffers, negated, condition_evaluator)
-            joiner = Joiner(program, units, layout, buffers, chance, condition_evaluator)
-            chain = LazyChain(units, layout, joiner, buffers, order_of(relations(program, units)))
-            replay = Replay(self._stage.chains, path, units, layout, buffers, chance.decides_all)
-            self._chains.append((chain, replay))
+            search = Search(plan, path, units, layout, self._buffers, condition_evaluator)
+            chance = FirstChance(search)
+            chain = LazyChain(search, Joiner(search, chance), order_of(relations(program, units)))
+            self._chains.append((chain, Replay(self._stage.chains, search, chance.decides_all)))
 
     @property
     def operations(self) -> int:

@@ -1,8 +1,8 @@
-"""The ways through an automaton that a lazy evaluator follows, one chain each (K Sections 4 and 5.1).
+"""The paths through an automaton that a lazy evaluator follows, one chain each (K Sections 4 and 5.1).
 
-An automaton under skip-till-any is the union of its ways from start to accept: one chain automaton
-each, together the multi-chain. A way is a sequence of steps and of ALLs, whose members are ways
-again; a repetition of one step is one step of a way.
+An automaton under skip-till-any is the union of its paths from start to accept: one chain automaton
+each, together the multi-chain. A path is a sequence of steps and of ALLs, whose members are paths
+again; a repetition of one step is one step of a path.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from automata.plan.plan import Plan
 from automata.values import NONE
 
 PATHS_MAX = 64
-"""Optional steps and branches multiply; beyond this many ways the runs of one automaton are the better plan."""
+"""Optional steps and branches multiply; beyond this many paths the runs of one automaton are the better plan."""
 
 
 class NotLazy(Exception):
@@ -26,7 +26,7 @@ class NotLazy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a way.
+    """One step of a path.
 
     edge, loop      the edge that takes it, and the one that takes its next iteration (NONE: it is not repeated)
     position        of the automaton
@@ -42,7 +42,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """An ALL, opened by `edge`; each member a way of its own."""
+    """An ALL, opened by `edge`; each member a path of its own."""
 
     edge: int
     unordered: int
@@ -54,17 +54,17 @@ Item = Step | AllOf
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A way from start to the automaton's accept with this number."""
+    """A path from start to the automaton's accept with this number."""
 
     items: tuple[Item, ...]
     accept: int
 
 
 def paths(plan: Plan) -> tuple[Path, ...]:
-    """All ways; raises NotLazy where the automaton is not the union of a few chains under skip-till-any."""
+    """All paths; raises NotLazy where the automaton is not the union of a few chains under skip-till-any."""
     _check(plan)
     found = []
-    for items, accept in _Walk(plan).ways(START, plan.accepts):
+    for items, accept in _Walk(plan).paths(START, plan.accepts):
         found.append(Path(items, accept))
         if len(found) > PATHS_MAX:
             raise NotLazy(f"its optional steps and branches make more than {PATHS_MAX} chains")
@@ -95,8 +95,8 @@ class _Walk:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
 
-    def ways(self, source: int, accepts: Sequence[Accept]) -> Iterator[tuple[tuple[Item, ...], int]]:
-        """Each way, and the number of the accept that it ends at."""
+    def paths(self, source: int, accepts: Sequence[Accept]) -> Iterator[tuple[tuple[Item, ...], int]]:
+        """Each path, and the number of the accept that it ends at."""
         for number, accept in enumerate(accepts):
             if accept.position == source:
                 yield (), number
@@ -104,7 +104,7 @@ class _Walk:
             edge = self._plan.edges[number]
             if edge.loop == NONE:
                 for item in self._items(number):
-                    for rest, accept_number in self.ways(edge.target, accepts):
+                    for rest, accept_number in self.paths(edge.target, accepts):
                         yield (item, *rest), accept_number
 
     def _items(self, number: int) -> Iterator[Item]:
@@ -114,7 +114,7 @@ class _Walk:
             yield self._step(number)
             return
         unordered = self._plan.unordered[position.any_order]
-        members = [[items for items, _ in self.ways(member.start, member.accepts)] for member in unordered.members]
+        members = [[items for items, _ in self.paths(member.start, member.accepts)] for member in unordered.members]
         for chosen in product(*members):
             yield AllOf(number, position.any_order, chosen)
 

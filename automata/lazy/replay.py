@@ -1,4 +1,4 @@
-"""From complete sets of events to runs: a way of the automaton is walked once more, forwards (K Section 4.5).
+"""From complete sets of events to runs: a path of the automaton is walked once more, forwards (K Section 4.5).
 
 The events of all steps are known, so nothing is searched for but the earlier iterations of repeated
 steps; they are looked for now, last of all, as K does with the Kleene closure. The rows are those
@@ -8,21 +8,22 @@ reading matches are shared with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 import numpy as np
 
 from arrays.columns import expand, hash_columns
 from automata.chains import bindings
+from automata.chains import columns as col
 from automata.chains.store import AcceptedRuns, ChainStore
-from automata.chains.table import HIGH, HIGH_STREAM, HIGH_TIME, ROOT
+from automata.chains.table import ROOT
 from automata.lazy.buffer import LOW, PARTITION, RANK, STREAM, TIME, WINDOW, Buffer
 from automata.lazy.partial import PARTITION as OF_PARTITION
-from automata.lazy.partial import RANK_MAX, TIME_MAX, PartialLayout, Rows
+from automata.lazy.partial import RANK_MAX, TIME_MAX, Rows
 from automata.lazy.partial import WINDOW as OF_WINDOW
-from automata.lazy.path import AllOf, Item, Path, Step
-from automata.lazy.units import Units
+from automata.lazy.path import AllOf, Item, Step
+from automata.lazy.search import Search
 from automata.slices.pairs import Pairs
 from automata.slices.step_table import StepTable, side_by_side
 from automata.slices.timeline import earlier
@@ -33,29 +34,20 @@ _Walked = tuple[Ids, Ids]
 
 
 class Replay:
-    """Walks one way.
+    """Walks one path.
 
-    free    no negation on the way removes a complete match
+    free    no negation on the path removes a complete match
     """
 
-    def __init__(
-        self,
-        core: ChainStore,
-        path: Path,
-        units: Units,
-        layout: PartialLayout,
-        buffers: Mapping[int, Buffer],
-        free: bool,
-    ) -> None:
+    def __init__(self, core: ChainStore, search: Search, free: bool) -> None:
         self._core = core
-        self._path = path
+        self._search = search
+        self._path = search.path
         self._free = free
-        self._units = units
-        self._layout = layout
-        self._buffers = buffers
-        self._step_of_edge = {step.edge: number for number, step in enumerate(units.steps)}
-        self._distinct = not any(unit.repeated for unit in units.units)
-        self._complete: Rows = layout.root()[:0]
+        self._layout = search.layout
+        self._units_of_edge = {step.edge: search.units.of_step(n) for n, step in enumerate(search.units.steps)}
+        self._distinct = not any(unit.repeated for unit in search.units.units)
+        self._complete: Rows = search.layout.root()[:0]
 
     def ended(self, complete: Rows) -> AcceptedRuns:
         """The runs of these complete matches that fulfil every condition."""
@@ -81,11 +73,9 @@ class Replay:
 
     def _last(self, step: Step, which: Ids) -> StepTable:
         """The events that the step takes last, one row for each of `which`."""
-        units = self._units.of_step(self._step_of_edge[step.edge])
-        tables = [
-            self._buffers[self._units.units[unit].symbol].table(self._complete[which, self._layout.number(unit)])
-            for unit in units
-        ]
+        units = self._units_of_edge[step.edge]
+        numbers = (self._complete[which, self._layout.number(unit)] for unit in units)
+        tables = (self._search.buffer(unit).table(own) for unit, own in zip(units, numbers, strict=True))
         return reduce(side_by_side, tables)
 
     def _take(self, number: int, rows: Ids, which: Ids, table: StepTable) -> _Walked:
@@ -100,7 +90,7 @@ class Replay:
     # --- repetition -------------------------------------------------------------------------------
 
     def _repeated(self, step: Step, walked: _Walked) -> _Walked:
-        """Every way to fill in iterations before the last one."""
+        """All possibilities for iterations before the last one."""
         rows, which = walked
         edge, done = step.edge, []
         repetition = self._core.plan.positions[step.position].repetitions[-1]
@@ -110,7 +100,7 @@ class Replay:
             often = self._core.runs.column(ended, counts) >= step.at_least
             done.append((ended[often], of[often]))
             earlier, numbers = self._earlier(step, rows, which)
-            buffer = self._buffers[step.symbols[0]]
+            buffer = self._search.buffers.positive[step.symbols[0]]
             rows, which = self._take(edge, rows[earlier], which[earlier], buffer.table(numbers))
             edge = step.loop
             able = np.isin(rows, self._core.extender.able(self._core.runs, edge, rows))
@@ -119,11 +109,11 @@ class Replay:
 
     def _earlier(self, step: Step, rows: Ids, which: Ids) -> tuple[Ids, Ids]:
         """Pairs of a row and an event after it and before the step's last one, within the match's window."""
-        (unit,) = self._units.of_step(self._step_of_edge[step.edge])
-        buffer = self._buffers[step.symbols[0]]
+        (unit,) = self._units_of_edge[step.edge]
+        buffer = self._search.buffer(unit)
         complete = self._complete[which]
         last = complete[:, self._layout.number(unit)]
-        begin = buffer.number(LOW, self._core.runs.column(rows, HIGH), after=True)
+        begin = buffer.number(LOW, self._core.runs.column(rows, col.HIGH), after=True)
         window = self._core.plan.program.window
         if window.sliding and not window.in_events:
             begin = np.maximum(begin, buffer.number(TIME, earlier(complete[:, TIME_MAX], window.size)))
@@ -143,7 +133,7 @@ class Replay:
         """The relations that positions do not imply: order between streams, partition, window."""
         times, streams = buffer.at(TIME, numbers), buffer.at(STREAM, numbers)
         runs, window = self._core.runs, self._core.plan.program.window
-        after: Mask = (times > runs.column(rows, HIGH_TIME)) | (streams == runs.column(rows, HIGH_STREAM))
+        after: Mask = (times > runs.column(rows, col.HIGH_TIME)) | (streams == runs.column(rows, col.HIGH_STREAM))
         after &= (times < buffer.at(TIME, last)) | (streams == buffer.at(STREAM, last))
         after &= buffer.at(PARTITION, numbers) == complete[:, OF_PARTITION]
         after &= buffer.at(WINDOW, numbers) == complete[:, OF_WINDOW]
@@ -165,8 +155,8 @@ class Replay:
         combined, walks = self._members(item, starts, which)
         joined, kept = core.all_joins[item.unordered].combine(combined, self._distinct)
         points = core.plan.positions[unordered.position].arriving
-        standing = core.conditions.arrived(joined, points, patient=True)
-        return joined[standing], which[walks[kept[standing]]]
+        passed = core.conditions.arrived(joined, points, patient=True)
+        return joined[passed], which[walks[kept[passed]]]
 
     def _members(self, item: AllOf, starts: Sequence[Ids], which: Ids) -> tuple[Rows, Ids]:
         """Combinations of finished rows of the members, for each walk that has come to the ALL; and whose they are."""
@@ -187,7 +177,7 @@ class Replay:
         walks = np.arange(len(starts), dtype=np.int64)
         if not self._distinct:
             return self._sequence(items, (starts, walks))
-        units = [unit for step in _steps(items) for unit in self._units.of_step(self._step_of_edge[step.edge])]
+        units = [unit for step in _steps(items) for unit in self._units_of_edge[step.edge]]
         key = np.column_stack((starts, self._complete[:, [self._layout.number(unit) for unit in units]]))
         _, first, same = np.unique(key, axis=0, return_index=True, return_inverse=True)
         finished, of = self._sequence(items, (starts[first], first))
@@ -199,7 +189,7 @@ class Replay:
 
 
 def _steps(items: Sequence[Item]) -> Iterator[Step]:
-    """Every step of a way, those of the members of an ALL included."""
+    """Every step of a path, those of the members of an ALL included."""
     for item in items:
         match item:
             case Step():

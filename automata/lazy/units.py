@@ -1,4 +1,4 @@
-"""The events that a match of one way consists of, and what holds between them (K Sections 4.1-4.3).
+"""The events that a match of one path consists of, and what holds between them (K Sections 4.1-4.3).
 
 A *unit* is the event that one symbol of one step takes; for a repeated step it is the event of the
 last iteration, the one that joins and later steps see. Units may be found in any order: the relations
@@ -22,7 +22,7 @@ Relation = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One event to be found. `step` is the number of its step, in the order of the way."""
+    """One event to be found. `step` is the number of its step, in the order of the path."""
 
     step: int
     symbol: int
@@ -53,14 +53,37 @@ class Units:
         """True if an event of the unit can still come once events of `bound` are there."""
         return not any(self.before[unit, other] or self.together[unit, other] for other in bound)
 
+    def providers(self, program: Program, variable: int) -> frozenset[int]:
+        """The units that bind a variable for certain."""
+        return frozenset(n for n, unit in enumerate(self.units) if variable in program.symbols[unit.symbol].certain)
+
     def key(self, program: Program, bound: frozenset[int], unit: int) -> tuple[int, ...]:
         """The variables by which a partial match and an event of the unit are joined."""
         certain = frozenset().union(*(program.symbols[self.units[other].symbol].certain for other in bound))
         return tuple(sorted(certain & program.symbols[self.units[unit].symbol].certain))
 
 
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What must be bound before a condition or negation can be evaluated.
+
+    units       all of these
+    providers   for each variable that matters the units that bind it for certain: one of them
+    """
+
+    units: frozenset[int]
+    providers: tuple[frozenset[int], ...]
+
+    def completed_by(self, unit: int, bound: frozenset[int]) -> bool:
+        """True if partial matches of these units lack nothing but this one."""
+        return self._met(bound | {unit}) and not self._met(bound)
+
+    def _met(self, bound: frozenset[int]) -> bool:
+        return self.units <= bound and all(units & bound for units in self.providers)
+
+
 def units_of(path: Path) -> Units:
-    """The units of a way, in the order of its steps."""
+    """The units of a path, in the order of its steps."""
     return _Collector().collect(path)
 
 

@@ -7,6 +7,7 @@ holds, so that a filter over variables is a formula over registers.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from automata.theory.formulas import NOW, TRUE, Formula, both, read_by, renamed
 from automata.theory.symbolic import SymbolicAutomaton, Transition, certainly_written
@@ -35,14 +36,12 @@ def filtered(automaton: SymbolicAutomaton, formula: Formula) -> SymbolicAutomato
         bound = transition.writes & variables
         if bound and transition.formula is not None and variables <= certain[transition.source] | bound:
             own = renamed(formula, dict.fromkeys(bound, NOW))
-            transition = Transition(
-                transition.source, both(transition.formula, own), transition.target, transition.writes, transition.marks
-            )
+            transition = replace(transition, formula=both(transition.formula, own))
             placed = True
         transitions.append(transition)
     if not placed:
         raise ValueError(f"no transition binds the last of {', '.join(sorted(variables))}: not a bounded expression")
-    return SymbolicAutomaton(automaton.states, automaton.start, automaton.finals, tuple(transitions))
+    return replace(automaton, transitions=tuple(transitions))
 
 
 def union(left: SymbolicAutomaton, right: SymbolicAutomaton) -> SymbolicAutomaton:
@@ -73,9 +72,7 @@ def concatenation(left: SymbolicAutomaton, right: SymbolicAutomaton) -> Symbolic
 def iteration(automaton: SymbolicAutomaton) -> SymbolicAutomaton:
     """`phi +`: one match or several in succession, each with registers of its own."""
     back = tuple(Transition(final, None, automaton.start) for final in sorted(automaton.finals))
-    return without_epsilon(
-        SymbolicAutomaton(automaton.states, automaton.start, automaton.finals, (*automaton.transitions, *back))
-    )
+    return without_epsilon(replace(automaton, transitions=(*automaton.transitions, *back)))
 
 
 def intersection(left: SymbolicAutomaton, right: SymbolicAutomaton) -> SymbolicAutomaton:
@@ -113,13 +110,13 @@ def without_epsilon(automaton: SymbolicAutomaton) -> SymbolicAutomaton:
     leaving = automaton.leaving()
     closures = [_reached(state, leaving, epsilon=True) for state in range(automaton.states)]
     transitions = tuple(
-        Transition(state, taken.formula, taken.target, taken.writes, taken.marks)
+        replace(taken, source=state)
         for state in range(automaton.states)
         for taken in dict.fromkeys(t for inner in sorted(closures[state]) for t in leaving[inner])
         if taken.formula is not None
     )
     finals = frozenset(state for state in range(automaton.states) if closures[state] & automaton.finals)
-    return trimmed(SymbolicAutomaton(automaton.states, automaton.start, finals, transitions))
+    return trimmed(replace(automaton, finals=finals, transitions=transitions))
 
 
 def trimmed(automaton: SymbolicAutomaton) -> SymbolicAutomaton:
@@ -127,7 +124,7 @@ def trimmed(automaton: SymbolicAutomaton) -> SymbolicAutomaton:
     kept = sorted(_reached(automaton.start, automaton.leaving(), epsilon=False))
     numbers = {state: number for number, state in enumerate(kept)}
     transitions = tuple(
-        Transition(numbers[t.source], t.formula, numbers[t.target], t.writes, t.marks)
+        replace(t, source=numbers[t.source], target=numbers[t.target])
         for t in dict.fromkeys(automaton.transitions)
         if t.source in numbers
     )
@@ -148,9 +145,7 @@ def _reached(state: int, leaving: list[list[Transition]], epsilon: bool) -> froz
 
 def _moved(automaton: SymbolicAutomaton, by: int) -> SymbolicAutomaton:
     """The same automaton with the numbers of its states shifted."""
-    transitions = tuple(
-        Transition(t.source + by, t.formula, t.target + by, t.writes, t.marks) for t in automaton.transitions
-    )
+    transitions = tuple(replace(t, source=t.source + by, target=t.target + by) for t in automaton.transitions)
     finals = frozenset(state + by for state in automaton.finals)
     return SymbolicAutomaton(automaton.states + by, automaton.start + by, finals, transitions)
 

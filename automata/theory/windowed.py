@@ -10,7 +10,7 @@ at events `size` apart, and no others, share registers: the start state is a rin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from automata.theory.closure import trimmed, without_epsilon
@@ -111,8 +111,7 @@ def complement(deterministic: SymbolicAutomaton) -> SymbolicAutomaton:
     Every event has a transition there, so that states change sides; without a window there is no such automaton
     (RMA Theorem 5.5).
     """
-    finals = frozenset(range(deterministic.states)) - deterministic.finals
-    return SymbolicAutomaton(deterministic.states, deterministic.start, finals, deterministic.transitions)
+    return replace(deterministic, finals=frozenset(range(deterministic.states)) - deterministic.finals)
 
 
 def _min_terms(transitions: list[Transition]) -> list[tuple[Formula, list[Transition]]]:

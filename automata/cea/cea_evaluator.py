@@ -9,7 +9,7 @@ from automata.cea.applicability import why_not_cea
 from automata.cea.core import CeaCore
 from automata.cea.matches import MatchReader
 from automata.cea.snapshot import core_state, restore_core
-from automata.matches.selection import AfterMatch, Candidate, after_state, restore_after
+from automata.matches.selection import AfterMatch, after_state, candidate_of, restore_after
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator, Selector
 from automata.slices.events import Events, SymbolSolutions
@@ -44,8 +44,7 @@ class CeaEvaluator:
         for found in self._core.feed(events, solutions):
             matches += self._reader.read(found)
             self._program.check_runs(len(matches))
-        candidates = map(_candidate, matches)
-        chosen = self._after.chosen(candidates, self._selector, self._condition_evaluator.texts)
+        chosen = self._after.chosen(map(candidate_of, matches), self._selector, self._condition_evaluator.texts)
         if len(events):
             self._forget(int(events.times[-1]))
         return [candidate.match for candidate in chosen]
@@ -83,8 +82,3 @@ class CeaEvaluator:
     def _forget(self, time: int) -> None:
         self._core.forget(self._core.position if self._program.window.in_events else time)
         self._after.forget(self._core.oldest_position())
-
-
-def _candidate(match: Match) -> Candidate:
-    positions = frozenset(position for _, position, _ in match.entries)
-    return Candidate(match, positions, gapless=False, decided=match.time)

@@ -75,20 +75,20 @@ class ChainStore:
         finished = [rows for all_join in self.all_joins for rows in all_join.finished]
         return [*(active.rows for active in self.active), *finished]
 
-    def compact(self, held: list[Ids], always: bool = False) -> list[Ids] | None:
+    def compact(self, held: Ids, always: bool = False) -> Ids | None:
         """Frees the rows of dead runs once they are many, or `always`.
 
         Returns `held` renumbered, or None if nothing moved.
         """
         if not self.is_large(self.runs.size) and not always:
             return None
-        numbers = self.runs.compact([*self.alive(), *held])
+        numbers = self.runs.compact([*self.alive(), held])
         for active in self.active:
             active.replace(numbers[active.rows])
         for all_join in self.all_joins:
             all_join.finished = [numbers[rows] for rows in all_join.finished]
         self._schedule_compaction()
-        return [numbers[rows] for rows in held]
+        return numbers[held]
 
     def is_large(self, rows: int) -> bool:
         """True if there are so many rows that a compaction is due."""

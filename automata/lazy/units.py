@@ -65,7 +65,7 @@ class Units:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What must be bound before a condition or negation can be evaluated.
+    """The units that must be bound before a condition or negation can be evaluated.
 
     units       all of these
     providers   for each variable that matters the units that bind it for certain: one of them

@@ -69,9 +69,9 @@ class MatchStage:
 
     def compact(self, always: bool = False) -> None:
         """Frees the rows of dead runs once they are many, or `always`."""
-        moved = self.chains.compact(self.reporter.held_rows(), always)
+        moved = self.chains.compact(self.reporter.pending.rows, always)
         if moved is not None:
-            self.reporter.renumber(moved)
+            self.reporter.pending.rows = moved
             self.forget_partitions()
             self.reporter.after.forget(self.oldest_position())
 

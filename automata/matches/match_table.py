@@ -10,7 +10,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.matches.selection import Candidate, report_order
+from automata.matches.selection import Candidate, candidate_of, report_order
 from automata.values import Ids, Mask, Match
 
 FIRST, LAST, START, TIME, PARTITION = range(5)
@@ -170,8 +170,7 @@ def _ordered(table: MatchTable, rows: Ids) -> Ids:
     for row in rows.tolist():
         match = table[row]
         if match.entries not in found:
-            positions = frozenset(position for _, position, _ in match.entries)
-            found[match.entries] = Candidate(match, positions, False, match.time), row
+            found[match.entries] = candidate_of(match), row
     ordered = sorted(found.values(), key=lambda pair: report_order(pair[0]))
     return np.array([row for _, row in ordered], dtype=np.int64)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -35,9 +35,10 @@ class NegationIntervals:
 
     def take(self, rows: Ids | Mask) -> NegationIntervals:
         """These of them."""
-        return NegationIntervals(
-            self.which[rows], self.negations[rows], self.after[rows], self.before[rows], self.seen_from[rows]
-        )
+        return NegationIntervals(*(getattr(self, name)[rows] for name in _COLUMNS))
+
+
+_COLUMNS = tuple(column.name for column in fields(NegationIntervals))
 
 
 def inner_intervals(plan: Plan, runs: Runs, rows: Ids) -> NegationIntervals:
@@ -69,11 +70,4 @@ def _passed(passed: Passed, runs: Runs, which: Ids, rows: Ids, closing: Ids) -> 
 
 def _joined(parts: list[NegationIntervals]) -> NegationIntervals:
     none = np.zeros(0, dtype=np.int64)
-    parts = [NegationIntervals(none, none, none, none, none), *parts]
-    return NegationIntervals(
-        np.concatenate([part.which for part in parts]),
-        np.concatenate([part.negations for part in parts]),
-        np.concatenate([part.after for part in parts]),
-        np.concatenate([part.before for part in parts]),
-        np.concatenate([part.seen_from for part in parts]),
-    )
+    return NegationIntervals(*(np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in _COLUMNS))

@@ -14,7 +14,7 @@ from automata.matches.negation import NegationIndex
 from automata.matches.negation_intervals import inner_intervals, trailing_intervals
 from automata.matches.pending import PendingMatches
 from automata.matches.reader import Reader
-from automata.matches.selection import AT_END, AfterMatch, Candidate, report_order
+from automata.matches.selection import AT_END, AfterMatch, Candidate, candidate_of, report_order
 from automata.plan.program import ConditionEvaluator
 from automata.slices.timeline import Timeline
 from automata.values import Ids, Mask, Match
@@ -71,14 +71,6 @@ class Reporter:
         left = self.pending.pop(np.ones(len(self.pending), dtype=np.bool_))
         rows = [(row, AT_END) for row in left.rows[~self._removed(left)].tolist()]
         return self.release(self._candidates(rows), _NEVER)
-
-    def held_rows(self) -> list[Ids]:
-        """Rows that must outlive a compaction."""
-        return [self.pending.rows]
-
-    def renumber(self, moved: list[Ids]) -> None:
-        """After a compaction: the rows of `held_rows` under their new numbers."""
-        (self.pending.rows,) = moved
 
     def live_ids(self) -> list[Ids]:
         """Ids in matches that are held."""
@@ -180,11 +172,9 @@ class Reporter:
         ranks = self._core.runs.table[numbers][:, (col.FIRST_RANK, col.RANK)].tolist()
         candidates = []
         for (_, decided), (first_rank, last_rank), match in zip(rows, ranks, self._reader.read(numbers), strict=True):
-            if not self.is_new(match):
-                continue
-            positions = frozenset([position for _, position, _ in match.entries])
-            gapless = last_rank - first_rank + 1 == len(positions)
-            candidates.append(Candidate(match, positions, gapless, match.time if decided is None else decided))
+            if self.is_new(match):
+                gapless = last_rank - first_rank + 1 == len({position for _, position, _ in match.entries})
+                candidates.append(candidate_of(match, gapless, decided))
         self.forget_seen()
         return candidates
 

@@ -37,6 +37,12 @@ class Candidate(NamedTuple):
     decided: int
 
 
+def candidate_of(match: Match, gapless: bool = False, decided: int | None = None) -> Candidate:
+    """The candidate of a match; None: its last event decides it."""
+    positions = frozenset([position for _, position, _ in match.entries])
+    return Candidate(match, positions, gapless, match.time if decided is None else decided)
+
+
 def _selected(selector: Selector, candidates: Iterable[Candidate]) -> list[Candidate]:
     groups: dict[tuple[int, int], list[Candidate]] = {}
     for candidate in candidates:

@@ -11,7 +11,7 @@ from automata.chains.store import ChainStore
 from automata.matches.negation import NegationIndex
 from automata.matches.pending import PendingMatches
 from automata.matches.reporting import Reporter
-from automata.matches.selection import Candidate, after_state, restore_after
+from automata.matches.selection import Candidate, after_state, candidate_of, restore_after
 from automata.slices.step_table import PLAIN_COLUMNS, Part, StepTable
 from automata.slices.substreams import Substream
 from automata.slices.symbol_tables import SymbolTables
@@ -146,9 +146,7 @@ def _candidates(state: Sequence[Any]) -> list[Candidate]:
     values = zip(facts, registers.ids.tolist(), outputs.ids.tolist(), strict=True)
     for (table, numbers, gapless, decided), own, more in values:
         entries = tuple((symbol, position, serial) for symbol, position, serial in table.tolist())
-        positions = frozenset(position for _, position, _ in entries)
-        match = Match(entries, tuple(own), tuple(more), *numbers)
-        candidates.append(Candidate(match, positions, bool(gapless), decided))
+        candidates.append(candidate_of(Match(entries, tuple(own), tuple(more), *numbers), bool(gapless), decided))
     return candidates
 
 

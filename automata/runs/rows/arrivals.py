@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from automata.chains.store import ChainStore
 from automata.plan.waiting import EvaluationPoint
 from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.conditions import Decided, Row
-from automata.runs.rows.edges import Bounds, RowPosition, register_columns
+from automata.runs.rows.edges import Bounds, RowPosition
 from automata.runs.rows.store import Store
 from automata.runs.rows.waiting import Reached
 
@@ -18,13 +17,13 @@ from automata.runs.rows.waiting import Reached
 class Arrivals:
     """Enters new rows at their positions."""
 
-    def __init__(self, core: ChainStore, places: Sequence[RowPosition], store: Store, all_join: RowAllJoin) -> None:
-        self._core = core
+    def __init__(self, places: Sequence[RowPosition], store: Store, all_join: RowAllJoin) -> None:
+        core = self._core = store.core
         self._places = places
         self._store = store
         self._all_join = all_join
         self._rows = store.rows
-        self._registers = register_columns(core)
+        self._registers = core.layout.registers
         self._reached: list[Reached] = []
 
     def reached(self) -> list[Reached]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from automata.chains import columns as col
 from automata.chains.store import ChainStore
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan, PlannedEdge
@@ -207,9 +206,3 @@ def _crossing(
 def _leaving(chains: ChainStore, repetitions: tuple[int, ...]) -> Bounds:
     """The counts that repetitions must have reached to be left."""
     return tuple((chains.layout.count(r), chains.plan.repetitions[r].at_least) for r in repetitions)
-
-
-def register_columns(chains: ChainStore) -> slice:
-    """The columns of a row that hold the values of the variables."""
-    assert chains.layout.registers.start == col.FIXED, chains.layout
-    return chains.layout.registers

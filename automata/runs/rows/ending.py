@@ -11,14 +11,13 @@ from itertools import pairwise
 import numpy as np
 
 from automata.chains import columns as col
-from automata.chains.store import AcceptedRuns, ChainStore
+from automata.chains.store import AcceptedRuns
 from automata.matches.reporting import Reporter
-from automata.matches.selection import Candidate, report_order
+from automata.matches.selection import Candidate, candidate_of, report_order
 from automata.plan.automaton import START
 from automata.plan.plan import Plan
 from automata.runs.rows.all_join import steps_of_run
 from automata.runs.rows.conditions import Conditions
-from automata.runs.rows.edges import register_columns
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store
 from automata.runs.rows.waiting import Reached, Waiting
@@ -32,21 +31,13 @@ class Ending:
     trails      matches may wait for the end of their window
     """
 
-    def __init__(
-        self,
-        core: ChainStore,
-        reporter: Reporter,
-        negations: RowNegationIndex,
-        conditions: Conditions,
-        store: Store,
-    ) -> None:
-        plan = core.plan
-        self._core = core
+    def __init__(self, reporter: Reporter, negations: RowNegationIndex, conditions: Conditions, store: Store) -> None:
+        core, plan = store.core, store.core.plan
         self._reporter = reporter
         self._negations = negations
         self._store = store
         self._rows = store.rows
-        self._registers = register_columns(core)
+        self._registers = core.layout.registers
         self._outputs = conditions.readers(plan.program.outputs)
         self._negates = bool(plan.negations)
         self._in_columns = self._negates and (bool(plan.unordered) or not negations.simple)
@@ -55,7 +46,7 @@ class Ending:
         self._in_turn = plan.selects
         unambiguous = _is_unambiguous(plan) and not plan.unordered
         self._plain = unambiguous and not (self._negates or self._in_turn)
-        self._waiting = Waiting(plan, reporter, negations, store, self._candidate)
+        self._waiting = Waiting(reporter, negations, store, self._candidate)
         self._together = any(len(position.symbols) > 1 for position in plan.positions)
 
     def enter(self) -> None:
@@ -105,11 +96,9 @@ class Ending:
 
     def _candidate(self, number: int, decided: int | None) -> Candidate:
         """The match that ends at a row; where it is not said when it is decided, its last event decides it."""
-        row = self._rows[number]
-        match = self._match(number)
-        positions = frozenset([position for _, position, _ in match.entries])
-        gapless = row[col.RANK] - row[col.FIRST_RANK] + 1 == len(positions)
-        return Candidate(match, positions, gapless, match.time if decided is None else decided)
+        row, match = self._rows[number], self._match(number)
+        gapless = row[col.RANK] - row[col.FIRST_RANK] + 1 == len({position for _, position, _ in match.entries})
+        return candidate_of(match, gapless, decided)
 
 
 def _by_accept(reached: Sequence[Reached]) -> list[AcceptedRuns]:
@@ -128,10 +117,7 @@ def _in_order(matches: list[Match]) -> list[Match]:
     order = sorted(range(len(matches)), key=places.__getitem__)
     for number, other in pairwise(order):
         if places[number] == places[other] and not _same_events(matches[number], matches[other]):
-            candidates = [
-                Candidate(match, frozenset(at), False, match.time) for match, at in zip(matches, places, strict=True)
-            ]
-            return [candidate.match for candidate in sorted(candidates, key=report_order)]
+            return [candidate.match for candidate in sorted(map(candidate_of, matches), key=report_order)]
     return [matches[number] for number in order]
 
 

@@ -20,7 +20,7 @@ from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.arrivals import Arrivals
 from automata.runs.rows.candidates import Solution, StepCandidate, StepCandidates
 from automata.runs.rows.conditions import Conditions, Row, RowConditionEvaluator
-from automata.runs.rows.edges import RowEdge, able, register_columns, row_edges, row_positions
+from automata.runs.rows.edges import RowEdge, able, row_edges, row_positions
 from automata.runs.rows.ending import Ending
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store, key_of
@@ -50,7 +50,7 @@ class RowRuns:
         sliding, in_events = program.window.sliding, program.window.in_events
         self._size_ns = program.window.size if sliding and not in_events else _ENDLESS
         self._size = program.window.size if sliding and in_events else _ENDLESS
-        self._registers = register_columns(core)
+        self._registers = core.layout.registers
         rows: list[Row] = []
         conditions = self._conditions = Conditions(core, condition_evaluator, rows)
         self._places = row_positions(core, conditions)
@@ -61,9 +61,9 @@ class RowRuns:
         self._found = [key_of(step.key, 0) for step in self._steps]
         self._candidates = StepCandidates(program, stage.symbol_tables)
         self._negations = RowNegationIndex(core, stage.negations, conditions, rows)
-        self._ending = Ending(core, stage.reporter, self._negations, conditions, self._store)
+        self._ending = Ending(stage.reporter, self._negations, conditions, self._store)
         self._counted = 0
-        self._arrivals = Arrivals(core, self._places, self._store, all_join)
+        self._arrivals = Arrivals(self._places, self._store, all_join)
 
     def __len__(self) -> int:
         """The number of rows."""

@@ -33,7 +33,7 @@ class Store:
     def __init__(
         self, core: ChainStore, places: Sequence[RowPosition], partitioned: bool, rows: list[Row], all_join: RowAllJoin
     ) -> None:
-        self._core = core
+        self.core = core
         self._places = places
         self._partitioned = partitioned
         self._keys = [[key_of(index, col.FIXED) for index in place.indexes] for place in places]
@@ -52,7 +52,7 @@ class Store:
         self._waiting.clear()
         self._synced = 0
         self.pull()
-        for position, active in enumerate(self._core.active):
+        for position, active in enumerate(self.core.active):
             for number in active.rows.tolist():
                 self.add(position, number)
         self._all_join.enter()
@@ -60,13 +60,13 @@ class Store:
     def leave(self) -> None:
         """Give the runs back as columns."""
         self.sync()
-        for position, active in enumerate(self._core.active):
+        for position, active in enumerate(self.core.active):
             active.replace(np.array(sorted(self.current(position)), dtype=np.int64))
         self._all_join.leave()
 
     def sync(self) -> None:
         """Bring the table up to date."""
-        runs = self._core.runs
+        runs = self.core.runs
         if len(self.rows) > self._synced:
             runs.append(np.array(self.rows[self._synced :], dtype=np.int64))
             self._synced = len(self.rows)
@@ -76,7 +76,7 @@ class Store:
 
     def pull(self) -> None:
         """Take over the rows that have been added to the table."""
-        runs = self._core.runs
+        runs = self.core.runs
         self.rows += runs.table[self._synced : runs.size].tolist()
         self._synced = runs.size
 

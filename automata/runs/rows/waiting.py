@@ -12,7 +12,6 @@ from automata.chains import columns as col
 from automata.matches.pending import PendingMatches
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate
-from automata.plan.plan import Plan
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store
 from automata.slices.timeline import Timeline, deadline
@@ -37,14 +36,8 @@ class _Pending(NamedTuple):
 class Waiting:
     """The reporter's pending matches while runs are lists."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        reporter: Reporter,
-        negations: RowNegationIndex,
-        store: Store,
-        read: Read,
-    ) -> None:
+    def __init__(self, reporter: Reporter, negations: RowNegationIndex, store: Store, read: Read) -> None:
+        plan = store.core.plan
         self._window = plan.program.window
         self._after_deadline = 0 if plan.program.window.sliding else 1
         self._in_turn = plan.selects

@@ -196,11 +196,12 @@ def explain_command(query: Path, format: Any, evaluator: str, knowledge: tuple[s
     from spaseq.cli.queries import read_queries
     from spaseq.errors import visible
     from spaseq.explain.render import render
+    from spaseq.outputs.destination import Output
 
     (parsed,) = read_queries([query])
     kb = KnowledgeArguments.taken_from(options)
     shown = render(explained(parsed, evaluator, knowledge, kb, **options), format)
-    click.echo(shown if format == "json" else visible(shown), nl=False)
+    Output.open(None).write(shown if format == "json" else visible(shown))
 
 
 @main.command("validate", short_help="Check queries without running them.")

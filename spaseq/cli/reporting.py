@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import errno
 import traceback
 from collections.abc import Sequence
 from typing import Any
@@ -36,7 +37,7 @@ class ReportingGroup(click.Group):
         """The context, or the exit for options of the group that are wrong."""
         try:
             return super().make_context(info_name, args, parent, **extra)
-        except click.UsageError as error:
+        except (click.UsageError, OSError) as error:
             raise click.exceptions.Exit(report(error)) from error
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -60,6 +61,12 @@ def report(error: BaseException, debug: bool = False, command: str = "spaseq") -
 
             discard_standard_output()
             return DONE
+        case OSError(errno=errno.ENOSPC):
+            from spaseq.outputs.destination import discard_standard_output, reason
+
+            discard_standard_output()
+            say_error(f"cannot write: {reason(error)}", "free some space, and run again")
+            return FAILED
         case click.UsageError():
             return _report_usage(error, command)
         case QueryError():

@@ -121,6 +121,7 @@ class _Writer:
         except OutputClosed:
             self.closed = True
         self.written = number
+        self.letters.check_written()
 
 
 def _to_the_end(run: SparkRun, write: _Writer) -> None:
@@ -141,5 +142,5 @@ def _to_the_end(run: SparkRun, write: _Writer) -> None:
 
 def _show_progress(metrics: BatchMetrics) -> None:
     """A line for each micro-batch, on a terminal only."""
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         say(str(metrics))

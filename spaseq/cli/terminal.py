@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def terminal() -> Console | None:
     """The terminal behind stderr, None if there is none; rich is imported only for a terminal."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         return None
     from rich.console import Console
 

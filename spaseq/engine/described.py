@@ -7,6 +7,7 @@ from kb.source import Source, how_endpoints_are_asked
 from sparql_gpm.dictionary import Dictionary
 from spaseq.algebra.build import build
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.engine.arguments import check_knowledge, query_list
 from spaseq.engine.knowledge import endpoints_of
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
@@ -28,6 +29,8 @@ def describe(
 
     Raises InputError for an evaluator that cannot run it, and for knowledge bases that cannot be used.
     """
+    (query,) = query_list(query)
+    check_knowledge(kb)
     meaning = build(query)
     if not kb:
         optimised = optimise(meaning, None)

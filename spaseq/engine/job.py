@@ -11,8 +11,10 @@ from typing import Any
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
 from spaseq.algebra.build import build
+from spaseq.engine.arguments import check_knowledge, query_list
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, PathLike, Setup, named_knowledge, resolve_streams, skipped_rows
+from spaseq.errors import InputError
 from spaseq.inputs.paths import input_bytes
 from spaseq.inputs.streams import SourceBatch, open_stream
 from spaseq.lang.ast import Query
@@ -40,6 +42,10 @@ class Job:
         kb: Knowledge | None = None,
         options: RunOptions | None = None,
     ) -> None:
+        queries = query_list(queries)
+        check_knowledge(kb)
+        if not isinstance(options, RunOptions | None):
+            raise InputError(f"options are RunOptions, not {type(options).__name__}")
         self._options = options or RunOptions()
         self._dictionary = Dictionary()
         self._ready: list[Row] = []
@@ -76,6 +82,7 @@ class Job:
                 else:
                     self._take(iri, batch)
             yield self._handed()
+            self._dead_letters.check_written()
             self._network.release_terms()
         with BatchOver(self._bases):
             self._network.finish()
@@ -134,9 +141,7 @@ def run(
 
     Raises InputError now for inputs that cannot be used, RunError while rows are drawn.
     """
-    queries = [query] if isinstance(query, Query) else list(query)
-    job = Job(queries, streams, kb, replace(RunOptions(), **options))
-    return _rows_of(job)
+    return _rows_of(Job(query_list(query), streams, kb, RunOptions.of(options)))
 
 
 def _rows_of(job: Job) -> Iterator[Row]:

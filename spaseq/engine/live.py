@@ -14,7 +14,6 @@ from __future__ import annotations
 import io
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -24,6 +23,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.well_formed import is_iri, is_text
 from spaseq.algebra.build import build
+from spaseq.engine.arguments import check_knowledge, query_list
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
 from spaseq.errors import InputError
@@ -49,11 +49,14 @@ class Engine:
     """
 
     def __init__(self, kb: Knowledge | None = None, **options: Any) -> None:
-        self._options = replace(RunOptions(), **options)
+        check_knowledge(kb)
+        self._options = RunOptions.of(options)
         self._dictionary = Dictionary()
         self._setup = Setup(kb or {}, self._options, self._dictionary)
         self._network = Network(self._dictionary, self._options.max_delay_ns)
+        self._closed = False
         self._names: dict[str, str] = {}
+        self._named: dict[str, dict[str, None]] = {}
         self._unnamed: dict[str, int] = {}
         self._graphs = PushedGraphs(self._dictionary)
         self._iris: dict[str, str] = {}
@@ -69,6 +72,10 @@ class Engine:
         the remaining rows follow with the next push.
         Raises InputError if it names a knowledge base that the engine was not given.
         """
+        self._check_open()
+        (query,) = query_list(query)
+        if on_match is not None and not callable(on_match):
+            raise InputError(f"on_match is a function of a row, not {type(on_match).__name__}")
         operator = self._setup.operator(build(query))
 
         def on_rows(rows: Rows) -> None:
@@ -79,7 +86,8 @@ class Engine:
         self._network.add(operator, on_rows)
         self._iris.clear()
         for stream in query.streams:
-            self._names.setdefault(stream.name, stream.iri)
+            self._names.setdefault(stream.iri, stream.name)
+            self._named.setdefault(stream.name, {})[stream.iri] = None
 
     def push(self, stream: str, graph: Graph, time: Time, name: str | None = None) -> None:
         """One event.
@@ -96,7 +104,7 @@ class Engine:
         if name is not None and not (isinstance(name, str) and is_iri(name)):
             raise InputError(f"the name of a graph is an absolute IRI, not {name!r}")
         triples = self._graphs.triples(graph)
-        self._take(iri, RowEvent(time_ns, 0, name or self._fresh_name(stream, iri), triples))
+        self._take(iri, RowEvent(time_ns, 0, name or self._fresh_name(iri), triples))
 
     def push_batch(self, stream: str, data: Any, format: str = "nquads") -> None:
         """Many events.
@@ -108,7 +116,7 @@ class Engine:
         iri = self._iri(stream)
         if isinstance(data, str) and not is_text(data):
             raise InputError("push_batch cannot read text with lone surrogates", hint="decode the bytes as UTF-8")
-        predicates, name = self._options.time_predicates, self._name_of(stream)
+        predicates, name = self._options.time_predicates, self._names[iri]
         if not isinstance(data, str | bytes):
             data, format = "".join(lines_of(quads_of(data), predicates[0])), "nquads"
         if input_format(format).cut is None:
@@ -119,6 +127,7 @@ class Engine:
         report = partial(self._dead_letters.malformed, name, "push_batch")
         for batch in read_events(raw, format, self._dictionary, options, report):
             self._take(iri, batch)
+        self._dead_letters.check_written()
 
     def advance(self, stream: str, time: Time) -> None:
         """Declare that no event before `time` will follow on the stream: a heartbeat of an idle stream."""
@@ -130,15 +139,22 @@ class Engine:
             self._report()
         self._network.raise_stopped()
 
-    def close(self) -> None:
-        """End the input: report the remaining matches, and close files and connections."""
+    def close(self, flush: bool = True) -> None:
+        """End the input: report the remaining matches, and close files and connections; a second call does nothing.
+
+        flush   False: what waits for later events stays unreported
+        """
+        if self._closed:
+            return
         try:
-            with BatchOver(self._setup.bases):
-                self._network.finish()
-            self._report()
-            self._network.raise_stopped()
+            if flush:
+                with BatchOver(self._setup.bases):
+                    self._network.finish()
+                self._report()
+                self._network.raise_stopped()
         finally:
             self._release()
+        self._dead_letters.check_written()
 
     def __enter__(self) -> Engine:
         return self
@@ -152,6 +168,7 @@ class Engine:
             self._release()
 
     def _release(self) -> None:
+        self._closed = True
         self._dead_letters.close()
         self._setup.bases.close()
 
@@ -171,34 +188,41 @@ class Engine:
         finally:
             self._report()
         self._network.raise_stopped()
+        self._dead_letters.check_written()
 
     def _count(self, iri: str, events: EventBatch | RowEvent, late: Sequence[int]) -> None:
         self.statistics.events += 1 if isinstance(events, RowEvent) else len(events)
         self.statistics.skipped_rows = skipped_rows(self._setup.bases)
         for index in late:
             batch = events.batch if isinstance(events, RowEvent) else events
-            self._dead_letters.add(late_letter(self._name_of(iri), "push", 0, batch, index, self._dictionary))
+            self._dead_letters.add(late_letter(self._names[iri], "push", 0, batch, index, self._dictionary))
         self._network.release_terms()
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InputError("the engine is closed", hint="make another one: spaseq.Engine()")
+
     def _iri(self, stream: str) -> str:
+        """The IRI of a stream to push to; raises InputError if the engine is closed or the name stands for none."""
+        self._check_open()
         if not isinstance(stream, str):
             raise InputError(f"a stream is named by its IRI or its name in a query, not by {type(stream).__name__}")
         if stream in self._iris:
             return self._iris[stream]
         streams = self._network.streams
-        iri = stream if stream in streams else self._names.get(stream, stream)
-        if iri not in streams:
+        named = [stream] if stream in streams else [iri for iri in self._named.get(stream, ()) if iri in streams]
+        if len(named) > 1:
+            meanings = " and ".join(f"<{iri}>" for iri in named)
+            raise InputError(f"the stream name '{stream}' means {meanings}", hint="push to the IRI")
+        if not named:
             known = ", ".join(f"<{known}>" for known in sorted(streams)) or "none yet"
             raise InputError(f"no registered query reads the stream '{stream}'", hint=f"streams: {known}")
-        self._iris[stream] = iri
-        return iri
+        self._iris[stream] = named[0]
+        return named[0]
 
-    def _name_of(self, stream: str) -> str:
-        return next((name for name, iri in self._names.items() if iri == stream), stream)
-
-    def _fresh_name(self, stream: str, iri: str) -> str:
+    def _fresh_name(self, iri: str) -> str:
         number = self._unnamed.get(iri, 0)
         self._unnamed[iri] = number + 1
         if iri not in self._prefixes:
-            self._prefixes[iri] = f"urn:spaseq:event:{self._name_of(stream)}:"
+            self._prefixes[iri] = f"urn:spaseq:event:{self._names[iri]}:"
         return f"{self._prefixes[iri]}{number}"

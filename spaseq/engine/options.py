@@ -2,17 +2,51 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from automata.plan.program import RUNS_MAX
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
+from sparql_gpm.times import TIME_NS_MAX
+from sparql_gpm.well_formed import is_iri
+from spaseq.errors import InputError
 
 _BATCHES_MAX = 6
 """The largest factor of the batch size when many queries share a batch: memory grows with it."""
 _QUERIES_A_BATCH = 4
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= TIME_NS_MAX
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _all(value: object, test: Callable[[str], bool]) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(each, str) and test(each) for each in value)
+
+
+_RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "max_delay_ns": (lambda value: _is_whole(value, 0), "a number of nanoseconds from 0 on"),
+    "dead_letter": (lambda value: value is None or isinstance(value, str | os.PathLike), "the path of a file"),
+    "strict": (_is_flag, "True or False"),
+    "time_predicates": (lambda value: bool(value) and _all(value, is_iri), "a tuple of absolute IRIs"),
+    "arrival_time": (_is_flag, "True or False"),
+    "batch_events": (lambda value: value is None or _is_whole(value, 1), "a number from 1 on"),
+    "compiled": (lambda value: value is None or _is_flag(value), "True, False or None"),
+    "max_runs": (lambda value: _is_whole(value, 1), "a number of partial matches, at least 1"),
+    "max_line": (lambda value: _is_whole(value, 1), "a number of bytes from 1 on"),
+    "allow_hosts": (lambda value: value is None or _all(value, bool), "a tuple of host names"),
+    "optimise": (_is_flag, "True or False"),
+    "loading": (lambda value: value is None or callable(value), "a function"),
+}
+"""Option → a test of its value, and the values that pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +85,19 @@ class RunOptions:
     allow_hosts: tuple[str, ...] | None = None
     optimise: bool = True
     loading: Callable[[str, int, int], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name, (test, expected) in _RULES.items():
+            if not test(value := getattr(self, name)):
+                raise InputError(f"the option {name} is {expected}, not {value!r:.100}")
+
+    @staticmethod
+    def of(options: Mapping[str, Any]) -> RunOptions:
+        """The options by name; raises InputError for one that does not exist or has a wrong value."""
+        known = [each.name for each in fields(RunOptions)]
+        if unknown := next((name for name in options if name not in known), None):
+            raise InputError(f"there is no option {unknown}", hint=f"the options are {', '.join(known)}")
+        return RunOptions(**options)
 
     def batch_events_for(self, queries: int) -> int:
         """Events in a batch that so many queries share: each query has a fixed cost for each batch."""

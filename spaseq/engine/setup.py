@@ -17,6 +17,7 @@ from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.shared import Entailed, PatternPool
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.engine.arguments import check_knowledge, check_streams
 from spaseq.engine.knowledge import asked_of, endpoints_of
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, RunError
@@ -52,8 +53,6 @@ class Setup:
                 f"this version has no runtime '{options.runtime}'",
                 hint="leave --runtime out: queries run in this process",
             )
-        if not isinstance(options.max_runs, int) or options.max_runs < 1:
-            raise InputError(f"max_runs is a number of partial matches, at least 1, not {options.max_runs!r}")
         self._options = options
         self._dictionary = dictionary
         self.evaluator = ExpressionEvaluator(dictionary)
@@ -139,12 +138,14 @@ def skipped_rows(bases: KnowledgeBases) -> dict[str, int]:
 
 def named_knowledge(queries: Sequence[TemporalQuery], kb: Knowledge) -> dict[str, PathLike | Source]:
     """The knowledge bases that some query names, or whose schemas apply to events; no other is read."""
+    check_knowledge(kb)
     named = {iri for query in queries for iri in (*query.knowledge, *endpoints_of(query))}
     return {iri: given for iri, given in kb.items() if iri in named or (queries and may_entail(given))}
 
 
 def resolve_streams(queries: Sequence[Query], streams: Mapping[str, PathLike]) -> dict[str, tuple[str, str]]:
     """IRI → (name, path) of every stream given; raises InputError if one is unknown, ambiguous or missing."""
+    check_streams(streams)
     declared = {stream.iri: stream.name for query in queries for stream in query.streams}
     derived = {query.register for query in queries if query.register}
     found: dict[str, tuple[str, str]] = {}
@@ -156,6 +157,8 @@ def resolve_streams(queries: Sequence[Query], streams: Mapping[str, PathLike]) -
             reason = "stands for several streams" if by_name else "is declared by no query"
             raise InputError(f"stream '{key}' {reason}", hint=f"declared: {known}; or give the stream's IRI")
         (iri,) = by_name
+        if iri in found:
+            raise InputError(f"stream <{iri}> is given twice", hint="give it by its name or by its IRI")
         found[iri] = (declared[iri], os.fspath(path))
     for iri in derived & found.keys():
         raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -12,6 +13,7 @@ from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
+from spaseq.errors import InputError
 from spaseq.inputs.opening import opened
 from spaseq.inputs.paths import STANDARD_INPUT, InputFile, input_files
 
@@ -56,6 +58,8 @@ def open_stream(
     Raises InputError at once if there is nothing to read; later faults are reported to `on_malformed`.
     """
     files = input_files(path, rdf_format)
+    if path == STANDARD_INPUT and standard_input is None and sys.stdin is None:
+        raise InputError("cannot read standard input: it is closed", hint="name a file")
     return _read_all(files, name, dictionary, on_malformed, options or ReadOptions(), standard_input)
 
 

@@ -20,7 +20,10 @@ from spaseq.lang.scan import scan
 
 
 def parse(text: str, name: str = "query") -> Query:
-    """The query of the text; raises QueryError with all errors. Warnings are in the query."""
+    """The query of the text; raises QueryError with all errors, InputError for no text. Warnings are in the query."""
+    for value in (text, name):
+        if not isinstance(value, str):
+            raise InputError(f"the text and the name of a query are str, not {type(value).__name__}")
     query, problems = check(text, name)
     return _query_or_error(query, problems, text, name)
 
@@ -51,6 +54,8 @@ def read_query(path: str | PathLike[str]) -> Query:
 
 def read_text(path: str | PathLike[str]) -> str:
     """The text of a query file; InputError names the path and the reason."""
+    if not isinstance(path, str | PathLike):
+        raise InputError(f"the path of a query file is str or Path, not {type(path).__name__}")
     shown = fspath(path)
     try:
         return Path(path).read_bytes().decode("utf-8-sig")

@@ -16,7 +16,7 @@ from sparql_gpm.reading.raw_text import RawText
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
 from sparql_gpm.times import format_time
 from spaseq.errors import RunError
-from spaseq.outputs.destination import Output
+from spaseq.outputs.destination import Output, OutputClosed
 
 LATE = "late"
 LETTER_FIELDS = ("stream", "source", "line", "column", "reason", "raw", "raw_length", "raw_sha256")
@@ -97,6 +97,7 @@ class DeadLetters:
         self._strict = strict
         self.counts: Counter[str] = Counter()
         self._broken_off: dict[str, str] = {}
+        self._failure: Exception | None = None
         self._output = Output.open(Path(path)) if path is not None else None
 
     def add(self, letter: DeadLetter) -> None:
@@ -104,13 +105,22 @@ class DeadLetters:
         self.counts[letter.kind] += 1
         if letter.reason.startswith(BREAKS_OFF) or letter.raw.startswith(BREAKS_OFF):
             self._broken_off.setdefault(letter.source, letter.reason)
-        if self._output is not None:
-            self._output.write(letter.to_json())
+        if self._output is not None and self._failure is None:
+            try:
+                self._output.write(letter.to_json())
+            except (RunError, OutputClosed) as error:
+                self._failure = error
         if self._strict:
             raise letter.error()
 
+    def check_written(self) -> None:
+        """Raises the error of a letter that could not be written; for a moment at which no event is half processed."""
+        if self._failure is not None:
+            raise self._failure
+
     def check_whole(self) -> None:
-        """Raises RunError if an input broke off; for the end of the run."""
+        """Raises RunError if an input broke off or a letter could not be written; for the end of the run."""
+        self.check_written()
         if self._broken_off:
             source, why = next(iter(self._broken_off.items()))
             others = f"; {len(self._broken_off) - 1} more inputs break off" if len(self._broken_off) > 1 else ""

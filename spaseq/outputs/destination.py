@@ -37,6 +37,8 @@ class Output:
     def open(path: Path | None) -> Output:
         """The file, truncated, or standard output for None and `-`; raises InputError if it cannot be opened."""
         if path is None or str(path) == "-":
+            if sys.stdout is None:
+                raise InputError("cannot write to standard output: it is closed", hint="name a file with --output")
             return Output(sys.stdout.buffer)
         try:
             return Output(path.open("wb"), str(path), owned=True)

@@ -1,8 +1,7 @@
 """ALL( ): joining the matches of its members (K Sections 4.2-4.3).
 
-Each member is matched on its own after the events before the ALL. A finished member waits here until
-each of the others has finished too; then every combination on distinct events with compatible values
-is one run at the position of the ALL.
+A finished member waits until each of the others has finished too; then every combination on distinct events with
+compatible values is one run at the position of the ALL.
 """
 
 from __future__ import annotations

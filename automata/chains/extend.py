@@ -1,8 +1,6 @@
-"""Extending runs: which rows of a step table let which runs take an edge (specification 3.2, "extends").
+"""Extending runs: the rows of a step table that let runs take an edge (specification 3.2, "extends").
 
-Whole columns of runs meet whole tables: a range of candidates by join key and order, then masks for
-order, window, contiguity, values and conditions. Skip-till-next looks at candidates slot by slot,
-in growing slices, until a run has found its first.
+A range of candidates by join key and order, then masks for order, window, contiguity, values and conditions.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Lazy evaluation of one path: partial matches that wait, state by state, for the next unit (K Sections 3-6).
 
-A state is a set of bound units. A partial match that comes to a state is joined at once with every
-buffered event of the unit that the plan names next, and then waits for the later ones, if there can
-be any. When the plan names another unit for a state, its partial matches have met all events of the
-old one up to now: from then on they look for matches with *later* events of it only. So every match
-is found once, whatever the plan does; for the tree this is K's choice of a branch at each state.
+A state is a set of bound units. A partial match that reaches a state is joined with every buffered event of the unit
+that the plan names next, and waits for later ones. When the plan names another unit, it looks for *later* events of the
+old one only: every match is found once, whatever the plan does.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Conditions that can be looked at before a match is complete (K Section 3: conditions on the edges of a chain).
+"""Conditions evaluated before a match is complete (K Section 3: conditions on the edges of a chain).
 
-A partial match is dropped as soon as a condition between units that it has bound fails. Only such
-conditions are looked at whose outcome cannot change any more; the others, and those over
-iterations or the event's own graph, are decided when the whole match is replayed.
+Only those whose outcome can no longer change; the others are decided when the match is replayed.
 """
 
 from __future__ import annotations

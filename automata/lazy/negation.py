@@ -1,8 +1,6 @@
-"""First-chance negation: a partial match is dropped as soon as a forbidden event is known to lie in it (K 4.4.2).
+"""First-chance negation: a partial match is dropped once a forbidden event is known to lie in it (K 4.4.2).
 
-A negation of one step between two steps can be looked at once both neighbours are bound, and whatever
-the negated step's values and conditions depend on: no later event can change the outcome then. A path with
-any other negation has all of them looked at when the match is complete (K 4.4.1).
+A path with another negation than of one step between two steps has all evaluated when the match is complete (K 4.4.1).
 """
 
 from __future__ import annotations

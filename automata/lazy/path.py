@@ -1,8 +1,6 @@
 """The paths through an automaton that a lazy evaluator follows, one chain each (K Sections 4 and 5.1).
 
-An automaton under skip-till-any is the union of its paths from start to accept: one chain automaton
-each, together the multi-chain. A path is a sequence of steps and of ALLs, whose members are paths
-again; a repetition of one step is one step of a path.
+Under skip-till-any an automaton is the union of its paths from start to accept: the multi-chain.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""In which order the units of a match are looked for: rarest first (K Sections 3 and 6).
+"""The order in which the units of a match are searched: rarest first (K Sections 3 and 6).
 
-A *chain* has one order for all partial matches, made from measured frequencies and made anew when a
-window has passed. A *tree* has all orders; which branch a set of partial matches takes is decided
-for each set of bound units, slice by slice, as the frequencies shift.
+A *chain* has one order for all partial matches, a *tree* one for each set of bound units.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from typing import Protocol
 from automata.lazy.join import Bound
 
 _GAIN_MIN = 2
-"""What is in force is given up for something so many times cheaper."""
+"""An order is replaced by one that is so many times cheaper."""
 _RELATED_GAIN = 4
 """Events related to what is bound, by a key or a condition, are taken to be so many times rarer than they are."""
 

@@ -1,9 +1,6 @@
 """From complete sets of events to runs: a path of the automaton is walked once more, forwards (K Section 4.5).
 
-The events of all steps are known, so nothing is searched for but the earlier iterations of repeated
-steps; they are looked for now, last of all, as K does with the Kleene closure. The rows are those
-that run-based evaluation would have written: conditions of every kind, negation, selection and
-reading matches are shared with it.
+Only the earlier iterations of repeated steps are searched, last of all. The rows are those of run-based evaluation.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The events that a match of one path consists of, and what holds between them (K Sections 4.1-4.3).
+"""The events that a match of one path consists of, and their order (K Sections 4.1-4.3).
 
-A *unit* is the event that one symbol of one step takes; for a repeated step it is the event of the
-last iteration, the one that joins and later steps see. Units may be found in any order: the relations
-are the ordering filters that K attaches to the edges of a chain.
+A *unit* is the event that one symbol of one step takes, of a repeated step the last one. Units are found in any order.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Negation: removing complete matches in which a negated step or group occurs (specification 3.2; G Appendix B, K 4.4).
 
-The solutions of negated steps are kept for as long as a match may need them. A negation of one
-step is a join of matches with the slices between their neighbouring steps; a negated group is
-looked for there with an evaluator of its own.
+A negation of one step is a join of matches with its stored solutions; a group is searched by an evaluator of its own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The places of events: in the merged order, in a partition's substream, and in which window.
+"""The places of events: in the merged order, in a partition's substream, and in windows.
 
-A *place* is an event seen from one partition (without PARTITION BY there is one partition, and every
-event has one place). Places carry what contiguity and count windows need:
+A *place* is an event seen from one partition; without PARTITION BY there is one. It carries:
 
 rank    position in the substream, counted from 0
 slot    dense number of the event's time in the substream; with one stream and no conjunction the

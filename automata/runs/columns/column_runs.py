@@ -1,8 +1,6 @@
-"""NFA^scep runs: growing them, event set by event set, until nothing new comes of a slice (G Algorithms 1-6).
+"""NFA^scep runs, grown over a slice until nothing new comes of it (G Algorithms 1-6).
 
-A slice of events is worked off set at a time: the runs at a position meet all the events of the
-slice at once, what comes of it is put on the queue at its own position, and so on. Every run meets
-every event of a slice exactly once.
+The runs at a position meet all events of the slice at once; what comes of it is queued at its own position.
 """
 
 from __future__ import annotations

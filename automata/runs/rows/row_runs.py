@@ -1,9 +1,7 @@
 """Runs that consume one event at a time, as lists of Python's integers.
 
-Columnar work has a fixed cost for each slice, which a slice of one event does not repay. Here the rows of
-`automata.chains.table` are lists with the same columns, and dictionaries find runs by their join keys. `enter` and
-`leave` convert between the two forms, so that whatever else is to be done (compaction, snapshots, long slices) is done
-in columns.
+A slice of one event does not repay the fixed cost of columns. The rows are those of `automata.chains.table` as lists;
+compaction, snapshots and long slices are done in columns, between `leave` and `enter`.
 """
 
 from __future__ import annotations

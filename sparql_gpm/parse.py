@@ -71,6 +71,7 @@ def parse_template(
     names = Names(prefixes, base)
     with _deep(read, len(text)):
         folded, given = _fold_values(read, names)
+        _refuse_in_collections(folded)
         braced = [Token("punctuation", "{", 0, 0), *folded, Token("punctuation", "}", len(text), len(text))]
         masked = mask(braced, names, len(text), given)
         trees = parse_tree("ConstructTemplate", masked)
@@ -127,6 +128,16 @@ def _fold_values(read: Sequence[Token], names: Names) -> tuple[list[Token], dict
         folded.append(token)
         index += 1
     return folded, given
+
+
+def _refuse_in_collections(read: Sequence[Token]) -> None:
+    """Raises PatternSyntaxError for an aggregate, PREV, FIRST or LAST inside `( )` of a template."""
+    depth = 0
+    for token in read:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth and token.kind == "expression":
+            message = f"{token.text.upper()} cannot stand in a collection"
+            raise PatternSyntaxError(message, token.start, "write it as the object of a triple of its own")
 
 
 def _template_triple(nodes: tuple[Any, Any, Any], source: Source) -> tuple[Triple, Expression | None]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from automata.plan.expression import Span
 from sparql_gpm.algebra.scope import expression_variables, in_scope
+from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.parse import parse_expression, parse_group, parse_template
+from sparql_gpm.syntax.grammar import closing
 from sparql_gpm.syntax.tokens import Token
 from spaseq.lang.ast import Define, Projection, TemplateTriple, TopLevelFilter
 from spaseq.lang.cut import sparql_tokens
@@ -54,11 +56,19 @@ class Uses:
 
 @dataclass(frozen=True, slots=True)
 class Gpm:
-    """A parsed GPM, the variables in scope in it, and what its top-level FILTERs use from outside."""
+    """A parsed GPM.
+
+    binds       the variables in scope in it
+    uses        what its top-level FILTERs use from outside
+    outer       the variables of `uses` that are not inside EXISTS
+    unbound     variables outside of its top-level FILTERs and of EXISTS that nothing in it binds
+    """
 
     define: Define
     binds: frozenset[str]
     uses: Uses
+    outer: tuple[Word, ...]
+    unbound: tuple[Word, ...]
 
 
 class Embedded:
@@ -81,7 +91,14 @@ class Embedded:
         streams = tuple(dict.fromkeys(stream.text for stream in clause.streams))
         define = Define(clause.name.text, streams, parsed.pattern, filters, clause.body.span)
         binds = in_scope(parsed.pattern)
-        return Gpm(define, binds, self._filter_uses(define, binds))
+        inside, rest = self._divided(define)
+        needed = frozenset().union(*(expression_variables(found.expression) for found in filters)) - binds
+        found = uses(inside)
+        from_outside = Uses(_named(found.variables, needed), found.folds, found.exists)
+        outer = _named(uses(_outside_exists(inside)).variables, needed)
+        known = frozenset().union(*map(in_scope, walk(parsed.pattern)))
+        unbound = [word for word in uses(_outside_exists(rest)).variables if word.text[1:] not in known]
+        return Gpm(define, binds, from_outside, outer, tuple(unbound))
 
     def column(self, draft: ColumnDraft) -> tuple[Projection, Uses] | None:
         """A column of SELECT and what it uses, or None after reporting."""
@@ -127,18 +144,12 @@ class Embedded:
         found = _WORD_OR_SIGN.match(self._text, span.end)
         return found.group() if found else ""
 
-    def _filter_uses(self, define: Define, binds: frozenset[str]) -> Uses:
-        """The uses of the filters of a GPM, without variables that its pattern binds."""
-        read = self._tokens(define.body)
-        inside = [
-            token
-            for condition in define.filters
-            for token in read
-            if condition.span.start <= token.start < condition.span.end
-        ]
-        needed = frozenset().union(*(expression_variables(found.expression) for found in define.filters)) - binds
-        found = uses(inside)
-        return Uses(tuple(word for word in found.variables if word.text[1:] in needed), found.folds, found.exists)
+    def _divided(self, define: Define) -> tuple[list[Token], list[Token]]:
+        """The tokens of the top-level FILTERs of a GPM, and its other tokens."""
+        parts: tuple[list[Token], list[Token]] = ([], [])
+        for token in self._tokens(define.body):
+            parts[not any(found.span.start <= token.start < found.span.end for found in define.filters)].append(token)
+        return parts
 
     def _tokens(self, span: Span) -> list[Token]:
         return list(sparql_tokens(self._text[: span.end], span.start, []))
@@ -152,6 +163,20 @@ def uses(read: Sequence[Token]) -> Uses:
             variables.setdefault(token.text[1:], _word(token))
     exists = tuple(_word(token) for token in read if token.is_word("EXISTS"))
     return Uses(tuple(variables.values()), tuple(_folds(read)), exists)
+
+
+def _named(words: Iterable[Word], names: frozenset[str]) -> tuple[Word, ...]:
+    return tuple(word for word in words if word.text[1:] in names)
+
+
+def _outside_exists(read: Sequence[Token]) -> list[Token]:
+    """The tokens that are not in the pattern of an EXISTS."""
+    found: list[Token] = []
+    index = 0
+    while index < len(read):
+        found.append(read[index])
+        index = (closing(read, index) if read[index].is_word("EXISTS") else index) + 1
+    return found
 
 
 def _folds(read: Sequence[Token]) -> Iterator[Fold]:

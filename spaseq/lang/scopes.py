@@ -66,18 +66,18 @@ class Scopes:
             name = word.text[1:]
             bound = name in folded or name in self._binders or name in known
             if not self._check_negated(word, frozenset()) and self._all_known and not bound:
-                hint = choices_hint(word.text, self._shown(), "the steps bind {}")
-                self._report.warning(word.span, f"nothing binds {word.text}; it stays unbound", hint)
+                self._warn_unbound(word)
         self._check_folds(used.folds, frozenset())
 
     def check_conditions(self) -> None:
-        """Checks the top-level FILTERs of every GPM in SEQ."""
+        """Checks the top-level FILTERs of every GPM in SEQ, and that its other expressions use what it binds."""
         for occurrence in self._occurrences:
             gpm = self._gpms.get(occurrence.step.symbol)
             if gpm is not None:
                 for word in gpm.uses.variables:
                     self._check_negated(word, occurrence.negations)
                 self._check_folds(gpm.uses.folds, occurrence.negations)
+                self._warn_conditions(gpm)
 
     def check_partition(self, variables: Iterable[Word]) -> None:
         """Checks that every positive step binds each variable of PARTITION BY."""
@@ -91,6 +91,22 @@ class Scopes:
                 shared = listed(f"?{name}" for name in common)
                 hint = f"every step binds {shared}" if common else "no variable is in every step"
                 self._report.error(word.span, message, hint)
+
+    def _warn_conditions(self, gpm: Gpm) -> None:
+        folded = {fold.variable for fold in gpm.uses.folds}
+        for word in gpm.outer:
+            if self._all_known and word.text[1:] not in folded | self._binders.keys():
+                self._warn_unbound(word)
+        for word in gpm.unbound:
+            hint = choices_hint(word.text, [f"?{name}" for name in gpm.binds], "the GPM binds {}")
+            if word.text[1:] in self._binders:
+                hint = "only FILTERs at the top of a GPM see what other steps bind"
+            message = f"nothing in GPM '{gpm.define.name}' binds {word.text}; it stays unbound"
+            self._report.warning(word.span, message, hint)
+
+    def _warn_unbound(self, word: Word) -> None:
+        hint = choices_hint(word.text, self._shown(), "the steps bind {}")
+        self._report.warning(word.span, f"nothing binds {word.text}; it stays unbound", hint)
 
     def _check_target(self, projection: Projection, seen: set[str]) -> None:
         name = projection.variable

@@ -43,6 +43,11 @@ def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
     assert set(named) <= makefile_targets()
 
 
+def test_the_readme_leads_to_the_page_about_security_and_that_to_the_table_of_limits() -> None:
+    assert "](SECURITY.md)" in text_of("README.md")
+    assert "](docs/limits.md)" in text_of("SECURITY.md")
+
+
 def test_the_readme_begins_with_the_two_commands() -> None:
     beginning = text_of("README.md").splitlines()[:6]
     assert any(line.startswith("make demo") for line in beginning)

@@ -88,11 +88,12 @@ def graph_of(iri: str, subjects: Ids, predicates: Ids, objects: Ids) -> EventBat
 
 
 def files_of(source: str) -> tuple[Path, ...]:
-    """The files that a path, directory or glob stands for, in name order; at least one."""
+    """The files that a path, directory or glob stands for, in name order; at least one, and none with a hidden name."""
     assert not source.lower().startswith(("http://", "https://")), source
     path = Path(source)
     if path.is_dir():
-        found = sorted(child for child in path.iterdir() if child.is_file() and suffix_of(child) in FORMATS)
+        shown = (child for child in path.iterdir() if not child.name.startswith("."))
+        found = sorted(child for child in shown if child.is_file() and suffix_of(child) in FORMATS)
         if not found:
             raise KnowledgeBaseError("no RDF file in this directory", source, hint=f"suffixes read: {_SUFFIXES}")
         return tuple(found)

@@ -70,6 +70,8 @@ def test_a_directory_is_read_file_by_file_and_other_files_are_left_alone(
     write("a.nt", f"{S} {P} <http://x/1> .")
     write("b.ttl.gz", f"{S} {P} <http://x/2> .")
     write("README.md", "not RDF")
+    for hidden in (".c.nt", "._a.nt", ".d.ttl.gz"):
+        write(hidden, "what an editor or a file server left")
     assert triples(tmp_path) == [f"{S} {P} <http://x/{i}>" for i in (1, 2)]
 
 

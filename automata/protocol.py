@@ -21,7 +21,7 @@ class Evaluator(Protocol):
         """The next slice of the merged order: all its events, and symbol → solutions. Matches in report order."""
 
     def on_watermark(self, time: int) -> Sequence[Match]:
-        """No event at or before `time` will come any more. Matches that were waiting for that."""
+        """No later event has a time up to `time`. The matches that this watermark releases."""
 
     def finish(self) -> Sequence[Match]:
         """The input has ended. The last matches."""
@@ -33,7 +33,7 @@ class Evaluator(Protocol):
         """Events before this position are in no run, and can be in no match, any more."""
 
     def oldest_output_time(self, watermark: int) -> int:
-        """No match to come ends before this time, given that no event before `watermark` will come."""
+        """No later match ends before this time, given that no later event has a time before `watermark`."""
 
     @property
     def needs_whole_slots(self) -> bool:
@@ -41,15 +41,15 @@ class Evaluator(Protocol):
 
 
 FEW_EVENTS_MAX = 24
-"""So many events may come one by one where they come together: columns cost one or two milliseconds a slice."""
+"""Slices of up to so many events are evaluated row at a time: columns cost one or two milliseconds a slice."""
 
 
 @runtime_checkable
 class RowEvaluator(Evaluator, Protocol):
-    """An evaluator that takes events that come alone without columns."""
+    """An evaluator that can also take one event at a time, without columns."""
 
-    def prefers_single_events(self) -> bool:
-        """True if the next event, which comes alone, should go to `on_event`."""
+    def prefers_rows(self) -> bool:
+        """True if the next event, a slice of its own, should go to `on_event`."""
 
     def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Match]:
         """As `on_batch` for a slice of one event, alone in its time where `needs_whole_slots`.
@@ -70,12 +70,12 @@ class Restorable(Evaluator, Protocol):
         """The state, as `State`; the evaluator may go on."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state; nothing has been consumed before."""
+        """Continue from a state; nothing has been consumed before."""
 
 
 @runtime_checkable
 class SemiJoinSource(Evaluator, Protocol):
-    """An evaluator that can tell what it will not need; the others need every solution."""
+    """An evaluator that restricts the solutions it needs; the others need all of them."""
 
     def semi_join_filters(self) -> Mapping[int, SemiJoinFilter]:
-        """By symbol, what restricts its solutions in the next slice; no entry: nothing does."""
+        """Symbol → the filter of its solutions in the next slice; no entry: all of them."""

@@ -1,11 +1,10 @@
 """Replaces one evaluator by another while a query runs: no match lost or doubled, in the same order.
 
-The first slice is measured before anything has taken it in: it may say which evaluator is the first.
+The first slice is measured before it is evaluated, so that rates choose the first evaluator, too.
 
-Where windows of time tumble, nothing spans their boundaries: the old evaluator ends there and the new one begins.
-Elsewhere the new one runs beside the old one, its matches thrown away, until it has seen the window that matches to
-come may begin in, and before it another one where their negations or earlier matches of the same first event matter.
-Then it knows whatever the old one knows that can still matter, and takes over.
+No match spans the boundary of a tumbling window of time: there the old evaluator ends and the new one begins.
+Elsewhere the new one shadows the old one, its matches discarded, for the length of a window, or of two where negations
+or earlier matches matter. Then it has read every event that a later match depends on, and takes over.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ _SWITCHES_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
-class _Beside:
-    """An evaluator that gets to know the stream."""
+class _Shadow:
+    """An evaluator that reads the stream, its matches discarded, before it takes over."""
 
     name: str
     reason: str
@@ -42,7 +41,7 @@ class _Beside:
 
 
 def why_not_adaptive(plan: Plan) -> str | None:
-    """The reason why the evaluator cannot be changed while it runs, in words; None if nothing does."""
+    """The reason why the evaluator cannot be replaced while it runs, in words, or None."""
     program = plan.program
     if program.window.in_events and program.partition:
         return "each partition counts the events of its window by itself, so that no boundary is common to all"
@@ -62,9 +61,9 @@ class AdaptiveEvaluator:
     """See `automata.protocol.Evaluator`; `why_not_adaptive` says for which programs.
 
     makers      name → a new evaluator
-    first       the one to begin with, if the first slice does not tell
-    alone       the one to begin with if the first event comes alone
-    switches    what was changed, when and why
+    first       the one to begin with where the first slice measures no rates
+    alone       the one to begin with if the first slice is a single event
+    switches    the latest exchanges
     """
 
     state_kind = "adaptive"
@@ -86,7 +85,7 @@ class AdaptiveEvaluator:
         self._makers = makers
         self._policy = policy
         self._run(first, makers[first]())
-        self._beside: _Beside | None = None
+        self._shadow: _Shadow | None = None
         self._position = 0
         self._time: int | None = None
         self._retired_operations = 0
@@ -99,9 +98,8 @@ class AdaptiveEvaluator:
 
     @property
     def operations(self) -> int:
-        """Run operations of all that have run."""
-        beside = self._beside.evaluator.operations if self._beside else 0
-        return self._retired_operations + self._evaluator.operations + beside
+        """Run operations of all evaluators so far."""
+        return self._retired_operations + sum(evaluator.operations for evaluator in self._running())
 
     @property
     def needs_whole_slots(self) -> bool:
@@ -146,18 +144,18 @@ class AdaptiveEvaluator:
         self._replace(name, reason, self._made(name), int(events.times[cut]))
         return [*matches, *self._feed(*_part(events, solutions, cut, len(events)))]
 
-    def prefers_single_events(self) -> bool:
+    def prefers_rows(self) -> bool:
         """See `automata.protocol.RowEvaluator`: as the current evaluator, unless it is about to be replaced."""
         if self._time is None and self._name != self._first_alone:
             self._run(self._first_alone, self._made(self._first_alone))
             self._alone.begin()
-        if self._beside is not None or self._single is None:
+        if self._shadow is not None or self._single is None:
             return False
         wanted, _ = self._policy.wanted(self._name, self._alone.usual)
-        return wanted == self._name and self._single.prefers_single_events()
+        return wanted == self._name and self._single.prefers_rows()
 
     def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Match]:
-        """See `automata.protocol.SingleEvaluator`."""
+        """See `automata.protocol.RowEvaluator`."""
         assert self._single is not None, self._name
         self._alone.add(time, stream, solutions)
         self._position += 1
@@ -168,8 +166,8 @@ class AdaptiveEvaluator:
 
     def on_watermark(self, time: int) -> Sequence[Match]:
         """See `automata.protocol.Evaluator`."""
-        if self._beside is not None:
-            self._beside.evaluator.on_watermark(time)
+        if self._shadow is not None:
+            self._shadow.evaluator.on_watermark(time)
         return self._evaluator.on_watermark(time)
 
     def finish(self) -> Sequence[Match]:
@@ -179,8 +177,7 @@ class AdaptiveEvaluator:
     def live_ids(self) -> list[Ids]:
         """See `automata.protocol.Evaluator`."""
         self._observe_alone()
-        beside = self._beside.evaluator.live_ids() if self._beside else []
-        return [*self._evaluator.live_ids(), *beside, *self._policy.live_ids()]
+        return [ids for part in (*self._running(), self._policy) for ids in part.live_ids()]
 
     def oldest_position(self) -> int:
         """See `automata.protocol.Evaluator`."""
@@ -193,11 +190,11 @@ class AdaptiveEvaluator:
     def snapshot(self) -> dict[str, Any]:
         """See `automata.state.Restorable`."""
         self._observe_alone()
-        beside = self._beside
+        shadow = self._shadow
         return {
             "running": [self._name, self._evaluator.snapshot()],
-            "beside": beside
-            and [beside.name, beside.reason, beside.since_time, beside.since_position, beside.evaluator.snapshot()],
+            "beside": shadow
+            and [shadow.name, shadow.reason, shadow.since_time, shadow.since_position, shadow.evaluator.snapshot()],
             "position": self._position,
             "time": self._time,
             "retired": self._retired_operations,
@@ -211,7 +208,7 @@ class AdaptiveEvaluator:
         self._run(name, self._restored(name, running))
         if state["beside"] is not None:
             name, reason, time, position, own = state["beside"]
-            self._beside = _Beside(name, reason, self._restored(name, own), time, position)
+            self._shadow = _Shadow(name, reason, self._restored(name, own), time, position)
         self._position, self._time = state["position"], state["time"]
         self._retired_operations = state["retired"]
         self.switches.extend(Switch(*parts) for parts in state["switches"])
@@ -227,23 +224,23 @@ class AdaptiveEvaluator:
         self._single = evaluator if isinstance(evaluator, RowEvaluator) else None
 
     def _running(self) -> list[Startable]:
-        return [self._evaluator, *([self._beside.evaluator] if self._beside else [])]
+        return [self._evaluator, *([self._shadow.evaluator] if self._shadow else [])]
 
     def _observe_alone(self) -> None:
-        """Tell the policy of events that came alone."""
-        told = self._alone.taken()
-        if told is not None:
-            self._policy.observe(*told)
+        """Let the policy observe the buffered single events."""
+        slice_ = self._alone.taken()
+        if slice_ is not None:
+            self._policy.observe(*slice_)
 
     def _feed(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         self._position += len(events)
         self._time = int(events.times[-1])
-        if self._beside is not None:
-            self._beside.evaluator.on_batch(events, solutions)
+        if self._shadow is not None:
+            self._shadow.evaluator.on_batch(events, solutions)
         return self._evaluator.on_batch(events, solutions)
 
     def _made(self, name: str) -> Startable:
-        """A new evaluator for the events from here on."""
+        """A new evaluator that begins at the current position."""
         evaluator = self._makers[name]()
         evaluator.begin_at(self._position)
         return evaluator
@@ -253,37 +250,37 @@ class AdaptiveEvaluator:
         self.switches.append(Switch(time, self._name, name, reason, made))
         self._retired_operations += made
         self._run(name, evaluator)
-        self._beside = None
+        self._shadow = None
 
     def _boundary(self, events: Events) -> int:
-        """The number of the events still in the window of the last one before them; none at the very beginning."""
+        """The number of the first events that are in the window of the last event before them; 0 at the beginning."""
         if self._time is None:
             return 0
         size, start = self._window.size, self._window.start
         return int(np.searchsorted(events.times, start + ((self._time - start) // size + 1) * size))
 
     def _prepare(self, name: str, reason: str, events: Events) -> Sequence[Match]:
-        """Before these events: a newcomer begins, takes over, or is given up.
+        """Before these events: a shadow begins, takes over, or is dropped.
 
-        Matches whose windows have passed since the last event are still the old one's to report.
+        Returns the matches of the replaced evaluator whose windows have passed since the last event.
         """
         time = int(events.times[0])
-        beside = self._beside
-        if beside is not None and beside.name != name:
-            self._retired_operations += beside.evaluator.operations
-            beside = self._beside = None
-        if beside is None and name != self._name:
-            self._beside = _Beside(name, reason, self._made(name), time, self._position)
-        elif beside is not None and self._knows_enough(beside, time):
+        shadow = self._shadow
+        if shadow is not None and shadow.name != name:
+            self._retired_operations += shadow.evaluator.operations
+            shadow = self._shadow = None
+        if shadow is None and name != self._name:
+            self._shadow = _Shadow(name, reason, self._made(name), time, self._position)
+        elif shadow is not None and self._has_read_enough(shadow, time):
             passed = self.on_watermark(time - 1)
-            self._replace(name, beside.reason, beside.evaluator, time)
+            self._replace(name, shadow.reason, shadow.evaluator, time)
             return passed
         return []
 
-    def _knows_enough(self, beside: _Beside, time: int) -> bool:
+    def _has_read_enough(self, shadow: _Shadow, time: int) -> bool:
         if self._window.in_events:
-            return self._position - beside.since_position >= self._reach
-        return time - beside.since_time > self._reach
+            return self._position - shadow.since_position >= self._reach
+        return time - shadow.since_time > self._reach
 
 
 def _part(

@@ -1,7 +1,7 @@
-"""Estimated run operations: how many partial matches each way of evaluation makes in a window (K Section 3.3).
+"""Estimated run operations: the partial matches that each order of evaluation makes in a window (K Section 3.3).
 
 The expected number of partial matches over some units is the product of the counts of their events, of the
-selectivities between them, and of the chance that events of a given set stand in the order that is asked for. Runs
+selectivities between them, and of the probability that events of a given set are in the required order. Runs
 make those over every prefix of the sequence, a lazy chain those over every prefix of its own order.
 """
 
@@ -16,14 +16,14 @@ from automata.lazy.units import Units, units_of
 from automata.plan.plan import Plan
 
 _EVENT = 0.25
-"""What a lazily buffered event costs, in run operations."""
+"""The cost of a buffered event, in run operations."""
 _HUGE = 1e30
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """eager, lazy     run operations in a window
-    orders          the lazy order of each way through the sequence, as symbols
+    orders          the lazy order of each path through the sequence, as symbols
     """
 
     eager: float
@@ -39,7 +39,7 @@ class CostModel:
         self.symbols = frozenset(unit.symbol for units in self._candidates for unit in units.units)
 
     def estimate(self, rates: Rates) -> Estimate:
-        """For these rates."""
+        """The run operations in a window at these rates."""
         eager = lazy = sum(rates.counts.get(symbol, 0) for symbol in self.symbols) * _EVENT
         orders = []
         for units in self._candidates:
@@ -55,7 +55,7 @@ class CostModel:
 
 
 def _sizes(units: Units, order: Sequence[int], rates: Rates, every_iteration: bool) -> list[float]:
-    """For every prefix of the order how many partial matches are expected."""
+    """The expected number of partial matches over each prefix of the order."""
     sizes, size = [], 1.0
     for number, unit in enumerate(order):
         size = min(_HUGE, size * _joined(units, order[:number], unit, rates))

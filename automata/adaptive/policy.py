@@ -1,4 +1,4 @@
-"""The interfaces of the exchange of evaluators: evaluators, policy, log."""
+"""The interfaces for the exchange of evaluators, and its log."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Startable(Restorable, Protocol):
         """Run operations so far."""
 
     def begin_at(self, position: int) -> None:
-        """The first event to come has this position; nothing has been taken in before."""
+        """The first event has this position; nothing has been consumed before."""
 
 
 class Policy(Protocol):
-    """Says which evaluator should run; whatever it says, the matches are the same."""
+    """The choice of the evaluator that runs; the matches do not depend on it."""
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
-        """A slice that has been taken in."""
+        """Measure a slice that has been consumed."""
 
     def wanted(self, current: str, alone: bool) -> tuple[str, str]:
-        """The name of the evaluator that should run from the next boundary on, and why.
+        """The name of the evaluator that should run from the next boundary on, and the reason.
 
         current     runs now
         alone       events come one by one
@@ -42,12 +42,12 @@ class Policy(Protocol):
         """Its measurements, as `automata.state.State`."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from there."""
+        """Continue from a snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A change of evaluator before the event at `time`; `operations` is what the old one had made."""
+    """A change of evaluator before the event at `time`; `operations` counts those of the old one."""
 
     time: int
     old: str

@@ -1,7 +1,8 @@
-"""Rates measured while a query runs: how often each symbol has solutions, and how many of them join.
+"""Rates measured while a query runs: the solutions of each symbol in a window, and the share of pairs that join.
 
 A *period* is the first slices that together span a window; at its end the counts become rates, and selectivities
-are estimated from the latest solutions. The first period may be shorter. Rates that have not moved are not made anew.
+are estimated from the latest solutions. The first period may be shorter. Rates that have
+not moved stay the same object.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _FIRST_SHARE = 8
 _FIRST_EVENTS_MIN = 128
 """… if it has had so many events."""
 _UNMOVED_MAX = 16
-"""Periods for which rates may stand; then selectivities are estimated anew, whatever the counts."""
+"""Periods for which rates may be kept; then selectivities are estimated again, whatever the counts."""
 Pair = tuple[int, int]
 """Two symbols, the lower number first."""
 
@@ -43,12 +44,12 @@ class Rates:
     selectivities: Mapping[Pair, float]
 
     def selectivity(self, one: int, other: int) -> float:
-        """Of a pair of symbols, in any order."""
+        """The selectivity of a pair of symbols, in any order."""
         return self.selectivities.get((min(one, other), max(one, other)), 1.0)
 
 
 class Meter:
-    """Counts and samples."""
+    """Counts the solutions of each symbol, and keeps samples of them."""
 
     def __init__(self, program: Program, condition_evaluator: ConditionEvaluator, symbols: frozenset[int]) -> None:
         self._program = program
@@ -64,7 +65,7 @@ class Meter:
         self._unmoved = 0
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Rates | None:
-        """Takes a slice in; the rates, if a period ends with it: the same object where they have not moved."""
+        """Counts a slice; the rates, if a period ends with it: the same object where they have not moved."""
         if self._since is None:
             self._since = int(events.times[0])
         self._events += len(events)
@@ -89,7 +90,7 @@ class Meter:
         return max(1, size / _FIRST_SHARE) if first else size
 
     def _latest(self, counts: Mapping[int, float]) -> Rates:
-        """The rates as they are now."""
+        """The current rates."""
         self._unmoved += 1
         known = self.rates
         if known is None or self._unmoved > _UNMOVED_MAX or any(_moved(known.counts[s], counts[s]) for s in counts):
@@ -113,7 +114,7 @@ class Meter:
         return {"samples": samples, "counts": counts, "period": period, "rates": rates}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from there."""
+        """Continue from a snapshot."""
         for symbol, latest in state["samples"]:
             self._samples[symbol] = deque({variable: column.ids for variable, column in sample} for sample in latest)
         for symbol, count, sampled in state["counts"]:
@@ -145,7 +146,7 @@ class Meter:
         }
 
     def _selectivity(self, one: int, other: int, shared: tuple[int, ...], conditions: tuple[int, ...]) -> float:
-        """The share of pairs in the samples that agree in the shared variables and fulfil the conditions."""
+        """The share of pairs in the samples that agree in the shared variables and satisfy the conditions."""
         left, right = self._joined_sample(one), self._joined_sample(other)
         a, b = (grid.ravel() for grid in np.indices((_size(left), _size(right))))
         fits = np.ones(len(a), dtype=np.bool_)
@@ -184,7 +185,7 @@ def related_symbols(program: Program, one: int, other: int) -> tuple[tuple[int, 
 
 
 def _between(condition: Condition, one: frozenset[int], other: frozenset[int]) -> bool:
-    """It compares variables that one of the two surely binds, and is not about one of them alone."""
+    """True if it relates variables that the two symbols always bind, and not those of one of them alone."""
     variables = frozenset(r for r in condition.references if isinstance(r, int))
     if condition.needs_event or len(variables) < len(condition.references):
         return False

@@ -1,4 +1,4 @@
-"""Events that come one by one: how usual that is, and what the policy has not been told of them yet."""
+"""Single events: their share of the latest slices, and a buffer of those that the policy has not observed."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from automata import protocol
 from automata.plan.program import Program
 from automata.slices.events import Events, SymbolSolutions
 
-_UNTOLD_MAX = 64
-"""Events that came alone, of which the policy is told together."""
+_BUFFERED_MAX = 64
+"""Single events that the policy observes together."""
 _MEMORY = 1 / 32
-"""By how much one more slice changes the share of those that are few events."""
+"""The weight of one more slice in the moving average of the share of short slices."""
 _Event = tuple[int, int, Mapping[int, Sequence[tuple[int, ...]]]]
 
 
 class RowSwitch:
-    """Of one stream of slices."""
+    """The share of short slices in a stream, and the buffer of its single events."""
 
     def __init__(self, program: Program) -> None:
         self._scopes = [sorted(symbol.scope) for symbol in program.symbols]
-        self._untold: list[_Event] = []
+        self._buffered: list[_Event] = []
         self._share = 0.0
 
     @property
@@ -32,27 +32,27 @@ class RowSwitch:
 
     @property
     def full(self) -> bool:
-        """True if it is time to report them."""
-        return len(self._untold) >= _UNTOLD_MAX
+        """True if the buffer should be observed."""
+        return len(self._buffered) >= _BUFFERED_MAX
 
     def begin(self) -> None:
-        """The first event comes alone."""
+        """Assume single events, as the first slice is one."""
         self._share = 1.0
 
     def slice_(self, events: int) -> None:
-        """A slice of so many events has come."""
+        """Count a slice of so many events."""
         self._share += _MEMORY * ((events <= protocol.FEW_EVENTS_MAX) - self._share)
 
     def add(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> None:
-        """An event has come alone; its solutions as `automata.protocol.SingleEvaluator.on_event` has them."""
+        """Buffer a single event, given as to `automata.protocol.RowEvaluator.on_event`."""
         self.slice_(1)
-        self._untold.append((time, stream, solutions))
+        self._buffered.append((time, stream, solutions))
 
     def taken(self) -> tuple[Events, Mapping[int, SymbolSolutions]] | None:
-        """The events not reported yet, as one slice, or None."""
-        if not self._untold:
+        """Empties the buffer; its events as one slice, or None."""
+        if not self._buffered:
             return None
-        events, self._untold = self._untold, []
+        events, self._buffered = self._buffered, []
         found: dict[int, list[tuple[int, ...]]] = {}
         for number, (_, _, solutions) in enumerate(events):
             for symbol, rows in solutions.items():

@@ -147,7 +147,7 @@ class Program:
     partition   the variables of PARTITION BY
     outputs     iteration values that the matches must carry
     streams     how many streams the query declares
-    wanted      of each triggering event
+    demand      the matches of each triggering event that are needed
     runs_max    the most partial matches, and matches of one slice, that an evaluator may hold
     """
 
@@ -161,7 +161,7 @@ class Program:
     skip: Skip
     outputs: tuple[IterationValue | FoldValue, ...]
     streams: int
-    wanted: Demand = Demand.EVERY
+    demand: Demand = Demand.EVERY
     runs_max: int = RUNS_MAX
 
     def check_runs(self, count: int) -> None:

@@ -41,7 +41,7 @@ class Output(NamedTuple):
 
 
 def new_output(variables: int, matches: int, entries: int) -> Output:
-    """Room for so many."""
+    """An empty output with room for so many matches and entries."""
     return Output(
         np.zeros((matches, FACTS), dtype=np.int64),
         np.zeros((matches, variables), dtype=np.int64),
@@ -190,7 +190,7 @@ def close(machine: Machine, scratch: Scratch, number: int) -> None:
 
 @lean_part
 def retire(machine: Machine, partition: int) -> None:
-    """At the begin of a slot, frees the runs that waited in vain for an event in the slot before it."""
+    """At the begin of a slot, frees the runs that no event of the slot before it has extended."""
     pool, columns, strict = machine.pool, machine.columns, machine.shape.slots
     slot = machine.partitions.rows[partition, part.SLOT]
     following = pool.heads[run.strict_list(pool, partition)]

@@ -1,6 +1,6 @@
 """The interpreter of guards: postfix code over float64, packed for a kernel (RMA Section 4).
 
-A guard's truth is UNKNOWN where float64 does not decide (`arrays.comparison`): then the condition evaluator is asked.
+A guard is UNKNOWN where float64 does not decide (`arrays.comparison`); the condition evaluator then decides.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from automata.registers.guard import Guard, Op
 from automata.values import UNBOUND, Ids
 
 _UNBOUND_ERROR = -1.0
-"""In place of how far a number may be off: there is none, a variable is unbound."""
+"""The error bound of a number that does not exist, because a variable is unbound."""
 
 
 class GuardCode(NamedTuple):
@@ -37,7 +37,7 @@ class GuardCode(NamedTuple):
 
     code        int64[2, conditions, places]: instructions and operands, short rows filled up with -1
     constants   of all guards
-    stack       float64[3, depth]: numbers, how far they may be off, truths
+    stack       float64[3, depth]: numbers, their error bounds, truth values
     """
 
     code: Ids
@@ -124,7 +124,7 @@ def _compared(stack: NDArray[np.float64], op: int, top: int) -> int:
 
 @lean_part
 def _calculate(stack: NDArray[np.float64], op: int, top: int) -> None:
-    """`+ - * /` of the two uppermost numbers; NaN where float64 does not tell."""
+    """`+ - * /` of the two uppermost numbers; NaN where float64 does not decide."""
     if stack[_ERROR, top] < 0 or stack[_ERROR, top + 1] < 0:
         stack[_ERROR, top] = _UNBOUND_ERROR
         return

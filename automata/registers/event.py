@@ -11,7 +11,7 @@ from automata.values import Ids
 
 EDGE, RUN, SYMBOL, SOLUTION, PARTITION, ENDS, GOES_ON, LIST = range(8)
 """Columns of a candidate: the edge; the run that takes it; symbol and row of the solution; the partition; 1 if it ends
-a wanted match; 1 if it becomes a run; its place in `Scratch.lists`."""
+a match that is needed; 1 if it becomes a run; its place in `Scratch.lists`."""
 POSITION, TIME, STREAM, IN_PARTITION, IN_WINDOW, FOUND, VISITED, OWN = range(8)
 """Columns of `Scratch.now`: the event; its partition and its window there; candidates found; runs visited so far; the
 symbol whose values are in `Scratch.own`."""
@@ -62,9 +62,9 @@ class Scratch(NamedTuple):
 
 
 def new_scratch(shape: Shape, candidates: int) -> Scratch:
-    """Room for so many candidates."""
+    """Empty arrays with room for so many candidates."""
     variables = np.zeros(shape.variables, dtype=np.int64)
-    compared = candidates if shape.wanted != EVERY else 0
+    compared = candidates if shape.demand != EVERY else 0
     width = SIGNATURE + shape.repetitions + shape.variables * (1 + shape.repetitions)
     return Scratch(
         np.zeros(8, dtype=np.int64),

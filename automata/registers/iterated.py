@@ -1,7 +1,6 @@
 """Registers for values of iterations: PREV, FIRST and LAST (specification 3.2).
 
-A *track* is the repetitions that one variable's iterations come from; each tracked variable has four registers of its
-own, after those of the variables themselves.
+Each tracked variable has four registers of its own, after those of the variables themselves.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ _DONE, _ANSWERS, _ROWS, _PARTITIONS, _CANDIDATES, _OUTPUT = (int(stop) for stop 
 
 @lean_kernel
 def consume(machine: Machine, scratch: Scratch, output: Output, slice_: Slice, numbers: NDArray[np.float64]) -> int:
-    """Consumes the rest of the slice; returns why it stopped."""
+    """Consumes the rest of the slice; returns the reason why it stopped."""
     now = scratch.now
     while slice_.progress[0] < slice_.times.shape[0]:
         index = slice_.progress[0]
@@ -59,7 +59,7 @@ def consume(machine: Machine, scratch: Scratch, output: Output, slice_: Slice, n
                 solution += 1
         if machine.answers.counts[ASKED]:
             return _ANSWERS
-        if machine.shape.wanted != EVERY and now[event.FOUND] <= scratch.candidates.shape[0]:
+        if machine.shape.demand != EVERY and now[event.FOUND] <= scratch.candidates.shape[0]:
             _narrow(machine, scratch, slice_)
         lacking = _lacking(machine, scratch, output)
         if lacking != _DONE:
@@ -152,7 +152,7 @@ def _read_solution(machine: Machine, scratch: Scratch, slice_: Slice, symbol: in
 
 @lean_part
 def _narrow(machine: Machine, scratch: Scratch, slice_: Slice) -> None:
-    """Keeps only those candidates that are wanted, or may become what is wanted."""
+    """Keeps only the candidates that may lead to a match that is needed."""
     solution = NONE
     for number in range(scratch.now[event.FOUND]):
         if scratch.candidates[number, event.SOLUTION] != solution:

@@ -72,7 +72,7 @@ def count_after(machine: Machine, edge: int, row: int, repetition: int) -> int:
 
 @lean_part
 def entry_after(machine: Machine, edge: int, row: int, repetition: int) -> int:
-    """The row from which the repetition was entered, once the run has taken the edge; see `Edge.entries`."""
+    """The row from which the repetition was entered, once the run has taken the edge."""
     rows, first, tables = machine.pool.rows, machine.columns.repetitions, machine.tables
     entered, before = rows[row, first + 2 * repetition + 1], row
     for place in range(0, tables.shape[2] - 1, 2):

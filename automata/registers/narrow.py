@@ -63,7 +63,7 @@ def _write_repetition(machine: Machine, scratch: Scratch, number: int, repetitio
 
 @lean_part
 def narrow(machine: Machine, scratch: Scratch) -> None:
-    """Clears GOES_ON and ENDS of the candidates that cannot lead to a wanted match; all have their signatures."""
+    """Clears GOES_ON and ENDS of the candidates that lead to no needed match; all have their signatures."""
     candidates = scratch.candidates
     for number in range(scratch.now[FOUND]):
         candidates[number, LIST] = NONE
@@ -75,7 +75,7 @@ def narrow(machine: Machine, scratch: Scratch) -> None:
                 scratch.lists[place] = number
     for number in range(scratch.now[FOUND]):
         best = scratch.lists[candidates[number, LIST]]
-        if candidates[number, GOES_ON] and not _is_wanted(machine, scratch, number, best):
+        if candidates[number, GOES_ON] and not _is_needed(machine, scratch, number, best):
             candidates[number, GOES_ON] = 0
     for number in range(scratch.now[FOUND]):
         if candidates[number, LIST] != NONE:
@@ -97,19 +97,19 @@ def _narrow_matches(machine: Machine, scratch: Scratch) -> None:
                 best = other
         for other in range(number, found):
             if candidates[other, ENDS] == 1 and candidates[other, event.PARTITION] == partition:
-                candidates[other, ENDS] = 2 if _is_wanted(machine, scratch, other, best) else 0
+                candidates[other, ENDS] = 2 if _is_needed(machine, scratch, other, best) else 0
     for number in range(found):
         candidates[number, ENDS] = min(candidates[number, ENDS], 1)
 
 
 @lean_part
-def _is_wanted(machine: Machine, scratch: Scratch, number: int, best: int) -> bool:
+def _is_needed(machine: Machine, scratch: Scratch, number: int, best: int) -> bool:
     """The candidate is the best one, or ties with it in a different match."""
     if number == best:
         return True
     if _order(machine, scratch, number, best) != 0:
         return False
-    return machine.shape.wanted != table.HAPPENED or not _same_steps(machine, scratch, number, best)
+    return machine.shape.demand != table.HAPPENED or not _same_steps(machine, scratch, number, best)
 
 
 @lean_part

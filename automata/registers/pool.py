@@ -1,4 +1,4 @@
-"""Runs of a register automaton: rows of one int64 matrix, linked into the lists in which events find them.
+"""Runs of a register automaton: rows of one int64 matrix, linked into the lists that events look up.
 
 A run is in three kinds of doubly linked lists, so that it is removed from them in constant time:
 
@@ -31,9 +31,9 @@ _ROWS_INITIAL = 256
     FIRST_TIME, FIRST, FIRST_RANK, WINDOW, PARTITION, DEPTH, MARKERS,
     CHILDREN, LINKED, OLDER, YOUNGER,
 ) = range(21)  # fmt: skip
-"""PARENT … RANK       the run it extends; its state; the last event, and its place as in slices.timeline
+"""PARENT … RANK       the run it extends; its state; the last event, and its ranks as in slices.timeline
 FIRST_* WINDOW PARTITION DEPTH   of the whole run; DEPTH is the number of its events
-MARKERS     bit m: the home of marker m was taken
+MARKERS     bit m: the position of marker m was taken
 CHILDREN    runs that extend this one
 LINKED      edge lists it is in; NONE on rows that are free
 OLDER, YOUNGER      neighbours in the list by age; YOUNGER also chains the free rows"""

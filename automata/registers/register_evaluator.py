@@ -44,7 +44,7 @@ class RegisterEvaluator:
         guards = [condition_evaluator.guard(number) for number in range(len(program.conditions))]
         tables, shape = build_tables(plan)
         columns = pool.layout(shape)
-        self._program = program
+        self._plan = plan
         self._condition_evaluator = condition_evaluator
         self._machine = Machine(
             shape,
@@ -58,7 +58,7 @@ class RegisterEvaluator:
         assert all(guard is not None for guard in guards), "a condition without a guard"
         self._scratch = new_scratch(shape, _CANDIDATES_INITIAL)
         self._output: Output = new_output(shape.variables, _MATCHES_INITIAL, _ENTRIES_INITIAL)
-        self._reporter = MatchReporter(program, condition_evaluator)
+        self._reporter = MatchReporter(plan, condition_evaluator)
         self._scopes = [sorted(symbol.scope) for symbol in program.symbols]
         self._widest = max(len(scope) for scope in self._scopes)
         self._position = 0
@@ -67,7 +67,7 @@ class RegisterEvaluator:
     @property
     def needs_whole_slots(self) -> bool:
         """See `automata.protocol.Evaluator`."""
-        return self._program.streams > 1
+        return self._plan.whole_slots
 
     @property
     def runs(self) -> int:
@@ -94,7 +94,7 @@ class RegisterEvaluator:
 
     def on_watermark(self, time: int) -> list[Match]:
         """See `automata.protocol.Evaluator`."""
-        if not self._program.window.in_events:
+        if not self._plan.program.window.in_events:
             expire(self._machine, time)
         return []
 
@@ -153,30 +153,30 @@ class RegisterEvaluator:
         )
 
     def _provide(self, stop: Stop) -> None:
-        """Provides what the kernel lacks."""
+        """Provides the room or the answers without which the kernel stopped."""
         machine, found = self._machine, int(self._scratch.now[FOUND])
         match stop:
             case Stop.ANSWERS:
-                answers = answer(machine.answers, self._program.conditions, self._condition_evaluator)
+                answers = answer(machine.answers, self._plan.program.conditions, self._condition_evaluator)
                 self._machine = machine._replace(answers=answers)
             case Stop.ROWS:
                 self._free_rows(found)
             case Stop.PARTITIONS:
                 self._free_partitions()
             case Stop.CANDIDATES:
-                self._program.check_runs(found)
+                self._plan.program.check_runs(found)
                 wider = new_scratch(machine.shape, 2 * found)
                 wider.now[:] = self._scratch.now
                 self._scratch = wider
             case Stop.OUTPUT:
                 self._read_output(found)
             case Stop.DONE:
-                raise AssertionError("nothing is lacking")
+                raise AssertionError("the slice is consumed")
 
     def _free_rows(self, rows: int) -> None:
         machine = self._machine
         sweep(machine, int(self._scratch.now[TIME]))
-        self._program.check_runs(self.runs + rows)
+        self._plan.program.check_runs(self.runs + rows)
         if pool.room(machine.pool) < max(rows, len(machine.pool.rows) // 4):
             grown = pool.grow(machine.pool, machine.shape, rows)
             pool.relink(grown, machine.columns, machine.tables, self._scratch.merged)
@@ -193,7 +193,7 @@ class RegisterEvaluator:
         """Empties the output; if it is empty, makes more room."""
         if self._output.counts[MATCHES]:
             self._reporter.collect(self._output)
-            self._program.check_runs(self._reporter.collected)
+            self._plan.program.check_runs(self._reporter.collected)
             return
         matches, entries = max(found, 2 * len(self._output.facts)), 2 * len(self._output.entries)
         self._output = new_output(self._machine.shape.variables, matches, entries)

@@ -8,7 +8,8 @@ import numpy as np
 
 from automata.matches.match_table import MatchTable, in_order
 from automata.matches.selection import AfterMatch, Candidate
-from automata.plan.program import ConditionEvaluator, Program, Selector, Skip
+from automata.plan.plan import Plan
+from automata.plan.program import ConditionEvaluator
 from automata.registers.apply import ENTRIES, MATCHES, Output
 from automata.registers.iterated import register_of
 from automata.values import Mask, Match
@@ -23,15 +24,16 @@ class MatchReporter:
     All matches that end at one event are found when it is evaluated, so every group that selectors compare is complete.
     """
 
-    def __init__(self, program: Program, condition_evaluator: ConditionEvaluator) -> None:
+    def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
+        program = plan.program
         self._program = program
+        self._selects = plan.selects
         self._condition_evaluator = condition_evaluator
         self.after = AfterMatch(program.skip)
         self._found: list[MatchTable] = []
         self._gapless: list[Mask] = []
         registers = register_of(program)
         self._outputs = [registers[reference] for reference in program.outputs]
-        self._in_turn = program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP
 
     def collect(self, output: Output) -> None:
         """Takes the matches from the output and empties it."""
@@ -55,7 +57,7 @@ class MatchReporter:
         """The collected matches in report order; no later match begins before `oldest`."""
         found, gapless = MatchTable.concatenate(self._found), np.concatenate(self._gapless)
         self._found, self._gapless = [], []
-        if not self._in_turn:
+        if not self._selects:
             return in_order(found)
         candidates = _distinct(found, gapless.tolist())
         chosen = self.after.chosen(candidates, self._program.selector, self._condition_evaluator.texts)

@@ -1,4 +1,4 @@
-"""The register automaton of a program as arrays that a kernel walks, or the reason why there is none.
+"""The register automaton of a program as arrays, or the reason why there is none.
 
 All tables are one int64 array, short lists filled up with NONE.
 """
@@ -39,8 +39,8 @@ _OPERATORS = {Contiguity.STRICT: STRICT, Contiguity.NEXT: NEXT, Contiguity.ANY: 
 ENTER, LOOP, LEAVE = 0, 1, 2
 """Crossings in ACTIONS."""
 EVERY, FIRST_ONE, HAPPENED = 0, 1, 2
-"""`Shape.wanted`: see `automata.plan.program.Wanted`."""
-_WANTED = {Demand.EVERY: EVERY, Demand.FIRST: FIRST_ONE, Demand.HAPPENED: HAPPENED}
+"""`Shape.demand`: see `automata.plan.program.Demand`."""
+_DEMANDS = {Demand.EVERY: EVERY, Demand.FIRST: FIRST_ONE, Demand.HAPPENED: HAPPENED}
 
 
 (
@@ -51,31 +51,31 @@ _WANTED = {Demand.EVERY: EVERY, Demand.FIRST: FIRST_ONE, Demand.HAPPENED: HAPPEN
 ) = range(28)  # fmt: skip
 """The tables of a program, tables[NAME, item, place]; lists end with NONE, single numbers stand at place 0.
 
-symbol      EDGES into the positions that take it; SCOPE: its variables, in the order of a letter's values
+symbol      EDGES into the positions that take it; SCOPE: its variables, in the order of a solution's values
 edge        SOURCE_OF, TARGET, SLOT_OF (its place among the edges of its source), OPERATOR; KEYS: the variables by which
             runs and events are joined; BLOCKERS: slots whose taking ends skip-till-next; ACTIONS: crossing,
-            repetition, crossing, repetition, …
-position    OUTGOING edges; STRICT_ONLY; CHECKS, FINALS: numbers of checks on arrival and at the end; ACCEPTS;
-            MARKER_BITS; LIVE_VARIABLES: those that something after it may read; AROUND: the repetitions it lies in
+            repetition, crossing, repetition, …; TRACK: for each tracked variable, 1 if the edge begins one of its
+            iterations, 1 if it leads into one
+position    OUTGOING edges; STRICT_ONLY; CHECKS, FINALS: the checks on arrival and at the end of a match; ACCEPTS;
+            MARKER_BITS; LIVE_VARIABLES: those that a later event may read; AROUND: the repetitions it lies in
 check       CONDITION; MARKER (a bit; 0 at home); WAITING variables
 accept      LEAVES: the repetitions that are left
 repetition  AT_LEAST, AT_MOST; LOCALS: variables that an iteration binds afresh
-            TRACK: for each tracked variable, whether the edge begins one of its iterations and leads into one
 condition   REFERENCES: the registers it reads
 tracked     TRACKED: the variable; its registers follow those of the variables, four for each
 program     PARTITION_BY: one variable an item
 
-One array, for a kernel pays for each that it is handed."""
+One array: every array makes the call of a kernel slower."""
 
 
 class Shape(NamedTuple):
     """Numbers that the kernel needs throughout.
 
     variables       registers: those of the variables, then those of iterations
-    tracked         variables whose iterations are looked at
+    tracked         variables of PREV, FIRST and LAST
     slots           the greatest number of edges that leave one position
     total           events are totally ordered: one stream
-    wanted          EVERY, FIRST or HAPPENED: what is wanted of the matches of one event
+    demand          EVERY, FIRST_ONE or HAPPENED: the matches of one event that are needed
     size, start, in_events, sliding, anchored   of the window
     """
 
@@ -86,7 +86,7 @@ class Shape(NamedTuple):
     streams: int
     keys: int
     total: bool
-    wanted: int
+    demand: int
     size: int
     start: int
     in_events: bool
@@ -118,7 +118,7 @@ def why_not(plan: Plan) -> str | None:
 
 
 def build_tables(plan: Plan) -> tuple[Ids, Shape]:
-    """The tables of a plan for which `why_not` has nothing to say."""
+    """The tables of a plan for which `why_not` is None."""
     program, positions, edges = plan.program, plan.positions, plan.edges
     points, registers, tracked = _points(plan), register_of(program), tracked_variables(program)
     number_of = {id(point): number for number, point in enumerate(points)}
@@ -175,7 +175,7 @@ def _shape(plan: Plan) -> Shape:
         program.streams,
         len(program.partition),
         program.streams == 1,
-        _WANTED[program.wanted],
+        _DEMANDS[program.demand],
         window.size,
         window.start,
         window.in_events,
@@ -185,7 +185,7 @@ def _shape(plan: Plan) -> Shape:
 
 
 def _actions(edge: PlannedEdge) -> list[int]:
-    """Crossing, repetition, crossing, repetition, …"""
+    """ACTIONS of an edge."""
     loops = [edge.loop] if edge.loop != NONE else []
     crossed = ((LEAVE, edge.leaves), (LOOP, loops), (ENTER, edge.enters))
     return [
@@ -194,7 +194,7 @@ def _actions(edge: PlannedEdge) -> list[int]:
 
 
 def _track(plan: Plan, edge: PlannedEdge, tracked: Sequence[int]) -> list[int]:
-    """For each tracked variable: whether the edge begins one of its iterations, whether it leads into one."""
+    """TRACK of an edge."""
     domains = [plan.domain_of[variable] for variable in tracked]
     inside = plan.positions[edge.target].inside
     return [int(flag) for domain in domains for flag in (domain in edge.begun, domain in inside)]

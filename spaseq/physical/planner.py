@@ -139,15 +139,15 @@ def _form(evaluator: str, plan: Plan, registers: str | None) -> tuple[Form, str]
     if evaluator in ("lazy", "tree"):
         return Form.COLUMNS, "events are buffered as columns"
     if evaluator == "nfa" and registers is None:
-        recognised = _RECOGNISED[plan.program.wanted]
+        recognised = _RECOGNISED[plan.program.demand]
         return Form.KERNELS, f"a register automaton, its conditions guards over registers{recognised}"
-    from automata.runs.rows.live_evaluator import runs_singly
+    from automata.runs.rows.live_evaluator import has_row_form
 
     if evaluator == "nfa":
         reason = f"not a register automaton, because {registers}"
     else:
         reason = "the evaluators that replace each other hold columns"
-    if runs_singly(plan):
+    if has_row_form(plan):
         return Form.ROWS, reason
     return Form.COLUMNS, f"{reason}; a negation looks at the events of a partition, which are columns"
 

@@ -18,7 +18,7 @@ from automata.plan.program import ConditionEvaluator, Program, Selector, Skip, S
 from automata.protocol import Evaluator, RowEvaluator
 from automata.runs.columns.negated_groups import NegatedGroups
 from automata.runs.columns.run_evaluator import RunEvaluator
-from automata.runs.rows.live_evaluator import runs_of, runs_singly
+from automata.runs.rows.live_evaluator import has_row_form, runs_of
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Match
 from tests.automata.test_lazy import Stretches
@@ -77,7 +77,7 @@ def reported(evaluator: Evaluator, stretches: Stretches) -> list[tuple[object, .
     """All matches in the order of their report; numbers of partitions and solutions are opaque."""
     matches: list[Match] = []
     for events, solutions in stretches:
-        if len(events) == 1 and isinstance(evaluator, RowEvaluator) and evaluator.prefers_single_events():
+        if len(events) == 1 and isinstance(evaluator, RowEvaluator) and evaluator.prefers_rows():
             matches += evaluator.on_event(int(events.times[0]), int(events.streams[0]), in_rows(solutions))
         else:
             matches += evaluator.on_batch(events, solutions)
@@ -124,7 +124,7 @@ def test_no_match_is_lost_doubled_or_moved_when_evaluators_are_exchanged(data: s
 @settings(max_examples=PAIRS)
 def test_runs_take_events_that_come_alone_as_they_take_batches(data: st.DataObject) -> None:
     program, condition_evaluator = data.draw(lazy_programs())
-    assume(runs_singly(compile_plan(program)))
+    assume(has_row_form(compile_plan(program)))
     stretches = long_streams(data, program)
     actual, expected = (
         reported(make(compile_plan(program), condition_evaluator), stretches) for make in (runs_of, RunEvaluator)

@@ -118,7 +118,7 @@ def test_the_plan_says_whether_runs_are_kept_as_a_register_automaton(sequence: s
 
 
 @pytest.mark.parametrize(
-    ("selected", "limit", "wanted"),
+    ("selected", "limit", "demand"),
     [
         ("SELECT (1 AS ?happened)", "LIMIT 1", Demand.HAPPENED),
         ("SELECT DISTINCT ?v", "LIMIT 1", Demand.FIRST),
@@ -127,9 +127,9 @@ def test_the_plan_says_whether_runs_are_kept_as_a_register_automaton(sequence: s
         ("SELECT MAX (1 AS ?happened)", "LIMIT 1", Demand.EVERY),
     ],
 )
-def test_what_limit_one_leaves_is_all_that_is_wanted(selected: str, limit: str, wanted: Demand) -> None:
+def test_what_limit_one_leaves_is_all_that_is_wanted(selected: str, limit: str, demand: Demand) -> None:
     text = QUERY.format(sequence="A, B", condition="?w > ?v").replace("SELECT *", selected) + limit
-    assert compile_program(build(parse(text, "q"))).program.wanted is wanted
+    assert compile_program(build(parse(text, "q"))).program.demand is demand
 
 
 def test_whether_something_has_happened_is_told_without_the_runs_that_multiply() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from automata.chains import store as chain_store
 from automata.runs.columns.run_evaluator import RunEvaluator
 from automata.runs.rows import live_evaluator as evaluator
-from automata.runs.rows.live_evaluator import runs_singly
+from automata.runs.rows.live_evaluator import has_row_form
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Match
 from sparql_gpm.terms import IRI, RDF
@@ -122,7 +122,7 @@ def _rows(query: Query, pieces: list[list[Arrived]], release: bool = True, few: 
 
 def _compare(data: st.DataObject, text: str) -> None:
     query = parse(text, "q")
-    assume(runs_singly(compile_program(build(query)).plan))
+    assume(has_row_form(compile_program(build(query)).plan))
     names = {stream.name for stream in query.streams}
     arrivals = {name: events for name, events in data.draw(streams(6, 12)).items() if name in names}
     note(text)
@@ -206,6 +206,6 @@ def test_few_events_that_come_together_stay_without_columns(stretches: list[int]
 
 def test_few_events_of_one_time_stay_together_where_a_conjunction_joins_them() -> None:
     query = parse(BOTH, "q")
-    assert runs_singly(compile_program(build(query)).plan)
+    assert has_row_form(compile_program(build(query)).plan)
     first, second = _typed("AAAA"), [("S2", time, f"{name}.b", graph) for _, time, name, graph in _typed("BBBB")]
     assert len(_rows(query, [first + second], few=16)) == 4

@@ -25,23 +25,23 @@ _NEW_SHARE = 1.0
 """… and how many of those there were then: what is looked through has come since, but for a constant."""
 
 
-def runs_singly(plan: Plan) -> bool:
+def has_row_form(plan: Plan) -> bool:
     """True if the rows can evaluate a program: no negation needs the events of a partition's substream."""
     return not plan.substreams
 
 
 class LiveRunEvaluator(RunEvaluator):
-    """The run-based evaluator with `on_event` beside `on_batch`, for programs for which `runs_singly`."""
+    """The run-based evaluator with `on_event` beside `on_batch`, for programs for which `has_row_form`."""
 
     def __init__(self, plan: Plan, condition_evaluator: RowConditionEvaluator) -> None:
-        assert runs_singly(plan), plan.program
+        assert has_row_form(plan), plan.program
         super().__init__(plan, condition_evaluator)
         self._rows = RowRuns(self._stage, condition_evaluator)
         self._in_lists = False
         self._alone = 0
         self._left = 0
 
-    def prefers_single_events(self) -> bool:
+    def prefers_rows(self) -> bool:
         """True if the next single event should go to `on_event`: there have been enough of them."""
         self._alone += not self._in_lists
         return self._in_lists or self._stage.chains.runs.size <= self._alone * _ROWS_PER_EVENT_MAX
@@ -133,6 +133,6 @@ class LiveRunEvaluator(RunEvaluator):
 
 def runs_of(plan: Plan, condition_evaluator: ConditionEvaluator) -> RunEvaluator:
     """The run-based evaluator of a program; it takes single events where program and condition evaluator allow it."""
-    if isinstance(condition_evaluator, RowConditionEvaluator) and runs_singly(plan):
+    if isinstance(condition_evaluator, RowConditionEvaluator) and has_row_form(plan):
         return LiveRunEvaluator(plan, condition_evaluator)
     return RunEvaluator(plan, condition_evaluator)

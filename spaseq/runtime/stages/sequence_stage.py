@@ -77,7 +77,7 @@ class SequenceStage:
             times = slice_.batch.times
             if (times[1:] == times[:-1]).any():
                 return False
-        return self._row_evaluator is not None and self._row_evaluator.prefers_single_events()
+        return self._row_evaluator is not None and self._row_evaluator.prefers_rows()
 
     def on_event(self, event: RowEvent, solutions: Mapping[int, Sequence[SolutionRow]]) -> Rows:
         """The rows after the next event, which is evaluated row at a time."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from automata.cea.applicability import why_not_cea
 from automata.cea.core import CeaCore
 from automata.cea.matches import MatchReader
 from automata.cea.snapshot import core_state, restore_core
+from automata.matches.match_table import MatchTable, in_order
 from automata.matches.selection import AfterMatch, after_state, candidate_of, restore_after
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator, Selector
@@ -32,21 +33,29 @@ class CeaEvaluator:
         reason = why_not_cea(plan)
         assert reason is None, reason
         program = self._program = plan.program
+        self._selects = plan.selects
         self._condition_evaluator = condition_evaluator
         self._core = CeaCore(plan)
         self._reader = MatchReader(self._core, plan)
         self._after = AfterMatch(program.skip)
         self._selector = Selector.ALL if program.selector is Selector.STRICT else program.selector
 
-    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Match]:
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         """See `automata.protocol.Evaluator`."""
-        matches: list[Match] = []
+        tables: list[MatchTable] = []
         for found in self._core.feed(events, solutions):
-            matches += self._reader.read(found)
-            self._program.check_runs(len(matches))
-        chosen = self._after.chosen(map(candidate_of, matches), self._selector, self._condition_evaluator.texts)
+            tables += self._reader.read(found)
+            self._program.check_runs(sum(map(len, tables)))
+        matches = self._reported(MatchTable.concatenate(tables)) if tables else []
         if len(events):
             self._forget(int(events.times[-1]))
+        return matches
+
+    def _reported(self, found: MatchTable) -> Sequence[Match]:
+        """The selected matches in report order."""
+        if not self._selects:
+            return in_order(found)
+        chosen = self._after.chosen(map(candidate_of, found), self._selector, self._condition_evaluator.texts)
         return [candidate.match for candidate in chosen]
 
     def on_watermark(self, time: int) -> list[Match]:

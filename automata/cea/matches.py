@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy as np
 from arrays.columns import expand
 from automata.cea.bit_vectors import COUNT, FIRST, POSITION, SUBSTREAM, SYMBOL, TIME
 from automata.cea.core import CeaCore, ComplexEvents
+from automata.matches.match_table import MatchTable
 from automata.plan.plan import Plan
-from automata.values import UNBOUND, Ids, Match
+from automata.values import UNBOUND, Ids
 
 _WORDS_MAX = 1 << 10
 """Words whose binders are cached."""
@@ -27,20 +28,18 @@ class MatchReader:
         self._plan = plan
         self._binders = lru_cache(maxsize=_WORDS_MAX)(self._binders_of)
 
-    def read(self, found: ComplexEvents) -> list[Match]:
+    def read(self, found: ComplexEvents) -> Iterator[MatchTable]:
         """The matches of some complex events, in no particular order."""
         lengths = np.diff(found.ends, prepend=0)
-        matches: list[Match] = []
         for length in np.unique(lengths).tolist():
             begins = found.ends[lengths == length] - length
             numbers = found.entries[begins[:, np.newaxis] + np.arange(length)]
             entries = self._core.entries.take(numbers.ravel()).reshape(*numbers.shape, -1)
             words, of = np.unique(entries[:, :, SYMBOL], axis=0, return_inverse=True)
             for number, word in enumerate(words.tolist()):
-                matches += self._matches(entries[of.ravel() == number], tuple(word))
-        return matches
+                yield self._matches(entries[of.ravel() == number], tuple(word))
 
-    def _matches(self, entries: Ids, word: tuple[int, ...]) -> Iterable[Match]:
+    def _matches(self, entries: Ids, word: tuple[int, ...]) -> MatchTable:
         """The matches of complex events over one word of symbols; entries: int64[n, length, 7]."""
         which, within = expand(entries[:, :, COUNT].prod(axis=1))
         entries = entries[which]
@@ -49,14 +48,11 @@ class MatchReader:
             count = entries[:, step, COUNT]
             serials[:, step] = entries[:, step, FIRST] + within % count
             within //= count
-        registers = self._registers(serials, self._binders(word)).tolist()
-        steps = np.stack((entries[:, :, SYMBOL], entries[:, :, POSITION], serials), axis=2).tolist()
-        ends = entries[:, [0, -1]]
-        facts = np.column_stack((ends[:, :, POSITION], ends[:, :, TIME], entries[:, 0, SUBSTREAM])).tolist()
-        return [
-            Match(tuple(map(tuple, own)), tuple(values), (), *fact)
-            for own, values, fact in zip(steps, registers, facts, strict=True)
-        ]
+        steps = np.stack((entries[:, :, SYMBOL], entries[:, :, POSITION], serials), axis=2)
+        ends, none = entries[:, [0, -1]], np.zeros((len(entries), 0), dtype=np.int64)
+        facts = np.column_stack((ends[:, :, POSITION], ends[:, :, TIME], entries[:, 0, SUBSTREAM]))
+        registers = self._registers(serials, self._binders(word))
+        return MatchTable(facts, registers, none, steps.reshape(-1, 3), np.arange(1, len(steps) + 1) * len(word))
 
     def _registers(self, serials: Ids, binders: Binders) -> Ids:
         registers = np.full((len(serials), self._plan.program.variables), UNBOUND, dtype=np.int64)

@@ -177,7 +177,8 @@ class AdaptiveEvaluator:
     def live_ids(self) -> list[Ids]:
         """See `automata.protocol.Evaluator`."""
         self._observe_alone()
-        return [ids for part in (*self._running(), self._policy) for ids in part.live_ids()]
+        running = [ids for evaluator in self._running() for ids in evaluator.live_ids()]
+        return [*running, *self._policy.live_ids()]
 
     def oldest_position(self) -> int:
         """See `automata.protocol.Evaluator`."""

@@ -72,8 +72,8 @@ EVALUATORS = {name: kind.title for name, kind in _KINDS.items()}
 
 TOO_SHORT = "compiling its kernels, once for each installation, takes longer than a short input does"
 """The reason why compiled kernels are left to long inputs."""
-REGISTERS = "a register automaton, event by event with compiled guards, takes long input"
-"""The reason why rates are not measured where runs are compiled."""
+RECOGNISER = "LIMIT 1: a register automaton keeps one of the runs that no later event can tell apart"
+"""The reason why rates are not measured for the first match alone."""
 _RECOGNISED = {
     Demand.EVERY: "",
     Demand.FIRST: "; LIMIT 1: of the runs of one event that no later event can tell apart, the first goes on alone",
@@ -96,8 +96,8 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True
         refusals = {name: refusal or _KINDS[name].unless(plan) for name, refusal in refusals.items()}
         if not kernels:
             refusals["cea"] = refusals["cea"] or TOO_SHORT
-        elif registers is None:
-            refusals["adaptive"] = refusals["adaptive"] or REGISTERS
+        elif registers is None and plan.program.demand is not Demand.EVERY:
+            refusals["adaptive"] = refusals["adaptive"] or RECOGNISER
         evaluator = next(name for name, refusal in refusals.items() if refusal is None)
         reason = _KINDS[evaluator].why
     else:

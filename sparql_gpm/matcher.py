@@ -6,7 +6,7 @@ solutions = matcher.match(batch)            # a set of solution mappings per eve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from sparql_gpm.algebra.analysis import counts
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.algebra.traversal import exists_in
 from sparql_gpm.background import Background
+from sparql_gpm.bounds import Exceeded, MatchBounds, any_rows, within
 from sparql_gpm.columns import EventBatch, Ids, Mask, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
@@ -25,7 +26,13 @@ from sparql_gpm.matching.pattern_expression import ExistsTest, Operator
 from sparql_gpm.matching.row_matcher import RowMatcher, row_matcher
 from sparql_gpm.matching.semi_join import semi_join_events, semi_join_scan
 from sparql_gpm.pattern import Exists, Expression, Pattern
-from sparql_gpm.relations.relation import Relation
+from sparql_gpm.relations.relation import Relation, union
+
+_USUAL = MatchBounds()
+
+
+def _ignored(exceeded: Exceeded) -> None:
+    pass
 
 
 def compile_pattern(
@@ -67,12 +74,33 @@ class Matcher:
         self._exists = exists
         self._counts_solutions = counts_solutions
 
-    def match(self, batch: EventBatch | BatchView, events: Mask | None = None) -> Solutions:
-        """The set of solutions in each event, or in each event of the mask; a view is shared between matchers."""
+    def match(
+        self,
+        batch: EventBatch | BatchView,
+        events: Mask | None = None,
+        bounds: MatchBounds = _USUAL,
+        left_out: Callable[[Exceeded], object] = _ignored,
+    ) -> Solutions:
+        """The set of solutions in each event, or in each event of the mask; a view is shared between matchers.
+
+        An event that exceeds a bound has none: `left_out` is called with it.
+        """
         view = self._view(batch)
-        frames = Frames(view, live=None if events is None or events.all() else events)
-        relation = self._operator.evaluate(frames).project(self.variables)
-        return self._solutions(relation.distinct().spread(frames.all()))
+
+        def matched(some: Mask | None) -> Relation:
+            frames = Frames(view, live=None if some is None or some.all() else some)
+            relation = self._operator.evaluate(frames).project(self.variables)
+            return relation.distinct().spread(frames.all())
+
+        parts, exceeded = within(bounds, events, len(view), matched)
+        relation = parts[0] if len(parts) == 1 else union(parts, np.zeros(0, dtype=np.int64))
+        if len(relation) > bounds.solutions and relation.events is not None:
+            over = np.bincount(relation.events) > bounds.solutions
+            exceeded += [Exceeded(event, bounds.too_many) for event in np.flatnonzero(over).tolist()]
+            relation = relation.take(~over[relation.events])
+        for each in exceeded:
+            left_out(each)
+        return self._solutions(relation)
 
     def semi_join(self, batch: BatchView, variable: str, values: Ids) -> Mask | None:
         """The events outside of which no solution has one of the values; None if no triple pattern tells."""
@@ -92,7 +120,8 @@ class Matcher:
                         result is then i. No value is UNBOUND, and no substituted variable is a column of the result.
         """
         frames = Frames(self._view(batch), graphs=graphs, bindings=given or {})
-        relation = self._operator.evaluate(frames).project(self.variables)
+        with any_rows():
+            relation = self._operator.evaluate(frames).project(self.variables)
         return self._solutions(relation.spread(frames.all()))
 
     def exists(

@@ -3,6 +3,8 @@
 pool = PatternPool(dictionary, evaluator)
 mine = pool.add(pattern, background)                            # a pattern equal to one in the pool shares its matcher
 solutions = slice_.solutions(StreamPattern(mine.shared, (0,)))  # matched once for this slice
+
+An event that exceeds a bound of the pool has no solution of the pattern, and is reported to the pool's `left_out`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from sparql_gpm.algebra.analysis import uses_background
 from sparql_gpm.algebra.canonical import canonical
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.background import Background
+from sparql_gpm.bounds import Exceeded, MatchBounds
 from sparql_gpm.columns import EventBatch, Ids, Mask, RowEvent, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
@@ -54,11 +57,25 @@ class NamedPattern:
 
 
 @dataclass(frozen=True, slots=True)
+class PatternLabel:
+    """The name of a pattern and of its query, and those of the query's streams, by position."""
+
+    pattern: str = ""
+    query: str = ""
+    streams: tuple[str, ...] = ()
+
+
+OnLeftOut = Callable[[PatternLabel, EventBatch, Exceeded], object]
+"""Takes an event, by its place in a batch, that was not matched with a pattern, and why."""
+
+
+@dataclass(frozen=True, slots=True)
 class StreamPattern:
     """A pattern with the streams on which it is matched."""
 
     shared: SharedPattern
     streams: Streams
+    label: PatternLabel = field(default=PatternLabel(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +233,12 @@ class Slice:
         survey = self._survey(shared.pool)
         if shared.number not in survey.touched:
             return Solutions(_NONE, dict.fromkeys(shared.matcher.variables, _NONE))
-        return shared.matcher.match(survey.view, wanted)
+        pool = shared.pool
+
+        def left_out(exceeded: Exceeded) -> None:
+            pool.left_out(pattern.label, self.batch, exceeded)
+
+        return shared.matcher.match(survey.view, wanted, pool.bounds, left_out)
 
     def _survey(self, pool: PatternPool) -> Survey:
         if pool not in self._surveys:
@@ -228,9 +250,19 @@ class PatternPool:
     """The distinct patterns of all queries over one dictionary, compiled once each.
 
     summary     of their needs
+    bounds      for each event
+    left_out    is called with each event that exceeds one
     """
 
-    def __init__(self, dictionary: Dictionary, evaluator: ExpressionEvaluator) -> None:
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        evaluator: ExpressionEvaluator,
+        bounds: MatchBounds | None = None,
+        left_out: OnLeftOut = lambda label, batch, exceeded: None,
+    ) -> None:
+        self.bounds = bounds or MatchBounds()
+        self.left_out = left_out
         self.summary = Summary()
         self._summarises = True
         self._dictionary = dictionary

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from automata.plan.program import RUNS_MAX
+from sparql_gpm.bounds import SOLUTIONS_MAX
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 from spaseq.algebra.distribution import sharding_in_words
@@ -92,6 +93,8 @@ def outcomes(
     compiled: bool = True,
     max_line: int = LINE_BYTES_MAX,
     max_runs: int = RUNS_MAX,
+    max_solutions: int = SOLUTIONS_MAX,
+    max_event_seconds: float | None = None,
 ) -> DataFrame:
     """Matches and dead letters of one or several queries; spaseq/runtime/spark/README.md has the columns.
 
@@ -105,9 +108,8 @@ def outcomes(
     types           variable → Spark type of its column, for instance "double"; else terms are N-Triples strings
     strict          the first dead letter fails the job
     evaluator       of sequences, by name, or "auto"; a checkpoint belongs to one
-    compiled        N-Quads are read by compiled kernels, and "auto" may choose compiled evaluators: the first job of
-                    an installation compiles them, for half a minute; a checkpoint belongs to one choice
-    max_line, max_runs      as in `RunOptions`; a query with too many partial matches in a shard ends the job
+    compiled        kernels may be used: the first job compiles them, half a minute; a checkpoint belongs to one choice
+    max_…           as in `RunOptions`; a query with more than max_runs partial matches in a shard ends the job
 
     Raises InputError for what cannot be run, before anything runs.
     """
@@ -124,13 +126,13 @@ def outcomes(
     settings = RunOptions(
         evaluator=evaluator, max_delay_ns=max_delay_ns, strict=strict, time_predicates=time_predicates,
         batch_events=batch_events, compiled=compiled, allow_hosts=allow_hosts, optimise=False, max_line=max_line,
+        max_solutions=max_solutions, max_event_seconds=max_event_seconds,
     )  # fmt: skip
-    known = {iri: _absolute(at) for iri, at in (kb or {}).items()}
     plans = staged.planned(queries, number, evaluator, compiled, max_runs)
+    known = {iri: _absolute(at) for iri, at in (kb or {}).items()}
     job = staged.StagedJob(plans, known, settings, names, number, not streaming)
     staged.check(job)
-    label = uuid.uuid4().hex
-    inputs = []
+    label, inputs = uuid.uuid4().hex, []
     for place, (iri, key) in enumerate(sorted(keys.items())):
         source = staged.stream_input(job, place, iri, format, rows)
         chosen = _columns(streams[key], columns if isinstance(columns, str) else (columns or {}).get(key), key)

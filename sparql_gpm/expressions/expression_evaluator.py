@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from arrays.comparison import ARITHMETIC, COMPARISONS, ERROR, TRUE, UNKNOWN
+from sparql_gpm.bounds import check_time
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions import vector
 from sparql_gpm.expressions.compiled_expression import CompiledExpression, column_name, compile_expression
 from sparql_gpm.expressions.row_conditions import Estimated, RowTruth, row_estimate, row_reader, row_truth
 from sparql_gpm.expressions.scalar import Solution, current_time, evaluate_or_none
-from sparql_gpm.expressions.values import truth_of
+from sparql_gpm.expressions.values import truth_of, value_key
 from sparql_gpm.pattern import FALSE as FALSE_TERM
 from sparql_gpm.pattern import TRUE as TRUE_TERM
 from sparql_gpm.pattern import Call, Constant, Exists, Expression, Variable
@@ -110,6 +111,13 @@ class ExpressionEvaluator:
 
         return valued
 
+    def value_classes(self, ids: Ids) -> Ids:
+        """A column that is equal in rows whose terms `=` may hold for; one step for each distinct term."""
+        distinct, of_row = np.unique(ids, return_inverse=True)
+        known: dict[object, int] = {}
+        classes = [known.setdefault(value_key(self._dictionary.term(i)), i) if i else i for i in distinct.tolist()]
+        return np.array(classes, dtype=np.int64)[of_row]
+
     def estimate(self, expression: Expression, name: str, places: Mapping[str, int]) -> Estimated | None:
         """`test` where one variable is an aggregate that is only estimated; see `row_estimate`."""
         return row_estimate(self._compile(expression), name, places, self._dictionary)
@@ -157,7 +165,8 @@ class ExpressionEvaluator:
         return self._scalar(compiled, columns, rows, compiled.values, self._value)
 
     def _value(self, compiled: CompiledExpression, arguments: Sequence[int]) -> int:
-        """The scalar path: ids in, id out."""
+        """The scalar path: ids in, id out. Raises TooCostly."""
+        check_time()
         dictionary = self._dictionary
         given = dict(zip(compiled.names, arguments, strict=True))
 

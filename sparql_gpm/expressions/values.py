@@ -8,7 +8,7 @@ from typing import Any
 from arrays.comparison import COMPARISONS, ERROR
 from sparql_gpm.datetimes import DateTime, date_time_of
 from sparql_gpm.errors import ExpressionError
-from sparql_gpm.numeric import NUMERIC_TYPES, number, promoted
+from sparql_gpm.numeric import NUMERIC_TYPES, NumericType, cast, number, promoted
 from sparql_gpm.pattern import FALSE, TRUE
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, WHITE_SPACE, XSD, XSD_STRING, BlankNode, Literal, Term
 
@@ -62,6 +62,19 @@ def compare(name: str, left: Term, right: Term) -> bool:
 def equals_only_itself(term: Term) -> bool:
     """`=` of the term is sameTerm: not of numbers, booleans and times, which have values."""
     return isinstance(term, IRI) or (isinstance(term, Literal) and term.datatype == XSD_STRING)
+
+
+def value_key(term: Term) -> object:
+    """The same for terms that `=` may hold for."""
+    if equals_only_itself(term):
+        return term
+    found = number(term)
+    if found is not None:
+        return "number", cast(found, NumericType.FLOAT).value
+    space, value = _comparable(term)
+    if space not in _ORDER:
+        return term
+    return space, value.instant() if isinstance(value, DateTime) else value
 
 
 def order_key(term: Term) -> tuple[Any, ...]:

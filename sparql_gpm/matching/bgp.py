@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Protocol
 
 import numpy as np
 
+from sparql_gpm.bounds import events_of
 from sparql_gpm.columns import Ids, Mask
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.frames import Frames
@@ -19,6 +21,7 @@ Slot = str | int
 """A position of a triple pattern: the name of a variable, or the id of a constant."""
 
 _FRAME = "\0frame"
+_EQUAL = "\0equal"
 _FEW_FACTOR = 4
 """Reading only some events pays where so many times more are left out."""
 
@@ -29,6 +32,13 @@ class RowFilter(Protocol):
     @property
     def variables(self) -> Collection[str]:
         """The variables whose values it needs."""
+
+    @property
+    def equated(self) -> tuple[str, str] | None:
+        """Two variables that have equal values wherever it holds; None: it says nothing of this kind."""
+
+    def equality_keys(self, left: Ids, right: Ids) -> tuple[Ids, Ids]:
+        """Columns for the two variables that are equal wherever it holds."""
 
     def keep(self, relation: Relation, frames: Frames) -> Relation:
         """The rows for which it holds."""
@@ -152,7 +162,8 @@ def match_triples(scans: Sequence[TriplePattern], frames: Frames) -> Relation:
     used = frames.substituted({slot for scan in scans for slot in scan.slots() if isinstance(slot, str)})
     numbers = frames.all()
     seed = Relation(len(numbers), frames.graphs, {_FRAME: numbers, **{v: frames.bindings[v] for v in used}})
-    joined = join_all([seed, *relations], (), frames)
+    with events_of(np.arange(len(frames.view), dtype=np.int64)):
+        joined = join_all([seed, *relations], (), frames)
     return joined.rekey(joined.column(_FRAME)).without((_FRAME, *used))
 
 
@@ -203,7 +214,7 @@ def join_all(relations: Sequence[Relation], conditions: Sequence[RowFilter], fra
     while waiting:
         if not all(len(relation) for relation in waiting):
             return nothing()
-        following = min(waiting, key=lambda relation: _cost(relation, current))
+        following = min(waiting, key=lambda relation: _cost(relation, current, pending))
         waiting.remove(following)
         ready = [c for c in pending if _is_decided(c, current, following, waiting)]
         pending = [c for c in pending if c not in ready]
@@ -216,12 +227,27 @@ def join_all(relations: Sequence[Relation], conditions: Sequence[RowFilter], fra
 def _join_step(current: Relation, following: Relation, ready: Sequence[RowFilter], frames: Frames) -> Relation:
     if current is UNIT or not ready:
         return keep_all(ready, join(current, following), frames)
-    return join(current, following, lambda block: keep_all(ready, block, frames))
+    for condition in ready:
+        link = _link(condition, current, following)
+        if link is not None and current.columns.keys().isdisjoint(following.columns):
+            left, right = condition.equality_keys(current.columns[link[0]], following.columns[link[1]])
+            current, following = current.extend(_EQUAL, left), following.extend(_EQUAL, right)
+            break
+    return join(current, following, lambda block: keep_all(ready, block, frames)).without((_EQUAL,))
 
 
-def _cost(relation: Relation, current: Relation) -> tuple[int, bool, int]:
-    """The order of joins: on shared variables first, then on events, then products; the smallest first."""
-    if current is UNIT or any(v in current.columns for v in relation.columns):
+def _link(condition: RowFilter, left: Relation, right: Relation) -> tuple[str, str] | None:
+    """The variables of an equality, one that all rows of `left` bind and one that all of `right` bind."""
+    for one, other in permutations(condition.equated or (), 2):
+        if one in left.columns and other in right.columns and left.binds(one) and right.binds(other):
+            return one, other
+    return None
+
+
+def _cost(relation: Relation, current: Relation, pending: Sequence[RowFilter]) -> tuple[int, bool, int]:
+    """The order of joins: on shared or equal variables first, then on events, then products; the smallest first."""
+    shared = current is UNIT or any(v in current.columns for v in relation.columns)
+    if shared or any(_link(condition, current, relation) for condition in pending):
         apart = 0
     else:
         apart = 1 if relation.events is not None and current.events is not None else 2

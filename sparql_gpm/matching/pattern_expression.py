@@ -8,11 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
+from sparql_gpm.bounds import events_of
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.frames import Frames
-from sparql_gpm.pattern import Exists, Expression
+from sparql_gpm.pattern import Call, Exists, Expression, Variable
 from sparql_gpm.relations.keys import groups
 from sparql_gpm.relations.relation import Relation
 
@@ -46,7 +47,8 @@ class ExistsTest:
             classes = groups(keys)
             values = {v: column[classes.first] for v, column in zip(bound, keys[1:], strict=True)}
             frames = Frames(view, graphs=keys[0][classes.first], bindings=values)
-            solutions = self.operator.evaluate(frames)
+            with events_of(keys[0][classes.first]):
+                solutions = self.operator.evaluate(frames)
             found = np.zeros(len(classes.first), dtype=np.bool_)
             if len(solutions):
                 found[slice(None) if solutions.events is None else solutions.events] = True
@@ -76,6 +78,19 @@ class PatternExpression:
     tests: Mapping[Exists, ExistsTest]
     volatile: bool
     evaluator: ExpressionEvaluator
+
+    @property
+    def equated(self) -> tuple[str, str] | None:
+        """The two variables that have equal values wherever it is true; None for other expressions."""
+        match self.expression:
+            case Call("=" | "SAMETERM", (Variable(left), Variable(right))):
+                return left, right
+        return None
+
+    def equality_keys(self, left: Ids, right: Ids) -> tuple[Ids, Ids]:
+        """Columns for the two variables that are equal wherever it is true."""
+        keys = self.evaluator.value_classes(np.concatenate((left, right)))
+        return keys[: len(left)], keys[len(left) :]
 
     def place(self, relation: Relation, frames: Frames) -> Relation:
         """The relation, repeated for every frame if the expression may differ between frames."""

@@ -23,6 +23,8 @@ from sparql_gpm.relations.rows_by_key import RowsByKey, SolutionTuple
 
 Triples = Mapping[int, Sequence[tuple[int, int]]]
 """One event: predicate → its (subject, object) pairs."""
+_PAIRS_MAX = 100_000
+"""Pairs of rows and triples in one join, and rows of one event; more are matched in columns."""
 _Test = Callable[[Sequence[int]], bool]
 
 _NO_EVENT = Frames(BatchView(EventBatch.empty()))
@@ -49,6 +51,7 @@ class RowMatcher:
         self._generation = -1
         self._relations: list[Relation] = []
         self._plan: _Plan | None = None
+        self.has_conditions = bool(operator.conditions)
 
     def solutions(self, triples: Triples) -> list[SolutionTuple] | None:
         """The distinct solutions, as values of the variables, UNBOUND for none; None: match in columns."""
@@ -89,7 +92,7 @@ class _Join:
 
     def extend(self, rows: Iterable[SolutionTuple], triples: Triples) -> list[SolutionTuple]:
         """The rows joined with the matching pairs."""
-        found = []
+        found: list[SolutionTuple] = []
         pairs = triples[self.predicate]
         new_subject = not self.subject and self.subject_at < 0
         new_object = not self.object and self.object_at < 0 and not self.same
@@ -115,10 +118,12 @@ class _Lookup:
         self._rows = RowsByKey(relation, tuple(keys), self.added)
 
     def extend(self, rows: Iterable[SolutionTuple], triples: Triples) -> list[SolutionTuple]:
-        """The rows joined with those of the relation."""
+        """The rows joined with those of the relation, not all if they are more than _PAIRS_MAX."""
         found = []
         for row in rows:
             found += [row + more for more in self._rows.of(tuple([row[at] for at in self._at]))]
+            if len(found) > _PAIRS_MAX:
+                break
         return found
 
 
@@ -144,15 +149,19 @@ class _Plan:
         at = [self._places.get(name, -1) for name in variables]
         self._project = _projection(at)
 
-    def solutions(self, triples: Triples) -> list[SolutionTuple]:
-        """The distinct solutions in one event."""
+    def solutions(self, triples: Triples) -> list[SolutionTuple] | None:
+        """The distinct solutions in one event; None: they are too many for rows."""
         if not self.predicates <= triples.keys():
             return []
         rows: list[SolutionTuple] = [()]
         if self._first:
             rows = [row for row in rows if all(test(row) for test in self._first)]
         for step, tests in self._steps:
+            if isinstance(step, _Join) and len(rows) * len(triples[step.predicate]) > _PAIRS_MAX:
+                return None
             rows = step.extend(rows, triples)
+            if len(rows) > _PAIRS_MAX:
+                return None
             for test in tests:
                 rows = [row for row in rows if test(row)]
             if not rows:

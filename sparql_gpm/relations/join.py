@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparql_gpm.bounds import RowCount, check_time
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.relations.relation import NIL, UNIT, BoundRows, Relation, nothing, union
 
-_BLOCK_ROWS_MAX = 2_000_000
-"""A join passes its rows to the filter above it in blocks of about this size."""
+_BLOCK_ROWS_MAX = 1 << 18
+"""A join makes its rows, and passes them to the filter above it, in blocks of this size."""
 
 _ROW = "\0row"
 _NO_FRAMES = np.zeros(0, dtype=np.int64)
@@ -36,17 +37,19 @@ class _Span(NamedTuple):
 
 
 def join(left: Relation, right: Relation, keep: Keep | None = None) -> Relation:
-    """Compatible pairs of the same frame, merged; multiplicities multiply."""
+    """Compatible pairs of the same frame, merged; multiplicities multiply. Raises TooManyRows."""
     if left is UNIT or right is UNIT:
         other = right if left is UNIT else left
         return keep(other) if keep else other
     if not len(left) or not len(right):
         return nothing()
-    blocks = []
+    blocks, count = [], RowCount()
     for span in _spans(left, right):
         for left_rows, right_rows in _pairs(span):
+            check_time()
             block = _merge(span, left_rows, right_rows)
             blocks.append(keep(block) if keep else block)
+            count.add(blocks[-1].events, len(blocks[-1]))
     return union(blocks, _NO_FRAMES)
 
 
@@ -122,14 +125,13 @@ def _pairs(span: _Span) -> Iterator[tuple[Ids | None, Ids]]:
             yield rows, _placed(span, span.starts[rows])
         return
     ends = np.cumsum(counts)
-    begin = 0
-    while begin < len(counts):
-        done = int(ends[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, done + _BLOCK_ROWS_MAX, side="right")))
-        rows = np.repeat(np.arange(begin, end, dtype=np.int64), counts[begin:end])
-        if len(rows):
-            yield rows, _placed(span, np.arange(len(rows), dtype=np.int64) + (span.starts - ends + counts + done)[rows])
-        begin = end
+    shifts = span.starts - ends + counts
+    for begin in range(0, int(ends[-1]), _BLOCK_ROWS_MAX):
+        pairs = np.arange(begin, min(begin + _BLOCK_ROWS_MAX, int(ends[-1])), dtype=np.int64)
+        first, last = np.searchsorted(ends, pairs[[0, -1]], side="right").tolist()
+        borders = np.concatenate((pairs[:1], ends[first:last], pairs[-1:] + 1))
+        rows = np.repeat(np.arange(first, last + 1, dtype=np.int64), np.diff(borders))
+        yield rows, _placed(span, pairs + shifts[rows])
 
 
 def _placed(span: _Span, places: Ids) -> Ids:

@@ -118,7 +118,7 @@ def knowledge_options(command: _Command) -> _Command:
     return command
 
 
-LIMITS = ("max_line", "max_runs")
+LIMITS = ("max_line", "max_runs", "max_solutions", "max_event_seconds")
 """The parameters of `limit_options`, named as in `RunOptions`."""
 
 
@@ -140,6 +140,20 @@ def limit_options(command: _Command) -> _Command:
             default=10_000_000,
             help="The most partial matches of one query; one that needs more is stopped (exit 1), the others go on."
             "  [default: 10,000,000]",
+        ),
+        click.option(
+            "--max-solutions",
+            metavar="N",
+            type=click.IntRange(min=1),
+            default=1_000_000,
+            help="Solutions of one pattern in one event; an event with more is a dead letter.  [default: 1,000,000]",
+        ),
+        click.option(
+            "--max-event-seconds",
+            metavar="S",
+            type=click.FloatRange(min=0, min_open=True),
+            help="CPU time of matching one pattern in one event; an event that takes more is a dead letter."
+            "  [default: any]",
         ),
     )
     for option in reversed(options):

@@ -57,6 +57,7 @@ class Job:
         meanings = [build(query) for query in queries]
         setup = Setup(named_knowledge(meanings, kb or {}), self._options, self._dictionary, meanings)
         self._bases = setup.bases
+        self._setup = setup
         self._network = Network(self._dictionary, self._options.max_delay_ns)
         self._operators = [setup.operator(meaning) for meaning in meanings]
         for operator in self._operators:
@@ -121,6 +122,8 @@ class Job:
         self.statistics.matches += len(rows)
 
     def _handed(self) -> list[Row]:
+        for letter in self._setup.letters():
+            self._dead_letters.add(letter)
         self.statistics.skipped_rows = skipped_rows(self._bases)
         self.statistics.replanned = {each.query.name: each.replanned for each in self._operators if each.replanned}
         ready, self._ready = self._ready, []

@@ -173,6 +173,8 @@ class Engine:
         self._setup.bases.close()
 
     def _report(self) -> None:
+        for letter in self._setup.letters():
+            self._dead_letters.add(letter)
         while self._found:
             on_match, row = self._found.popleft()
             on_match(row)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from automata.plan.program import RUNS_MAX
+from sparql_gpm.bounds import SOLUTIONS_MAX, MatchBounds
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 from sparql_gpm.times import TIME_NS_MAX
@@ -22,6 +23,10 @@ _QUERIES_A_BATCH = 4
 
 def _is_whole(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= TIME_NS_MAX
+
+
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
 
 
 def _is_flag(value: object) -> bool:
@@ -42,6 +47,8 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "compiled": (lambda value: value is None or _is_flag(value), "True, False or None"),
     "max_runs": (lambda value: _is_whole(value, 1), "a number of partial matches, at least 1"),
     "max_line": (lambda value: _is_whole(value, 1), "a number of bytes from 1 on"),
+    "max_solutions": (lambda value: _is_whole(value, 1), "a number from 1 on"),
+    "max_event_seconds": (lambda value: value is None or _is_seconds(value), "a positive number of seconds or None"),
     "allow_hosts": (lambda value: value is None or _all(value, bool), "a tuple of host names"),
     "optimise": (_is_flag, "True or False"),
     "loading": (lambda value: value is None or callable(value), "a function"),
@@ -66,6 +73,9 @@ class RunOptions:
     max_runs            the most partial matches of one query; one that needs more is stopped, the others go on
     max_line            the longest line, statement or graph block, or document of one event that is read, in bytes;
                         a longer one is a dead letter
+    max_solutions       solutions of one pattern in one event
+    max_event_seconds   CPU time of matching one pattern in one event; None: any. What exceeds either is a dead letter
+                        and has no solution of that pattern
     allow_hosts         the only hosts that endpoints may be on; None: those that queries and knowledge bases name
     optimise            queries are rewritten to equivalent ones first (`spaseq.optimise`)
     loading             called with a file of a knowledge base, the bytes read and the bytes in all
@@ -82,6 +92,8 @@ class RunOptions:
     compiled: bool | None = None
     max_runs: int = RUNS_MAX
     max_line: int = LINE_BYTES_MAX
+    max_solutions: int = SOLUTIONS_MAX
+    max_event_seconds: float | None = None
     allow_hosts: tuple[str, ...] | None = None
     optimise: bool = True
     loading: Callable[[str, int, int], None] | None = None
@@ -98,6 +110,11 @@ class RunOptions:
         if unknown := next((name for name in options if name not in known), None):
             raise InputError(f"there is no option {unknown}", hint=f"the options are {', '.join(known)}")
         return RunOptions(**options)
+
+    @property
+    def match_bounds(self) -> MatchBounds:
+        """The bounds on matching one event."""
+        return MatchBounds(self.max_solutions, self.max_event_seconds)
 
     def batch_events_for(self, queries: int) -> int:
         """Events in a batch that so many queries share: each query has a fixed cost for each batch."""

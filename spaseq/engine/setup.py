@@ -12,10 +12,12 @@ from kb.base import KnowledgeBases, may_entail
 from kb.errors import KnowledgeBaseError
 from kb.source import Source
 from sparql_gpm.background import BackgroundError
+from sparql_gpm.bounds import Exceeded
+from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.pattern import Pattern
-from sparql_gpm.shared import Entailed, PatternPool
+from sparql_gpm.shared import Entailed, PatternLabel, PatternPool
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.arguments import check_knowledge, check_streams
 from spaseq.engine.knowledge import asked_of, endpoints_of
@@ -23,6 +25,7 @@ from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, RunError
 from spaseq.lang.ast import Query
 from spaseq.optimise.driver import Optimised, optimise
+from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded.operator import QueryOperator
@@ -56,7 +59,8 @@ class Setup:
         self._options = options
         self._dictionary = dictionary
         self.evaluator = ExpressionEvaluator(dictionary)
-        self.pool = PatternPool(dictionary, self.evaluator)
+        self.pool = PatternPool(dictionary, self.evaluator, options.match_bounds, self._leave_out)
+        self._letters: list[DeadLetter] = []
         self._named: dict[tuple[frozenset[str], frozenset[str]], KnowledgeBases] = {}
 
         def usable(iri: str) -> Collection[Pattern] | None:
@@ -91,6 +95,14 @@ class Setup:
     def entailed(self) -> Entailed | None:
         """The function that adds to events what follows by the schemas of knowledge bases; None: no schema applies."""
         return self.bases.entailed if self.bases.entails else None
+
+    def letters(self) -> list[DeadLetter]:
+        """The letters of events that exceeded a bound since the last call."""
+        letters, self._letters = self._letters, []
+        return letters
+
+    def _leave_out(self, label: PatternLabel, batch: EventBatch, exceeded: Exceeded) -> None:
+        self._letters.append(left_out_letter(label, batch, exceeded, self._dictionary))
 
     def background(self, query: TemporalQuery) -> KnowledgeBases:
         """The knowledge bases that a query names: one object for all queries that name the same."""

@@ -15,6 +15,7 @@ from kb.base import KnowledgeBases
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import Variable
+from sparql_gpm.shared import PatternLabel
 from spaseq.algebra.build import build
 from spaseq.algebra.distribution import Distribution, distribution, negated_symbols
 from spaseq.algebra.nodes import Column, TemporalQuery
@@ -32,6 +33,7 @@ from spaseq.runtime.spark.shard_partitioner import QueryPartitioning, ShardParti
 from spaseq.runtime.spark.solutions import mark
 from spaseq.runtime.spark.solved_patterns import SolvedPatterns
 from spaseq.runtime.spark.tasks import StreamInput
+from spaseq.runtime.stages.pattern_solver import label_of
 from spaseq.runtime.stages.pattern_stage import PatternStage
 from spaseq.runtime.stages.sequence_stage import SequenceStage
 
@@ -168,13 +170,14 @@ def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dicti
                 mark(dictionary, plan.number, symbol),
                 pattern.variables,
                 symbol in negated,
+                _stream_label(query, symbol, job.names[iri]),
             )
             for symbol, pattern in enumerate(query.patterns)
             if position in pattern.streams
         )
         own = plan.distribution
         queries.append(QueryPartitioning(steps, own.key, plan.home, own.whole_order, plan.graphs, setup.entailed))
-    return ShardPartitioner(queries, job.shards, dictionary), dictionary, setup.bases
+    return ShardPartitioner(queries, job.shards, dictionary, job.options.match_bounds), dictionary, setup.bases
 
 
 def shard(job: StagedJob, number: int) -> Shard:
@@ -190,7 +193,7 @@ def shard(job: StagedJob, number: int) -> Shard:
         for plan, own in zip(job.plans, marks, strict=True)
         if plan.distribution.key or plan.home == number
     ]
-    return Shard(operators, dictionary, job.names, job.options.max_delay_ns)
+    return Shard(operators, dictionary, job.names, job.options.max_delay_ns, setup.letters)
 
 
 def _operator(
@@ -211,6 +214,11 @@ def _with_partition(query: TemporalQuery) -> TemporalQuery:
         return query
     hidden = tuple(Column(f"{PARTITION_COLUMN}{name}", Variable(name)) for name in query.partition)
     return replace(query, columns=query.columns + hidden)
+
+
+def _stream_label(query: TemporalQuery, symbol: int, stream: str) -> PatternLabel:
+    """In stage 1 all events are on stream 0."""
+    return replace(label_of(query, symbol), streams=(stream,))
 
 
 def _ignored(rows: Rows) -> None:

@@ -8,17 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from sparql_gpm.bounds import Exceeded
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import PROV_TIME
 from sparql_gpm.reading.event_builder import BREAKS_OFF, Malformed
 from sparql_gpm.reading.raw_text import RawText
+from sparql_gpm.shared import PatternLabel
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
 from sparql_gpm.times import format_time
 from spaseq.errors import RunError
 from spaseq.outputs.destination import Output, OutputClosed
 
 LATE = "late"
+BOUND = "over a bound"
 LETTER_FIELDS = ("stream", "source", "line", "column", "reason", "raw", "raw_length", "raw_sha256")
 """The keys of a letter's line, in order; the last two only where `raw` is cut."""
 
@@ -27,7 +30,7 @@ LETTER_FIELDS = ("stream", "source", "line", "column", "reason", "raw", "raw_len
 class DeadLetter:
     """Input that was left out.
 
-    kind    "late", or the kind of a Malformed (on Spark "malformed")
+    kind    "late", "over a bound", or the kind of a Malformed (on Spark "malformed")
     stream  its name in the query
     line    in the source, from 1; 0 where there is none
     raw     the beginning of what was left out; if there is more, `raw_length` and `raw_sha256` are of all its bytes
@@ -65,6 +68,15 @@ def late_letter(
     """The letter of a late event of a batch."""
     raw = RawText(event_as_nquads(events, index, dictionary).encode())
     return DeadLetter(LATE, stream, source, line, 1, LATE, raw.shown, *raw.whole)
+
+
+def left_out_letter(label: PatternLabel, events: EventBatch, exceeded: Exceeded, dictionary: Dictionary) -> DeadLetter:
+    """The letter of an event of a batch that exceeds a bound on matching; its source is the name of its graph."""
+    index = exceeded.event
+    stream, source = label.streams[int(events.streams[index])], events.names[index]
+    reason = f"pattern {label.pattern} of query {label.query} has {exceeded.reason} in the event"
+    raw = RawText(event_as_nquads(events, index, dictionary).encode())
+    return DeadLetter(BOUND, stream, source, 0, 0, f"{reason} <{source}>", raw.shown, *raw.whole)
 
 
 def malformed_letter(kind: str, stream: str, source: str, line: int, fault: Malformed) -> DeadLetter:

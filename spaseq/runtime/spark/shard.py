@@ -6,7 +6,7 @@ in the embedded runtime, and a replayed micro-batch gives the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,11 +59,18 @@ class Shard:
     operators   of the queries with events in the shard
     names       of the input streams, by IRI
     delay_ns    by how much events may be late
+    left_out    the letters of events that exceeded a bound since the last call
     """
 
     def __init__(
-        self, operators: Iterable[QueryOperator], dictionary: Dictionary, names: Mapping[str, str], delay_ns: int
+        self,
+        operators: Iterable[QueryOperator],
+        dictionary: Dictionary,
+        names: Mapping[str, str],
+        delay_ns: int,
+        left_out: Callable[[], list[DeadLetter]] = list,
     ) -> None:
+        self._left_out = left_out
         self._dictionary = dictionary
         self._names = names
         self._delay = delay_ns
@@ -142,7 +149,7 @@ class Shard:
             found.append((self._given, some))
             self._given += len(some)
         self._found.clear()
-        return ShardOutput(found, letters)
+        return ShardOutput(found, letters + self._left_out())
 
 
 def without_hidden(row: Row) -> tuple[Row, tuple[Term, ...]]:

@@ -14,11 +14,14 @@ import numpy as np
 
 from automata.values import UNBOUND, Ids, Mask
 from sparql_gpm import graph_names
+from sparql_gpm.bounds import Exceeded, MatchBounds
 from sparql_gpm.columns import EventBatch, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.shared import PatternLabel
 from sparql_gpm.term_text import canonical_token
+from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
 from spaseq.runtime.spark.solutions import MarkedTriples, encode
 
 ALL_SHARDS = -1
@@ -42,6 +45,7 @@ class StepPattern:
     mark: int
     variables: tuple[str, ...]
     negated: bool
+    label: PatternLabel
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +79,16 @@ class _StepSolutions:
 
 
 class ShardPartitioner:
-    """Matches and partitions the events of one stream, batch after batch."""
+    """Matches and partitions the events of one stream, batch after batch.
 
-    def __init__(self, queries: Sequence[QueryPartitioning], shards: int, dictionary: Dictionary) -> None:
+    bounds      for each event
+    """
+
+    def __init__(
+        self, queries: Sequence[QueryPartitioning], shards: int, dictionary: Dictionary, bounds: MatchBounds
+    ) -> None:
+        self._bounds = bounds
+        self._letters: list[DeadLetter] = []
         self._queries = queries
         self._shards = shards
         self._dictionary = dictionary
@@ -107,8 +118,16 @@ class ShardPartitioner:
                 reported[events] = True
                 yield shard, _batch(batch, events, triples), reporting
 
+    def letters(self) -> list[DeadLetter]:
+        """The letters of events that exceeded a bound since the last call."""
+        letters, self._letters = self._letters, []
+        return letters
+
     def _step(self, query: QueryPartitioning, step: StepPattern, view: BatchView, seen: EventBatch) -> _StepSolutions:
-        found = step.matcher.match(view)
+        def left_out(exceeded: Exceeded) -> None:
+            self._letters.append(left_out_letter(step.label, seen, exceeded, self._dictionary))
+
+        found = step.matcher.match(view, None, self._bounds, left_out)
         marked = encode(found.events, [found.columns[name] for name in step.variables], step.mark)
         shards = self._shards_of(query, step, found)
         width = len(marked.events) // len(found) if len(found) else 1

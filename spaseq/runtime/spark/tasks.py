@@ -176,9 +176,11 @@ class Task:
         if not len(events):
             return
         for shard, batch, reporting in self._partitioner.partition(events):
+            self._add_all(self._partitioner.letters())
             letters, self._letters = tuple(self._letters), []
             blob = packed(BlockContents(batch, reporting, letters), self._dictionary, self._blank_suffix)
             yield self._block(shard, len(batch), blob)
+        self._add_all(self._partitioner.letters())
 
     def _late(self, times: Ids) -> Mask:
         """The events more than the delay below the largest time that the task has read before."""
@@ -190,6 +192,10 @@ class Task:
         if self._input.strict:
             raise letter.error()
         self._letters.append(letter)
+
+    def _add_all(self, letters: Iterable[DeadLetter]) -> None:
+        for letter in letters:
+            self._add(letter)
 
     def _closing(self) -> Iterator[ShuffleBlock]:
         for shard in range(self._input.shards):

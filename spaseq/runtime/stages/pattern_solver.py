@@ -18,11 +18,16 @@ from automata.plan.semi_join import SemiJoinFilter
 from automata.slices.events import SymbolSolutions
 from automata.values import UNBOUND, Ids
 from sparql_gpm.columns import Mask, Solutions
-from sparql_gpm.shared import NamedEvents, NamedPattern, Slice, StreamPattern
+from sparql_gpm.shared import NamedEvents, NamedPattern, PatternLabel, Slice, StreamPattern
 from spaseq.algebra.nodes import TemporalQuery
 
 SemiJoinFilters = Callable[[], Mapping[int, SemiJoinFilter]]
 _NONE: Ids = np.zeros(0, dtype=np.int64)
+
+
+def label_of(query: TemporalQuery, symbol: int) -> PatternLabel:
+    """The names by which a report calls a GPM of a query."""
+    return PatternLabel(query.patterns[symbol].name, query.name, tuple(name for name, _ in query.streams))
 
 
 class PatternSolver:
@@ -39,7 +44,10 @@ class PatternSolver:
     ) -> None:
         variables = {name: number for number, name in enumerate(query.variables)}
         pairs = list(zip(query.patterns, named, strict=True))
-        self._asked = tuple(StreamPattern(mine.shared, pattern.streams) for pattern, mine in pairs)
+        self._asked = tuple(
+            StreamPattern(mine.shared, pattern.streams, label_of(query, symbol))
+            for symbol, (pattern, mine) in enumerate(pairs)
+        )
         self._columns = [[(variables[name], mine.names[name]) for name in pattern.variables] for pattern, mine in pairs]
         self._pool = named[0].shared.pool
         self._numbers = frozenset(mine.shared.number for mine in named)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
+from sparql_gpm.bounds import Exceeded, within_one
 from sparql_gpm.columns import RowEvent
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.matching.row_matcher import RowMatcher, Triples, by_predicate
-from sparql_gpm.shared import NamedPattern
+from sparql_gpm.shared import NamedPattern, PatternLabel, PatternPool
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.runtime.stages.pattern_solver import label_of
 
 SolutionRow = tuple[int, ...]
 """The values of a step's variables in one solution, in the order in which the query numbers them."""
@@ -23,27 +27,49 @@ class RowSolver:
         for symbol, (pattern, mine) in enumerate(zip(query.patterns, named, strict=True)):
             matcher = mine.shared.matcher
             names = [mine.names[name] for name in sorted(pattern.variables, key=order.__getitem__)]
-            self._patterns.append((symbol, frozenset(pattern.streams), names, matcher, matcher.row_matcher(names)))
+            step = _Step(matcher, names, matcher.row_matcher(names), mine.shared.pool, label_of(query, symbol))
+            self._patterns.append((symbol, frozenset(pattern.streams), step))
 
     def solutions(self, event: RowEvent) -> Mapping[int, Sequence[SolutionRow]]:
         """symbol → its solutions in the event, of the symbols that have any."""
         stream, triples = event.stream, by_predicate(event)
         found = {}
-        for symbol, streams, names, matcher, single in self._patterns:
+        for symbol, streams, step in self._patterns:
             if stream in streams:
-                rows = _solved(single, matcher, names, triples, event)
+                rows = step.solutions(triples, event)
                 if rows:
                     found[symbol] = rows
         return found
 
 
-def _solved(
-    single: RowMatcher | None, matcher: Matcher, names: Sequence[str], triples: Triples, event: RowEvent
-) -> Sequence[SolutionRow]:
-    rows = None if single is None else single.solutions(triples)
-    if rows is not None:
-        return rows
-    found = matcher.match(event.batch)
-    if not names:
-        return [()] * len(found)
-    return list(zip(*(found.columns[name].tolist() for name in names), strict=True))
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One GPM; `row_matcher` None: it is matched in columns."""
+
+    matcher: Matcher
+    names: Sequence[str]
+    row_matcher: RowMatcher | None
+    pool: PatternPool
+    label: PatternLabel
+
+    def solutions(self, triples: Triples, event: RowEvent) -> Sequence[SolutionRow]:
+        """The solutions in an event; none if it exceeds a bound."""
+        single, bounds = self.row_matcher, self.pool.bounds
+        rows: Sequence[SolutionRow] | Exceeded | None = None
+        if single is not None:
+            if single.has_conditions:
+                rows = within_one(bounds, partial(single.solutions, triples))
+            else:
+                rows = single.solutions(triples)
+        if isinstance(rows, Exceeded):
+            self._left_out(event, rows)
+            return ()
+        if rows is not None and len(rows) <= bounds.solutions:
+            return rows
+        found = self.matcher.match(event.batch, None, bounds, partial(self._left_out, event))
+        if not self.names:
+            return [()] * len(found)
+        return list(zip(*(found.columns[name].tolist() for name in self.names), strict=True))
+
+    def _left_out(self, event: RowEvent, exceeded: Exceeded) -> None:
+        self.pool.left_out(self.label, event.batch, exceeded)

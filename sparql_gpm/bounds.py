@@ -1,0 +1,200 @@
+"""Bounds on matching one pattern in one event: an event over one is reported, the others are matched.
+
+`within` matches the events of a batch under a budget, which joins, paths and expressions check as they go on. The
+budget is a context variable: no operator has to pass it on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from arrays.columns import Ids, Mask
+from sparql_gpm.errors import ExpressionError
+
+Found = TypeVar("Found")
+
+SOLUTIONS_MAX = 1_000_000
+_ROWS_MAX = 1_000_000
+"""Rows that one event may have in an operator, unless it may have more solutions."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchBounds:
+    """Bounds for one pattern in one event.
+
+    solutions   distinct solutions; also rows of an operator, if it is more than a million
+    seconds     CPU time; None: any
+    """
+
+    solutions: int = SOLUTIONS_MAX
+    seconds: float | None = None
+
+    @property
+    def too_many(self) -> str:
+        """The reason for leaving out an event with too many solutions."""
+        return f"more than {self.solutions:,} solutions (--max-solutions)"
+
+
+class Exceeded(NamedTuple):
+    """An event that was left out, and why."""
+
+    event: int
+    reason: str
+
+
+class TooManyRows(Exception):
+    """The rows of an operator are too many in some frames; None: in all."""
+
+    def __init__(self, frames: Ids | None) -> None:
+        super().__init__()
+        self.frames = frames
+
+
+class TooManyRowsInEvents(TooManyRows):
+    """The same, and the frames are events: inside EXISTS they are not."""
+
+
+class TooCostly(Exception):
+    """Some event costs too much; its text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Budget:
+    rows: int | None = None
+    deadline: float | None = None
+    reason: str = ""
+
+
+_UNBOUNDED = _Budget()
+_current: ContextVar[_Budget] = ContextVar("budget", default=_UNBOUNDED)
+
+
+class RowCount:
+    """The rows that one operator makes, by frame; `add` raises TooManyRows."""
+
+    def __init__(self) -> None:
+        self._max = _current.get().rows
+        self._rows = 0
+        self._frames: list[Ids] = []
+
+    def add(self, frames: Ids | None, rows: int) -> None:
+        """More rows, in these frames; None: each of them in every frame."""
+        if self._max is None:
+            return
+        self._rows += rows
+        if frames is not None:
+            self._frames.append(frames)
+        if self._rows <= self._max:
+            return
+        if frames is None:
+            raise TooManyRows(None)
+        self._frames = [np.sort(np.concatenate(self._frames), kind="stable")]
+        sorted_ = self._frames[0]
+        if len(over := np.flatnonzero(sorted_[self._max :] == sorted_[: -self._max])):
+            raise TooManyRows(np.unique(sorted_[over]))
+
+
+def check_time() -> None:
+    """Raises TooCostly when the CPU time of the current match is over."""
+    budget = _current.get()
+    if budget.deadline is not None and time.thread_time() > budget.deadline:
+        raise TooCostly(budget.reason)
+
+
+def exceed(reason: str) -> Exception:
+    """The error of an expression that costs too much: the event is left out; outside of a match it has no value."""
+    return ExpressionError(reason) if _current.get() is _UNBOUNDED else TooCostly(reason)
+
+
+@contextmanager
+def any_rows() -> Iterator[None]:
+    """Inside, operators work on frames that are no events: rows are not counted."""
+    budget = _current.get()
+    token = _current.set(_UNBOUNDED if budget.deadline is None else _Budget(None, budget.deadline, budget.reason))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def events_of(graphs: Ids) -> Iterator[None]:
+    """Inside, frame i is in the event graphs[i]."""
+    try:
+        yield
+    except TooManyRowsInEvents:
+        raise
+    except TooManyRows as error:
+        raise TooManyRowsInEvents(np.unique(graphs if error.frames is None else graphs[error.frames])) from None
+
+
+def within_one(bounds: MatchBounds, match: Callable[[], Found]) -> Found | Exceeded:
+    """The result of `match` for a single event, whose rows are not counted."""
+    token = _current.set(replace(_budget(bounds), rows=None))
+    try:
+        return match()
+    except TooCostly as error:
+        return Exceeded(0, str(error))
+    finally:
+        _current.reset(token)
+
+
+def within(
+    bounds: MatchBounds, events: Mask | None, count: int, match: Callable[[Mask | None], Found]
+) -> tuple[list[Found], list[Exceeded]]:
+    """The results of `match` for the events of a mask (None: all of a batch), and the events left out.
+
+    Usually it is called once. It is called again without events that have too many rows; and a part is halved, until
+    it is one event, where some event costs too much.
+    """
+    found: list[Found] = []
+    exceeded: list[Exceeded] = []
+    waiting = [events]
+    while waiting:
+        some = waiting.pop()
+        token = _current.set(_budget(bounds))
+        try:
+            found.append(match(some))
+        except TooManyRows as error:
+            over = _numbers(some, count) if error.frames is None else error.frames
+            exceeded += [Exceeded(event, bounds.too_many) for event in over.tolist()]
+            waiting += _parts(np.setdiff1d(_numbers(some, count), over), 1, count)
+        except TooCostly as error:
+            numbers = _numbers(some, count)
+            if len(numbers) == 1:
+                exceeded.append(Exceeded(int(numbers[0]), str(error)))
+            else:
+                waiting += _parts(numbers, 2, count)
+        finally:
+            _current.reset(token)
+    return found, exceeded
+
+
+def _budget(bounds: MatchBounds) -> _Budget:
+    rows = max(bounds.solutions, _ROWS_MAX)
+    if bounds.seconds is None:
+        return _Budget(rows)
+    reason = f"taken more than {bounds.seconds:g} s of CPU time (--max-event-seconds)"
+    return _Budget(rows, time.thread_time() + bounds.seconds, reason)
+
+
+def _numbers(events: Mask | None, count: int) -> Ids:
+    return np.arange(count, dtype=np.int64) if events is None else np.flatnonzero(events)
+
+
+def _parts(numbers: Ids, parts: int, count: int) -> list[Mask | None]:
+    """The events in so many parts, the first one last."""
+    masks: list[Mask | None] = []
+    for part in reversed(np.array_split(numbers, parts)):
+        if len(part):
+            mask: Mask = np.zeros(count, dtype=np.bool_)
+            mask[part] = True
+            masks.append(mask)
+    return masks

@@ -1,0 +1,100 @@
+"""One event never takes memory or time without a bound; the others of its batch are matched as ever."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spaseq
+from spaseq.errors import InputError, RunError
+
+QUERY = """PREFIX : <http://x/>
+SELECT ?a ?d FROM STREAM S <http://x/s> WITHIN 1 HOURS SLIDING
+WHERE { SEQ(A) DEFINE GPM A ON S { %s } }"""
+TIME = "<http://www.w3.org/ns/prov#generatedAtTime>"
+STAMP = '"2026-01-01T00:00:%02dZ"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+
+
+def event(number: int, triples: list[tuple[str, str, str]]) -> str:
+    graph = f"<http://x/g{number}>"
+    lines = [f"{graph} {TIME} {STAMP % number} ."]
+    lines += [f"<http://x/{s}> <http://x/{p}> <http://x/{o}> {graph} ." for s, p, o in triples]
+    return "\n".join(lines) + "\n"
+
+
+def edges(count: int) -> list[tuple[str, str, str]]:
+    return [(f"a{n}", "e", f"b{n}") for n in range(count)]
+
+
+def run(
+    tmp_path: Path, pattern: str, events: list[list[tuple[str, str, str]]], **options: Any
+) -> tuple[int, list[dict[str, str]]]:
+    """The number of rows, and the dead letters."""
+    stream, letters = tmp_path / "s.nq", tmp_path / "letters.ndjson"
+    stream.write_text("".join(event(number, triples) for number, triples in enumerate(events)))
+    query = spaseq.parse(QUERY % pattern, "q")
+    found = list(spaseq.run(query, {"S": stream}, dead_letter=letters, **options))
+    return len(found), [json.loads(line) for line in letters.read_text().splitlines()]
+
+
+PRODUCT = "?a :e ?b . ?c :e ?d FILTER(?b != ?c)"
+
+
+@pytest.mark.parametrize("batch", [1, 3, 1000])
+def test_an_event_with_too_many_solutions_is_a_dead_letter_and_the_others_are_matched(
+    tmp_path: Path, batch: int
+) -> None:
+    events = [edges(2) for _ in range(30)]
+    events[7] = edges(40)
+    rows, letters = run(tmp_path, PRODUCT, events, max_solutions=100, batch_events=batch)
+    assert rows == 29 * 4
+    assert [(letter["stream"], letter["source"]) for letter in letters] == [("S", "http://x/g7")]
+    assert letters[0]["reason"] == (
+        "pattern A of query q has more than 100 solutions (--max-solutions) in the event <http://x/g7>"
+    )
+    assert "<http://x/a39>" in letters[0]["raw"]
+
+
+def test_a_product_above_the_bound_is_never_made(tmp_path: Path) -> None:
+    rows, letters = run(tmp_path, "?a :e ?b . ?c :e ?d", [edges(1), edges(10_000), edges(2)])
+    assert rows == 1 + 4 and [letter["source"] for letter in letters] == ["http://x/g1"]
+
+
+def test_an_event_that_takes_too_long_is_found_among_the_others_of_its_batch(tmp_path: Path) -> None:
+    events = [edges(2) for _ in range(20)]
+    events[11] = edges(1_000)
+    pattern = "?a :e ?b . ?c :e ?d FILTER(CONCAT(STR(?a), STR(?d)) = 'http://x/a1http://x/b1')"
+    rows, letters = run(tmp_path, pattern, events, max_event_seconds=0.2)
+    assert rows == 19
+    assert [letter["source"] for letter in letters] == ["http://x/g11"]
+    assert "pattern A of query q has taken more than 0.2 s of CPU time (--max-event-seconds)" in letters[0]["reason"]
+
+
+def test_a_bound_ends_a_strict_run(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="max-solutions"):
+        run(tmp_path, PRODUCT, [edges(40)], max_solutions=100, strict=True)
+
+
+def test_an_engine_counts_events_over_a_bound() -> None:
+    with spaseq.Engine(max_solutions=100) as engine:
+        found: list[spaseq.Row] = []
+        engine.register(spaseq.parse(QUERY % PRODUCT, "q"), found.append)
+        for number, count in enumerate((2, 40, 2)):
+            triples = "".join(f"<http://x/a{n}> <http://x/e> <http://x/b{n}> . " for n in range(count))
+            engine.push("S", triples, number)
+        assert len(found) == 8 and engine.statistics.dead_letters == {"over a bound": 1}
+
+
+@pytest.mark.parametrize("options", [{"max_solutions": 0}, {"max_event_seconds": 0.0}, {"max_event_seconds": -1.0}])
+def test_a_bound_is_positive(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="max_"):
+        spaseq.Engine(**options)
+
+
+def test_an_equality_of_two_parts_of_a_pattern_is_a_join(tmp_path: Path) -> None:
+    chain = [(f"n{number}", "e", f"n{number + 1}") for number in range(10_000)]
+    rows, letters = run(tmp_path, "?a :e ?b . ?c :e ?d FILTER(?a = ?d)", [chain], max_event_seconds=20)
+    assert (rows, letters) == (9_999, [])

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from sparql_gpm.algebra.analysis import counts
+from sparql_gpm.algebra.analysis import counts, is_volatile
 from sparql_gpm.algebra.scope import in_scope
-from sparql_gpm.algebra.traversal import exists_in
+from sparql_gpm.algebra.traversal import exists_in, expressions_of, walk
 from sparql_gpm.background import Background
 from sparql_gpm.bounds import Exceeded, MatchBounds, any_rows, within
 from sparql_gpm.columns import EventBatch, Ids, Mask, Solutions
@@ -49,7 +49,8 @@ def compile_pattern(
     compiler = Compiler(dictionary, evaluator, background)
     tests = {exists: compiler.exists(exists) for condition in conditions for exists in exists_in(condition)}
     sensitive = counts(pattern) or any(counts(exists.pattern) for exists in tests)
-    return Matcher(tuple(sorted(in_scope(pattern))), compiler, compiler.compile(pattern), tests, sensitive)
+    is_set = not sensitive and not any(is_volatile(e) for node in walk(pattern) for e in expressions_of(node))
+    return Matcher(tuple(sorted(in_scope(pattern))), compiler, compiler.compile(pattern), tests, sensitive, is_set)
 
 
 class Matcher:
@@ -66,6 +67,7 @@ class Matcher:
         operator: Operator,
         exists: dict[Exists, ExistsTest],
         counts_solutions: bool,
+        is_set: bool,
     ) -> None:
         self.variables = variables
         self.needs = needs_of(operator)
@@ -73,6 +75,7 @@ class Matcher:
         self._operator = operator
         self._exists = exists
         self._counts_solutions = counts_solutions
+        self._is_set = is_set
 
     def match(
         self,
@@ -88,7 +91,7 @@ class Matcher:
         view = self._view(batch)
 
         def matched(some: Mask | None) -> Relation:
-            frames = Frames(view, live=None if some is None or some.all() else some)
+            frames = Frames(view, live=None if some is None or some.all() else some, distinct=self._is_set)
             relation = self._operator.evaluate(frames).project(self.variables)
             return relation.distinct().spread(frames.all())
 

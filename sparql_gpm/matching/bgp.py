@@ -13,7 +13,7 @@ from sparql_gpm.bounds import events_of
 from sparql_gpm.columns import Ids, Mask
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.frames import Frames
-from sparql_gpm.matching.paths import Anchor, CompiledPath, path_pairs
+from sparql_gpm.matching.paths import Anchor, CompiledPath, path_pairs, reached
 from sparql_gpm.relations.join import join
 from sparql_gpm.relations.relation import UNIT, Relation, nothing
 
@@ -112,31 +112,57 @@ class PathScan:
         """More than that of any triple pattern: paths come last."""
         return 2 * len(view.batch.subjects)
 
-    def evaluate(self, frames: Frames, live: Mask | None, among: Ids | None = None) -> Relation:
-        """Its solutions in the live events, by event; those in events not `among` these may be left out."""
+    def evaluate(
+        self, frames: Frames, live: Mask | None, among: Ids | None = None, known: Sequence[Relation] = ()
+    ) -> Relation:
+        """Its solutions in the live events, by event; those in events not `among` these may be left out.
+
+        known   other scans that it will be joined with: where each solution counts once, only their values are followed
+        """
         if among is not None:
             live = np.zeros(len(frames.view), dtype=np.bool_)
             live[among] = True
         start = self._anchor(self.subject, frames, live)
         end = self._anchor(self.object, frames, live)
-        events, subjects, objects = path_pairs(self.path, frames.view, live, start, end)
+        if frames.distinct:
+            start = start or _bound(self.subject, known)
+            end = end or (_bound(self.object, known) if start is None else None)
+        pairs = (reached if frames.distinct else path_pairs)(self.path, frames.view, live, start, end)
+        events, subjects, objects = pairs
         fits = np.ones(len(events), dtype=np.bool_)
         for slot, column in ((self.subject, subjects), (self.object, objects)):
             if isinstance(slot, int):
                 fits &= column == slot
         return _named(events[fits], [(self.subject, subjects[fits]), (self.object, objects[fits])])
 
+    def is_anchored(self, frames: Frames, known: Sequence[Relation]) -> bool:
+        """True if an end of the path is given."""
+        return any(
+            isinstance(slot, int) or slot in frames.bindings or any(slot in relation.columns for relation in known)
+            for slot in self.slots()
+        )
+
     def _anchor(self, slot: Slot, frames: Frames, live: Mask | None) -> Anchor | None:
         """The given ends of the path: a constant, in every live event, or the values that the frames substitute."""
         if isinstance(slot, int):
             events = np.arange(len(frames.view), dtype=np.int64) if live is None else np.flatnonzero(live)
-            return Anchor(events, np.full(len(events), slot, dtype=np.int64))
+            return Anchor(events, np.full(len(events), slot, dtype=np.int64), written=True)
         if slot in frames.bindings:
-            return Anchor(frames.graph_of(frames.all()), frames.bindings[slot])
+            return Anchor(frames.graph_of(frames.all()), frames.bindings[slot], written=True)
         return None
 
 
 TriplePattern = Scan | PathScan
+
+
+def _bound(slot: Slot, known: Sequence[Relation]) -> Anchor | None:
+    """The values of a variable in the smallest of some scans that bind it."""
+    binding = [relation for relation in known if slot in relation.columns]
+    if not isinstance(slot, str) or not binding:
+        return None
+    found = min(binding, key=len).distinct((slot,))
+    assert found.events is not None
+    return Anchor(found.events, found.columns[slot])
 
 
 def _named(events: Ids, slots: Sequence[tuple[Slot, Ids]]) -> Relation:
@@ -174,10 +200,16 @@ def scan_all(scans: Sequence[TriplePattern], frames: Frames) -> list[Relation]:
     without a solution ends the scan.
     """
     live = frames.live_events()
-    relations = []
+    relations: list[Relation] = []
     among = None if live is None or np.count_nonzero(live) * _FEW_FACTOR > len(live) else np.flatnonzero(live)
-    for scan in sorted(scans, key=lambda scan: scan.size(frames.view)):
-        relation = scan.evaluate(frames, live, among)
+    waiting = sorted(scans, key=lambda scan: scan.size(frames.view))
+    while waiting:
+        scan = min(waiting, key=lambda scan: isinstance(scan, PathScan) and not scan.is_anchored(frames, relations))
+        waiting.remove(scan)
+        if isinstance(scan, PathScan):
+            relation = scan.evaluate(frames, live, among, relations)
+        else:
+            relation = scan.evaluate(frames, live, among)
         if frames.graphs is None and isinstance(scan, Scan):
             relation = keep_all(scan.conditions, relation, frames)
         relations.append(relation)

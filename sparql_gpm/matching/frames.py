@@ -24,6 +24,7 @@ class Frames:
     graphs      frame → event of the view; None: frame i is event i
     live        the events to evaluate, None for all; only without `graphs`
     bindings    substituted variable → its value in each frame, never UNBOUND; empty without `graphs`
+    distinct    only the set of solutions matters, not how often one is found
     probe       rows that the result will be joined with: solutions that agree with none of them may be left out
     """
 
@@ -32,6 +33,7 @@ class Frames:
     live: Mask | None = None
     bindings: Mapping[str, Ids] = field(default_factory=dict)
     probe: Relation | None = None
+    distinct: bool = False
 
     def all(self) -> Ids:
         """Every frame."""
@@ -55,7 +57,7 @@ class Frames:
         """The same frames with only these variables substituted or probed: a subquery sees no others."""
         probe = None if self.probe is None else self.probe.project(variables)
         kept = {v: column for v, column in self.bindings.items() if v in variables}
-        return Frames(self.view, self.graphs, self.live, kept, probe)
+        return replace(self, bindings=kept, probe=probe)
 
     def probed(self, rows: Relation | None) -> Frames:
         """The same frames for a result that will be joined with these rows; None: it is needed whole."""

@@ -2,6 +2,9 @@
 
 A path's value is a multiset of pairs (start, end) per event. Sequences and alternatives keep
 multiplicities; `?`, `*` and `+` are sets. Closures run semi-naively on the disjoint union of all graphs.
+
+Where multiplicities do not matter, `reached` follows the whole path set at a time from the end that is given, so that
+its cost is that of the solutions, not that of all pairs that parts of the path connect.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from typing import NamedTuple, assert_never
 import numpy as np
 
 from arrays.columns import in_ranges
+from sparql_gpm.algebra.traversal import subpaths
+from sparql_gpm.bounds import RowCount, check_time
 from sparql_gpm.columns import Ids, Mask
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.pattern import Inverse, Link, NegatedSet, Path, PathAlternative, PathSequence, Repeat
@@ -31,15 +36,19 @@ class CompiledPath:
 
 
 class Anchor(NamedTuple):
-    """Given terms at one end of a path: nodes for paths of length zero; pairs without one of them may be left out."""
+    """Given terms at one end of a path: nodes for paths of length zero; pairs without one of them may be left out.
+
+    written     they stand in the pattern, or are substituted there
+    """
 
     events: Ids
     terms: Ids
     restricts: bool = True
+    written: bool = False
 
     def only_nodes(self) -> Anchor:
         """The same terms as nodes, with all pairs."""
-        return Anchor(self.events, self.terms, False)
+        return self._replace(restricts=False)
 
 
 class Pairs(NamedTuple):
@@ -73,6 +82,89 @@ def path_pairs(
 ) -> Pairs:
     """The pairs that the path connects in the live events; at least those between the anchors."""
     return _pairs(compiled.path, _Graph(view, live, compiled.ids), start, end)
+
+
+def reached(
+    compiled: CompiledPath, view: BatchView, live: Mask | None, start: Anchor | None, end: Anchor | None
+) -> Pairs:
+    """As `path_pairs`, each pair once; anchors that are not `written` must be nodes of the graph."""
+    graph = _Graph(view, live, compiled.ids)
+    if start is None and end is None and not any(isinstance(part, Repeat) for part in subpaths(compiled.path)):
+        return _pairs(compiled.path, graph, None, None).distinct()
+    first = start or end or Anchor(*view.nodes(live))
+    origins = Pairs(first.events, first.terms, first.terms).distinct()
+    forward = start is not None or end is None
+    found = _followed(compiled.path, graph, origins, forward, end if forward else None, first.written)
+    return found if forward else found.inverse()
+
+
+def _followed(
+    path: Path, graph: _Graph, pairs: Pairs, forward: bool, other: Anchor | None, written: bool = False
+) -> Pairs:
+    """The pairs with their ends moved along the path, or back along it; each once.
+
+    other       the terms at the other end of the path, for paths of length zero
+    written     the present ends stand in the pattern: they need not be nodes for paths of length zero
+    """
+    match path:
+        case Inverse(inner):
+            return _followed(inner, graph, pairs, not forward, other, written)
+        case PathSequence(first, second):
+            near, far = (first, second) if forward else (second, first)
+            return _followed(far, graph, _followed(near, graph, pairs, forward, None, written), forward, other)
+        case PathAlternative(left, right):
+            sides = [_followed(side, graph, pairs, forward, other, written) for side in (left, right)]
+            return _both(*sides).distinct()
+        case Repeat():
+            return _followed_often(path, graph, pairs, forward, other, written)
+        case _:
+            steps = _pairs(path, graph, None, None)
+            return _compose(pairs, steps if forward else steps.inverse()).distinct()
+
+
+def _followed_often(
+    path: Repeat, graph: _Graph, pairs: Pairs, forward: bool, other: Anchor | None, written: bool
+) -> Pairs:
+    if path.unbounded and not any(isinstance(part, Repeat | PathSequence) for part in subpaths(path.path)):
+        steps = _pairs(path.path, graph, None, None)
+        found = _closure_of(pairs, steps if forward else steps.inverse())
+    else:
+        found = fresh = _followed(path.path, graph, pairs, forward, None, False)
+        while path.unbounded and len(fresh.events):
+            fresh = _without(_followed(path.path, graph, fresh, forward, None, False), found)
+            found = _both(found, fresh)
+    if path.at_least_one:
+        return found
+    if not written:
+        nodes = graph.view.nodes(graph.live)
+        given = nodes if other is None else other
+        some = Anchor(np.concatenate((nodes.events, given.events)), np.concatenate((nodes.terms, given.terms)))
+        pairs = pairs.rows(_among(pairs, some))
+    return _both(pairs, found).distinct()
+
+
+def _without(pairs: Pairs, known: Pairs) -> Pairs:
+    """The pairs that are not known."""
+    every = _both(known, pairs)
+    first = first_rows(list(every))
+    return every.rows(first[first >= len(known.events)])
+
+
+def _among(pairs: Pairs, terms: Anchor) -> Mask:
+    """The pairs whose end is among some terms of their event."""
+    count = len(pairs.events)
+    nodes = groups([np.concatenate((pairs.events, terms.events)), np.concatenate((pairs.ends, terms.terms))])
+    some = np.zeros(len(nodes.first), dtype=np.bool_)
+    some[nodes.of_row[count:]] = True
+    found: Mask = some[nodes.of_row[:count]]
+    return found
+
+
+def _closure_of(pairs: Pairs, steps: Pairs) -> Pairs:
+    """The pairs with their ends moved along one or more steps; each once."""
+    if not len(steps.events) or not len(pairs.events):
+        return steps.rows(np.zeros(0, dtype=np.int64))
+    return _closed(_compose(pairs, steps).distinct(), steps)
 
 
 def _pairs(path: Path, graph: _Graph, start: Anchor | None, end: Anchor | None) -> Pairs:
@@ -155,41 +247,46 @@ def _zero_length(graph: _Graph, start: Anchor | None, end: Anchor | None) -> Pai
 
 def _closure(steps: Pairs, start: Anchor | None) -> Pairs:
     """One or more steps, from anywhere or from the anchor."""
-    if not len(steps.events):
-        return steps
-    given = start or Anchor(steps.events[:0], steps.starts[:0])
-    events = np.concatenate((steps.events, steps.events, given.events))
-    terms = np.concatenate((steps.starts, steps.ends, given.terms))
+    if start is None:
+        return _closed(steps.distinct(), steps)
+    return _closed(steps.rows(_among(steps.inverse(), start)).distinct(), steps)
+
+
+def _closed(pairs: Pairs, steps: Pairs) -> Pairs:
+    """The distinct pairs, and all that further steps reach from their ends; each once."""
+    if not len(pairs.events):
+        return pairs
+    events = np.concatenate((steps.events, steps.events, pairs.events, pairs.events))
+    terms = np.concatenate((steps.starts, steps.ends, pairs.starts, pairs.ends))
     nodes = groups([events, terms])
     count, size = len(steps.events), len(nodes.first)
     assert size < 2**31, size
-    edges = np.unique(nodes.of_row[:count] * size + nodes.of_row[count : 2 * count])
-    sources, targets = edges // size, edges % size
-    begins = np.searchsorted(sources, np.arange(size + 1))
-    seed = edges
-    if start is not None:
-        wanted = np.zeros(size, dtype=np.bool_)
-        wanted[nodes.of_row[2 * count :]] = True
-        seed = edges[wanted[sources]]
-    reached = _reach(seed, begins, targets, size)
-    from_row, to_row = nodes.first[reached // size], nodes.first[reached % size]
+    sources, targets, starts, ends = np.split(nodes.of_row, [count, 2 * count, 2 * count + len(pairs.events)])
+    edges = np.unique(sources * size + targets)
+    begins = np.searchsorted(edges // size, np.arange(size + 1))
+    found = _reach(np.sort(starts * size + ends), begins, edges % size, events[nodes.first])
+    from_row, to_row = nodes.first[found // size], nodes.first[found % size]
     return Pairs(events[from_row], terms[from_row], terms[to_row])
 
 
-def _reach(seed: Ids, begins: Ids, targets: Ids, size: int) -> Ids:
-    """All pairs origin·size + node that `seed` and further edges reach; sorted.
+def _reach(seed: Ids, begins: Ids, targets: Ids, events: Ids) -> Ids:
+    """All pairs origin·size + node that `seed` and further edges reach; sorted. Raises TooManyRows.
 
     begins, targets     the edges of node n are targets[begins[n]:begins[n + 1]]
+    events              of the nodes; size is their number
 
     Semi-naive: each round goes one edge on from the pairs that the last round has found.
     """
+    size, count = len(events), RowCount()
     known = fresh = seed
     while len(fresh):
+        check_time()
+        count.add(events[fresh // size], len(fresh))
         nodes = fresh % size
         counts = begins[nodes + 1] - begins[nodes]
         rows = np.repeat(np.arange(len(fresh), dtype=np.int64), counts)
         found = np.unique((fresh[rows] - nodes[rows]) + targets[in_ranges(begins[nodes], counts)])
         position = np.minimum(np.searchsorted(known, found), len(known) - 1)
         fresh = found[known[position] != found]
-        known = np.union1d(known, fresh)
+        known = np.sort(np.concatenate((known, fresh)), kind="stable")  # two runs: linear
     return known

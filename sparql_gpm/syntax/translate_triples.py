@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
 from typing import Any
 
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.rewrite import balanced
+from sparql_gpm.algebra.traversal import subpaths
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.pattern import Node, Path, Variable
 from sparql_gpm.syntax.grammar import Tree
@@ -41,13 +41,16 @@ def _triple(subject: Node, verb: Any, object_: Node, source: Source) -> Iterator
 
 
 def _connect(subject: Node, path: Path, object_: Node, source: Source) -> Iterator[algebra.Triple | algebra.PathTriple]:
-    """Section 18.2.2.4: links, inverses and sequences at the top of a path become plain triples."""
+    """Section 18.2.2.4: links, inverses and sequences at the top of a path become plain triples.
+
+    A sequence with `?`, `*` or `+` stays one path, which is followed as a whole; its solutions are the same.
+    """
     match path:
         case algebra.Link(iri):
             yield algebra.Triple(subject, iri, object_)
         case algebra.Inverse(inner):
             yield from _connect(object_, inner, subject, source)
-        case algebra.PathSequence(first, second):
+        case algebra.PathSequence(first, second) if not _repeats(path):
             middle = source.fresh()
             yield from _connect(subject, first, middle, source)
             yield from _connect(middle, second, object_, source)
@@ -55,13 +58,16 @@ def _connect(subject: Node, path: Path, object_: Node, source: Source) -> Iterat
             yield algebra.PathTriple(subject, path, object_)
 
 
+def _repeats(path: Path) -> bool:
+    return any(isinstance(part, algebra.Repeat) for part in subpaths(path))
+
+
 def _path(tree: Tree, source: Source) -> Path:
     match name_of(tree):
         case "PathAlternative":
             return balanced(algebra.PathAlternative, [_path(part, source) for part in tree.part])
         case "PathSequence":
-            *firsts, last = [_path(part, source) for part in tree.part]
-            return reduce(lambda rest, path: algebra.PathSequence(path, rest), reversed(firsts), last)
+            return balanced(algebra.PathSequence, [_path(part, source) for part in tree.part])
         case "PathEltOrInverse":
             return algebra.Inverse(_path(tree.part, source))
         case "PathElt":

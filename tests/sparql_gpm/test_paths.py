@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matching.bgp_view import BatchView
-from sparql_gpm.matching.paths import CompiledPath, path_pairs
+from sparql_gpm.matching.paths import Anchor, CompiledPath, path_pairs, reached
 from sparql_gpm.pattern import Inverse, Link, Path, PathAlternative, PathSequence, Repeat, Variable
 from sparql_gpm.terms import IRI, Term
 from tests.sparql_gpm.matcher_oracle import Triples, World, integer
@@ -68,3 +68,39 @@ def test_sequences_and_alternatives_count_every_way() -> None:
 
 def test_events_that_are_not_wanted_are_not_walked() -> None:
     assert {event for event, _, _ in pairs(STAR, [chain(2), chain(3)], [False, True])} == {1}
+
+
+@settings(max_examples=300)
+@given(
+    paths, st.lists(graphs, min_size=1, max_size=3), st.integers(0, 5), st.sampled_from(("start", "end", "both", ""))
+)
+def test_a_path_followed_from_one_end_connects_the_same_pairs(
+    path: Path, events: list[Triples], given_term: int, ends: str
+) -> None:
+    dictionary = Dictionary()
+    compiled = CompiledPath(path, {iri: dictionary.pin(iri) for iri in PREDICATES})
+    view = BatchView(batch_of(events, dictionary))
+    term = dictionary.pin(integer(given_term))
+    every = np.arange(len(events), dtype=np.int64)
+    anchor = Anchor(every, np.full(len(events), term, dtype=np.int64), written=True)
+    start, end = (anchor if ends in (side, "both") else None for side in ("start", "end"))
+    expected = zip(*(column.tolist() for column in path_pairs(compiled, view, None, start, end)), strict=True)
+    found = list(zip(*(column.tolist() for column in reached(compiled, view, None, start, end)), strict=True))
+    assert len(found) == len(set(found))
+
+    def wanted(pair: tuple[int, int, int]) -> bool:
+        return (start is None or pair[1] == term) and (end is None or pair[2] == term)
+
+    assert set(filter(wanted, found)) == set(filter(wanted, expected))
+
+
+def test_sequences_of_closures_cost_what_their_solutions_cost() -> None:
+    size = 1_000
+    dictionary = Dictionary()
+    cycle: Triples = frozenset((integer(i), P, integer((i + 1) % size)) for i in range(size))
+    path = PathSequence(STAR, PathSequence(STAR, STAR))
+    view = BatchView(batch_of([cycle], dictionary))
+    anchor = Anchor(np.zeros(1, dtype=np.int64), np.array([dictionary.pin(integer(0))]), written=True)
+    compiled = CompiledPath(path, {P: dictionary.pin(P)})
+    for start, end in ((anchor, None), (None, anchor)):
+        assert len(reached(compiled, view, None, start, end).events) == size

@@ -8,6 +8,7 @@ from math import nan
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import ExpressionError
+from sparql_gpm.expressions.functions_strings import bounded
 from sparql_gpm.expressions.values import order_key
 from sparql_gpm.numeric import (
     ZERO,
@@ -74,7 +75,7 @@ def _fold_terms(aggregate: Aggregate, terms: Sequence[Term]) -> Term | None:
         case "MAX":
             return max(terms, key=_place, default=None)
         case "GROUP_CONCAT":
-            return Literal(aggregate.separator.join(_text(term) for term in terms))
+            return Literal(bounded(aggregate.separator, [_text(term) for term in terms]))
     raise AssertionError(aggregate)
 
 

@@ -1,6 +1,7 @@
-"""XPath regular expressions (XPath and XQuery Functions 3.0, Section 5.6) as Python's.
+"""XPath regular expressions (XPath and XQuery Functions 3.0, Section 5.6) as those of `regex`.
 
-Python's matcher backtracks: an expression such as `(a+)+b` takes exponential time on text that does not match.
+It backtracks, as XPath's back-references need: `(a+)+b` takes exponential time on text that does not match. So each
+search has a time limit, which `re` does not offer.
 """
 
 from __future__ import annotations
@@ -9,11 +10,24 @@ import functools
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
+from sparql_gpm.bounds import exceed
 from sparql_gpm.errors import ExpressionError
 
-_FLAGS = {"s": re.DOTALL, "m": re.MULTILINE, "i": re.IGNORECASE, "x": re.NOFLAG, "q": re.NOFLAG}
+if TYPE_CHECKING:
+    from regex import Pattern
+
+Found = TypeVar("Found")
+
+_FLAGS = {"s": "DOTALL", "m": "MULTILINE", "i": "IGNORECASE", "x": "", "q": ""}
 _COMPILED_MAX = 512
+_SEARCH_SECONDS_MAX = 1.0
+"""Time for one search or replacement in one text."""
+_SLOW_MAX = 64
+"""Searches beyond that time that are remembered."""
+_slow: dict[tuple[str, int, str], None] = {}
 _NAME_START = ":A-Z_a-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
 _NAME_START += "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 _NAME = _NAME_START + "\\-.0-9\u00b7\u0300-\u036f\u203f-\u2040"
@@ -23,19 +37,34 @@ _QUANTIFIER = re.compile(r"(?:[?*+]|\{[0-9]+(?:,[0-9]*)?\})(\??)")
 
 
 @functools.lru_cache(maxsize=_COMPILED_MAX)
-def compiled(pattern: str, flags: str) -> re.Pattern[str]:
-    """Python's form of an XPath pattern and its flags; an error where XPath has one."""
-    options = re.NOFLAG
+def compiled(pattern: str, flags: str) -> Pattern[str]:
+    """An XPath pattern and its flags; an error where XPath has one."""
+    import regex
+
+    options = 0
     for flag in flags:
         if flag not in _FLAGS:
             raise ExpressionError(f"unknown flag {flag!r}")
-        options |= _FLAGS[flag]
+        options |= getattr(regex, _FLAGS[flag], 0)
     try:
         if "q" in flags:
-            return re.compile(re.escape(pattern), options & re.IGNORECASE)
-        return re.compile(_Translation(pattern, flags).run(), options)
-    except (re.error, OverflowError, RecursionError) as error:
+            return regex.compile(regex.escape(pattern), options & regex.IGNORECASE)
+        return regex.compile(_Translation(pattern, flags).run(), options)
+    except (regex.error, OverflowError, RecursionError) as error:
         raise ExpressionError(str(error)) from None
+
+
+def timed(matcher: Pattern[str], text: str, search: Callable[[float], Found]) -> Found:
+    """The result of a search in a text, given its time limit; beyond that the event is left out."""
+    key = matcher.pattern, matcher.flags, text
+    if key not in _slow:
+        try:
+            return search(_SEARCH_SECONDS_MAX)
+        except TimeoutError:
+            if len(_slow) >= _SLOW_MAX:
+                _slow.pop(next(iter(_slow)))
+            _slow[key] = None
+    raise exceed(f"a regular expression that takes more than {_SEARCH_SECONDS_MAX:g} s on one text")
 
 
 def replacement(template: str, groups: int) -> list[str | int]:

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from sparql_gpm.bounds import exceed
 from sparql_gpm.errors import ExpressionError
-from sparql_gpm.expressions.functions_regex import compiled, replacement
+from sparql_gpm.expressions.functions_regex import compiled, replacement, timed
 from sparql_gpm.expressions.values import boolean
 from sparql_gpm.numeric import NumericType, integer_literal, require_number
 from sparql_gpm.terms import RDF_LANG_STRING, XSD_STRING, Literal, Term
+
+if TYPE_CHECKING:
+    from regex import Match
+
+_CHARACTERS_MAX = 16 << 20
+"""The longest string that CONCAT, REPLACE and GROUP_CONCAT make."""
+
+
+def bounded(separator: str, parts: Sequence[str]) -> str:
+    """The parts as one string, if it is not too long; else the event is left out."""
+    if sum(map(len, parts)) + len(separator) * (len(parts) - 1) > _CHARACTERS_MAX:
+        raise _too_long()
+    return separator.join(parts)
+
+
+def _too_long() -> Exception:
+    return exceed(f"a computed string of more than {_CHARACTERS_MAX:,} characters")
 
 
 def text(term: Term) -> Literal:
@@ -112,7 +130,7 @@ def encode_for_uri(string: Term) -> Term:
 def concat(*strings: Term) -> Term:
     """CONCAT; the language is kept if all share it."""
     parts = [text(string) for string in strings]
-    lexical = "".join(part.lexical for part in parts)
+    lexical = bounded("", [part.lexical for part in parts])
     languages = {part.language for part in parts}
     return like(parts[0], lexical) if len(languages) == 1 else Literal(lexical)
 
@@ -128,7 +146,8 @@ def langmatches(tag: Term, accepted: Term) -> Term:
 def regex(string: Term, pattern: Term, flags: Term | None = None) -> Term:
     """REGEX."""
     matcher = compiled(plain(pattern), plain(flags) if flags is not None else "")
-    return boolean(matcher.search(text(string).lexical) is not None)
+    lexical = text(string).lexical
+    return boolean(timed(matcher, lexical, lambda seconds: matcher.search(lexical, timeout=seconds)) is not None)
 
 
 def replace(string: Term, pattern: Term, by: Term, flags: Term | None = None) -> Term:
@@ -140,11 +159,19 @@ def replace(string: Term, pattern: Term, by: Term, flags: Term | None = None) ->
         raise ExpressionError("the pattern matches the empty string")
     parts = [plain(by)] if "q" in options else replacement(plain(by), matcher.groups)
 
-    def fill(found: re.Match[str]) -> str:
-        groups = {0: found.group(0)} | dict(enumerate(found.groups(), 1))
-        return "".join(part if isinstance(part, str) else groups.get(part) or "" for part in parts)
+    made = 0
 
-    return like(source, matcher.sub(fill, source.lexical))
+    def fill(found: Match[str]) -> str:
+        nonlocal made
+        groups = {0: found.group(0)} | dict(enumerate(found.groups(), 1))
+        filled = bounded("", [part if isinstance(part, str) else groups.get(part) or "" for part in parts])
+        made += len(filled)
+        if made > _CHARACTERS_MAX:
+            raise _too_long()
+        return filled
+
+    replaced = timed(matcher, source.lexical, lambda seconds: matcher.sub(fill, source.lexical, timeout=seconds))
+    return like(source, replaced)
 
 
 STRING_FUNCTIONS: dict[str, Callable[..., Term]] = {

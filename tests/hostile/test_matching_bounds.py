@@ -98,3 +98,27 @@ def test_an_equality_of_two_parts_of_a_pattern_is_a_join(tmp_path: Path) -> None
     chain = [(f"n{number}", "e", f"n{number + 1}") for number in range(10_000)]
     rows, letters = run(tmp_path, "?a :e ?b . ?c :e ?d FILTER(?a = ?d)", [chain], max_event_seconds=20)
     assert (rows, letters) == (9_999, [])
+
+
+DOUBLED = "?a0 :e ?b " + " ".join(f"BIND(CONCAT(?t{n}, ?t{n}) AS ?t{n + 1})" for n in range(40))
+DOUBLING = DOUBLED.replace("BIND", "BIND(STR(?b) AS ?t0) BIND", 1)
+REPLACED = "?a :e ?b BIND(STR(?b) AS ?t0) " + " ".join(
+    f"BIND(REPLACE(?t{n}, '.+', '$0$0$0$0') AS ?t{n + 1})" for n in range(20)
+)
+
+
+@pytest.mark.parametrize("pattern", [DOUBLING, REPLACED])
+def test_a_computed_string_has_a_bound(tmp_path: Path, pattern: str) -> None:
+    rows, letters = run(tmp_path, pattern, [edges(1), []])
+    assert rows == 0 and len(letters) == 1
+    assert "pattern A of query q has a computed string of more than 16,777,216 characters" in letters[0]["reason"]
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+def test_a_regular_expression_has_a_time_limit_in_each_text(tmp_path: Path, batch: int) -> None:
+    slow = [("x" + "a" * 60 + "b", "e", "b0")]
+    events = [edges(1) for _ in range(30)]
+    events[5] = slow
+    rows, letters = run(tmp_path, "?a :e ?b FILTER(!REGEX(STR(?a), 'x(a|aa)+$'))", events, batch_events=batch)
+    assert rows == 29 and [letter["source"] for letter in letters] == ["http://x/g5"]
+    assert "has a regular expression that takes more than 1 s on one text" in letters[0]["reason"]

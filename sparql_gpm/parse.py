@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
+from sparql_gpm.algebra.rewrite import connected
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.pattern import Aggregate, Expression, Iteration, Pattern, Triple, Variable
 from sparql_gpm.syntax.grammar import check_brackets, closing, deep_stack, parse_tree
@@ -19,6 +21,12 @@ from sparql_gpm.syntax.translate import GroupReader
 from sparql_gpm.syntax.translate_expressions import ExpressionReader
 from sparql_gpm.syntax.translate_terms import Source
 from sparql_gpm.terms import IRI
+
+_CHAIN_MAX = 32
+"""Connectives in one bracket from which on its members are parsed one by one."""
+_CONNECTIVES = ("||", "&&")
+"""The one that binds least comes first."""
+_NOTHING: Mapping[int, Expression] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,9 @@ def parse_group(text: str, prefixes: Mapping[str, str], base: str | None) -> Par
     read = _tokens(text)
     braced = [Token("punctuation", "{", 0, 0), *read, Token("punctuation", "}", len(text), len(text))]
     with _deep(braced, len(text)):
-        masked = mask(braced, Names(prefixes, base), len(text), {})
+        names = Names(prefixes, base)
+        folded, given = _fold_chains(braced, names)
+        masked = mask(folded, names, len(text), given)
         tree = parse_tree("GroupGraphPattern", masked)
         source = Source(masked, tree)
         pattern, filters = GroupReader(source, base).top(tree[0])
@@ -57,7 +67,9 @@ def parse_expression(text: str, prefixes: Mapping[str, str], base: str | None) -
     """An expression, in which aggregates, PREV, FIRST and LAST may stand."""
     read = _tokens(text)
     with _deep(read, len(text)):
-        return _expression(read, Names(prefixes, base), len(text))
+        names = Names(prefixes, base)
+        folded, given = _fold_chains(read, names)
+        return _expression(folded, names, len(text), given)
 
 
 def parse_template(
@@ -104,12 +116,77 @@ def _filter(keyword: Token, expression: Expression, read: Sequence[Token]) -> Pa
     return ParsedFilter(expression, keyword.start, read[closing(read, start)].end)
 
 
-def _expression(read: Sequence[Token], names: Names, end: int) -> Expression:
-    masked = mask(read, names, end, {})
+def _expression(
+    read: Sequence[Token], names: Names, end: int, given: Mapping[int, Expression] = _NOTHING
+) -> Expression:
+    masked = mask(read, names, end, given)
     tree = parse_tree("Expression", masked)
     source = Source(masked, tree)
     groups = GroupReader(source, names.base)
     return ExpressionReader(source, groups.pattern, names.base, aggregates=True, iterations=True).read(tree[0])
+
+
+@dataclass(slots=True)
+class _Bracket:
+    """An open bracket; `plain` False: it may hold more than one expression without aggregates and groups."""
+
+    place: int
+    connectives: int = 0
+    plain: bool = True
+
+
+def _fold_chains(read: Sequence[Token], names: Names) -> tuple[list[Token], dict[int, Expression]]:
+    """The tokens with each long chain of `&&` and `||` in brackets as one token, and the expressions of these.
+
+    Their members are parsed one by one: those of one shape share a parse tree.
+    """
+    folded: list[Token] = []
+    given: dict[int, Expression] = {}
+    brackets: list[_Bracket] = []
+    for token in read:
+        if token.kind == "word" and token.is_word("AS", "DISTINCT", *AGGREGATE_WORDS, *ITERATION_WORDS):
+            _mark(brackets)
+        elif token.kind == "punctuation":
+            match token.text:
+                case "(":
+                    brackets.append(_Bracket(len(folded)))
+                case "&&" | "||" if brackets:
+                    brackets[-1].connectives += 1
+                case "," | ";":
+                    _mark(brackets[-1:])
+                case "{" | "}":
+                    _mark(brackets)
+                case ")":
+                    bracket = brackets.pop()
+                    if bracket.plain and bracket.connectives > _CHAIN_MAX:
+                        members, start = folded[bracket.place + 1 :], folded[bracket.place].start
+                        given[start] = _chain(members, names, token.start, given)
+                        folded[bracket.place + 1 :] = [Token("expression", members[0].text, start, token.start)]
+        folded.append(token)
+    return folded, given
+
+
+def _mark(brackets: Sequence[_Bracket]) -> None:
+    for bracket in brackets:
+        bracket.plain = False
+
+
+def _chain(
+    read: Sequence[Token], names: Names, end: int, given: Mapping[int, Expression], level: int = 0
+) -> Expression:
+    """The expression of a chain of `_CONNECTIVES[level:]`."""
+    if level == len(_CONNECTIVES):
+        return _expression(read, names, end, given)
+    operator = _CONNECTIVES[level]
+    members, begin, depth = [], 0, 0
+    for index, token in enumerate(read):
+        if token.kind == "punctuation":
+            depth += (token.text == "(") - (token.text == ")")
+            if token.text == operator and depth == 0:
+                members.append(_chain(read[begin:index], names, token.start, given, level + 1))
+                begin = index + 1
+    members.append(_chain(read[begin:], names, end, given, level + 1))
+    return connected(operator, members)
 
 
 def _fold_values(read: Sequence[Token], names: Names) -> tuple[list[Token], dict[int, Expression]]:

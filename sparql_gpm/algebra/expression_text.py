@@ -52,6 +52,9 @@ class ExpressionWriter:
                 return f"({self.text(left)} {name} {self.text(right)})"
             case (only,) if name in _PREFIX:
                 return f"{_PREFIX[name]}{self._operand(only)}"
+            case (first, *others) if len(operators := name.split()) > 1:
+                rest = (f" {operator} {self.text(other)}" for operator, other in zip(operators, others, strict=True))
+                return f"({self.text(first)}{''.join(rest)})"
             case (first, *others) if name in _LISTS:
                 return f"({self.text(first)} {_LISTS[name]} ({self._listed(others)}))"
             case _:

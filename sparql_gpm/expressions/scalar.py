@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -90,9 +90,17 @@ def _call(name: str, arguments: tuple[Expression, ...], solution: Solution) -> T
     terms = [evaluate_term(argument, solution) for argument in arguments]
     if name in COMPARISONS:
         return boolean(compare(name, *terms))
-    if name in ARITHMETIC:
-        return numeric_literal(calculate(name, require_number(terms[0]), require_number(terms[1])))
+    if name[0] in ARITHMETIC:
+        return numeric_literal(_chained(name.split(), terms))
     return _FUNCTIONS[name](*terms) if name in _FUNCTIONS else _fresh(name, terms, solution)
+
+
+def _chained(operators: Sequence[str], terms: Sequence[Term]) -> Number:
+    """`+ - * /` from left to right."""
+    result = require_number(terms[0])
+    for operator, term in zip(operators, terms[1:], strict=True):
+        result = calculate(operator, result, require_number(term))
+    return result
 
 
 def _fresh(name: str, terms: list[Term], solution: Solution) -> Term:

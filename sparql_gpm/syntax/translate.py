@@ -18,6 +18,9 @@ from sparql_gpm.syntax.translate_terms import Source, name_of
 from sparql_gpm.syntax.translate_triples import blank_labels, triples
 from sparql_gpm.terms import IRI, BlankNode, Term
 
+_DEPTH_MAX = 200
+"""OPTIONAL, MINUS and BIND above each other in a pattern."""
+
 
 class GroupReader:
     """Reads the groups of one text; a blank node label belongs to one basic graph pattern of it."""
@@ -27,6 +30,7 @@ class GroupReader:
         self._expressions = ExpressionReader(source, self.pattern, base)
         self._owners: dict[str, int] = {}
         self._bgps = 0
+        self._deepest = 0
 
     def pattern(self, tree: Tree) -> Pattern:
         """The pattern of a group."""
@@ -43,7 +47,8 @@ class GroupReader:
         if name_of(tree) == "SubSelect":
             return [], SelectReader(self._source, self._expressions, self.pattern, self.values).read(tree)
         filters: list[Tree] = []
-        pattern: Pattern = algebra.EMPTY
+        joined: list[Pattern] = []
+        outside, depth, self._deepest = self._deepest, 0, 0
         block: list[algebra.Triple | algebra.PathTriple] = []
         self._bgps += 1
         for part in tree.part or ():
@@ -54,29 +59,36 @@ class GroupReader:
                     self._claim_labels(part)
                     block.extend(triples(part, self._source))
                 case _:
-                    pattern, block = self._add(_join(pattern, algebra.BGP(tuple(block))), part), []
+                    joined, block = self._add([*joined, algebra.BGP(tuple(block))], part), []
                     self._bgps += 1
-        return filters, _join(pattern, algebra.BGP(tuple(block)))
+                    depth = max(depth, self._deepest) + (len(joined) == 1)
+                    self._deepest = 0
+                    if depth > _DEPTH_MAX:
+                        message = f"more than {_DEPTH_MAX} OPTIONAL, MINUS and BIND after and inside of each other"
+                        raise PatternSyntaxError(message, self._source.token(part).start)
+        self._deepest = max(outside, depth)
+        return filters, _join([*joined, algebra.BGP(tuple(block))])
 
-    def _add(self, pattern: Pattern, part: Tree) -> Pattern:
-        """`pattern` followed by a part that is neither triples nor a filter."""
+    def _add(self, joined: list[Pattern], part: Tree) -> list[Pattern]:
+        """The patterns to be joined, followed by a part that is neither triples nor a filter."""
         match name_of(part):
             case "OptionalGraphPattern":
                 filters, inner = self._parts(part.graph)
-                return algebra.LeftJoin(pattern, inner, conjunction([self._expressions.read(f.expr) for f in filters]))
+                condition = conjunction([self._expressions.read(f.expr) for f in filters])
+                return [algebra.LeftJoin(_join(joined), inner, condition)]
             case "MinusGraphPattern":
-                return algebra.Minus(pattern, self.pattern(part.graph))
+                return [algebra.Minus(_join(joined), self.pattern(part.graph))]
             case "GroupOrUnionGraphPattern":
-                return _join(pattern, balanced(algebra.Union, [self.pattern(group) for group in part.graph]))
+                return [*joined, balanced(algebra.Union, [self.pattern(group) for group in part.graph])]
             case "GraphGraphPattern":
-                return _join(pattern, algebra.Graph(self._name(part.term), self.pattern(part.graph)))
+                return [*joined, algebra.Graph(self._name(part.term), self.pattern(part.graph))]
             case "ServiceGraphPattern":
-                service = algebra.Service(self._name(part.term), self.pattern(part.graph), part.silent is not None)
-                return _join(pattern, service)
+                silent = part.silent is not None
+                return [*joined, algebra.Service(self._name(part.term), self.pattern(part.graph), silent)]
             case "Bind":
-                return self._bind(pattern, part)
+                return [self._bind(_join(joined), part)]
             case "InlineData":
-                return _join(pattern, self.values(part))
+                return [*joined, self.values(part)]
         raise AssertionError(part)
 
     def _name(self, node: Any) -> IRI | Variable:
@@ -123,11 +135,10 @@ def _filtered(conditions: Sequence[Expression], pattern: Pattern) -> Pattern:
     return pattern if condition is None else algebra.Filter(condition, pattern)
 
 
-def _join(left: Pattern, right: Pattern) -> Pattern:
-    """Join without the unit (Section 18.2.2.8)."""
-    if left == algebra.EMPTY:
-        return right
-    return left if right == algebra.EMPTY else algebra.Join(left, right)
+def _join(patterns: Sequence[Pattern]) -> Pattern:
+    """The join without units (Section 18.2.2.8)."""
+    parts = [pattern for pattern in patterns if pattern != algebra.EMPTY]
+    return balanced(algebra.Join, parts) if parts else algebra.EMPTY
 
 
 def _is_list(row: Any) -> bool:

@@ -18,6 +18,8 @@ _BINARY = {"RelationalExpression", "AdditiveExpression", "MultiplicativeExpressi
 _LOGICAL = {"ConditionalOrExpression": "||", "ConditionalAndExpression": "&&"}
 _UNARY = {"UnaryNot": "!", "UnaryMinus": "NEG", "UnaryPlus": "POS"}
 _ARGUMENTS = ("arg", "arg1", "arg2", "arg3", "text", "start", "length", "pattern", "replacement", "flags")
+_NESTED_MAX = 8
+"""Operators of one sum or product that nest as calls of two operands; more are one call, named after them all."""
 _SYNONYMS = {"URI": "IRI", "ISURI": "ISIRI"}
 
 
@@ -71,6 +73,8 @@ class ExpressionReader:
             return Call(tree.op.replace(" ", ""), (result, *choices))
         if isinstance(tree.op, str):
             return Call(tree.op, (result, self.read(tree.other)))
+        if len(tree.op or ()) > _NESTED_MAX:
+            return Call(" ".join(tree.op), (result, *map(self.read, tree.other)))
         for operator, other in zip(tree.op or (), tree.other or (), strict=True):
             result = Call(operator, (result, self.read(other)))
         return result

@@ -12,7 +12,14 @@ from sparql_gpm.syntax.masked import AGGREGATE_WORDS, Leaf, Masked
 from sparql_gpm.syntax.tokens import Token
 from sparql_gpm.terms import IRI, RDF
 
-_ANCHORED = {"Filter": ("FILTER",), "SubSelect": ("SELECT",)}
+_ANCHORED = {
+    "Filter": ("FILTER",),
+    "SubSelect": ("SELECT",),
+    "OptionalGraphPattern": ("OPTIONAL",),
+    "MinusGraphPattern": ("MINUS",),
+    "Bind": ("BIND",),
+}
+_ANCHORS = frozenset(word for words in _ANCHORED.values() for word in words) | frozenset(AGGREGATE_WORDS)
 
 
 class Source:
@@ -43,7 +50,7 @@ class Source:
         return self._leaves[int(index) - 1]
 
     def token(self, node: Any) -> Token:
-        """The token of a placeholder, or of a FILTER, SELECT or aggregate."""
+        """The token of a placeholder, or the keyword of a FILTER, SELECT, OPTIONAL, MINUS, BIND or aggregate."""
         if id(node) in self._anchors:
             return self._anchors[id(node)]
         leaf = self.leaf(node)
@@ -91,8 +98,9 @@ class Source:
 
 def misplaced(expression: Expression, token: Token) -> PatternSyntaxError:
     """The error for PREV, FIRST, LAST or an aggregate where the language has none."""
-    assert isinstance(expression, Aggregate | Iteration), expression
-    return not_here(token)
+    if isinstance(expression, Aggregate | Iteration):
+        return not_here(token)
+    return PatternSyntaxError("expected a term, found an expression", token.start)
 
 
 def not_here(token: Token) -> PatternSyntaxError:
@@ -118,7 +126,7 @@ def is_nil(tree: Tree) -> bool:
 
 def _anchors(tree: Tree, tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
     """The id of each keyword's node with its token; both are in the order of the text."""
-    words = [token for token in tokens if token.is_word("FILTER", "SELECT", *AGGREGATE_WORDS)]
+    words = [token for token in tokens if token.is_word(*_ANCHORS)]
     following = iter(words)
     for node in _preorder(tree):
         name = name_of(node)

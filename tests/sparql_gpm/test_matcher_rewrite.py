@@ -13,9 +13,10 @@ from sparql_gpm.algebra.describe import describe
 from sparql_gpm.algebra.rewrite import filtered, push_filters
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import compile_pattern
-from sparql_gpm.parse import parse_group
+from sparql_gpm.parse import parse_expression, parse_group
 from sparql_gpm.pattern import (
     BGP,
     Call,
@@ -98,6 +99,8 @@ def test_a_plan_shows_scans_joins_filters_and_knowledge_bases() -> None:
 MANY = [
     " && ".join(f"?y != {number}" for number in range(1_000)),
     " || ".join(f"?y = {number}" for number in range(1_000)),
+    "?y = " + " + ".join(["1"] * 1_000),
+    "?y = " + " * ".join(["1"] * 1_000),
 ]
 
 
@@ -110,6 +113,8 @@ def test_what_is_flat_in_the_text_is_not_deep(text: str) -> None:
     "text",
     [
         " UNION ".join(f"{{ ?x <http://x/p> {number} }}" for number in range(1_000)),
+        " ".join(f"{{ ?x <http://x/p{number}> ?y{number} }}" for number in range(300)),
+        f"?x ({'/'.join('<http://x/p>' for number in range(500))}) ?y",
         f"?x {'|'.join(f'<http://x/p{number}>' for number in range(1_000))} ?y",
         "?x <http://x/p> ?y" + "".join(f" FILTER(?y != {number})" for number in range(1_000)),
     ],
@@ -126,3 +131,29 @@ def check_runs(text: str) -> None:
     dictionary = Dictionary()
     matcher = compile_pattern(pattern, dictionary, ExpressionEvaluator(dictionary))
     assert len(matcher.match(EventBatch.empty()).events) == 0
+
+
+@pytest.mark.parametrize(
+    "part", ["OPTIONAL { ?x <http://x/p> ?y%d }", "MINUS { ?x <http://x/%d> ?y }", "BIND(?x AS ?y%d)"]
+)
+def test_a_pattern_too_deep_is_refused_at_its_place_and_the_deepest_other_one_runs(part: str) -> None:
+    parts = [part % number for number in range(201)]
+    check_runs("?x <http://x/p> ?x " + " ".join(parts[:200]))
+    text = "?x <http://x/p> ?x " + " ".join(parts)
+    with pytest.raises(PatternSyntaxError, match="more than 200 OPTIONAL, MINUS and BIND") as caught:
+        parse_group(text, {}, None)
+    assert caught.value.offset == text.rindex(part.split()[0].split("(")[0])
+
+
+def test_a_long_chain_in_brackets_means_what_it_means_without() -> None:
+    members = ["?a = 1 && ?b", "(?a || ?b + 1 < -3)", "!BOUND(?a)", "?a IN (1, 2)", "CONCAT(?a, 'x') = 'y' && -?a = 2"]
+    text = " || ".join(members * 10)
+    assert parse_expression(f"({text})", {}, None) == parse_expression(text, {}, None)
+
+
+@pytest.mark.parametrize(("bad", "at"), [("?v = = 1", 5), ("", 0), ("?v = PREV(1)", 10)])
+def test_a_fault_in_a_long_chain_is_reported_at_its_place(bad: str, at: int) -> None:
+    before = "?x <http://x/p> ?v FILTER(" + "?v = 1 || " * 50
+    with pytest.raises(PatternSyntaxError) as caught:
+        parse_group(f"{before}{bad} || ?v = 2)", {}, None)
+    assert caught.value.offset == len(before) + (at or 1)

@@ -138,7 +138,7 @@ def test_collections_become_lists() -> None:
         (":p *", Repeat(Link(e("p")), False, True)),
         (":p?", Repeat(Link(e("p")), False, False)),
         (":p|^a", PathAlternative(Link(e("p")), Inverse(Link(IRI(RDF + "type"))))),
-        ("(:p/:q/:r)+", Repeat(PathSequence(Link(e("p")), PathSequence(Link(e("q")), Link(e("r")))), True, True)),
+        ("(:p/:q/:r)+", Repeat(PathSequence(PathSequence(Link(e("p")), Link(e("q"))), Link(e("r"))), True, True)),
         ("!:p", NegatedSet((e("p"),), ())),
         ("!^:p", NegatedSet((), (e("p"),))),
         ("!(:p|^a|^:q)", NegatedSet((e("p"),), (IRI(RDF + "type"), e("q")))),

@@ -45,7 +45,7 @@ class LateSequence(SequenceText):
             case "both":
                 before, first = self.never(context).text, self.step(context)
                 second, after = self.step(context), self.never(context).text
-                return Item(f"(({before} : {first}) | ({second} : {after}))")
+                return Item(f"(({before} {self.dice.pick(':', ',', ';')} {first}) | ({second} : {after}))")
         return self.never(context)
 
 

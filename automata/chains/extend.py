@@ -88,16 +88,18 @@ class Extender:
         return joined([pairs for search in searches for pairs in search.pairs()])
 
     def _close(self, runs: RunView, taken: dict[int, Pairs], tables: Mapping[int, StepTable]) -> dict[int, Pairs]:
-        """Skip-till-next among rivals: only what no earlier taking of any of them precedes; then closes the edges."""
+        """Skip-till-next: only what no event precedes that extends by the edge or a rival; then closes the edges."""
         first, edges = {}, self.plan.edges
         for number, pairs in taken.items():
-            edge = edges[number]
+            edge, table = edges[number], tables[edges[number].target]
             if edge.operator is Contiguity.NEXT:
                 rivals = [(tables[edges[n].target], taken[n]) for n in (number, *edge.rivals) if n in taken]
-                pairs = pairs.take(unpreceded(pairs, tables[edge.target], rivals))
+                pairs = pairs.take(unpreceded(pairs, table, rivals))
+            elif edge.operator is Contiguity.STRICT and edge.closes:
+                pairs = pairs.take(_Search(self, runs, number, pairs.rows, table, True).adjacent(pairs))
             first[number] = pairs
         for number, pairs in taken.items():
-            if edges[number].operator is Contiguity.NEXT:
+            if edges[number].closes:
                 runs.close(pairs.rows, edges[number].bit)
         return first
 
@@ -116,10 +118,9 @@ class _Search:
     def pairs(self) -> list[Pairs]:
         """The admitted pairs; under skip-till-next only those in each run's first slot that has any."""
         index = self.extender.index(self.number, self.table, self.in_context)
-        operator = self.extender.plan.edges[self.number].operator
-        if operator is Contiguity.NEXT:
+        if self.extender.plan.edges[self.number].operator is Contiguity.NEXT:
             return self._gallop(index)
-        if operator is Contiguity.STRICT and self.in_context and self.extender.substream is None:
+        if self._strict and self.in_context and self.extender.substream is None:
             groups, found = index.groups(self._hashes())
             slot = self.runs.column(self.rows, col.SLOT)
             begin = index.from_slot(groups, slot)
@@ -128,6 +129,12 @@ class _Search:
             groups, begin, end = self._ranges(index)
             end = self._reached(index, self.rows, groups, begin, end)
         return self._all(index, begin, end, np.arange(len(self.rows), dtype=np.int64))
+
+    @property
+    def _strict(self) -> bool:
+        """True if only adjacent events matter; others may end what they rival under skip-till-next."""
+        edge = self.extender.plan.edges[self.number]
+        return edge.operator is Contiguity.STRICT and not edge.closes
 
     # --- ranges of candidates ---------------------------------------------------------------------
 
@@ -223,8 +230,8 @@ class _Search:
             return begins
         last = (self.runs.column(pairs.rows, column) for column in (col.HIGH_TIME, col.HIGH_STREAM, col.HIGH))
         valid = follows(self.table, pairs.steps, *last) & self._in_window(pairs)
-        if self.extender.plan.edges[self.number].operator is Contiguity.STRICT:
-            valid &= self._adjacent(pairs)
+        if self._strict:
+            valid &= self.adjacent(pairs)
         return valid
 
     def _in_window(self, pairs: Pairs) -> Mask:
@@ -242,7 +249,7 @@ class _Search:
             inside &= table.partitions[steps] == runs.column(rows, col.PARTITION)
         return inside
 
-    def _adjacent(self, pairs: Pairs) -> Mask:
+    def adjacent(self, pairs: Pairs) -> Mask:
         """No event lies between the last one of the run and the step."""
         runs, table, rows, steps = self.runs, self.table, pairs.rows, pairs.steps
         if self.extender.substream is not None:

@@ -30,7 +30,10 @@ _ENDLESS = Window(size=1 << 61, in_events=False, sliding=True)
 class PlannedEdge(Edge):
     """An edge, with what is known of the runs that take it and of what it does to them.
 
-    bit, blockers   under skip-till-next: its bit among the edges of its source, and the bits of those that end it
+    bit             its bit among the edges of its source
+    blockers        under skip-till-next: the bits of the edges that end it
+    closes          it is one of these, its own or another one's, whatever its operator; an event that it does not
+                    take, for it is not adjacent, ends them too
     begins          the runs at its source may not have had an event yet
     key             the join key: variables that both the runs and every solution of the step have bound
     shared          variables of the step that a run may have bound, ascending
@@ -42,6 +45,7 @@ class PlannedEdge(Edge):
 
     bit: int
     blockers: int
+    closes: bool
     begins: bool
     key: tuple[int, ...]
     shared: tuple[int, ...]
@@ -208,7 +212,8 @@ class _Compiler:
         shared = scope & variables.kept(edge, variables.ever)
         bits = {other: 1 << place for place, other in enumerate(self._automaton.outgoing[edge.source])}
         crossed = {edge.loop, *edge.enters}
-        loops = edge.loop != NONE
+        loops, skips = edge.loop != NONE, edge.operator is Contiguity.NEXT
+        beside = [self._automaton.edges[other] for other in self._automaton.outgoing[edge.source]]
         return PlannedEdge(
             edge.source,
             edge.target,
@@ -219,7 +224,8 @@ class _Compiler:
             edge.loop,
             edge.enters,
             bits[number],
-            bits[number] | sum(bits[rival] for rival in edge.rivals),
+            bits[number] | sum(bits[rival] for rival in edge.rivals) if skips else 0,
+            skips or any(number in other.rivals for other in beside),
             not self._automaton.positions[edge.source].symbols,
             _ascending(key),
             _ascending(shared),

@@ -42,7 +42,7 @@ class RowEdge(RowCrossing):
     index       which of its source's indexes finds the runs that an event may extend
     key         where the values of the join key stand in a candidate of the step
     brings      (place in a candidate, variable) of what the join key has not compared
-    bit, blockers   see PlannedEdge
+    bit, blockers, closes   see PlannedEdge
     marks       columns that are set to 1
     inside      columns of the last row inside, of the iterations that the target is in
     members     columns that are set to NONE
@@ -157,7 +157,7 @@ def _edge(chains: ChainStore, conditions: Conditions, number: int, edge: Planned
         tuple(target.scope.index(variable) for variable in edge.key),
         tuple((place, variable) for place, variable in enumerate(target.scope) if variable not in edge.key),
         edge.operator is Contiguity.STRICT,
-        edge.operator is Contiguity.NEXT,
+        edge.closes,
         edge.bit,
         edge.blockers,
         tuple(layout.marker(marker) for marker in target.markers),

@@ -56,6 +56,7 @@ class RowRuns:
         self._store = Store(core, self._places, self._partitioned, rows, all_join)
         self._rows = rows
         self._steps = row_edges(core, conditions)
+        self._strict_rivals = any(step.strict and step.closes for step in self._steps)
         self._found = [key_of(step.key, 0) for step in self._steps]
         self._candidates = StepCandidates(program, stage.symbol_tables)
         self._negations = RowNegationIndex(core, stage.negations, conditions, rows)
@@ -161,7 +162,12 @@ class RowRuns:
         for each in taken:
             if each.step.closes:
                 self._store.close(each.step.source, each.number, each.step.bit)
-        return taken
+        return [each for each in taken if self._is_adjacent(each)] if self._strict_rivals else taken
+
+    def _is_adjacent(self, taken: _Taken) -> bool:
+        """False if the edge asks for an adjacent event, and this one is not."""
+        row = self._rows[taken.number]
+        return not taken.step.strict or (taken.candidate.moment.slot == row[col.SLOT] + 1 and bool(row[col.TAIL]))
 
     def _meet(
         self,
@@ -186,9 +192,9 @@ class RowRuns:
                     continue
                 if time - row[col.FIRST_TIME] > size_ns or rank - row[col.FIRST_RANK] >= size:
                     continue
-                if step.strict and not (slot == row[col.SLOT] + 1 and row[col.TAIL]):
+                if step.strict and not (step.closes or (slot == row[col.SLOT] + 1 and row[col.TAIL])):
                     continue
-            if (step.closes and row[col.CLOSED] & step.blockers) or (step.bounded and not able(step, row)):
+            if row[col.CLOSED] & step.blockers or (step.bounded and not able(step, row)):
                 continue
             registers = row[columns]
             for variable, entry in step.forgets:

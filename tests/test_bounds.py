@@ -142,3 +142,26 @@ def test_the_command_line_names_the_query_the_bound_and_the_way_out(tmp_path: Pa
 def test_a_bound_that_is_none_is_refused(bound: object) -> None:
     with pytest.raises(InputError, match="max_runs"), Engine(max_runs=bound) as engine:
         engine.register(query("A : B"))
+
+
+@pytest.mark.parametrize("selector", ["MAX", "NEXT", "LAST", "STRICT"])
+def test_selectors_find_their_match_without_the_subsets_that_they_discard(file: Path, selector: str) -> None:
+    text = query("A : B:+ : C").text.replace("SELECT *", f"SELECT {selector} *")
+    (row,) = spaseq.run(spaseq.parse(text), {"S1": file}, max_runs=BOUND)
+    assert [len(names) for _, names in row.events] == [1, 40, 1]
+
+
+def test_more_optional_steps_than_a_run_can_close_are_refused_before_the_run(tmp_path: Path) -> None:
+    path, steps = tmp_path / "events.nq", [f"M{n}" for n in range(64)]
+    path.write_text(events("AB"))
+
+    def optional(names: list[str]) -> spaseq.Query:
+        defines = " ".join(f"DEFINE GPM {name} ON S1 {{ ?{name} a :B }}" for name in names)
+        return spaseq.parse(
+            f"PREFIX : <{EX}> SELECT * WITHIN 10 SECONDS FROM STREAM S1 <{EX}s1> WHERE {{ "
+            f"SEQ(A{''.join(f' ; {name}?' for name in names)}) DEFINE GPM A ON S1 {{ ?A a :A }} {defines} }}"
+        )
+
+    assert len(list(spaseq.run(optional(steps[1:]), {"S1": path}))) == 63
+    with pytest.raises(InputError, match="more than 63 steps may come next after one step"):
+        spaseq.run(optional(steps), {"S1": path})

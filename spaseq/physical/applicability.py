@@ -5,13 +5,19 @@ from __future__ import annotations
 from automata.adaptive.adaptive_evaluator import why_not_adaptive
 from automata.lazy.path import NotLazy, paths
 from automata.lazy.units import units_of
+from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
+from automata.plan.program import Selector
 from automata.registers.iterated import register_of
 from automata.registers.tables import why_not
+from automata.values import NONE
 from sparql_gpm.algebra.describe import expression_text
 from sparql_gpm.dictionary import Dictionary
 from spaseq.physical.program import Compiled
 from spaseq.physical.register_guard import guard_of
+
+EDGES_MAX = 63
+"""Edges that a run may close one by one: the bits of an int64 but its sign."""
 
 
 def why_not_lazy(plan: Plan) -> str | None:
@@ -38,6 +44,21 @@ def needs_known_rates(plan: Plan) -> str | None:
     if plan.unordered:
         return None
     return "it pays where later steps are the rarer ones, and their rates are not known before it runs"
+
+
+def selects_among_subsets(plan: Plan) -> bool:
+    """True if a selector compares the matches of a repetition under `:`, of which every subset is one."""
+    loops = (edge for edge in plan.edges if edge.loop != NONE)
+    return plan.program.selector is not Selector.ALL and any(edge.operator is Contiguity.ANY for edge in loops)
+
+
+def why_no_evaluator(plan: Plan) -> str | None:
+    """The reason why no evaluator can run the plan; None if one can."""
+    for position in plan.positions:
+        closes = any(plan.edges[edge].operator is Contiguity.NEXT for edge in position.outgoing)
+        if closes and len(position.outgoing) > EDGES_MAX:
+            return f"more than {EDGES_MAX} steps may come next after one step, some of them under ';'"
+    return None
 
 
 def why_no_registers(compiled: Compiled) -> str | None:

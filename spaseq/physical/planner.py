@@ -12,7 +12,9 @@ from automata.plan.program import Demand
 from spaseq.errors import InputError
 from spaseq.physical.applicability import (
     needs_known_rates,
+    selects_among_subsets,
     single_step,
+    why_no_evaluator,
     why_no_registers,
     why_not_lazy,
     why_not_replanned,
@@ -89,17 +91,21 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True
     kernels     the input is long enough to make up for compiling them
     """
     plan = compiled.plan
+    if (reason := why_no_evaluator(plan)) is not None:
+        raise InputError(f"query '{compiled.query.name}' cannot be run: {reason}", hint="write ':' for ';'")
     refusals = {name: kind.why_not(plan) for name, kind in _KINDS.items()}
     able = tuple(name for name, refusal in refusals.items() if refusal is None)
     registers = why_no_registers(compiled) if kernels else TOO_SHORT
     if requested == "auto":
         refusals = {name: refusal or _KINDS[name].unless(plan) for name, refusal in refusals.items()}
-        if not kernels:
+        if not kernels and not selects_among_subsets(plan):
             refusals["cea"] = refusals["cea"] or TOO_SHORT
         elif registers is None and plan.program.demand is not Demand.EVERY:
             refusals["adaptive"] = refusals["adaptive"] or RECOGNISER
         evaluator = next(name for name, refusal in refusals.items() if refusal is None)
         reason = _KINDS[evaluator].why
+        if evaluator == "cea" and selects_among_subsets(plan):
+            reason = f"{reason}, and {plan.program.selector.value} finds no match that it discards"
     else:
         evaluator, reason = _requested(compiled, requested, refusals), "asked for"
     if evaluator == "adaptive":

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import spaseq
+from sparql_gpm.columns import EventBatch, as_ids
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.matcher import compile_pattern
+from sparql_gpm.parse import parse_expression, parse_group
+from sparql_gpm.terms import IRI, XSD, Literal, Term
 from spaseq.errors import InputError, RunError
+from spaseq.inputs.texts import InputText
+from tests.spark.pipeline import job_of, run_stages
 
 QUERY = """PREFIX : <http://x/>
 SELECT ?a ?d FROM STREAM S <http://x/s> WITHIN 1 HOURS SLIDING
@@ -122,3 +132,50 @@ def test_a_regular_expression_has_a_time_limit_in_each_text(tmp_path: Path, batc
     rows, letters = run(tmp_path, "?a :e ?b FILTER(!REGEX(STR(?a), 'x(a|aa)+$'))", events, batch_events=batch)
     assert rows == 29 and [letter["source"] for letter in letters] == ["http://x/g5"]
     assert "has a regular expression that takes more than 1 s on one text" in letters[0]["reason"]
+
+
+@pytest.mark.parametrize("static", [True, False])
+def test_both_stages_of_a_distributed_job_keep_to_the_bounds(static: bool) -> None:
+    query = spaseq.parse(QUERY % PRODUCT, "q")
+    job = job_of([query], ["S"], 2, 0, static)
+    job = replace(job, options=replace(job.options, max_solutions=100))
+    text = "".join(event(number, edges(40 if number == 1 else 2)) for number in range(3))
+    found = run_stages(job, [{"S": [[InputText(text.encode())]]}])
+    assert len(found.rows) == 8
+    assert [(letter.stream, letter.source, letter.kind) for letter in found.letters] == [
+        ("S", "http://x/g1", "over a bound")
+    ]
+
+
+@pytest.mark.parametrize("condition", ["?b = ?d", "!(?b != ?d)", "?d = ?b && ?a != ?b"])
+def test_an_equality_of_two_parts_is_by_value(condition: str) -> None:
+    forms = [
+        ("1", "integer"),
+        ("1.0", "decimal"),
+        ("0.1", "decimal"),
+        ("0.1", "float"),
+        ("0.1", "double"),
+        ("1", "boolean"),
+        ("true", "boolean"),
+        ("2000-01-01T00:00:00Z", "dateTime"),
+        ("2000-01-01T01:00:00+01:00", "dateTime"),
+        ("NaN", "double"),
+        ("x", "unknown"),
+        ("9007199254740993", "integer"),
+        ("9007199254740992", "double"),
+    ]
+    terms: list[Term] = [IRI("http://x/i"), Literal("a"), *(Literal(lexical, XSD + kind) for lexical, kind in forms)]
+    dictionary = Dictionary()
+    evaluator = ExpressionEvaluator(dictionary)
+    ids = as_ids([dictionary.intern(term) for term in terms])
+    first, second = (dictionary.pin(IRI(f"http://x/{name}")) for name in "ef")
+    predicates = np.repeat(as_ids([first, second]), len(ids))
+    batch = EventBatch(
+        as_ids([0]), as_ids([0]), ["g"], as_ids([0, len(predicates)]), predicates, predicates, np.tile(ids, 2)
+    )
+    group = parse_group(f"{{ ?a <http://x/e> ?b . ?c <http://x/f> ?d FILTER({condition}) }}", {}, None)
+    found = compile_pattern(group.pattern, dictionary, evaluator).match(batch)
+    pairs = set(zip(found.columns["b"].tolist(), found.columns["d"].tolist(), strict=True))
+    columns = {"b": np.repeat(ids, len(ids)), "d": np.tile(ids, len(ids))}
+    equal = evaluator.holds(parse_expression("?b = ?d", {}, None), columns, len(ids) ** 2)
+    assert pairs == set(zip(columns["b"][equal].tolist(), columns["d"][equal].tolist(), strict=True))

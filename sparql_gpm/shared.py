@@ -58,11 +58,11 @@ class NamedPattern:
 
 @dataclass(frozen=True, slots=True)
 class PatternLabel:
-    """The name of a pattern and of its query, and those of the query's streams, by position."""
+    """The name of a pattern and of its query, and name and IRI of the query's streams, by position."""
 
     pattern: str = ""
     query: str = ""
-    streams: tuple[str, ...] = ()
+    streams: tuple[tuple[str, str], ...] = ()
 
 
 OnLeftOut = Callable[[PatternLabel, EventBatch, Exceeded], object]

@@ -65,7 +65,7 @@ class Job:
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
         self._names = {iri: name for iri, (name, _) in paths.items()}
-        self._sources = {iri: self._open(name, path) for iri, (name, path) in paths.items()}
+        self._sources = {iri: self._open(iri, name, path) for iri, (name, path) in paths.items()}
         self._newest = dict.fromkeys(paths, BEFORE_ALL)
 
     def rows(self) -> Iterator[list[Row]]:
@@ -96,7 +96,7 @@ class Job:
         self._dead_letters.close()
         self._bases.close()
 
-    def _open(self, name: str, path: str) -> Iterator[SourceBatch]:
+    def _open(self, iri: str, name: str, path: str) -> Iterator[SourceBatch]:
         clock = time.time_ns if self._options.arrival_time else None
         options = ReadOptions(
             self._options.time_predicates,
@@ -105,11 +105,12 @@ class Job:
             line_bytes_max=self._options.max_line,
             bytes_expected=self._bytes_expected,
         )
-        return open_stream(path, name, self._dictionary, partial(self._dead_letters.malformed, name), options)
+        report = partial(self._dead_letters.malformed, name, iri=iri)
+        return open_stream(path, name, self._dictionary, report, options)
 
     def _take(self, iri: str, batch: SourceBatch) -> None:
         for index in self._network.push(iri, batch.events).tolist():
-            letter = late_letter(self._names[iri], *batch.place(index), batch.events, index, self._dictionary)
+            letter = late_letter(self._names[iri], iri, *batch.place(index), batch.events, index, self._dictionary)
             self._dead_letters.add(letter)
         self.statistics.events += len(batch)
         if len(batch):

@@ -124,7 +124,7 @@ class Engine:
         raw = io.BytesIO(data.encode() if isinstance(data, str) else data)
         longest = self._options.max_line
         options = ReadOptions(predicates, None, self._options.batch_events_for(1), name, line_bytes_max=longest)
-        report = partial(self._dead_letters.malformed, name, "push_batch")
+        report = partial(self._dead_letters.malformed, name, "push_batch", iri=iri)
         for batch in read_events(raw, format, self._dictionary, options, report):
             self._take(iri, batch)
         self._dead_letters.check_written()
@@ -197,7 +197,7 @@ class Engine:
         self.statistics.skipped_rows = skipped_rows(self._setup.bases)
         for index in late:
             batch = events.batch if isinstance(events, RowEvent) else events
-            self._dead_letters.add(late_letter(self._names[iri], "push", 0, batch, index, self._dictionary))
+            self._dead_letters.add(late_letter(self._names[iri], iri, "push", 0, batch, index, self._dictionary))
         self._network.release_terms()
 
     def _check_open(self) -> None:

@@ -22,8 +22,8 @@ from spaseq.outputs.destination import Output, OutputClosed
 
 LATE = "late"
 BOUND = "over a bound"
-LETTER_FIELDS = ("stream", "source", "line", "column", "reason", "raw", "raw_length", "raw_sha256")
-"""The keys of a letter's line, in order; the last two only where `raw` is cut."""
+LETTER_FIELDS = ("stream", "source", "line", "column", "reason", "raw", "raw_length", "raw_sha256", "sort", "iri")
+"""The keys of a letter's line, in order; `raw_length` and `raw_sha256` only where `raw` is cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ class DeadLetter:
 
     kind    "late", "over a bound", or the kind of a Malformed (on Spark "malformed")
     stream  its name in the query
+    iri     the stream's IRI
+    sort    late, malformed, or bound: larger than an option allows
     line    in the source, from 1; 0 where there is none
     raw     the beginning of what was left out; if there is more, `raw_length` and `raw_sha256` are of all its bytes
     """
@@ -45,11 +47,15 @@ class DeadLetter:
     raw: str
     raw_length: int = 0
     raw_sha256: str = ""
+    sort: str = "malformed"
+    iri: str = ""
 
     def to_json(self) -> str:
         """The line of NDJSON, with its line end."""
-        fields = LETTER_FIELDS if self.raw_length else LETTER_FIELDS[:-2]
-        return json.dumps({name: getattr(self, name) for name in fields}, ensure_ascii=False) + "\n"
+        fields = {name: getattr(self, name) for name in LETTER_FIELDS}
+        if not self.raw_length:
+            del fields["raw_length"], fields["raw_sha256"]
+        return json.dumps(fields, ensure_ascii=False) + "\n"
 
     def error(self) -> RunError:
         """The error that ends a strict run."""
@@ -63,27 +69,27 @@ class DeadLetter:
 
 
 def late_letter(
-    stream: str, source: str, line: int, events: EventBatch, index: int, dictionary: Dictionary
+    stream: str, iri: str, source: str, line: int, events: EventBatch, index: int, dictionary: Dictionary
 ) -> DeadLetter:
     """The letter of a late event of a batch."""
     raw = RawText(event_as_nquads(events, index, dictionary).encode())
-    return DeadLetter(LATE, stream, source, line, 1, LATE, raw.shown, *raw.whole)
+    return DeadLetter(LATE, stream, source, line, 1, LATE, raw.shown, *raw.whole, LATE, iri)
 
 
 def left_out_letter(label: PatternLabel, events: EventBatch, exceeded: Exceeded, dictionary: Dictionary) -> DeadLetter:
     """The letter of an event of a batch that exceeds a bound on matching; its source is the name of its graph."""
     index = exceeded.event
-    stream, source = label.streams[int(events.streams[index])], events.names[index]
+    (stream, iri), source = label.streams[int(events.streams[index])], events.names[index]
     reason = f"pattern {label.pattern} of query {label.query} has {exceeded.reason} in the event"
     raw = RawText(event_as_nquads(events, index, dictionary).encode())
-    return DeadLetter(BOUND, stream, source, 0, 0, f"{reason} <{source}>", raw.shown, *raw.whole)
+    return DeadLetter(BOUND, stream, source, 0, 0, f"{reason} <{source}>", raw.shown, *raw.whole, "bound", iri)
 
 
-def malformed_letter(kind: str, stream: str, source: str, line: int, fault: Malformed) -> DeadLetter:
+def malformed_letter(kind: str, stream: str, iri: str, source: str, line: int, fault: Malformed) -> DeadLetter:
     """The letter of a fault in an input, at a line of its source."""
-    return DeadLetter(
-        kind, stream, source, line, fault.column, fault.reason, fault.raw, fault.raw_length, fault.raw_sha256
-    )
+    sort = "bound" if fault.kind == "too long" else "malformed"
+    raw = fault.raw, fault.raw_length, fault.raw_sha256
+    return DeadLetter(kind, stream, source, line, fault.column, fault.reason, *raw, sort, iri)
 
 
 def event_as_nquads(events: EventBatch, index: int, dictionary: Dictionary) -> str:
@@ -139,9 +145,9 @@ class DeadLetters:
             hint = "what could be read was used, and all rows of it are written; mend the file and run again"
             raise RunError(f"{source}: {why}{others}", hint=hint)
 
-    def malformed(self, stream: str, source: str, fault: Malformed) -> None:
+    def malformed(self, stream: str, source: str, fault: Malformed, iri: str = "") -> None:
         """Add the letter of a fault in an input."""
-        self.add(malformed_letter(fault.kind, stream, source, fault.line, fault))
+        self.add(malformed_letter(fault.kind, stream, iri, source, fault.line, fault))
 
     def close(self) -> None:
         """Close the file."""

@@ -231,7 +231,9 @@ def test_late_and_malformed_records_name_a_stream_by_its_name_in_the_query(tmp_p
             tried.push(stream, f"<urn:a> <{EX}k> 1 .", 1)
             tried.push_batch(stream, "junk\n")
     letters = [json.loads(line) for line in (tmp_path / "dead").read_text().splitlines()]
-    assert [letter["stream"] for letter in letters] == ["S"] * 4
+    assert [(letter["stream"], letter["iri"], letter["sort"]) for letter in letters] == [
+        ("S", EX + "s", sort) for sort in ("late", "malformed", "late", "malformed")
+    ]
 
 
 def run_command(tmp_path: Path, options: list[str], redirection: str) -> subprocess.CompletedProcess[str]:

@@ -15,7 +15,7 @@ from tests.sparql_gpm.rdf_events import read
 
 
 def late(line: int, raw: str) -> DeadLetter:
-    return DeadLetter(LATE, "S", "in.nq", line, 1, LATE, raw)
+    return DeadLetter(LATE, "S", "in.nq", line, 1, LATE, raw, sort=LATE, iri="urn:S")
 
 
 LETTER = Malformed(3, 7, "it is é\n", 'raw "text"', "syntax")
@@ -24,14 +24,16 @@ LETTER = Malformed(3, 7, "it is é\n", 'raw "text"', "syntax")
 def test_letters_are_written_one_a_line_with_their_keys_in_order(tmp_path: Path) -> None:
     path = tmp_path / "dead.ndjson"
     with DeadLetters(path) as letters:
-        letters.malformed("S", "in.nq", LETTER)
+        letters.malformed("S", "in.nq", LETTER, iri="urn:S")
         letters.add(late(9, "<urn:a> …\n"))
         first, second = path.read_text(encoding="utf-8").splitlines()
     assert json.loads(first) == {
         "stream": "S", "source": "in.nq", "line": 3, "column": 7, "reason": "it is é\n", "raw": 'raw "text"',
+        "sort": "malformed", "iri": "urn:S",
     }  # fmt: skip
     assert list(json.loads(second).items()) == [
         ("stream", "S"), ("source", "in.nq"), ("line", 9), ("column", 1), ("reason", "late"), ("raw", "<urn:a> …\n"),
+        ("sort", "late"), ("iri", "urn:S"),
     ]  # fmt: skip
 
 

@@ -126,7 +126,8 @@ class Shard:
         none = np.zeros(0, dtype=np.int64)
         offsets = np.zeros(len(found) + 1, dtype=np.int64)
         bare = EventBatch(found.times, found.streams, found.names, offsets, none, none, none)
-        return [late_letter(self._names[iri], bare.names[i], 0, bare, i, self._dictionary) for i in range(len(bare))]
+        stream = self._names[iri], iri
+        return [late_letter(*stream, bare.names[i], 0, bare, i, self._dictionary) for i in range(len(bare))]
 
     def _advance(self, iri: str, blocks: list[ShuffleBlock]) -> None:
         """Advance the stream to its watermark at the end of the micro-batch."""

@@ -165,13 +165,15 @@ class Task:
         yield from self._reader.read(LineStream(chain([first], rows)), self._input.format)
 
     def _malformed(self, fault: Malformed) -> None:
-        self._add(malformed_letter("malformed", self._input.name, self._source, fault.line + self._line, fault))
+        line = fault.line + self._line
+        self._add(malformed_letter("malformed", self._input.name, self._input.iri, self._source, line, fault))
 
     def _partitioned(self, located: LocatedBatch) -> Iterator[ShuffleBlock]:
         late = self._late(located.events.times)
         for index in np.flatnonzero(late).tolist():
             line = int(located.lines[index]) + self._line
-            self._add(late_letter(self._input.name, self._source, line, located.events, index, self._dictionary))
+            place = self._input.name, self._input.iri, self._source, line
+            self._add(late_letter(*place, located.events, index, self._dictionary))
         events = located.events if not late.any() else located.events.take(np.flatnonzero(~late))
         if not len(events):
             return

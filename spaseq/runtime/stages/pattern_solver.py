@@ -27,7 +27,7 @@ _NONE: Ids = np.zeros(0, dtype=np.int64)
 
 def label_of(query: TemporalQuery, symbol: int) -> PatternLabel:
     """The names by which a report calls a GPM of a query."""
-    return PatternLabel(query.patterns[symbol].name, query.name, tuple(name for name, _ in query.streams))
+    return PatternLabel(query.patterns[symbol].name, query.name, query.streams)
 
 
 class PatternSolver:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import pyoxigraph as ox
 
-from sparql_gpm.reading.blocks import BLOCK_BYTES, Blocks, ByteStream, LongPiece
-from sparql_gpm.reading.trig_units import Unit, Units
+from sparql_gpm.reading.blocks import BLOCK_BYTES, TOO_LONG, Blocks, ByteStream, LongPiece
+from sparql_gpm.reading.trig_units import LongUnit, Unit, Units
 from spaseq.inputs.texts import InputText
 
 _USUAL = re.compile(rb'<[^<>"\s]+> <[^<>"\s]+> (?:<[^<>"\s]+>|"[^"\\]*"(?:\^\^<[^<>"\s]+>)?) (<[^<>"\s]+>) \.\s*')
@@ -21,17 +21,28 @@ _USUAL = re.compile(rb'<[^<>"\s]+> <[^<>"\s]+> (?:<[^<>"\s]+>|"[^"\\]*"(?:\^\^<[
 _DIRECTIVE = re.compile(rb"@?(?:prefix|base)\b", re.IGNORECASE)
 
 
-def whole(blocks: Iterable[bytes | LongPiece]) -> Iterator[bytes]:
-    """The blocks, of which no line is too long."""
+def bounded(blocks: Iterable[bytes | LongPiece]) -> Iterator[bytes]:
+    """The blocks, with a report, which is no RDF, in place of each line that is too long."""
+    length = 0
     for block in blocks:
-        assert isinstance(block, bytes), block
-        yield block
+        if isinstance(block, bytes):
+            yield block
+            continue
+        length += len(block.text)
+        if block.last:
+            yield too_long("line", length)
+            length = 0
+
+
+def too_long(what: str, length: int) -> bytes:
+    """A report in place of a text that is too long: one line, one statement of TriG, and no RDF."""
+    return f"<{TOO_LONG % (what, f'{length:,}')}> .\n".encode()
 
 
 def cut_nquads(blocks: Iterable[bytes | LongPiece], size: int) -> Iterator[InputText]:
     """N-Quads, in blocks of whole lines, as texts of about `size` bytes."""
     text, line = b"", 0
-    for block in whole(blocks):
+    for block in bounded(blocks):
         text += block
         while len(text) >= size:
             cut = _first_start(text, size) or last_start(text)
@@ -79,7 +90,8 @@ def cut_trig(blocks: Blocks, size: int) -> Iterator[InputText]:
     for unit in Units(blocks):
         if unit is None:
             continue
-        assert isinstance(unit, Unit), unit
+        if isinstance(unit, LongUnit):
+            unit = Unit(too_long("statement or graph block", unit.raw.length), unit.line, unit.column)
         if _DIRECTIVE.match(unit.text):
             declared = declared.with_directive(unit.text)
         else:

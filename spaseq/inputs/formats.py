@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sparql_gpm.reading.blocks import Blocks, ByteStream
+from sparql_gpm.reading.blocks import LINE_BYTES_MAX, Blocks, ByteStream
 from sparql_gpm.reading.event_builder import BREAKS_OFF
 from spaseq.errors import InputError
 from spaseq.inputs.compression import COMPRESSIONS, compression_of
-from spaseq.inputs.cutting import cut_nquads, cut_trig, whole
+from spaseq.inputs.cutting import cut_nquads, cut_trig, too_long
 from spaseq.inputs.texts import InputText
 
 TEXT_BYTES = 4 << 20
@@ -66,12 +65,15 @@ def guessed(start: bytes) -> str:
     return "trig" if _TRIG.search(start.removeprefix(b"\xef\xbb\xbf")) else "nquads"
 
 
-def texts_of(stream: ByteStream, rdf_format: str, size: int = TEXT_BYTES) -> Iterator[InputText]:
+def texts_of(
+    stream: ByteStream, rdf_format: str, size: int = TEXT_BYTES, longest: int = LINE_BYTES_MAX
+) -> Iterator[InputText]:
     """An input cut into texts of about `size` bytes, each of whole events; an input that breaks off ends with a report.
 
-    An input that is one event stays whole however long it is, and is left out if it breaks off.
+    An input that is one event stays whole, and is left out if it breaks off. A report that is no RDF is in the place of
+    a line, statement, graph block or event of more than `longest` bytes.
     """
-    blocks = Blocks(stream, live=False, line_bytes_max=sys.maxsize)  # whoever reads a text has the limit
+    blocks = Blocks(stream, live=False, line_bytes_max=longest)
     line = 0
     for text in (FORMATS[rdf_format].cut or _uncut)(blocks, size):
         line = text.line + text.text.count(b"\n")
@@ -81,6 +83,15 @@ def texts_of(stream: ByteStream, rdf_format: str, size: int = TEXT_BYTES) -> Ite
 
 
 def _uncut(blocks: Blocks, size: int) -> Iterator[InputText]:
-    text = b"".join(whole(blocks))
-    if blocks.broken_off is None or blocks.broken_off.complete:
-        yield InputText(text)
+    parts: list[bytes] = []
+    length = 0
+    for block in blocks:
+        text = block if isinstance(block, bytes) else block.text
+        length += len(text)
+        parts.append(text)
+        if length > blocks.line_bytes_max:
+            parts = []
+    if length > blocks.line_bytes_max:
+        yield InputText(too_long("document", length))
+    elif blocks.broken_off is None or blocks.broken_off.complete:
+        yield InputText(b"".join(parts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import random
 import subprocess
@@ -16,10 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spaseq
+from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import BrokenOff
+from sparql_gpm.rdf_io import EventReader, Malformed, ReadOptions
 from sparql_gpm.reading.raw_text import RAW_BYTES_MAX
 from spaseq.cli import main
 from spaseq.errors import RunError
+from spaseq.inputs.formats import texts_of
 from spaseq.inputs.opening import opened
 from spaseq.inputs.paths import InputFile
 from tests.sparql_gpm.rdf_events import stamp
@@ -126,3 +130,26 @@ finally:
     assert letter["raw_length"] >= 64 << 20
     assert len(letter["raw"]) <= RAW_BYTES_MAX
     assert int(found.stdout.splitlines()[-1]) < 60, found
+
+
+@pytest.mark.parametrize(
+    ("rdf_format", "before", "long", "after"),
+    [
+        ("nquads", stamp("<urn:a>", 1), f'<urn:s> <urn:p> "{"x" * 5000}" <urn:b> .\n', stamp("<urn:c>", 2)),
+        ("trig", stamp("<urn:a>", 1), f'<urn:b> {{ <urn:s> <urn:p> "{"x" * 5000}" . }}\n', stamp("<urn:c>", 2)),
+        ("trig", stamp("<urn:a>", 1), "<urn:b> {" + " <urn:s> <urn:p> 1 .\n" * 500 + "}\n", stamp("<urn:c>", 2)),
+        ("ntriples", "", stamp("<urn:a>", 1) * 100, ""),
+        ("turtle", "", "x" * 5000, ""),
+        ("nquads", "", "\0" * 5000, ""),
+    ],
+)
+def test_a_text_of_a_table_has_the_bound_of_a_line(rdf_format: str, before: str, long: str, after: str) -> None:
+    texts = list(texts_of(io.BytesIO((before + long + after).encode()), rdf_format, 10, 1000))
+    assert sum(len(each.text) for each in texts) < 1000
+    reports: list[Malformed] = []
+    reader = EventReader(Dictionary(), ReadOptions(), reports.append)
+    batches = [batch for each in texts for batch in reader.read(io.BytesIO(each.text), rdf_format)]
+    found = [name for batch in batches for name in batch.events.names]
+    assert found == [name for name, text in (("urn:a", before), ("urn:c", after)) if text]
+    assert "longer than --max-line allows" in reports[0].raw
+    assert len(reports) == (2 if rdf_format == "ntriples" else 1)

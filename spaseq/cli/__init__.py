@@ -17,10 +17,12 @@ from spaseq.cli.options import (
     QUERY,
     debug_option,
     evaluator_option,
+    kb_option,
     knowledge_options,
     limit_options,
     max_delay_option,
     queries_argument,
+    stream_option,
     strict_option,
     time_predicate_option,
     version_option,
@@ -46,20 +48,10 @@ def main(context: click.Context) -> None:
 
 @main.command("run", short_help="Run queries over streams.")
 @queries_argument
-@click.option(
-    "--stream",
-    "streams",
-    metavar="NAME=PATH",
-    multiple=True,
-    help="A stream, by its name in the query or by its IRI. PATH is a file, a folder, a glob, or - for standard input.",
+@stream_option(
+    "A stream, by its name in the query or by its IRI. PATH is a file, a folder, a glob, or - for standard input."
 )
-@click.option(
-    "--kb",
-    "knowledge",
-    metavar="IRI=PATH_OR_URL",
-    multiple=True,
-    help="A knowledge base: RDF files, a file made by 'spaseq kb build', or the URL of a SPARQL endpoint.",
-)
+@kb_option("A knowledge base: RDF files, a file made by 'spaseq kb build', or the URL of a SPARQL endpoint.")
 @click.option(
     "--format",
     type=click.Choice(list(FORMATS)),
@@ -106,20 +98,8 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
 
 @main.command("submit", short_help="Write, or run, a Spark job.")
 @queries_argument
-@click.option(
-    "--stream",
-    "streams",
-    metavar="NAME=PATH",
-    multiple=True,
-    help="A stream: a file, a folder that grows, a glob, kafka://HOST:PORT/TOPIC, or tcp://HOST:PORT.",
-)
-@click.option(
-    "--kb",
-    "knowledge",
-    metavar="IRI=PATH_OR_URL",
-    multiple=True,
-    help="A knowledge base, as for 'spaseq run'; every worker must be able to read it.",
-)
+@stream_option("A stream: a file, a folder that grows, a glob, kafka://HOST:PORT/TOPIC, or tcp://HOST:PORT.")
+@kb_option("A knowledge base, as for 'spaseq run'; every worker must be able to read it.")
 @click.option(
     "--format", type=click.Choice(FILE_FORMATS), default="ndjson", show_default=True, help="How rows are written."
 )
@@ -180,13 +160,7 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     show_default=True,
     help="Explain the run with this evaluator.",
 )
-@click.option(
-    "--kb",
-    "knowledge",
-    metavar="IRI=PATH_OR_URL",
-    multiple=True,
-    help="A knowledge base, as for 'spaseq run': it is opened to see which parts can be joined with matches alone.",
-)
+@kb_option("A knowledge base, as for 'spaseq run': it is opened to see which parts can be joined with matches alone.")
 @knowledge_options
 @debug_option
 def explain_command(query: Path, format: Any, evaluator: str, knowledge: tuple[str, ...], **options: Any) -> None:

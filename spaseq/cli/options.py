@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -63,6 +64,21 @@ def debug_option(command: _Command) -> _Command:
     )(command)
 
 
+def stream_option(meaning: str) -> Callable[[_Command], _Command]:
+    """`--stream`, for any number of streams."""
+    return click.option("--stream", "streams", metavar="NAME=PATH", multiple=True, help=meaning)
+
+
+def kb_option(meaning: str) -> Callable[[_Command], _Command]:
+    """`--kb`, for any number of knowledge bases."""
+    return click.option("--kb", "knowledge", metavar="IRI=PATH_OR_URL", multiple=True, help=meaning)
+
+
+def _with(command: _Command, options: Iterable[Callable[[_Command], _Command]]) -> _Command:
+    """The command with options, which `--help` shows in this order."""
+    return reduce(lambda made, option: option(made), reversed([*options]), command)
+
+
 def version_option(command: _Command) -> _Command:
     """`--version`."""
     return click.option(
@@ -113,9 +129,7 @@ def knowledge_options(command: _Command) -> _Command:
             help="Ask endpoints on these hosts only.  [default: those that the query and --kb name]",
         ),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return _with(command, options)
 
 
 LIMITS = ("max_line", "max_runs", "max_solutions", "max_event_seconds")
@@ -156,9 +170,7 @@ def limit_options(command: _Command) -> _Command:
             "  [default: any]",
         ),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return _with(command, options)
 
 
 evaluator_option = click.option(

@@ -6,23 +6,38 @@ the output reads its variables. The knowledge base is then queried once for each
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from sparql_gpm.algebra.scope import certain, in_scope
 from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.pattern import EMPTY, Graph, Pattern, Service, Variable
 from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import Enrichment, TemporalQuery
-from spaseq.optimise.facts import Facts
 from spaseq.optimise.forms import Form, forms
-from spaseq.optimise.needs import needed_before_output, read_by_output
-from spaseq.optimise.places import Place, places
 from spaseq.optimise.rules import is_keyed, keys_of, new_variables
+from spaseq.optimise.uses import Place, needed_before_output, places, read_by_output
 
 UNKNOWN = "the knowledge base is not loaded here; with at most one solution for each key it is joined with the match"
 PARTLY_UNKNOWN = "; the knowledge base is not loaded here, and parts of it may be joined with the match"
 """The reasons for patterns that could be removed if the required facts were proven, while there are no facts."""
+
+
+class Facts(Protocol):
+    """The provable facts about the knowledge bases of a run; `kb.base.KnowledgeBases` implements it."""
+
+    def unprovable(self, name: str) -> str | None:
+        """The reason why nothing can be proven about a knowledge base; None if it is loaded and never changes."""
+
+    def one_each(self, name: str, pattern: Pattern, keys: Sequence[str]) -> bool:
+        """True if each solution of the pattern binds the keys, and no two different ones agree in them.
+
+        To be called, like `covers`, only where `unprovable` is None.
+        """
+
+    def covers(self, name: str, pattern: Pattern, given: Pattern, keys: Sequence[str]) -> bool:
+        """True if each solution of `given` binds the keys and agrees in them with a solution of the pattern."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from automata import protocol
 from automata.cea.applicability import why_not_cea
+from automata.plan.expression import Conjunction, Expression, steps, symbols
 from automata.plan.plan import Plan
-from automata.plan.program import Demand
+from automata.plan.program import Demand, Program
 from spaseq.errors import InputError
 from spaseq.physical.applicability import (
     needs_known_rates,
@@ -19,7 +20,6 @@ from spaseq.physical.applicability import (
     why_not_lazy,
     why_not_replanned,
 )
-from spaseq.physical.conjunctions import conjunctions
 from spaseq.physical.plan import Form, PhysicalPlan
 from spaseq.physical.program import Compiled
 from spaseq.physical.replanning import initial
@@ -163,3 +163,20 @@ def _weaker(name: str, requested: str) -> str:
     if requested != "auto":
         return f"{requested} is asked for"
     return f"it could, at a cost that grows with the runs: {_KINDS[name].why}"
+
+
+def conjunctions(program: Program) -> tuple[tuple[int, ...], ...]:
+    """The sets of symbols whose every use is in one conjunction of just them; none with PARTITION BY.
+
+    There an event that only one of them matches still counts: it is in its partition's substream (specification 3.4.2).
+    """
+    if program.partition:
+        return ()
+    taken = {frozenset(symbols(_whole(step, around))) for step, around in steps(program.expression)}
+    together = [one for one in taken if len(one) > 1 and not any(one & other for other in taken if other != one)]
+    return tuple(sorted(tuple(sorted(one)) for one in together))
+
+
+def _whole(step: Expression, around: tuple[Expression, ...]) -> Expression:
+    """The conjunction that a step is a member of, else the step."""
+    return around[-1] if around and isinstance(around[-1], Conjunction) else step

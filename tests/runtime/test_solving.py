@@ -11,7 +11,7 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.parse import parse
 from spaseq.outputs.rows import Row
-from spaseq.physical.conjunctions import conjunctions
+from spaseq.physical.planner import conjunctions
 from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded.network import Network
 from tests.driving import as_batch

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,13 @@ from automata.matches.match_table import MatchTable
 from automata.values import UNBOUND, Ids, Mask, Match
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator, column_name
+from sparql_gpm.pattern import Expression, Variable
 from sparql_gpm.terms import to_ntriples
 from spaseq.outputs.row_table import Rows, RowTable
 from spaseq.outputs.rows import Row, StepEvents
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.construct import GraphTemplate
 from spaseq.runtime.stages.enrichment import Enricher
-from spaseq.runtime.stages.few_values import FewValues
 from spaseq.runtime.state.graph_names import GraphNames
 
 _FEW_MATCHES = 16
@@ -43,7 +44,7 @@ class Projector:
             self._expressions = {column.name: column.expression for column in query.columns}
         else:
             self._expressions = self._template.expressions()
-        self._few = FewValues([*self._expressions.values()], compiled, evaluator, enricher)
+        self._few = _FewValues([*self._expressions.values()], compiled, evaluator, enricher)
         self._known_texts: dict[int, str] = {}
         self._generation = dictionary.generation
         self._steps = [pattern.name for pattern in query.patterns]
@@ -193,6 +194,38 @@ class Projector:
             else:
                 by_step[symbol] = [name]
         return tuple([(self._steps[symbol], tuple(by_step[symbol])) for symbol in sorted(by_step)])
+
+
+class _FewValues:
+    """The projected values of a few matches, computed match by match without columns."""
+
+    def __init__(
+        self, expressions: Sequence[Expression], compiled: Compiled, evaluator: ExpressionEvaluator, enricher: Enricher
+    ) -> None:
+        nodes: list[Expression] = [*map(Variable, enricher.variables), *compiled.outputs]
+        known = {node: place for place, node in enumerate(nodes)}
+        named = {name: place for place, name in enumerate([*enricher.variables, *map(column_name, compiled.outputs)])}
+        places = [known.get(expression, -1) for expression in expressions]
+        readers = [
+            evaluator.value(expression, named) if place < 0 else itemgetter(place)
+            for expression, place in zip(expressions, places, strict=True)
+        ]
+        self._enricher = enricher
+        self._only_registers = not (enricher.variables[compiled.program.variables :] or compiled.outputs)
+        self._read: Callable[[Sequence[int]], Sequence[int]] = lambda values: [read(values) for read in readers]
+        if len(places) > 1 and min(places) >= 0:
+            self._read = itemgetter(*places)
+
+    def of(self, matches: Sequence[Match]) -> list[Sequence[int]] | None:
+        """The values for each match, UNBOUND where an expression has none; None: columns must be used."""
+        if self._only_registers:
+            return [self._read(match.registers) for match in matches]
+        rows = [list(match.registers) for match in matches]
+        if not self._enricher.enrich_few(rows, matches):
+            return None
+        for values, match in zip(rows, matches, strict=True):
+            values += match.outputs
+        return [self._read(values) for values in rows]
 
 
 def _as_columns(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:

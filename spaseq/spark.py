@@ -21,13 +21,14 @@ from sparql_gpm.bounds import SOLUTIONS_MAX
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 from spaseq.algebra.distribution import sharding_in_words
+from spaseq.algebra.nodes import AnyQuery
 from spaseq.engine import staged
+from spaseq.engine.arguments import meanings_of
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, resolve_streams
 from spaseq.errors import InputError
 from spaseq.inputs.arrow import BESIDE, QUADS
 from spaseq.inputs.formats import input_format
-from spaseq.lang.ast import Query
 from spaseq.physical.planner import EVALUATORS
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def require() -> None:
 
 def run(
     spark: SparkSession,
-    query: Query | Sequence[Query],
+    query: AnyQuery | Sequence[AnyQuery],
     streams: Mapping[str, DataFrame],
     kb: Knowledge | None = None,
     **options: Any,
@@ -75,7 +76,7 @@ def run(
 
 def outcomes(
     spark: SparkSession,
-    query: Query | Sequence[Query],
+    query: AnyQuery | Sequence[AnyQuery],
     streams: Mapping[str, DataFrame],
     kb: Knowledge | None = None,
     *,
@@ -117,10 +118,10 @@ def outcomes(
     from spaseq.runtime.spark.output import OutputTable, column_names
     from spaseq.runtime.spark.stages import MatchStage, two_stages
 
-    queries = (query,) if isinstance(query, Query) else tuple(query)
+    queries = meanings_of(query)
     _check(format, rows, shards)
     keys = {iri: key for iri, (_, key) in resolve_streams(queries, {key: key for key in streams}).items()}
-    names = {stream.iri: stream.name for each in queries for stream in each.streams if stream.iri in keys}
+    names = {iri: name for each in queries for name, iri in each.streams if iri in keys}
     streaming = _streaming(streams)
     number = shards or int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     settings = RunOptions(
@@ -165,12 +166,11 @@ def register(spark: SparkSession) -> None:
     register_source(spark)
 
 
-def explain(query: Query | Sequence[Query], evaluator: str = "auto", compiled: bool = True) -> str:
+def explain(query: AnyQuery | Sequence[AnyQuery], evaluator: str = "auto", compiled: bool = True) -> str:
     """The sharding of each query with its reason, and the evaluator of its sequences, one line a query."""
-    queries = (query,) if isinstance(query, Query) else tuple(query)
     return "\n".join(
         f"{each.query.name}: {sharding_in_words(each.distribution)}; in each shard {EVALUATORS[each.plan.evaluator]}"
-        for each in staged.planned(queries, 1, evaluator, compiled)
+        for each in staged.planned(meanings_of(query), 1, evaluator, compiled)
     )
 
 

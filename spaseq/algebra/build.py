@@ -10,13 +10,15 @@ from sparql_gpm.algebra.scope import aggregates, background_names, certain, expr
 from sparql_gpm.pattern import Aggregate, Call, Cast, Exists, Expression, Iteration, Pattern, Variable
 from sparql_gpm.syntax.tokens import tokens
 from sparql_gpm.terms import IRI
-from spaseq.algebra.nodes import Column, GraphPattern, TemporalQuery
+from spaseq.algebra.nodes import AnyQuery, Column, GraphPattern, TemporalQuery
 from spaseq.algebra.sequence import normal_form
 from spaseq.lang.ast import Define, Query
 
 
-def build(query: Query) -> TemporalQuery:
-    """The meaning of a parsed query."""
+def build(query: AnyQuery) -> TemporalQuery:
+    """The meaning of a parsed query; a meaning is its own."""
+    if isinstance(query, TemporalQuery):
+        return query
     names = expression.symbols(query.sequence)
     defines = {define.name: define for define in query.defines}
     bound = frozenset().union(*(in_scope(defines[name].pattern) for name in names))
@@ -39,6 +41,7 @@ def build(query: Query) -> TemporalQuery:
         query.template,
         query.register,
         _knowledge(query, patterns),
+        query,
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from automata.plan.expression import Expression as SequenceExpression
 from automata.plan.program import Selector, Skip, Window
 from sparql_gpm.pattern import Expression, Pattern
-from spaseq.lang.ast import TemplateTriple
+from spaseq.lang.ast import Query, TemplateTriple
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,7 @@ class TemporalQuery:
     columns     SELECT's, those of `*` in the order of names; empty for CONSTRUCT
     template    CONSTRUCT's, else None
     knowledge   IRIs of the KBs that `GRAPH ?g` ranges over and that GPMs name
+    parsed      the query as written, for messages and the headings of output
     enrichments what `spaseq.optimise` has removed from GPMs, in join order
     """
 
@@ -86,9 +87,14 @@ class TemporalQuery:
     template: tuple[TemplateTriple, ...] | None
     register: str | None
     knowledge: tuple[str, ...]
+    parsed: Query = field(compare=False, repr=False)
     enrichments: tuple[Enrichment, ...] = ()
 
     def output_expressions(self) -> tuple[Expression, ...]:
         """The expressions of SELECT's columns and of the objects of CONSTRUCT's template."""
         objects = (triple.object for triple in self.template or () if triple.object is not None)
         return (*(column.expression for column in self.columns), *objects)
+
+
+AnyQuery = Query | TemporalQuery
+"""A parsed query or its meaning, which a caller who needs it early has built once."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from spaseq.algebra.build import build
-from spaseq.engine.knowledge import endpoints_of
+from spaseq.algebra.nodes import AnyQuery
+from spaseq.engine.setup import endpoints_of
 from spaseq.errors import InputError
 from spaseq.lang.ast import Query
 
@@ -31,7 +32,7 @@ def bind_streams(queries: Sequence[Query], assignments: Iterable[str]) -> dict[s
     return paths
 
 
-def bind_knowledge(queries: Sequence[Query], assignments: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+def bind_knowledge(queries: Sequence[AnyQuery], assignments: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """The path or URL of each knowledge base by its IRI, and the IRIs that no query names.
 
     Raises InputError for an assignment that is malformed or given twice, and for a knowledge base without one.

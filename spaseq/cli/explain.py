@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spaseq.algebra.build import build
 from spaseq.cli.bindings import bind_knowledge
 from spaseq.cli.knowledge import KnowledgeArguments, loading, sources_of
 from spaseq.engine.described import describe
@@ -20,8 +21,9 @@ def explained(
     """The description of a query; knowledge bases are given as to `spaseq run`, or not at all."""
     if not knowledge:
         return describe(query, evaluator)
-    locations, _ = bind_knowledge([query], knowledge)
+    meaning = build(query)
+    locations, _ = bind_knowledge([meaning], knowledge)
     sources = sources_of(locations, kb)
     with loading() as progress:
         options = RunOptions(allow_hosts=allow_hosts or None, loading=progress)
-        return describe(query, evaluator, sources, options)
+        return describe(meaning, evaluator, sources, options)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spaseq.algebra.build import build
+from spaseq.algebra.nodes import TemporalQuery
 from spaseq.cli.bindings import bind_knowledge, bind_streams
 from spaseq.cli.knowledge import KnowledgeArguments, loading, sources_of
 from spaseq.cli.queries import read_queries
@@ -19,7 +21,6 @@ from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, visible
 from spaseq.inputs.paths import files_of, hidden_names
-from spaseq.lang.ast import Query
 from spaseq.outputs import open_sink
 from spaseq.outputs.destination import OutputClosed
 from spaseq.outputs.sink import Sink
@@ -76,13 +77,14 @@ def execute(arguments: RunArguments) -> None:
         _pump(job, sink, progress, rows_on_terminal=arguments.output is None and sys.stdout.isatty())
 
 
-def bound(arguments: RunArguments) -> tuple[list[Query], dict[str, str], dict[str, str]]:
+def bound(arguments: RunArguments) -> tuple[list[TemporalQuery], dict[str, str], dict[str, str]]:
     """The queries, the path of each stream and the source of each knowledge base by IRI, with warnings about both.
 
     Raises InputError for arguments that cannot be used.
     """
-    queries = read_queries(arguments.queries)
-    streams = bind_streams(queries, arguments.streams)
+    written = read_queries(arguments.queries)
+    streams = bind_streams(written, arguments.streams)
+    queries = [build(query) for query in written]
     knowledge, unused = bind_knowledge(queries, arguments.knowledge)
     for iri in unused:
         say_warning(f"no query uses the knowledge base <{iri}>", f"a query uses it with GRAPH <{iri}> {{ … }}")

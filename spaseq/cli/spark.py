@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 
 from kb.source import Source
 from sparql_gpm.rdf_io import PROV_TIME
+from spaseq.algebra.nodes import TemporalQuery
 from spaseq.cli.knowledge import sources_of
 from spaseq.cli.reporting import say
 from spaseq.cli.run import RunArguments, bound, predicate, report_dead_letters
 from spaseq.errors import InputError
 from spaseq.inputs.paths import STANDARD_INPUT, input_bytes, input_files
-from spaseq.lang.ast import Query
 from spaseq.outputs import open_sink
 from spaseq.outputs.dead_letters import DeadLetters
 from spaseq.outputs.destination import OutputClosed
@@ -39,7 +39,7 @@ class SparkRun:
     options     the keyword arguments of `spaseq.spark.outcomes`
     """
 
-    queries: tuple[Query, ...]
+    queries: tuple[TemporalQuery, ...]
     sources: Mapping[str, Mapping[str, str]]
     knowledge: Mapping[str, Source]
     options: Mapping[str, Any]

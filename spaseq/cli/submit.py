@@ -67,7 +67,7 @@ def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> st
     return _TEMPLATE.format(
         name=job.job.name,
         titles=", ".join(query.name for query in run.queries),
-        queries=_literal({query.name: query.text for query in run.queries}),
+        queries=_literal({query.name: query.parsed.text for query in run.queries}),
         streams=_literal({iri: _placed(options) for iri, options in run.sources.items()}),
         knowledge=_knowledge(run.knowledge),
         options=_literal({**run.options, "compiled": run.options["compiled"] or job.follow}),

@@ -9,20 +9,21 @@ from urllib.parse import urlsplit
 
 from kb.source import Source
 from sparql_gpm.well_formed import is_iri
+from spaseq.algebra.build import build
+from spaseq.algebra.nodes import AnyQuery, TemporalQuery
 from spaseq.errors import InputError
-from spaseq.lang.ast import Query
 
 
-def query_list(query: Any) -> list[Query]:
-    """One or several queries as a list."""
-    found = [query] if isinstance(query, Query) else list(query) if isinstance(query, Sequence) else []
-    wrong = [each for each in found if not isinstance(each, Query)] if found else [query]
+def meanings_of(query: Any) -> list[TemporalQuery]:
+    """The meanings of one or several queries."""
+    found = [query] if isinstance(query, AnyQuery) else list(query) if isinstance(query, Sequence) else []
+    wrong = [each for each in found if not isinstance(each, AnyQuery)] if found else [query]
     if wrong:
         raise InputError(
             f"expected a query or several, not {type(wrong[0]).__name__}",
             hint="spaseq.parse(text) makes one of its text",
         )
-    return found
+    return [build(each) for each in found]
 
 
 def check_streams(streams: Any) -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from kb.base import KnowledgeBases
 from kb.source import Source, how_endpoints_are_asked
 from sparql_gpm.dictionary import Dictionary
-from spaseq.algebra.build import build
-from spaseq.algebra.nodes import TemporalQuery
-from spaseq.engine.arguments import check_knowledge, query_list
-from spaseq.engine.knowledge import endpoints_of
+from spaseq.algebra.nodes import AnyQuery, TemporalQuery
+from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.options import RunOptions
-from spaseq.engine.setup import Knowledge, Setup, named_knowledge
+from spaseq.engine.setup import Knowledge, Setup, endpoints_of, named_knowledge
 from spaseq.explain.description import Description, KnowledgeBase, KnowledgeUse
-from spaseq.lang.ast import Query
-from spaseq.optimise.driver import Placement, optimise
+from spaseq.optimise.driver import Optimised, Placement, optimise
 from spaseq.physical.describe import describe as describe_compiled
 from spaseq.physical.program import compile_program
 
@@ -21,7 +18,7 @@ _HOW = "(files are solved once and looked up; an endpoint is asked for distinct 
 
 
 def describe(
-    query: Query, evaluator: str = "auto", kb: Knowledge | None = None, options: RunOptions | None = None
+    query: AnyQuery, evaluator: str = "auto", kb: Knowledge | None = None, options: RunOptions | None = None
 ) -> Description:
     """The description of a query.
 
@@ -29,20 +26,22 @@ def describe(
 
     Raises InputError for an evaluator that cannot run it, and for knowledge bases that cannot be used.
     """
-    (query,) = query_list(query)
+    (meaning,) = meanings_of(query)
     check_knowledge(kb)
-    meaning = build(query)
     if not kb:
-        optimised = optimise(meaning, None)
-        known = _knowledge(meaning, optimised.placements, None)
-        return describe_compiled(query.text, compile_program(optimised.query), known, evaluator)
+        return _described(meaning, optimise(meaning, None), None, evaluator)
     setup = Setup(named_knowledge([meaning], kb), options or RunOptions(), Dictionary(), [meaning])
     try:
-        optimised = setup.optimised(meaning)
-        known = _knowledge(meaning, optimised.placements, setup.bases)
-        return describe_compiled(query.text, compile_program(optimised.query), known, evaluator)
+        return _described(meaning, setup.optimised(meaning), setup.bases, evaluator)
     finally:
         setup.bases.close()
+
+
+def _described(
+    meaning: TemporalQuery, optimised: Optimised, bases: KnowledgeBases | None, evaluator: str
+) -> Description:
+    known = _knowledge(meaning, optimised.placements, bases)
+    return describe_compiled(meaning.parsed.text, compile_program(optimised.query), known, evaluator)
 
 
 def _knowledge(

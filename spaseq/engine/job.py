@@ -10,8 +10,8 @@ from typing import Any
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
-from spaseq.algebra.build import build
-from spaseq.engine.arguments import check_knowledge, query_list
+from spaseq.algebra.nodes import AnyQuery
+from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, PathLike, Setup, named_knowledge, resolve_streams, skipped_rows
 from spaseq.errors import InputError
@@ -37,24 +37,23 @@ class Job:
 
     def __init__(
         self,
-        queries: Sequence[Query],
+        queries: Sequence[AnyQuery],
         streams: Mapping[str, PathLike],
         kb: Knowledge | None = None,
         options: RunOptions | None = None,
     ) -> None:
-        queries = query_list(queries)
+        meanings = meanings_of(queries)
         check_knowledge(kb)
         if not isinstance(options, RunOptions | None):
             raise InputError(f"options are RunOptions, not {type(options).__name__}")
         self._options = options or RunOptions()
         self._dictionary = Dictionary()
         self._ready: list[Row] = []
-        paths = resolve_streams(queries, streams)
+        paths = resolve_streams(meanings, streams)
         self._bytes_expected = input_bytes(path for _, path in paths.values())
-        self._batch_events = self._options.batch_events_for(len(queries))
+        self._batch_events = self._options.batch_events_for(len(meanings))
         if self._options.compiled is None:
             self._options = replace(self._options, compiled=self._bytes_expected >= _COMPILED_BYTES_MIN)
-        meanings = [build(query) for query in queries]
         setup = Setup(named_knowledge(meanings, kb or {}), self._options, self._dictionary, meanings)
         self._bases = setup.bases
         self._setup = setup
@@ -145,7 +144,7 @@ def run(
 
     Raises InputError now for inputs that cannot be used, RunError while rows are drawn.
     """
-    return _rows_of(Job(query_list(query), streams, kb, RunOptions.of(options)))
+    return _rows_of(Job(meanings_of(query), streams, kb, RunOptions.of(options)))
 
 
 def _rows_of(job: Job) -> Iterator[Row]:

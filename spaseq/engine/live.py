@@ -22,8 +22,7 @@ from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.well_formed import is_iri, is_text
-from spaseq.algebra.build import build
-from spaseq.engine.arguments import check_knowledge, query_list
+from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
 from spaseq.errors import InputError
@@ -73,10 +72,10 @@ class Engine:
         Raises InputError if it names a knowledge base that the engine was not given.
         """
         self._check_open()
-        (query,) = query_list(query)
+        (meaning,) = meanings_of(query)
         if on_match is not None and not callable(on_match):
             raise InputError(f"on_match is a function of a row, not {type(on_match).__name__}")
-        operator = self._setup.operator(build(query))
+        operator = self._setup.operator(meaning)
 
         def on_rows(rows: Rows) -> None:
             self.statistics.matches += len(rows)
@@ -85,9 +84,9 @@ class Engine:
 
         self._network.add(operator, on_rows)
         self._iris.clear()
-        for stream in query.streams:
-            self._names.setdefault(stream.iri, stream.name)
-            self._named.setdefault(stream.name, {})[stream.iri] = None
+        for name, iri in meaning.streams:
+            self._names.setdefault(iri, name)
+            self._named.setdefault(name, {})[iri] = None
 
     def push(self, stream: str, graph: Graph, time: Time, name: str | None = None) -> None:
         """One event.

@@ -11,19 +11,19 @@ from kb.access import Access
 from kb.base import KnowledgeBases, may_entail
 from kb.errors import KnowledgeBaseError
 from kb.source import Source
+from sparql_gpm.algebra.traversal import exists_in, walk
 from sparql_gpm.background import BackgroundError
 from sparql_gpm.bounds import Exceeded
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
-from sparql_gpm.pattern import Pattern
+from sparql_gpm.pattern import Graph, Pattern, Service, Variable
 from sparql_gpm.shared import Entailed, PatternLabel, PatternPool
+from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.arguments import check_knowledge, check_streams
-from spaseq.engine.knowledge import asked_of, endpoints_of
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, RunError
-from spaseq.lang.ast import Query
 from spaseq.optimise.driver import Optimised, optimise
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
 from spaseq.physical.planner import plan_query
@@ -64,7 +64,7 @@ class Setup:
         self._named: dict[tuple[frozenset[str], frozenset[str]], KnowledgeBases] = {}
 
         def usable(iri: str) -> Collection[Pattern] | None:
-            return None if queries is None else asked_of(iri, queries)
+            return None if queries is None else _queried_at(iri, queries)
 
         try:
             access = Access.to(options.allow_hosts)
@@ -84,7 +84,7 @@ class Setup:
         with _told_to_the_user():
             background = self.background(query)
             if self._options.optimise:
-                query = optimise(query, background).query
+                query = self.optimised(query).query
             plan = plan_query(
                 compile_program(query, self._options.max_runs), self._options.evaluator, bool(self._options.compiled)
             )
@@ -111,6 +111,35 @@ class Setup:
         if named not in self._named:
             self._named[named] = self.bases.named(query.knowledge, endpoints)
         return self._named[named]
+
+
+def endpoints_of(query: TemporalQuery) -> tuple[str, ...]:
+    """The IRIs that SERVICE names, each once, in the order written."""
+    services = (node.endpoint for node in _parts(query) if isinstance(node, Service))
+    return tuple(dict.fromkeys(endpoint.value for endpoint in services if isinstance(endpoint, IRI)))
+
+
+def _queried_at(iri: str, queries: Sequence[TemporalQuery]) -> tuple[Pattern, ...]:
+    """The patterns that some query evaluates over a knowledge base; a variable stands for all knowledge bases."""
+
+    def is_queried(node: Pattern) -> bool:
+        match node:
+            case Graph(name):
+                return isinstance(name, Variable) or name == IRI(iri)
+            case Service(endpoint):
+                return endpoint == IRI(iri)
+        return False
+
+    parts = (node for query in queries for node in _parts(query))
+    return tuple(dict.fromkeys(node.inner for node in parts if isinstance(node, Graph | Service) and is_queried(node)))
+
+
+def _parts(query: TemporalQuery) -> Iterator[Pattern]:
+    for pattern in query.patterns:
+        yield from walk(pattern.pattern)
+        for condition in pattern.conditions:
+            for exists in exists_in(condition):
+                yield from walk(exists.pattern)
 
 
 @contextmanager
@@ -155,15 +184,16 @@ def named_knowledge(queries: Sequence[TemporalQuery], kb: Knowledge) -> dict[str
     return {iri: given for iri, given in kb.items() if iri in named or (queries and may_entail(given))}
 
 
-def resolve_streams(queries: Sequence[Query], streams: Mapping[str, PathLike]) -> dict[str, tuple[str, str]]:
+def resolve_streams(queries: Sequence[TemporalQuery], streams: Mapping[str, PathLike]) -> dict[str, tuple[str, str]]:
     """IRI → (name, path) of every stream given; raises InputError if one is unknown, ambiguous or missing."""
     check_streams(streams)
-    declared = {stream.iri: stream.name for query in queries for stream in query.streams}
+    pairs = {pair for query in queries for pair in query.streams}
+    declared = {iri: name for query in queries for name, iri in query.streams}
     derived = {query.register for query in queries if query.register}
     found: dict[str, tuple[str, str]] = {}
     for key, path in streams.items():
         iris = [key] if key in declared else [iri for iri, name in declared.items() if name == key]
-        by_name = {s.iri for query in queries for s in query.streams if s.name == key} | set(iris)
+        by_name = {iri for name, iri in pairs if name == key} | set(iris)
         if len(by_name) != 1:
             known = ", ".join(sorted(declared.values()))
             reason = "stands for several streams" if by_name else "is declared by no query"

@@ -18,10 +18,9 @@ from sparql_gpm.pattern import Variable
 from sparql_gpm.shared import PatternLabel
 from spaseq.algebra.build import build
 from spaseq.algebra.distribution import Distribution, distribution, negated_symbols
-from spaseq.algebra.nodes import Column, TemporalQuery
+from spaseq.algebra.nodes import AnyQuery, Column, TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
-from spaseq.lang.ast import Query
 from spaseq.outputs.row_table import Rows
 from spaseq.physical.plan import PhysicalPlan
 from spaseq.physical.planner import plan_query
@@ -30,8 +29,7 @@ from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.spark.shard import PARTITION_COLUMN, Shard
 from spaseq.runtime.spark.shard_partitioner import QueryPartitioning, ShardPartitioner, StepPattern, stable_hash
-from spaseq.runtime.spark.solutions import mark
-from spaseq.runtime.spark.solved_patterns import SolvedPatterns
+from spaseq.runtime.spark.solutions import SolvedPatterns, mark
 from spaseq.runtime.spark.tasks import StreamInput
 from spaseq.runtime.stages.pattern_solver import label_of
 from spaseq.runtime.stages.pattern_stage import PatternStage
@@ -98,7 +96,7 @@ class StagedJob:
 
 
 def planned(
-    queries: Sequence[Query], shards: int, evaluator: str = "auto", compiled: bool = False, max_runs: int = RUNS_MAX
+    queries: Sequence[AnyQuery], shards: int, evaluator: str = "auto", compiled: bool = False, max_runs: int = RUNS_MAX
 ) -> tuple[PlannedQuery, ...]:
     """The plans of the queries of a job; queries that feed each other share a shard.
 

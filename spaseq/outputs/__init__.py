@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from spaseq.errors import InputError
 
 if TYPE_CHECKING:
-    from spaseq.lang.ast import Query
+    from spaseq.algebra.nodes import AnyQuery
     from spaseq.outputs.sink import Sink
 
 FORMATS = {"table": "TableSink", "ndjson": "NdjsonSink", "csv": "CsvSink", "trig": "TrigSink"}
@@ -23,7 +23,7 @@ FILE_FORMATS = ("ndjson", "csv")
 """The formats of the files of Spark's micro-batches."""
 
 
-def open_sink(format: str, path: Path | None, queries: Sequence[Query]) -> Sink:
+def open_sink(format: str, path: Path | None, queries: Sequence[AnyQuery]) -> Sink:
     """A sink of the rows of these queries on a file, or on standard output for None.
 
     Raises InputError for an unknown format, and for a file that cannot be opened.

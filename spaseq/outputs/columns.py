@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from automata.plan.expression import symbols
 from spaseq.algebra.build import build
-from spaseq.lang.ast import Query
+from spaseq.algebra.nodes import AnyQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,16 @@ class Columns:
     prefixes: frozenset[tuple[str, str]]
 
 
-def columns_of(queries: Sequence[Query]) -> Columns:
+def columns_of(queries: Sequence[AnyQuery]) -> Columns:
     """The columns of the rows of these queries."""
+    meanings = [build(query) for query in queries]
+    written = [meaning.parsed for meaning in meanings]
     return Columns(
-        _union([column.name for column in build(query).columns] for query in queries if query.template is None),
-        _union(symbols(query.sequence, negated=False) for query in queries),
-        any(query.template is not None for query in queries),
+        _union([column.name for column in meaning.columns] for meaning in meanings if meaning.template is None),
+        _union(symbols(query.sequence, negated=False) for query in written),
+        any(query.template is not None for query in written),
         len(queries) > 1,
-        frozenset(prefix for query in queries for prefix in query.prefixes),
+        frozenset(prefix for query in written for prefix in query.prefixes),
     )
 
 

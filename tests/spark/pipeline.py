@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from spaseq.algebra.build import build
 from spaseq.engine import staged
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, resolve_streams
@@ -42,9 +43,10 @@ def job_of(
     compiled: bool = False,
 ) -> staged.StagedJob:
     """A job as `spaseq.spark.outcomes` makes it; `streams` are names."""
-    keys = {iri: key for iri, (_, key) in resolve_streams(queries, {name: name for name in streams}).items()}
+    meanings = [build(query) for query in queries]
+    keys = {iri: key for iri, (_, key) in resolve_streams(meanings, {name: name for name in streams}).items()}
     options = RunOptions(evaluator=evaluator, max_delay_ns=delay_ns, compiled=compiled, optimise=False)
-    plans = staged.planned(queries, shards, evaluator, compiled)
+    plans = staged.planned(meanings, shards, evaluator, compiled)
     return staged.StagedJob(plans, kb or {}, options, keys, shards, static)
 
 

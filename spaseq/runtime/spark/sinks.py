@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spaseq.algebra.nodes import AnyQuery
 from spaseq.errors import InputError, RunError
-from spaseq.lang.ast import Query
 from spaseq.outputs import FILE_FORMATS, open_sink
 from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.outputs.rows import Row
@@ -60,7 +60,7 @@ class BatchFiles:
     """
 
     def __init__(
-        self, folder: str, queries: Sequence[Query], format: str = "ndjson", dead_letters: str | None = None
+        self, folder: str, queries: Sequence[AnyQuery], format: str = "ndjson", dead_letters: str | None = None
     ) -> None:
         if format not in FILE_FORMATS:
             raise InputError(f"files of micro-batches cannot be {format}", hint=f"formats: {', '.join(FILE_FORMATS)}")

@@ -17,6 +17,7 @@ BETWEEN = {
     Contiguity.NEXT: "skip-till-next: each iteration is the next that fits",
     Contiguity.ANY: "skip-till-any: any later one may be the next iteration",
 }
+"""The contiguity between iterations, in words."""
 _SELECTORS = {
     Selector.STRICT: "Only matches without a gap are kept.",
     Selector.NEXT: "Of the matches that end at one event, the one that takes the earliest events is kept.",

@@ -33,6 +33,7 @@ from spaseq.runtime.stages.pattern_stage import PatternStage
 from spaseq.runtime.stages.sequence_stage import SequenceStage
 
 PathLike = str | os.PathLike[str]
+"""The path of a file, folder or glob."""
 Knowledge = Mapping[str, PathLike | Source]
 """Of each knowledge base, by IRI, the path of its files or the URL of its endpoint, or a Source that says more."""
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 StateKind = Literal["start", "step", "any-order", "accept"]
+"""The kind of a state of the automaton."""
 Format = Literal["text", "json", "dot", "mermaid"]
+"""A form in which a description is printed."""
 
 
 @dataclass(frozen=True, slots=True)

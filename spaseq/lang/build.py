@@ -20,6 +20,7 @@ REPETITIONS_MAX = 2**31 - 1
 
 _BOUNDS = re.compile(r"\{\s*([0-9]+)\s*(,)?\s*([0-9]+)?\s*\}")
 Children = list[Any]
+"""The results of the parts of a rule."""
 
 
 class Build(Transformer[Token, Any]):

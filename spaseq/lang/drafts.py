@@ -136,3 +136,4 @@ Clause = (
     Declaration | RegisterClause | FormClause | WithinClause | PartitionClause | StreamClause | KnowledgeClause
     | SequenceClause | DefineClause | AfterClause | LimitClause | UnreadClause
 )  # fmt: skip
+"""A clause of a query."""

@@ -20,16 +20,16 @@ from spaseq.lang.drafts import ColumnDraft, DefineClause, Word
 from spaseq.lang.iris import Namespace
 from spaseq.lang.report import Report
 
-FOLDS = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
-ITERATIONS = frozenset({"PREV", "FIRST", "LAST"})
+_FOLDS = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
+_ITERATIONS = frozenset({"PREV", "FIRST", "LAST"})
 
 _END = "the end"
 """The name that a parser of a piece gives to the text after the piece."""
 
 _WORD_OR_SIGN = re.compile(r"\w+|.", re.DOTALL)
 
-Parsed = TypeVar("Parsed")
-Parser = Callable[[str, Mapping[str, str], str | None], Parsed]
+_Parsed = TypeVar("_Parsed")
+_Parser = Callable[[str, Mapping[str, str], str | None], _Parsed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Embedded:
             return None
         return tuple(TemplateTriple(triple, value) for triple, value in triples), found
 
-    def _parse(self, piece: Word, parser: Parser[Parsed]) -> Parsed | None:
+    def _parse(self, piece: Word, parser: _Parser[_Parsed]) -> _Parsed | None:
         """The parsed piece; None if it has text that is no token, or after reporting its syntax error."""
         if self._report.error_within(piece.span):
             return None
@@ -184,7 +184,7 @@ def _folds(read: Sequence[Token]) -> Iterator[Fold]:
     depth = 0
     for index, token in enumerate(read[:-1]):
         depth += (token.text == "{") - (token.text == "}")
-        if depth == 0 and token.is_word(*FOLDS, *ITERATIONS) and read[index + 1].text == "(":
+        if depth == 0 and token.is_word(*_FOLDS, *_ITERATIONS) and read[index + 1].text == "(":
             yield Fold(_word(token), _only_variable(read[index + 2 :]))
 
 

@@ -32,19 +32,23 @@ CLAUSES = frozenset({
 
 _SINGULAR_UNITS = ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "EVENT")
 UNITS = (*_SINGULAR_UNITS, *(f"{unit}S" for unit in _SINGULAR_UNITS))
+"""The units of windows."""
 
 KEYWORDS = frozenset({
     *(CLAUSES - {"LBRACE", "RBRACE"}), *RESERVED, *UNITS,
     "STREAM", "AS", "DISTINCT", "STRICT", "NEXT", "LAST", "MAX", "TUMBLING", "SLIDING", "STARTING", "AT", "BY", "NAMED",
     "KB", "MATCH", "NO", "SKIP", "TO", "EVENT", "PAST", "CONSUME",
 })  # fmt: skip
+"""The keywords outside of SEQ( ), in upper case."""
 
 PUNCTUATION = {
     "(": "LPAR", ")": "RPAR", "{": "LBRACE", "}": "RBRACE", ",": "COMMA", ";": "SEMICOLON", ":": "COLON", "|": "VBAR",
     "&": "AMPERSAND", "*": "STAR", "?": "QMARK", "!": "BANG",
 }  # fmt: skip
+"""The kind of each sign."""
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""The Name of a stream or GPM."""
 
 DEFINITION = re.compile(r"DEFINE\s+GPM\b", re.IGNORECASE)
 """The beginning of a GPM definition, which occurs nowhere in SPARQL."""

@@ -11,7 +11,7 @@ from spaseq.lang.drafts import StartingDraft, WithinClause, Word
 from spaseq.lang.iris import Namespace
 from spaseq.lang.report import Report
 
-NUMBER_MAX = 2**63 - 1
+_NUMBER_MAX = 2**63 - 1
 _DIGITS_MAX = 19
 
 
@@ -21,7 +21,7 @@ def read_window(clause: WithinClause, namespace: Namespace, report: Report) -> W
     in_events = unit is Unit.EVENT
     sliding = clause.mode is not None and clause.mode.text.upper() == "SLIDING"
     count = read_count(clause.size, "a window", report)
-    if count is not None and count * max(unit.value, 1) > NUMBER_MAX:
+    if count is not None and count * max(unit.value, 1) > _NUMBER_MAX:
         report.error(clause.size.span, "a window is 292 years long at most", "choose a smaller number or unit")
         count = None
     start = None
@@ -46,8 +46,8 @@ def read_count(word: Word, what: str, report: Report) -> int | None:
     if not significant:
         report.error(word.span, f"{what} cannot be 0", "write a number from 1 on")
         return None
-    if len(significant) > _DIGITS_MAX or int(significant) > NUMBER_MAX:
-        report.error(word.span, "this number is too large", f"the largest is {NUMBER_MAX}")
+    if len(significant) > _DIGITS_MAX or int(significant) > _NUMBER_MAX:
+        report.error(word.span, "this number is too large", f"the largest is {_NUMBER_MAX}")
         return None
     return int(significant)
 

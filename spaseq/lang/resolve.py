@@ -15,9 +15,9 @@ from spaseq.lang.report import Report, choices_hint
 from spaseq.lang.scopes import Scopes, occurrences
 from spaseq.lang.structure import check_structure
 
-Kind = TypeVar("Kind")
-Columns = Sequence[tuple[ast.Projection, Uses]]
-Template = tuple[tuple[ast.TemplateTriple, ...], Uses]
+_Kind = TypeVar("_Kind")
+_Columns = Sequence[tuple[ast.Projection, Uses]]
+_Template = tuple[tuple[ast.TemplateTriple, ...], Uses]
 
 
 class Resolver:
@@ -75,7 +75,7 @@ class Resolver:
             self._report.error(clause.keyword, "REGISTER STREAM needs CONSTRUCT", hint)
         return self._namespace.expand(clause.iri)
 
-    def _columns(self, form: drafts.FormClause | None) -> Columns | None:
+    def _columns(self, form: drafts.FormClause | None) -> _Columns | None:
         """SELECT's columns, None for `*`; CONSTRUCT has none."""
         if form is None:
             return ()
@@ -120,7 +120,7 @@ class Resolver:
             gpms.setdefault(name, gpm)
         return gpms
 
-    def _sequence(self, gpms: dict[str, Gpm | None], columns: Columns, template: Template | None) -> ast.Expr | None:
+    def _sequence(self, gpms: dict[str, Gpm | None], columns: _Columns, template: _Template | None) -> ast.Expr | None:
         """SEQ( ), after all checks that depend on it."""
         clause = self._first(drafts.SequenceClause)
         if clause is None:
@@ -161,8 +161,8 @@ class Resolver:
         clause = self._first(drafts.LimitClause)
         return read_count(clause.count, "LIMIT", self._report) if clause else None
 
-    def _all(self, kind: type[Kind]) -> list[Kind]:
+    def _all(self, kind: type[_Kind]) -> list[_Kind]:
         return [clause for clause in self._clauses if isinstance(clause, kind)]
 
-    def _first(self, kind: type[Kind]) -> Kind | None:
+    def _first(self, kind: type[_Kind]) -> _Kind | None:
         return next(iter(self._all(kind)), None)

@@ -15,12 +15,11 @@ from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.pattern import EMPTY, Graph, Pattern, Service, Variable
 from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import Enrichment, TemporalQuery
-from spaseq.optimise.forms import Form, forms
-from spaseq.optimise.rules import is_keyed, keys_of, new_variables
+from spaseq.optimise.rules import Form, forms, is_keyed, keys_of, new_variables
 from spaseq.optimise.uses import Place, needed_before_output, places, read_by_output
 
-UNKNOWN = "the knowledge base is not loaded here; with at most one solution for each key it is joined with the match"
-PARTLY_UNKNOWN = "; the knowledge base is not loaded here, and parts of it may be joined with the match"
+_UNKNOWN = "the knowledge base is not loaded here; with at most one solution for each key it is joined with the match"
+_PARTLY_UNKNOWN = "; the knowledge base is not loaded here, and parts of it may be joined with the match"
 """The reasons for patterns that could be removed if the required facts were proven, while there are no facts."""
 
 
@@ -91,8 +90,8 @@ def _next(
         if refusal is None:
             return _moved(query, step, form)
         known = refusals.setdefault(form.of, refusal)
-        if refusal == UNKNOWN and known not in (UNKNOWN, known.removesuffix(PARTLY_UNKNOWN) + PARTLY_UNKNOWN):
-            refusals[form.of] = known + PARTLY_UNKNOWN
+        if refusal == _UNKNOWN and known not in (_UNKNOWN, known.removesuffix(_PARTLY_UNKNOWN) + _PARTLY_UNKNOWN):
+            refusals[form.of] = known + _PARTLY_UNKNOWN
     return None
 
 
@@ -179,7 +178,7 @@ def _unreadable(found: tuple[Place, ...]) -> str | None:
 def _unproven(form: Form, facts: Facts | None) -> str | None:
     assert isinstance(form.last.name, IRI), form
     if facts is None:
-        return UNKNOWN
+        return _UNKNOWN
     name, inner, keys = form.last.name.value, form.last.inner, keys_of(form.rest, form.last)
     shown = ", ".join(f"?{key}" for key in keys) or "an event"
     unprovable = facts.unprovable(name)

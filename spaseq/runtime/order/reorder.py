@@ -18,6 +18,7 @@ AFTER_ALL = 2**63 - 1
 WAITING_EVENTS_MAX = 50_000_000
 """Waiting events of a stream; with more the run fails rather than exhaust the memory."""
 NO_EVENTS = EventBatch.empty()
+"""A batch without events."""
 _NONE: Ids = np.zeros(0, dtype=np.int64)
 
 

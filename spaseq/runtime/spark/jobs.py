@@ -1,4 +1,4 @@
-"""A streaming job over `format("spaseq")`: from the options of its sources to a function that takes what comes out."""
+"""A streaming job over `format("spaseq")`: from the options of its sources to a function that takes its output."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from spaseq.runtime.spark.sinks import BatchOutput
 from spaseq.runtime.spark.sources import register
 
 Take = Callable[[BatchOutput, int], None]
+"""Takes the output of a micro-batch and its number."""
 
 
 class RunningJob:
@@ -36,7 +37,7 @@ class RunningJob:
 
 
 def streams_of(spark: SparkSession, sources: Mapping[str, Mapping[str, str]], *, end: bool) -> dict[str, DataFrame]:
-    """A streaming DataFrame for each stream, from the options of its source; `end`: it tells its end."""
+    """A streaming DataFrame for each stream, from the options of its source; `end`: its end is signalled."""
     register(spark)
     more = {"end": "true"} if end else {}
     return {
@@ -45,7 +46,7 @@ def streams_of(spark: SparkSession, sources: Mapping[str, Mapping[str, str]], *,
 
 
 def start(outcomes: DataFrame, checkpoint: str, take: Take, on_batch: Callable[[BatchMetrics], None]) -> RunningJob:
-    """Begin to read all that there is now; `take` gets the outcomes and the number of each micro-batch."""
+    """Starts to read all existing input; `take` is called with the output and the number of each micro-batch."""
     spark = outcomes.sparkSession
     listener = ProgressListener(on_batch)
     spark.streams.addListener(listener)

@@ -45,7 +45,7 @@ class BatchMetrics:
 
 
 def observed(outcomes: DataFrame) -> DataFrame:
-    """The same outcomes; Spark counts them by kind on their way (`observe`)."""
+    """The same outcomes, counted by kind by Spark (`observe`)."""
 
     def count(kind: str) -> Any:
         return F.count(F.when(F.col("kind") == kind, 1)).alias({"match": "matches"}.get(kind, kind))
@@ -55,7 +55,7 @@ def observed(outcomes: DataFrame) -> DataFrame:
 
 
 class ProgressListener(StreamingQueryListener):
-    """Hands on the metrics of each micro-batch of `observed` outcomes: `spark.streams.addListener(…)`."""
+    """Reports the metrics of each micro-batch of `observed` outcomes: `spark.streams.addListener(…)`."""
 
     def __init__(self, on_batch: Callable[[BatchMetrics], None]) -> None:
         self._on_batch = on_batch
@@ -86,4 +86,4 @@ class ProgressListener(StreamingQueryListener):
         """No input has arrived."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Reported by whoever started the query."""
+        """Reported by the caller that started the query."""

@@ -24,8 +24,8 @@ from sparql_gpm.term_text import canonical_token
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
 from spaseq.runtime.spark.solutions import MarkedTriples, encode
 
-ALL_SHARDS = -1
-NO_SHARD = -2
+ALL_SHARDS, NO_SHARD = -1, -2
+"""In place of a shard's number: every shard, none."""
 _KEYS_MAX = 100_000
 """Hashes of keys that are cached."""
 _NO_TERMS: Ids = np.zeros(0, dtype=np.int64)

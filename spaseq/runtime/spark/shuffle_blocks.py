@@ -27,8 +27,7 @@ from spaseq.errors import RunError
 from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.runtime.state.snapshot import narrowed
 
-MAGIC = b"SPAseqE"
-VERSION = 3
+MAGIC, VERSION = b"SPAseqE", 3
 """Of the format and of what stage 1 puts into it: one more whenever either changes."""
 
 _BLANK = ord("_")

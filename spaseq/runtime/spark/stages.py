@@ -30,6 +30,7 @@ from spaseq.runtime.spark.tasks import StreamInput, Task
 Compiled = tuple[ShardPartitioner, Dictionary, KnowledgeBases]
 """Stage 1 of a stream, its dictionary and the knowledge bases that it queries."""
 ShardFactory = Callable[[int], Shard]
+"""Makes the shard of a number, without a state."""
 _COMPILED_MAX = 8
 """Compiled stages that a worker process caches for its next task."""
 _SHUFFLE = pa.schema(

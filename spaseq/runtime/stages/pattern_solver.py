@@ -22,6 +22,7 @@ from sparql_gpm.shared import NamedEvents, NamedPattern, PatternLabel, Slice, St
 from spaseq.algebra.nodes import TemporalQuery
 
 SemiJoinFilters = Callable[[], Mapping[int, SemiJoinFilter]]
+"""By symbol, the solutions that the next slice needs; computed when it is called."""
 _NONE: Ids = np.zeros(0, dtype=np.int64)
 
 
@@ -44,7 +45,7 @@ class PatternSolver:
     ) -> None:
         variables = {name: number for number, name in enumerate(query.variables)}
         pairs = list(zip(query.patterns, named, strict=True))
-        self._asked = tuple(
+        self._gpms = tuple(
             StreamPattern(mine.shared, pattern.streams, label_of(query, symbol))
             for symbol, (pattern, mine) in enumerate(pairs)
         )
@@ -74,28 +75,28 @@ class PatternSolver:
         found: dict[int, SymbolSolutions] = {}
         for together in self.conjunctions:
             found |= self._solve_lazily(together, slice_)
-        own = any(n not in found and not slice_.is_shared(asked) for n, asked in enumerate(self._asked))
+        own = any(n not in found and not slice_.is_shared(gpm) for n, gpm in enumerate(self._gpms))
         filters = semi_join_filters() if self.semi_joins and own else {}
         self._whole = not filters and not self.conjunctions
         for symbol in self._feeders_first(found.keys(), filters):
             semi_join = filters.get(symbol)
-            own = not slice_.is_shared(self._asked[symbol])
+            own = not slice_.is_shared(self._gpms[symbol])
             if semi_join is not None and own and semi_join.target.feeders <= found.keys():
                 found[symbol] = self._solve_filtered(symbol, slice_, semi_join, found)
             else:
-                self.matched[symbol] += slice_.count(self._asked[symbol].streams)
-                found[symbol] = self._table(symbol, slice_.solutions(self._asked[symbol]))
-        return {symbol: found[symbol] for symbol in range(len(self._asked))}
+                self.matched[symbol] += slice_.count(self._gpms[symbol].streams)
+                found[symbol] = self._table(symbol, slice_.solutions(self._gpms[symbol]))
+        return {symbol: found[symbol] for symbol in range(len(self._gpms))}
 
     def taken(self, slice_: Slice, solutions: Mapping[int, SymbolSolutions]) -> NamedEvents:
         """The events of a slice in which some GPM has a solution; `solutions` were found last."""
         if self._whole:
-            return slice_.with_solutions(self._asked)
+            return slice_.with_solutions(self._gpms)
         return slice_.named([table.events for table in solutions.values()])
 
     def _feeders_first(self, solved: Collection[int], filters: Mapping[int, SemiJoinFilter]) -> Iterator[int]:
         """The symbols that are not solved yet, each after its feeders as far as they form no circle."""
-        done, waiting = set(solved), [n for n in range(len(self._asked)) if n not in solved]
+        done, waiting = set(solved), [n for n in range(len(self._gpms)) if n not in solved]
         while waiting:
             fed = (n for n in waiting if n not in filters or filters[n].target.feeders <= done)
             symbol = next(fed, waiting[0])
@@ -106,21 +107,21 @@ class PatternSolver:
     def _solve_filtered(
         self, symbol: int, slice_: Slice, semi_join: SemiJoinFilter, found: Mapping[int, SymbolSolutions]
     ) -> SymbolSolutions:
-        asked, variable = self._asked[symbol], semi_join.target.variable
+        gpm, variable = self._gpms[symbol], semi_join.target.variable
         bound_here = [found[feeder].values[variable] for feeder in semi_join.target.feeders]
         values = np.unique(np.concatenate([semi_join.values, *bound_here]))
         name = next(name for mine, name in self._columns[symbol] if mine == variable)
-        bearing = slice_.semi_join(asked, name, values[values != UNBOUND])
+        bearing = slice_.semi_join(gpm, name, values[values != UNBOUND])
         self.matched[symbol] += int(np.count_nonzero(bearing))
-        return self._table(symbol, slice_.solutions_among(asked, bearing))
+        return self._table(symbol, slice_.solutions_among(gpm, bearing))
 
     def _solve_lazily(self, together: Sequence[int], slice_: Slice) -> Iterator[tuple[int, SymbolSolutions]]:
         times = slice_.batch.times
         able: Mask = np.ones(len(slice_), dtype=np.bool_)
         for symbol in self._cheapest_first(together, slice_):
-            among = slice_.on(self._asked[symbol].streams) & able
+            among = slice_.on(self._gpms[symbol].streams) & able
             self.matched[symbol] += int(among.sum())
-            table = self._table(symbol, slice_.solutions_among(self._asked[symbol], among))
+            table = self._table(symbol, slice_.solutions_among(self._gpms[symbol], among))
             able = np.isin(times, times[table.events])
             yield symbol, table
 
@@ -129,7 +130,7 @@ class PatternSolver:
 
         def expected(symbol: int) -> float:
             share = (self._solved[symbol] + 1) / (self.matched[symbol] + 1)
-            return share * slice_.count(self._asked[symbol].streams)
+            return share * slice_.count(self._gpms[symbol].streams)
 
         return sorted(together, key=expected)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
@@ -63,7 +64,8 @@ class Projector:
             matches = list(matches)
         values = self._ids(matches)
         rows = []
-        for alike in _by_events(matches):
+        for _, group in groupby(range(len(matches)), key=lambda number: _decided_events(matches[number])):
+            alike = list(group)
             events = self._events(matches[alike[0]], names)
             for number in self._by_text(alike, values) if len(alike) > 1 else alike:
                 if not filters or self._admit(matches[number], values[number]):
@@ -241,21 +243,6 @@ def _by_match(values: Mapping[str, Ids], count: int) -> list[list[int]]:
     return rows
 
 
-def _by_events(matches: Sequence[Match]) -> list[list[int]]:
-    """The numbers of the matches, those of the same events that were decided at the same time together."""
-    found = [[0]]
-    for number in range(1, len(matches)):
-        if _same_events(matches[number - 1], matches[number]):
-            found[-1].append(number)
-        else:
-            found.append([number])
-    return found
-
-
-def _same_events(one: Match, other: Match) -> bool:
-    if one.last != other.last or one.decided != other.decided or len(one.entries) != len(other.entries):
-        return False
-    for (step, event, _), (other_step, other_event, _) in zip(one.entries, other.entries, strict=True):
-        if event != other_event or step != other_step:
-            return False
-    return True
+def _decided_events(match: Match) -> tuple[object, ...]:
+    """The time of the decision of a match, if it is late, and its steps and events."""
+    return (match.decided, match.last, *[(symbol, position) for symbol, position, _ in match.entries])

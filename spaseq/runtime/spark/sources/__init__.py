@@ -45,7 +45,7 @@ class SpaseqSource(DataSource):
         return from_arrow_schema(SCHEMA)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """All that is there."""
+        """A reader of all existing input."""
         options = read_options(dict(self.options))
         if options.host:
             raise InputError("a socket is no static input", hint="use readStream")

@@ -52,9 +52,9 @@ class Topics:
 
     def first(self) -> Offsets:
         """The offsets at which reading begins: those of the options, else of the first messages kept."""
-        asked, bounds = self._asked(), self._bounds()
+        given, bounds = self._given(), self._bounds()
         return {
-            topic: {str(p): asked.get(topic, {}).get(str(p), low) for p, (low, _) in bounds[topic].items()}
+            topic: {str(p): given.get(topic, {}).get(str(p), low) for p, (low, _) in bounds[topic].items()}
             for topic in bounds
         }
 
@@ -73,7 +73,7 @@ class Topics:
         finally:
             consumer.close()
 
-    def _asked(self) -> Offsets:
+    def _given(self) -> Offsets:
         text = self._options.starting_offsets
         if text == "earliest":
             return {}
@@ -201,8 +201,8 @@ class KafkaStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailab
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """The messages of one micro-batch."""
-        asked = self._options.messages_per_trigger
-        return ReadAllAvailable() if asked is None else ReadMaxRows(asked)
+        limit = self._options.messages_per_trigger
+        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Leave messages that arrive from now on to the next run."""
@@ -213,8 +213,8 @@ class KafkaStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailab
         if _ENDED in start:
             return start
         last = self._target if self._target is not None else self._topics.last()
-        asked = getattr(limit, "max_rows", None)
-        reached = last if asked is None or isinstance(limit, ReadAllAvailable) else _limited(start, last, asked)
+        most = getattr(limit, "max_rows", None)
+        reached = last if most is None or isinstance(limit, ReadAllAvailable) else _limited(start, last, most)
         if not _between(start, reached):
             return {**start, _ENDED: {}} if self._options.end and self._target is not None else start
         return reached

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from spaseq.errors import InputError
 from spaseq.inputs.formats import input_format
@@ -50,10 +51,12 @@ class SourceOptions:
 
 
 _PREFIX = "kafka."
-_KNOWN = {
-    "path", "subscribe", "startingoffsets", "host", "port", "rdfformat", "maxbytespertrigger", "maxoffsetspertrigger",
-    "maxpartitionbytes", "end", "text",
+_FIELDS = {
+    "path": "path", "subscribe": "topics", "startingoffsets": "starting_offsets", "host": "host", "port": "port",
+    "rdfformat": "format", "maxbytespertrigger": "bytes_per_trigger", "maxoffsetspertrigger": "messages_per_trigger",
+    "maxpartitionbytes": "partition_bytes", "end": "end", "text": "text",
 }  # fmt: skip
+"""The field of each option, by its name in lower case."""
 
 
 def read_options(given: Mapping[str, str]) -> SourceOptions:
@@ -61,28 +64,15 @@ def read_options(given: Mapping[str, str]) -> SourceOptions:
     options = {name.lower(): value for name, value in given.items()}
     kafka = {name[len(_PREFIX) :]: value for name, value in options.items() if name.startswith(_PREFIX)}
     for name in options:
-        if name not in _KNOWN and not name.startswith(_PREFIX):
+        if name not in _FIELDS and not name.startswith(_PREFIX):
             raise InputError(
-                f"source spaseq has no option '{name}'", hint=f"options: {', '.join(sorted(_KNOWN))}, kafka.*"
+                f"source spaseq has no option '{name}'", hint=f"options: {', '.join(sorted(_FIELDS))}, kafka.*"
             )
     rdf_format = options.get("rdfformat", "nquads")
     input_format(rdf_format)
     _check_source(options, kafka, rdf_format)
-    return SourceOptions(
-        path=options.get("path", ""),
-        brokers=kafka.pop("bootstrap.servers", ""),
-        topics=tuple(topic.strip() for topic in options.get("subscribe", "").split(",") if topic.strip()),
-        kafka=kafka,
-        starting_offsets=options.get("startingoffsets", "earliest"),
-        host=options.get("host", ""),
-        port=_number(options, "port", 0),
-        format=rdf_format,
-        bytes_per_trigger=_number(options, "maxbytespertrigger", TRIGGER_BYTES),
-        messages_per_trigger=_number(options, "maxoffsetspertrigger", 0) or None,
-        partition_bytes=_number(options, "maxpartitionbytes", PARTITION_BYTES),
-        end=options.get("end", "false").lower() == "true",
-        text=options.get("text", "false").lower() == "true",
-    )
+    values = {_FIELDS[name]: _value(name, text) for name, text in options.items() if name in _FIELDS}
+    return SourceOptions(brokers=kafka.pop("bootstrap.servers", ""), kafka=kafka, **values)
 
 
 def _check_source(options: Mapping[str, str], kafka: Mapping[str, str], rdf_format: str) -> None:
@@ -100,10 +90,14 @@ def _check_source(options: Mapping[str, str], kafka: Mapping[str, str], rdf_form
         raise InputError("a socket sends lines of N-Quads", hint="other formats are for files and Kafka messages")
 
 
-def _number(options: Mapping[str, str], name: str, default: int) -> int:
-    text = options.get(name)
-    if text is None:
-        return default
-    if not text.isdigit() or not int(text):
-        raise InputError(f"option {name}: '{text}' is no number from 1 on", hint="leave it out for the default")
-    return int(text)
+def _value(name: str, text: str) -> Any:
+    match name:
+        case "subscribe":
+            return tuple(topic.strip() for topic in text.split(",") if topic.strip())
+        case "end" | "text":
+            return text.lower() == "true"
+        case "port" | "maxbytespertrigger" | "maxoffsetspertrigger" | "maxpartitionbytes":
+            if not text.isdigit() or not int(text):
+                raise InputError(f"option {name}: '{text}' is no number from 1 on", hint="leave it out for the default")
+            return int(text)
+    return text

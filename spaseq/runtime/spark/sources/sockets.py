@@ -60,7 +60,7 @@ class SocketReader(SimpleDataSourceStreamReader):
         self._rows = {number: row for number, row in self._rows.items() if number >= end["rows"]}
 
     def _received(self) -> list[bytes]:
-        """The complete events that have arrived, as one text; then the signal of the end, if it has come."""
+        """The complete events that have arrived, as one text; then the signal of the end, if it has arrived."""
         if self._ended:
             return []
         self._ended = not self._receive()

@@ -168,7 +168,7 @@ def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dicti
                 mark(dictionary, plan.number, symbol),
                 pattern.variables,
                 symbol in negated,
-                _stream_label(query, symbol, job.names[iri]),
+                _stream_label(query, symbol, (job.names[iri], iri)),
             )
             for symbol, pattern in enumerate(query.patterns)
             if position in pattern.streams
@@ -214,7 +214,7 @@ def _with_partition(query: TemporalQuery) -> TemporalQuery:
     return replace(query, columns=query.columns + hidden)
 
 
-def _stream_label(query: TemporalQuery, symbol: int, stream: str) -> PatternLabel:
+def _stream_label(query: TemporalQuery, symbol: int, stream: tuple[str, str]) -> PatternLabel:
     """In stage 1 all events are on stream 0."""
     return replace(label_of(query, symbol), streams=(stream,))
 

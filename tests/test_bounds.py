@@ -165,3 +165,32 @@ def test_more_optional_steps_than_a_run_can_close_are_refused_before_the_run(tmp
     assert len(list(spaseq.run(optional(steps[1:]), {"S1": path}))) == 63
     with pytest.raises(InputError, match="more than 63 steps may come next after one step"):
         spaseq.run(optional(steps), {"S1": path})
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+@pytest.mark.parametrize("evaluator", ["auto", "nfa", "lazy", "tree"])
+def test_a_window_cuts_the_members_of_all_inside_a_batch(tmp_path: Path, evaluator: str, batch: int) -> None:
+    path = tmp_path / "events.nq"
+    path.write_text(events("ABCA" * 60))
+    options = RunOptions(evaluator=evaluator, batch_events=batch, max_runs=3000)
+    job = Job([query("ALL(A, B, C)", "4 SECONDS SLIDING")], {"S1": path}, options=options)
+    assert sum(map(len, job.rows())) == 356
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+@pytest.mark.parametrize("evaluator", ["auto", "nfa", "lazy", "tree"])
+@pytest.mark.parametrize(("count", "missing"), [(10, 0), (40, 1)])
+def test_all_ends_at_once_without_enough_events_or_a_member(
+    tmp_path: Path, evaluator: str, batch: int, count: int, missing: int
+) -> None:
+    path, steps = tmp_path / "events.nq", [f"M{n}" for n in range(12)]
+    path.write_text(events(count * "A"))
+    defines = " ".join(
+        f"DEFINE GPM {name} ON S1 {{ ?{name} a :{'Z' if n < missing else 'A'} }}" for n, name in enumerate(steps)
+    )
+    each = spaseq.parse(
+        f"PREFIX : <{EX}> SELECT * WITHIN 1000 SECONDS SLIDING FROM STREAM S1 <{EX}s1> "
+        f"WHERE {{ SEQ(ALL({', '.join(steps)})) {defines} }}"
+    )
+    job = Job([each], {"S1": path}, options=RunOptions(evaluator=evaluator, batch_events=batch, max_runs=1000))
+    assert sum(map(len, job.rows())) == 0

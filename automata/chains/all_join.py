@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from arrays.columns import compatible, expand, merged
+from arrays.columns import compatible, expand, hash_columns, merged
 from automata.chains import columns as col
 from automata.chains.table import Runs
 from automata.chains.walk import visits
 from automata.plan.plan import Plan
 from automata.slices.step_table import SEVERAL
-from automata.slices.timeline import later
+from automata.slices.timeline import earlier, later
 from automata.values import NONE, Ids, Mask
 
 
@@ -25,22 +25,36 @@ class AllJoin:
     def __init__(self, plan: Plan, number: int, runs: Runs) -> None:
         self._plan = plan
         self._position = plan.unordered[number].position
+        self._key = plan.member_keys[number]
         self._runs = runs
         self.finished: list[Ids] = [np.zeros(0, dtype=np.int64) for _ in plan.unordered[number].members]
 
     def add(self, member: int, rows: Ids) -> Ids:
         """Rows of the ALL itself, one for each new combination with these newly finished rows of one member."""
-        combined = rows[:, np.newaxis]
-        registers = self._runs.registers(rows)
-        columns = [member]
-        for other in range(len(self.finished)):
+        finished, self.finished[member] = rows, np.concatenate((self.finished[member], rows))
+        rows = rows[self._completable(member, rows)]
+        combined, registers = rows[:, np.newaxis], self._runs.registers(rows)
+        others = sorted((n for n in range(len(self.finished)) if n != member), key=lambda n: len(self.finished[n]))
+        for other in others:
+            combined, registers = self._with(combined, registers, self.finished[other])
+        ordered = combined[:, np.argsort([member, *others])]
+        kept = np.flatnonzero(self._distinct(ordered))
+        return self._append(ordered[kept], registers[kept]) if len(rows) else finished[:0]
+
+    def _completable(self, member: int, rows: Ids) -> Mask:
+        """A mask of those beside which every other member has finished, on as many events as there are members."""
+        runs, able = self._runs, np.ones(len(rows), dtype=np.bool_)
+        instances = runs.column(rows, col.INSTANCE)
+        for other, finished in enumerate(self.finished):
             if other != member:
-                combined, registers = self._with(combined, registers, self.finished[other])
-                columns.append(other)
-        self.finished[member] = np.concatenate((self.finished[member], rows))
-        ordered = combined[:, np.argsort(columns)]
-        kept = np.flatnonzero(self._within(ordered) & self._distinct(ordered))
-        return self._append(ordered[kept], registers[kept])
+                able &= np.isin(instances, runs.column(finished, col.INSTANCE))
+        if not able.any():
+            return able
+        every = np.concatenate(self.finished)
+        lasts = np.unique(np.column_stack((runs.column(every, col.INSTANCE), runs.column(every, col.HIGH))), axis=0)
+        known, counts = np.unique(lasts[:, 0], return_counts=True)
+        enough: Mask = counts[np.searchsorted(known, instances)] >= len(self.finished)
+        return able & enough
 
     def combine(self, combined: NDArray[np.int64], distinct: bool) -> tuple[Ids, Ids]:
         """Rows of the ALL itself for those that fit of these combinations of finished rows, in one window; and which.
@@ -67,31 +81,46 @@ class AllJoin:
     def _with(
         self, combined: NDArray[np.int64], registers: NDArray[np.int64], others: Ids
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Each combination with each finished row of one more member of the same ALL, values compatible."""
+        """Each combination with each finished row of one more member of the same ALL that fits, in one window."""
         runs = self._runs
-        others = others[np.argsort(runs.column(others, col.INSTANCE), kind="stable")]
-        instances = runs.column(others, col.INSTANCE)
-        wanted = runs.column(combined[:, 0], col.INSTANCE)
-        begin, end = np.searchsorted(instances, wanted, "left"), np.searchsorted(instances, wanted, "right")
+        first, last = self._span(others[:, np.newaxis])
+        own = self._hashes(others, runs.registers(others))
+        order = np.lexsort((last, own))
+        others, own, first, last = others[order], own[order], first[order], last[order]
+        earliest, latest = self._reach(combined)
+        begin, end = _ranges(own, last, self._hashes(combined[:, 0], registers), earliest, latest)
         runs.check(int((end - begin).sum()))
         which, within = expand(end - begin)
-        added, first = others[begin[which] + within], combined[which, 0]
-        keep = compatible(registers[which], runs.registers(added)).all(axis=1)
-        keep &= runs.column(first, col.PARTITION) == runs.column(added, col.PARTITION)
-        keep &= runs.column(first, col.WINDOW) == runs.column(added, col.WINDOW)
-        which, added = which[keep], added[keep]
+        at = begin[which] + within
+        keep = first[at] >= earliest[which]
+        which, at = which[keep], at[keep]
+        added, beside = others[at], combined[which, 0]
+        fits = compatible(registers[which], runs.registers(added)).all(axis=1)
+        fits &= (runs.column(combined[which], col.HIGH) != runs.column(added, col.HIGH)[:, np.newaxis]).all(axis=1)
+        for column in (col.INSTANCE, col.PARTITION, col.WINDOW):
+            fits &= runs.column(beside, column) == runs.column(added, column)
+        which, added = which[fits], added[fits]
         return np.column_stack((combined[which], added)), merged(registers[which], runs.registers(added))
 
-    def _within(self, combined: NDArray[np.int64]) -> Mask:
-        """A mask of the combinations that lie in one sliding window."""
-        window, rows = self._plan.program.window, self._runs.table[combined]
+    def _hashes(self, rows: Ids, registers: NDArray[np.int64]) -> Ids:
+        """Hashes of what members of one combination share: ALL, context, and the variables that all of them bind."""
+        context = [self._runs.column(rows, column) for column in (col.INSTANCE, col.PARTITION, col.WINDOW)]
+        return hash_columns([*context, *(registers[:, variable] for variable in self._key)], len(rows))
+
+    def _span(self, combined: NDArray[np.int64]) -> tuple[Ids, Ids]:
+        """Of each combination the first and the last time (or rank) that a sliding window counts; else zeros."""
+        window = self._plan.program.window
         if not window.sliding:
-            return np.ones(len(combined), dtype=np.bool_)
-        if window.in_events:
-            inside: Mask = rows[:, :, col.RANK].max(axis=1) - rows[:, :, col.FIRST_RANK].min(axis=1) < window.size
-        else:
-            inside = rows[:, :, col.HIGH_TIME].max(axis=1) <= later(rows[:, :, col.FIRST_TIME].min(axis=1), window.size)
-        return inside
+            zeros = np.zeros(len(combined), dtype=np.int64)
+            return zeros, zeros
+        begins, ends = (col.FIRST_RANK, col.RANK) if window.in_events else (col.FIRST_TIME, col.HIGH_TIME)
+        return self._runs.column(combined, begins).min(axis=1), self._runs.column(combined, ends).max(axis=1)
+
+    def _reach(self, combined: NDArray[np.int64]) -> tuple[Ids, Ids]:
+        """The times (or ranks) between which another member lies in one sliding window with each combination."""
+        window, (first, last) = self._plan.program.window, self._span(combined)
+        size = window.size - window.in_events
+        return earlier(last, size), later(first, size)
 
     def _distinct(self, combined: NDArray[np.int64]) -> Mask:
         """A mask of the combinations that have no event twice."""
@@ -182,3 +211,17 @@ def _common(streams: NDArray[np.int64], counts: NDArray[np.bool_]) -> Ids:
     least = np.where(counts, streams, np.iinfo(np.int64).max).min(axis=1)
     greatest = np.where(counts, streams, np.iinfo(np.int64).min).max(axis=1)
     return np.where(least == greatest, least, SEVERAL)
+
+
+def _ranges(hashes: Ids, moments: Ids, wanted: Ids, earliest: Ids, latest: Ids) -> tuple[Ids, Ids]:
+    """For each wanted hash the range of the rows with it, ordered by hash and moment, whose moments are in between."""
+    known, groups = np.unique(hashes, return_inverse=True)
+    ranked = np.unique(moments)
+    keys = groups * (len(ranked) + 1) + np.searchsorted(ranked, moments)
+    group = np.searchsorted(known, wanted)
+    base = group * (len(ranked) + 1)
+    found = np.append(known, 0)[group] == wanted
+    found &= group < len(known)
+    begin = np.searchsorted(keys, base + np.searchsorted(ranked, earliest, "left"))
+    end = np.searchsorted(keys, base + np.searchsorted(ranked, latest, "right"))
+    return begin, np.where(found, np.maximum(begin, end), begin)

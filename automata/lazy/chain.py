@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from automata.lazy.buffer import LOW
 from automata.lazy.join import Bound, Joiner
 from automata.lazy.partial import Rows, Waiting
 from automata.lazy.plan import EvaluationOrder
 from automata.lazy.search import Search
-from automata.state import Values, columns_of, rows_of
+from automata.state import Values, columns_of, pairs, rows_of
 from automata.values import Mask
 
 _NOTHING: Bound = frozenset()
@@ -27,6 +28,7 @@ class LazyChain:
 
     states          the sets of units that some are bound to, with those that wait there
     operations      partial matches made so far
+    held            the arguments of `advance` for slices not joined yet, as no match can be complete so far
     """
 
     def __init__(self, search: Search, joiner: Joiner, plan: EvaluationOrder) -> None:
@@ -37,6 +39,8 @@ class LazyChain:
         self._plan = plan
         self.states: dict[Bound, Waiting] = {}
         self.operations = 0
+        self.held: tuple[int, Mapping[int, int]] | None = None
+        self._steps = len({unit.step for unit in search.units.units})
 
     def advance(self, position: int, fresh: Mapping[int, int], at_boundary: bool) -> Rows:
         """The complete matches that a slice, already buffered, brings.
@@ -47,6 +51,11 @@ class LazyChain:
         self._plan.observe([len(self._search.buffer(unit)) for unit in range(len(self._units))], at_boundary)
         if not self.states:
             self._begin()
+        position, fresh = self.held or (position, fresh)
+        if not self._completable():
+            self.held = position, fresh
+            return self._layout.root()[:0]
+        self.held = None
         complete: list[Rows] = []
         arriving: list[tuple[Bound, Rows]] = []
         for bound, waiting in self.states.items():
@@ -77,15 +86,28 @@ class LazyChain:
             [sorted(bound), w.unit, columns_of(w.rows[:, : registers.start]), Values(w.rows[:, registers])]
             for bound, w in self.states.items()
         ]
-        return {"waiting": waiting, "plan": self._plan.snapshot(), "operations": self.operations}
+        held = None if self.held is None else [self.held[0], pairs(self.held[1])]
+        return {"waiting": waiting, "plan": self._plan.snapshot(), "operations": self.operations, "held": held}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """See `automata.state.Restorable`."""
         self._plan.restore(state["plan"])
         self.operations = state["operations"]
+        if state["held"] is not None:
+            position, fresh = state["held"]
+            self.held = position, dict(fresh.tolist())
         for bound, unit, fixed, registers in state["waiting"]:
             waiting = self.states[frozenset(bound)] = Waiting(self._layout.width, unit)
             waiting.replace(np.concatenate((rows_of(fixed, len(registers.ids)), registers.ids), axis=1))
+
+    def _completable(self) -> bool:
+        """True if each unit has a buffered event, and there are no fewer events than steps."""
+        buffers = [self._search.buffer(unit) for unit in range(len(self._units))]
+        if not all(map(len, buffers)):
+            return False
+        if max(map(len, buffers)) >= self._steps:
+            return True
+        return len(np.unique(np.concatenate([buffer.column(LOW) for buffer in buffers]))) >= self._steps
 
     def _held(self) -> int:
         """The partial matches that wait."""

@@ -106,13 +106,16 @@ class RowAllJoin:
         row = self._rows[number]
         key = self._key(which, row)
         combined: list[_Combined] = [((number,), row[self._core.layout.registers])]
-        for other, waiting in enumerate(self._finished[which]):
-            if other != member and combined:
-                bucket = self._still(waiting, key, row)
-                combined = self._all_with(combined, bucket)
+        finished = self._finished[which]
+        buckets = [self._still(waiting, key, row) for other, waiting in enumerate(finished) if other != member]
+        enough = all(buckets) and len({row[col.HIGH], *(self._rows[n][col.HIGH] for b in buckets for n in b)}) > len(
+            buckets
+        )
+        for bucket in buckets if enough else ():
+            combined = self._all_with(combined, bucket)
         self._finished[which][member].setdefault(key, []).append(number)
         joined = []
-        for (own, *others), registers in combined:
+        for (own, *others), registers in combined if enough else ():
             each = [*others[:member], own, *others[member:]]
             self._rows.append(self._joined(which, each, registers))
             joined.append(len(self._rows) - 1)

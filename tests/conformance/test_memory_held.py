@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from unittest.mock import patch
+
 import pytest
 
+from automata import protocol
+from automata.chains import store
 from automata.runs.rows import waiting
 from spaseq.engine.live import Engine
 from spaseq.lang.parse import parse
 from spaseq.runtime.embedded import network
-from tests.conformance.test_borders import events, query
+from tests.conformance.test_borders import FORMS, events, query
 from tests.pairs import EVALUATORS
 from tests.restarting import Restarting
 
@@ -20,15 +25,18 @@ CLOSED = {
 }
 
 
-def sizes(text: str, rounds: str, evaluator: str) -> list[int]:
+def sizes(
+    text: str, rounds: str, evaluator: str, form: str = "rows", size: Callable[[Restarting], int] = Restarting.restart
+) -> list[int]:
     """The size of the state after each third of a stream of rounds."""
-    tried = EVALUATORS[evaluator]
-    running, found = Restarting(parse(text, "q"), 0, tried.option, tried.compiled), []
-    for number in range(3 * ROUNDS):
-        steps = rounds.count("@")
-        running.push(events(rounds.format(*(steps * number + n for n in range(steps)))))
-        if number % ROUNDS == ROUNDS - 1:
-            found.append(running.restart())
+    tried, found = EVALUATORS[evaluator], []
+    with patch.object(protocol, "FEW_EVENTS_MAX", FORMS[form]):
+        running = Restarting(parse(text, "q"), 0, tried.option, tried.compiled)
+        for number in range(3 * ROUNDS):
+            steps = rounds.count("@")
+            running.push(events(rounds.format(*(steps * number + n for n in range(steps)))))
+            if number % ROUNDS == ROUNDS - 1:
+                found.append(size(running))
     return found
 
 
@@ -42,11 +50,11 @@ def test_a_window_that_has_passed_leaves_nothing(window: str, clause: str, evalu
     assert last < 1.3 * first + 200
 
 
-@pytest.mark.parametrize("evaluator", ["runs", "registers"])
+@pytest.mark.parametrize(("evaluator", "form"), [("runs", "columns"), ("runs", "rows"), ("registers", "columns")])
 @pytest.mark.parametrize("name", CLOSED)
-def test_a_run_that_nothing_can_extend_is_dropped_within_its_window(name: str, evaluator: str) -> None:
+def test_a_run_that_nothing_can_extend_is_dropped_within_its_window(name: str, evaluator: str, form: str) -> None:
     sequence, rounds = CLOSED[name]
-    first, _, last = sizes(query(sequence, LONG), rounds, evaluator)
+    first, _, last = sizes(query(sequence, LONG), rounds, evaluator, form)
     assert last < 1.3 * first + 200
 
 
@@ -59,7 +67,22 @@ def test_what_after_match_remembers_does_not_grow(skip: str, evaluator: str, mon
     assert last < 1.3 * first + 200
 
 
-def test_terms_that_nothing_needs_are_released(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("evaluator", "form"),
+    [
+        *((evaluator, "columns") for evaluator in ("runs", "registers", "cea", "lazy", "tree", "adaptive")),
+        ("runs", "rows"),
+        ("adaptive", "rows"),
+    ],
+)
+def test_the_terms_of_what_has_passed_are_not_kept(evaluator: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "COMPACT_MIN", 16)
+    text, rounds = query("A : B", "6 SECONDS SLIDING"), "A@{0}={0} Z@{1}={1} B@{2}={2}"
+    first, _, last = sizes(text, rounds, evaluator, form, lambda running: len(running.dictionary))
+    assert last < 1.3 * first + 20
+
+
+def test_an_engine_releases_terms_that_nothing_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "_TERMS_KEPT_MIN", 50)
     engine = Engine()
     engine.register(parse(query("A : B", "6 SECONDS SLIDING"), "q"))

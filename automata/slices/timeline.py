@@ -239,7 +239,7 @@ def in_window(window: Window, where: Any, first: Any, last: Any, windows: Any) -
 def window_ends(window: Window, numbers: _Numbers) -> _Numbers:
     """The first time (or rank) after the tumbling windows with these numbers, saturated."""
     numbers = numbers + 1 - (0 if window.anchored else _CLEAR)
-    last = (LAST - window.start) // window.size
+    last = min(LAST, (LAST - window.start) // window.size)
     if isinstance(numbers, int):
         return window.start + numbers * window.size if numbers <= last else LAST
     ends: Ids = np.where(numbers > last, LAST, window.start + np.minimum(numbers, last) * window.size)

@@ -210,7 +210,8 @@ def test_a_failed_answer_is_never_joined(tmp_path: Path) -> None:
 
 
 def test_the_label_of_an_endpoints_blank_node_stays_one_label() -> None:
-    said = json.dumps({"results": {"bindings": [{"x": {"type": "bnode", "value": "b . <urn:s> <urn:p> <urn:o>"}}]}})
+    binding = {"x": {"type": "bnode", "value": "b . <urn:s> <urn:p> <urn:o>"}}
+    said = json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": [binding]}})
     ((node,),) = ResultReader(["x"]).decode(said.encode(), "s")
     assert node is not None
     (read,) = ox.parse(f"<urn:s> <urn:p> {to_ntriples(node)} .".encode(), ox.RdfFormat.N_TRIPLES)

@@ -73,6 +73,8 @@ class _Budget:
 
 
 _UNBOUNDED = _Budget()
+_UNCOUNTED = _Budget()
+"""Inside a match whose rows and time have no bound."""
 _current: ContextVar[_Budget] = ContextVar("budget", default=_UNBOUNDED)
 
 
@@ -137,7 +139,7 @@ def events_of(graphs: Ids) -> Iterator[None]:
 
 def within_one(bounds: MatchBounds, match: Callable[[], Found]) -> Found | Exceeded:
     """The result of `match` for a single event, whose rows are not counted."""
-    token = _current.set(replace(_budget(bounds), rows=None))
+    token = _current.set(_UNCOUNTED if bounds.seconds is None else replace(_budget(bounds), rows=None))
     try:
         return match()
     except TooCostly as error:

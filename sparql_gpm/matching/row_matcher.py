@@ -42,7 +42,7 @@ def by_predicate(event: RowEvent) -> Triples:
 
 
 class RowMatcher:
-    """Matches one pattern against one event at a time."""
+    """Matches one pattern against one event at a time; an event without one of the `predicates` has no solution."""
 
     def __init__(self, operator: operators.Join, variables: Sequence[str], dictionary: Dictionary) -> None:
         self._operator = operator
@@ -52,9 +52,13 @@ class RowMatcher:
         self._relations: list[Relation] = []
         self._plan: _Plan | None = None
         self.has_conditions = bool(operator.conditions)
+        self.predicates = frozenset(int(scan.predicate) for scan in operator.scans if isinstance(scan, Scan))
 
     def solutions(self, triples: Triples) -> list[SolutionTuple] | None:
-        """The distinct solutions, as values of the variables, UNBOUND for none; None: match in columns."""
+        """The distinct solutions, as values of the variables, UNBOUND for none; None: match in columns.
+
+        triples     of an event that has all `predicates`
+        """
         if self._plan is not None and not self._relations:
             return self._plan.solutions(triples)
         relations = [_everywhere(other) for other in self._operator.others]
@@ -134,7 +138,6 @@ class _Plan:
         self._places: dict[str, int] = {}
         self._steps: list[tuple[_Join | _Lookup, list[_Test]]] = []
         self._waiting = list(operator.conditions)
-        self.predicates = frozenset(int(scan.predicate) for scan in operator.scans if isinstance(scan, Scan))
         self._first = self._tests()
         scans = [scan for scan in operator.scans if isinstance(scan, Scan)]
         while scans:
@@ -151,13 +154,11 @@ class _Plan:
 
     def solutions(self, triples: Triples) -> list[SolutionTuple] | None:
         """The distinct solutions in one event; None: they are too many for rows."""
-        if not self.predicates <= triples.keys():
-            return []
         rows: list[SolutionTuple] = [()]
         if self._first:
             rows = [row for row in rows if all(test(row) for test in self._first)]
         for step, tests in self._steps:
-            if isinstance(step, _Join) and len(rows) * len(triples[step.predicate]) > _PAIRS_MAX:
+            if len(rows) > 1 and isinstance(step, _Join) and len(rows) * len(triples[step.predicate]) > _PAIRS_MAX:
                 return None
             rows = step.extend(rows, triples)
             if len(rows) > _PAIRS_MAX:

@@ -16,7 +16,7 @@ Graph = str | bytes | Iterable[Any]
 Triple = tuple[int, int, int]
 
 _KNOWN_MAX = 100_000
-"""Entries of the cache from pushed terms to ids."""
+"""Entries of the cache from pushed terms to ids, and of that of subjects."""
 
 
 class PushedGraphs:
@@ -26,12 +26,15 @@ class PushedGraphs:
         self._dictionary = dictionary
         self._generation = dictionary.generation
         self._known: dict[Any, int] = {}
+        self._subjects: set[int] = set()
+        self._predicates: set[int] = set()
         self._graphs = 0
 
     def triples(self, graph: Graph) -> list[Triple]:
         """The distinct triples, in order; raises InputError for a value that is no graph."""
-        if self._generation != self._dictionary.generation or len(self._known) > _KNOWN_MAX:
-            self._known.clear()
+        if self._generation != self._dictionary.generation or max(len(self._known), len(self._subjects)) > _KNOWN_MAX:
+            for cache in (self._known, self._subjects, self._predicates):
+                cache.clear()
             self._generation = self._dictionary.generation
         triples: Iterable[Any] = _parse_turtle(graph) if isinstance(graph, str | bytes) else graph
         known = self._known.get
@@ -43,21 +46,24 @@ class PushedGraphs:
                 else:
                     subject, predicate, target = triple
                 ids = known(subject) or self._id(subject), known(predicate) or self._id(predicate)
+                if ids[0] not in self._subjects or ids[1] not in self._predicates:
+                    self._check_kinds(*ids)
                 found[*ids, known(target) or self._id(target)] = None
-            self._check_kinds(found)
         except (TypeError, ValueError) as error:
             raise InputError(f"cannot read the event's graph: {error}") from error
         self._graphs += 1
         return list(found)
 
-    def _check_kinds(self, triples: Iterable[Triple]) -> None:
-        """Raises ValueError for a triple whose subject is a literal, or whose predicate is no IRI."""
-        term = self._dictionary.term
-        for subject, predicate, _ in triples:
-            if isinstance(term(subject), Literal):
-                raise ValueError("a literal is the subject of a triple")
-            if not isinstance(term(predicate), IRI):
-                raise ValueError("the predicate of a triple is no IRI")
+    def _check_kinds(self, subject: int, predicate: int) -> None:
+        """Raises ValueError for a subject that is a literal, or a predicate that is no IRI; remembers IRIs."""
+        term = self._dictionary.term(subject)
+        if isinstance(term, Literal):
+            raise ValueError("a literal is the subject of a triple")
+        if not isinstance(self._dictionary.term(predicate), IRI):
+            raise ValueError("the predicate of a triple is no IRI")
+        if isinstance(term, IRI):
+            self._subjects.add(subject)
+        self._predicates.add(predicate)
 
     def _id(self, term: Any) -> int:
         """The id of a term that is not in the cache."""

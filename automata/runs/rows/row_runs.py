@@ -61,6 +61,7 @@ class RowRuns:
         self._candidates = StepCandidates(program, stage.symbol_tables)
         self._negations = RowNegationIndex(core, stage.negations, conditions, rows)
         self._ending = Ending(stage.reporter, self._negations, conditions, self._store)
+        self._check_runs = program.check_runs
         self._counted = 0
         self._arrivals = Arrivals(self._places, self._store, all_join)
 
@@ -124,7 +125,8 @@ class RowRuns:
         self._negations.add(single, position, time, stream)
         taken = self._takings(single, time, stream) if single else []
         self._pass_by(single)
-        self._core.plan.program.check_runs(len(self._rows) - 1 + len(taken))
+        if taken:
+            self._check_runs(len(self._rows) - 1 + len(taken))
         for each in taken:
             self._arrivals.arrive(each.step.target, self._grow(each, time, stream, position))
         return self._ending.matches(self._arrivals.reached(), time, self._timeline)
@@ -156,7 +158,7 @@ class RowRuns:
                 bucket = index.get(find(candidate.values))
                 if bucket and candidate.moment.window != NONE:
                     self._meet(step, bucket, candidate, time, stream, taken)
-                    self._core.plan.program.check_runs(len(taken))
+                    self._check_runs(len(taken))
             if step.decided.in_columns and len(taken) > before:
                 taken[before:] = self._admitted(step, taken[before:], self._timeline.position - 1)
         for each in taken:

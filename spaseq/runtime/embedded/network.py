@@ -192,14 +192,14 @@ class Network:
         except TooManyRuns as reason:
             reader.operator = StoppedQuery(operator.query)
             self._stopped[operator.query.name] = str(reason)
-        self._emit(reader, *found)
+        self._emit(reader, watermark, found)
 
-    def _emit(self, reader: _Reader, *parts: Rows) -> None:
+    def _emit(self, reader: _Reader, watermark: int, parts: Sequence[Rows]) -> None:
         """Hands rows out, and on to the readers of the stream that they make up."""
         for rows in parts:
             if rows:
                 reader.on_rows(rows)
-        watermark, derived = reader.input.watermark, reader.derived
+        derived = reader.derived
         if derived is None or watermark == BEFORE_ALL:
             return
         oldest = reader.operator.oldest_output_time

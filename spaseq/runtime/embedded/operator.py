@@ -37,13 +37,14 @@ class QueryOperator:
 
     def on_batch(self, slice_: Slice) -> Rows:
         """The rows after the next events, whose `streams` are positions in FROM; queries of one pool share a slice."""
-        if len(slice_) and self._holds_slots:
+        if self._holds_slots and len(slice_):
             slice_ = self._open_slot.complete(slice_)
         return self._evaluate(slice_)
 
     def on_watermark(self, time: int) -> Rows:
         """The rows once no event at or before `time` will arrive."""
-        return _both(self._flush(time), self._sequence.on_watermark(time))
+        held = self._flush(time) if self._holds_slots else []
+        return _both(held, self._sequence.on_watermark(time))
 
     def finish(self) -> Rows:
         """The last rows; the input has ended."""
@@ -76,9 +77,10 @@ class QueryOperator:
         return [] if held is None else self._evaluate(held)
 
     def _evaluate(self, slice_: Slice) -> Rows:
-        if not len(slice_):
+        events = len(slice_)
+        if not events:
             return []
-        if len(slice_) <= self._row_events_max and self._sequence.prefers_rows(slice_):
+        if events <= self._row_events_max and self._sequence.prefers_rows(slice_):
             assert isinstance(self.patterns, PatternStage), "a plan with rows needs a pattern stage"
             rows: list[Row] = []
             for event, solutions in self.patterns.each(slice_):

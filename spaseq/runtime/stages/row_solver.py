@@ -57,6 +57,8 @@ class _Step:
         single, bounds = self.row_matcher, self.pool.bounds
         rows: Sequence[SolutionRow] | Exceeded | None = None
         if single is not None:
+            if not single.predicates <= triples.keys():
+                return ()
             if single.has_conditions:
                 rows = within_one(bounds, partial(single.solutions, triples))
             else:

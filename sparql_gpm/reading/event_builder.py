@@ -33,6 +33,8 @@ CLOSED_GRAPHS_MAX = 250_000
 
 BREAKS_OFF = "the input breaks off"
 """The beginning of the reason of the first report about a truncated input."""
+TRUNCATED = "truncated"
+"""The kind of the reports about a truncated input."""
 _REASON_CHARACTERS_MAX = 1_000
 """A parser's reason may repeat what it read."""
 
@@ -203,9 +205,9 @@ class EventBuilder:
         """End a truncated input, if there is an error: the open event is incomplete unless the text is complete."""
         if error is None:
             return
-        self.report(line, 1, f"{BREAKS_OFF}: {error.message}", b"", "truncated")
+        self.report(line, 1, f"{BREAKS_OFF}: {error.message}", b"", TRUNCATED)
         if self.key is not None and not error.complete:
-            self.mark_malformed(line, 1, f"{self._shown_key()} is incomplete: the input breaks off", "truncated")
+            self.mark_malformed(line, 1, f"{self._shown_key()} is incomplete: the input breaks off", TRUNCATED)
 
     def close_fresh(self, text: Bytes, starts: Ids, stops: Ids) -> GraphNames:
         """The names of graphs whose keys, IRIs, are in a text, up to the first that is closed already.

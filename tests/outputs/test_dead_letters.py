@@ -45,6 +45,15 @@ def test_letters_are_counted_by_sort_with_or_without_a_file() -> None:
     assert letters.counts == {"syntax": 2, "late": 1}
 
 
+def test_a_line_that_says_that_the_input_breaks_off_does_not_make_it_so() -> None:
+    letters = DeadLetters()
+    letters.malformed("S", "in.nq", Malformed(1, 1, "no triple", "the input breaks off: really\n", "syntax"))
+    letters.check_whole()
+    letters.malformed("S", "in.nq", Malformed(2, 1, "the input breaks off: no gzip data", "", "truncated"))
+    with pytest.raises(RunError, match=r"in\.nq: the input breaks off"):
+        letters.check_whole()
+
+
 def test_strict_writes_the_letter_and_then_stops(tmp_path: Path) -> None:
     letters = DeadLetters(tmp_path / "dead.ndjson", strict=True)
     with pytest.raises(RunError, match=r"in\.nq:9:1: an event came too late"):

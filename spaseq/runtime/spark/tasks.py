@@ -24,7 +24,7 @@ from sparql_gpm.times import parse_time
 from spaseq.errors import RunError
 from spaseq.inputs.formats import FORMATS
 from spaseq.inputs.texts import InputText, LineStream
-from spaseq.outputs.dead_letters import DeadLetter, late_letter, malformed_letter
+from spaseq.outputs.dead_letters import MALFORMED, DeadLetter, late_letter, malformed_letter
 from spaseq.runtime.order.reorder import BEFORE_ALL, lateness_bounds
 from spaseq.runtime.spark.shard_partitioner import ShardPartitioner
 from spaseq.runtime.spark.shuffle_blocks import BlockContents, ShuffleBlock, packed
@@ -166,7 +166,7 @@ class Task:
 
     def _malformed(self, fault: Malformed) -> None:
         line = fault.line + self._line
-        self._add(malformed_letter("malformed", self._input.name, self._input.iri, self._source, line, fault))
+        self._add(malformed_letter(MALFORMED, self._input.name, self._input.iri, self._source, line, fault))
 
     def _partitioned(self, located: LocatedBatch) -> Iterator[ShuffleBlock]:
         late = self._late(located.events.times)

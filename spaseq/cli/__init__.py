@@ -13,13 +13,13 @@ import click
 
 from spaseq.cli.options import (
     EVALUATORS,
-    LIMITS,
     QUERY,
     debug_option,
     evaluator_option,
     kb_option,
     knowledge_options,
     limit_options,
+    limits_taken_from,
     max_delay_option,
     queries_argument,
     stream_option,
@@ -85,7 +85,7 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     from spaseq.cli.knowledge import KnowledgeArguments
     from spaseq.cli.run import RunArguments, execute
 
-    limits = {name: options.pop(name) for name in LIMITS}
+    limits = limits_taken_from(options)
     kb = KnowledgeArguments.taken_from(options)
     arguments = RunArguments(queries=queries, kb=kb, limits=limits, **options)
     if arguments.runtime == "spark":
@@ -139,7 +139,7 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     kb = KnowledgeArguments.taken_from(options)
     names = ("job", "checkpoint", "shards", "follow", "run_it", "master")
     job = SubmitArguments(*(options.pop(name) for name in names))
-    limits = {name: options.pop(name) for name in LIMITS}
+    limits = limits_taken_from(options)
     fixed: dict[str, Any] = {"runtime": "spark", "arrival_time": False, "batch_size": None, "limits": limits}
     submit(RunArguments(queries=queries, kb=kb, **fixed, **options), job)
 

@@ -26,8 +26,10 @@ def duration(context: click.Context, parameter: click.Parameter, value: str) -> 
         raise click.BadParameter(str(error), ctx=context, param=parameter) from error
 
 
-def size(context: click.Context, parameter: click.Parameter, value: str) -> int:
-    """The bytes of `64MiB`, `64M`, `512K`, `1G` or a number of bytes."""
+def size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """The bytes of `64MiB`, `64M`, `512K`, `1G` or a number of bytes; None if it is not given."""
+    if value is None:
+        return None
     found = re.fullmatch(r"([0-9]{1,12})\s*(?:([KMG])(?:i?B)?|B)?", value.strip(), re.IGNORECASE)
     if found is None or not int(found[1]):
         raise click.BadParameter(f"'{value}' is no size; write it like 64MiB or 512K", ctx=context, param=parameter)
@@ -132,8 +134,13 @@ def knowledge_options(command: _Command) -> _Command:
     return _with(command, options)
 
 
-LIMITS = ("max_line", "max_runs", "max_solutions", "max_event_seconds")
-"""The parameters of `limit_options`, named as in `RunOptions`."""
+_LIMITS = ("max_line", "max_runs", "max_solutions", "max_event_seconds")
+
+
+def limits_taken_from(options: dict[str, Any]) -> dict[str, Any]:
+    """The bounds that were given, removed from the options of a command; fields of `RunOptions`, which has defaults."""
+    taken = {name: options.pop(name) for name in _LIMITS}
+    return {name: value for name, value in taken.items() if value is not None}
 
 
 def limit_options(command: _Command) -> _Command:
@@ -143,7 +150,6 @@ def limit_options(command: _Command) -> _Command:
             "--max-line",
             metavar="SIZE",
             callback=size,
-            default="64MiB",
             help="The longest line, TriG statement or graph block, or file of one event; longer ones are dead letters."
             "  [default: 64MiB]",
         ),
@@ -151,7 +157,6 @@ def limit_options(command: _Command) -> _Command:
             "--max-runs",
             metavar="N",
             type=click.IntRange(min=1),
-            default=10_000_000,
             help="The most partial matches of one query; one that needs more is stopped (exit 1), the others go on."
             "  [default: 10,000,000]",
         ),
@@ -159,7 +164,6 @@ def limit_options(command: _Command) -> _Command:
             "--max-solutions",
             metavar="N",
             type=click.IntRange(min=1),
-            default=1_000_000,
             help="Solutions of one pattern in one event; an event with more is a dead letter.  [default: 1,000,000]",
         ),
         click.option(

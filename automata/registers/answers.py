@@ -13,7 +13,7 @@ import numpy as np
 from arrays.comparison import FALSE, TRUE, UNKNOWN
 from arrays.jit import lean_kernel, lean_part
 from automata.plan.program import Condition, ConditionEvaluator, Reference
-from automata.registers.pool import mix
+from automata.registers.pool import hash_of
 from automata.registers.tables import NONE
 from automata.values import Ids
 
@@ -99,10 +99,7 @@ def look_up(answers: Answers, references: Ids, condition: int, registers: Ids) -
 @lean_part
 def _row_of(answers: Answers, question: Ids) -> int:
     """The row of the question in `known`, or the free one where it belongs."""
-    hashed = 0xA5C
-    for value in question:
-        hashed = mix(hashed, value)
-    row = hashed & (answers.known.shape[0] - 1)
+    row = hash_of(question, 0xA5C) & (answers.known.shape[0] - 1)
     while answers.known[row, 0] != NONE:
         same = True
         for place in range(question.shape[0]):

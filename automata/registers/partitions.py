@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arrays.jit import lean_kernel, lean_part
-from automata.registers.pool import mix
+from automata.registers.pool import hash_of, take_free
 from automata.registers.tables import NONE, PARTITION_BY, Shape
 from automata.values import UNBOUND, Ids
 
@@ -70,10 +70,7 @@ def grow_partitions(partitions: Partitions, shape: Shape) -> Partitions:
 
 @lean_part
 def _key_list(partitions: Partitions, key: Ids) -> int:
-    hashed = 0x9A57
-    for value in key:
-        hashed = mix(hashed, value)
-    return int(hashed & (partitions.heads.shape[0] - 1))
+    return int(hash_of(key, 0x9A57) & (partitions.heads.shape[0] - 1))
 
 
 @lean_part
@@ -94,12 +91,7 @@ def find_partition(partitions: Partitions, shape: Shape, key: Ids) -> int:
 @lean_kernel
 def add_partition(partitions: Partitions, shape: Shape, key: Ids) -> int:
     """A new partition; there must be room."""
-    row = partitions.ends[HEAD_FREE]
-    if row == NONE:
-        row = partitions.ends[USED]
-        partitions.ends[USED] += 1
-    else:
-        partitions.ends[HEAD_FREE] = partitions.rows[row, FOLLOWING]
+    row = take_free(partitions.rows, FOLLOWING, partitions.ends, HEAD_FREE, USED)
     partitions.rows[row, :] = 0
     partitions.rows[row, NUMBER] = partitions.ends[NUMBERED]
     partitions.ends[NUMBERED] += 1

@@ -119,6 +119,15 @@ def mix(hashed: int, value: int) -> int:
 
 
 @lean_part
+def hash_of(values: Ids, seed: int) -> int:
+    """The hash of a sequence of values."""
+    hashed = seed
+    for value in values:
+        hashed = mix(hashed, value)
+    return hashed
+
+
+@lean_part
 def strict_list(pool: Pool, partition: int) -> int:
     """The list of the partition's runs that only an adjacent event can extend."""
     return int(mix(mix(0x51D, partition), 0) & (pool.heads.shape[0] - 1))
@@ -161,14 +170,25 @@ def unlink(pool: Pool, columns: Columns, row: int, number: int) -> bool:
 
 
 @lean_part
+def take_free(rows: Ids, following: int, ends: Ids, free: int, used: int) -> int:
+    """A row without content; there must be room.
+
+    following   the column of the next free row
+    free, used  where `ends` has the first free row, NONE for none, and the number of rows ever used
+    """
+    row = ends[free]
+    if row == NONE:
+        row = ends[used]
+        ends[used] += 1
+    else:
+        ends[free] = rows[row, following]
+    return int(row)
+
+
+@lean_part
 def take_row(pool: Pool, source: int) -> int:
     """A row for a run that extends `source`, linked by age; there must be room."""
-    row = pool.ends[FREE]
-    if row == NONE:
-        row = pool.ends[SIZE]
-        pool.ends[SIZE] += 1
-    else:
-        pool.ends[FREE] = pool.rows[row, YOUNGER]
+    row = take_free(pool.rows, YOUNGER, pool.ends, FREE, SIZE)
     older = pool.ends[YOUNGEST] if source == ROOT else source
     younger = pool.ends[OLDEST] if older == NONE else pool.rows[older, YOUNGER]
     _adjoin(pool, older, row)

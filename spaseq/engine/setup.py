@@ -67,13 +67,11 @@ class Setup:
         def usable(iri: str) -> Collection[Pattern] | None:
             return None if queries is None else _queried_at(iri, queries)
 
-        try:
+        with _told_to_the_user():
             access = Access.to(options.allow_hosts)
             self.bases = KnowledgeBases.load(
                 kb, dictionary, self.evaluator, access=access, usable=usable, progress=options.loading
             )
-        except KnowledgeBaseError as error:
-            raise InputError(error.located, hint=error.hint) from error
 
     def optimised(self, query: TemporalQuery) -> Optimised:
         """The query as it is run, and why; raises InputError for a knowledge base that cannot be used."""
@@ -148,10 +146,8 @@ def _told_to_the_user() -> Iterator[None]:
     """Before anything runs, a knowledge base that cannot be used is wrong input."""
     try:
         yield
-    except KnowledgeBaseError as error:
-        raise InputError(error.located, hint=error.hint) from error
     except BackgroundError as error:
-        raise InputError(str(error)) from error
+        raise _visible(error, InputError) from error
 
 
 class BatchOver:
@@ -164,13 +160,16 @@ class BatchOver:
         try:
             self._bases.refresh()
         except KnowledgeBaseError as error:
-            raise RunError(error.located, hint=error.hint) from error
+            raise _visible(error, RunError) from error
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if isinstance(error, KnowledgeBaseError):
-            raise RunError(error.located, hint=error.hint) from error
         if isinstance(error, BackgroundError):
-            raise RunError(str(error)) from error
+            raise _visible(error, RunError) from error
+
+
+def _visible(error: BackgroundError, kind: type[InputError | RunError]) -> InputError | RunError:
+    """The error of background knowledge as one that a user sees."""
+    return kind(error.located, hint=error.hint) if isinstance(error, KnowledgeBaseError) else kind(str(error))
 
 
 def skipped_rows(bases: KnowledgeBases) -> dict[str, int]:

@@ -122,8 +122,8 @@ class Network:
 
     def raise_stopped(self) -> None:
         """Raises RunError if queries have been stopped since the last call."""
-        stopped, self._stopped = self._stopped, {}
-        if stopped:
+        if self._stopped:
+            stopped, self._stopped = self._stopped, {}
             raise stopped_error(list(stopped), next(iter(stopped.values())))
 
     def watermark(self, iri: str) -> int:

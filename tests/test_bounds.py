@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,20 +152,17 @@ def test_selectors_find_their_match_without_the_subsets_that_they_discard(file: 
     assert [len(names) for _, names in row.events] == [1, 40, 1]
 
 
-def test_more_optional_steps_than_a_run_can_close_are_refused_before_the_run(tmp_path: Path) -> None:
-    path, steps = tmp_path / "events.nq", [f"M{n}" for n in range(64)]
-    path.write_text(events("AB"))
-
-    def optional(names: list[str]) -> spaseq.Query:
-        defines = " ".join(f"DEFINE GPM {name} ON S1 {{ ?{name} a :B }}" for name in names)
-        return spaseq.parse(
-            f"PREFIX : <{EX}> SELECT * WITHIN 10 SECONDS FROM STREAM S1 <{EX}s1> WHERE {{ "
-            f"SEQ(A{''.join(f' ; {name}?' for name in names)}) DEFINE GPM A ON S1 {{ ?A a :A }} {defines} }}"
-        )
-
-    assert len(list(spaseq.run(optional(steps[1:]), {"S1": path}))) == 63
-    with pytest.raises(InputError, match="more than 63 steps may come next after one step"):
-        spaseq.run(optional(steps), {"S1": path})
+@pytest.mark.parametrize("batch", [1, 1000])
+def test_more_steps_may_come_next_than_a_word_has_bits(tmp_path: Path, batch: int) -> None:
+    path, steps = tmp_path / "events.nq", [f"M{n}" for n in range(70)]
+    path.write_text(events("ABCA"))
+    defines = " ".join(f"DEFINE GPM {name} ON S1 {{ ?{name} a :{'BC'[n % 2]} }}" for n, name in enumerate(steps))
+    query = spaseq.parse(
+        f"PREFIX : <{EX}> SELECT * WITHIN 10 SECONDS FROM STREAM S1 <{EX}s1> WHERE {{ "
+        f"SEQ(A{''.join(f' ; {name}?' for name in steps)}) DEFINE GPM A ON S1 {{ ?A a :A }} {defines} }}"
+    )
+    rows = list(spaseq.run(query, {"S1": path}, evaluator="nfa", batch_events=batch))
+    assert Counter(len(row.events) for row in rows) == {1: 1, 3: 35 * 36 // 2}
 
 
 @pytest.mark.parametrize("batch", [1, 1000])

@@ -151,7 +151,8 @@ class AllJoin:
         rows[:, col.PARENT] = opened
         rows[:, col.STATE] = self._position
         rows[:, [col.EDGE, col.SYMBOL, col.SOLUTION, col.POSITION, col.SLOT]] = NONE
-        rows[:, col.CLOSED] = 0
+        for column in layout.closed:
+            rows[:, column] = 0
         rows[:, layout.registers] = registers
         self._stamp(rows, combined, members)
         for column in (col.FIRST_TIME, col.FIRST, col.FIRST_RANK):

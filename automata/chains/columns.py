@@ -14,7 +14,7 @@ SYMBOL, SOLUTION, POSITION   what was taken; SYMBOL NONE on rows that took no ev
 LOW_* HIGH_*   first and last (time, stream, position) of the step's set of events
 SLOT SEQ TAIL RANK   of its last event (automata.slices.timeline)
 FIRST_* WINDOW PARTITION   of the whole run; FIRST is NONE before the first event
-CLOSED      bit i: the i-th outgoing edge has been taken under skip-till-next"""
+CLOSED      bit i: the i-th outgoing edge has been taken under skip-till-next; `Layout.closed`: where there are more"""
 FIXED = 24
 
 STEP_COLUMNS = {

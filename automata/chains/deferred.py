@@ -26,7 +26,7 @@ class DeferredRuns:
         self.number = number
         self.pairs = pairs
         self.table = table
-        self.closed: Ids = np.zeros(len(pairs), dtype=np.int64)
+        self.closed = {column: np.zeros(len(pairs), dtype=np.int64) for column in runs.layout.closed}
         self.written = runs
         self._edge = edge
         self._crossed = crossed(edge, runs, pairs.rows)
@@ -39,8 +39,8 @@ class DeferredRuns:
     def column(self, rows: Ids, column: int) -> Ids:
         """See `RunView`."""
         steps = self.pairs.steps[rows]
-        if column == col.CLOSED:
-            return self.closed[rows]
+        if column in self.closed:
+            return self.closed[column][rows]
         if column in col.STEP_COLUMNS:
             own: Ids = getattr(self.table, col.STEP_COLUMNS[column])[steps]
             return own
@@ -59,9 +59,10 @@ class DeferredRuns:
         """See `RunView`."""
         return bindings.bound_variable(self.written, self._edge, self.table, self.pairs.take(rows), variable)
 
-    def close(self, rows: Ids, bit: int) -> None:
+    def close(self, rows: Ids, place: int) -> None:
         """See `RunView`."""
-        self.closed[rows] |= bit
+        column, bit = self.written.layout.closed_at(place)
+        self.closed[column][rows] |= bit
 
 
 def crossed(edge: PlannedEdge, runs: Runs, sources: Ids) -> dict[int, Ids]:

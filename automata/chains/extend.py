@@ -14,7 +14,7 @@ from arrays.columns import expand, hash_columns
 from automata.chains import bindings
 from automata.chains import columns as col
 from automata.chains.conditions import RunConditions
-from automata.chains.table import RunView
+from automata.chains.table import Layout, RunView
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
 from automata.slices.pairs import Pairs, first_slots, follows, joined, unpreceded
@@ -39,6 +39,8 @@ class Extender:
         self.plan = plan
         self.conditions = conditions
         self.substream = substream
+        layout = Layout.of(plan)
+        self._blockers = [tuple(layout.closed_masks(edge.blockers).items()) for edge in plan.edges]
 
     def extend(self, runs: RunView, position: int, rows: Ids, tables: Mapping[int, StepTable]) -> dict[int, Pairs]:
         """edge → the runs among `rows`, all at `position`, that take it. Marks skip-till-next edges as taken."""
@@ -79,7 +81,8 @@ class Extender:
         edge = self.plan.edges[number]
         rows = self.able(runs, number, rows)
         if edge.operator is Contiguity.NEXT:
-            rows = rows[runs.column(rows, col.CLOSED) & edge.blockers == 0]
+            for column, mask in self._blockers[number]:
+                rows = rows[runs.column(rows, column) & mask == 0]
         begun = [(rows, True)]
         if edge.begins:
             fresh = runs.column(rows, col.FIRST) == NONE
@@ -100,7 +103,7 @@ class Extender:
             first[number] = pairs
         for number, pairs in taken.items():
             if edges[number].closes:
-                runs.close(pairs.rows, edges[number].bit)
+                runs.close(pairs.rows, edges[number].place)
         return first
 
 

@@ -70,7 +70,8 @@ class Growth:
         rows: Rows = self._runs.table[sources]
         rows[:, col.SOURCE] = sources
         rows[:, col.EDGE] = number
-        rows[:, col.CLOSED] = 0
+        for column in self._runs.layout.closed:
+            rows[:, column] = 0
         rows[:, self._members] = NONE
         for column, values in crossed(edge, self._runs, sources).items():
             rows[:, column] = values

@@ -1,14 +1,14 @@
 """Runs as columns: one row per partial match, in one int64 matrix that grows and is compacted.
 
 A row is written once, when its step is taken, and stays for as long as a run that came from it is
-alive: the chain of `PARENT`s is the match so far. Only `CLOSED` changes later. Pointers (PARENT,
+alive: the chain of `PARENT`s is the match so far. Only `Layout.closed` changes later. Pointers (PARENT,
 SOURCE, INSTANCE, ENTRY, …) are row numbers; NONE where there is none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -22,6 +22,8 @@ from automata.values import NONE, Ids, Mask
 
 ROOT = 0
 """The row of the run that has taken nothing."""
+CLOSED_BITS = 63
+"""Edges that one column tells to be closed: the bits of an int64 but its sign."""
 _ROWS_INITIAL = 1024
 
 
@@ -30,6 +32,7 @@ class Layout:
     """The columns after the fixed ones.
 
     members     the most that an ALL has
+    closed      the columns of closed edges: of the first CLOSED_BITS edges of a position, of the next ones, …
     """
 
     variables: int
@@ -37,13 +40,16 @@ class Layout:
     domains: int
     markers: int
     members: int
+    closed: tuple[int, ...]
 
     @staticmethod
     def of(plan: Plan) -> Layout:
         """That of a plan's runs."""
         members = max((len(unordered.members) for unordered in plan.unordered), default=0)
         counted = len(plan.repetitions), len(plan.domains), len(plan.markers)
-        return Layout(plan.program.variables, *counted, members)
+        closable = max([len(position.outgoing) for position in plan.positions], default=0)
+        one = Layout(plan.program.variables, *counted, members, (col.CLOSED,))
+        return replace(one, closed=(col.CLOSED, *range(one.width, one.width + (closable - 1) // CLOSED_BITS)))
 
     @property
     def registers(self) -> slice:
@@ -77,7 +83,18 @@ class Layout:
     @property
     def width(self) -> int:
         """The number of columns."""
-        return self.member(self.members)
+        return self.member(self.members) + len(self.closed) - 1
+
+    def closed_at(self, place: int) -> tuple[int, int]:
+        """Column and bit of the edge at this place among those of its source."""
+        return self.closed[place // CLOSED_BITS], 1 << place % CLOSED_BITS
+
+    def closed_masks(self, places: Iterable[int]) -> dict[int, int]:
+        """Column → the bits in it of the edges at these places."""
+        masks: dict[int, int] = {}
+        for column, bit in map(self.closed_at, places):
+            masks[column] = masks.get(column, 0) | bit
+        return masks
 
     def pointers(self) -> list[int]:
         """The columns that hold row numbers."""
@@ -109,8 +126,8 @@ class RunView(Protocol):
     def register(self, rows: Ids, variable: int) -> Ids:
         """One column of `registers`."""
 
-    def close(self, rows: Ids, bit: int) -> None:
-        """An edge has been taken under skip-till-next."""
+    def close(self, rows: Ids, place: int) -> None:
+        """The edge at a place among those of its source has been taken under skip-till-next."""
 
 
 class Runs:
@@ -122,7 +139,7 @@ class Runs:
         self.table: NDArray[np.int64] = np.empty((_ROWS_INITIAL, layout.width), dtype=np.int64)
         self.size = self.made = 0
         root = np.full((1, layout.width), NONE, dtype=np.int64)
-        root[:, [col.STATE, col.CLOSED]] = 0
+        root[:, [col.STATE, *layout.closed]] = 0
         root[:, col.HIGH_TIME] = root[:, col.LOW_TIME] = np.iinfo(np.int64).min
         root[:, layout.registers] = registers
         root[:, [layout.count(r) for r in range(layout.repetitions)]] = 0
@@ -169,9 +186,10 @@ class Runs:
         """See `RunView`."""
         return self
 
-    def close(self, rows: Ids, bit: int) -> None:
+    def close(self, rows: Ids, place: int) -> None:
         """See `RunView`."""
-        self.table[rows, col.CLOSED] |= bit
+        column, bit = self.layout.closed_at(place)
+        self.table[rows, column] |= bit
 
     def compact(self, alive: Iterable[Ids]) -> Ids:
         """Keeps the rows named and all that they point at; returns old number → new (NONE if gone)."""

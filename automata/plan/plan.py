@@ -30,8 +30,8 @@ _ENDLESS = Window(size=1 << 61, in_events=False, sliding=True)
 class PlannedEdge(Edge):
     """An edge, with what is known of the runs that take it and of what it does to them.
 
-    bit             its bit among the edges of its source
-    blockers        under skip-till-next: the bits of the edges that end it
+    place           its place among the edges of its source
+    blockers        under skip-till-next: the places of the edges that end it
     closes          it is one of these, its own or another one's, whatever its operator; an event that it does not
                     take, for it is not adjacent, ends them too
     begins          the runs at its source may not have had an event yet
@@ -43,8 +43,8 @@ class PlannedEdge(Edge):
     begun           iteration domains that it begins an iteration of
     """
 
-    bit: int
-    blockers: int
+    place: int
+    blockers: tuple[int, ...]
     closes: bool
     begins: bool
     key: tuple[int, ...]
@@ -71,7 +71,7 @@ class PlannedPosition(Position):
     markers         marker columns that taking it sets
     inside          iteration domains that it lies in
     only_strict     nothing but an adjacent event extends a run there
-    all_closed      the bits of CLOSED of a run that can take no edge any more; NONE: there are no such runs
+    closing         a run that has taken every edge from it can take none any more
     """
 
     outgoing: tuple[int, ...]
@@ -87,7 +87,7 @@ class PlannedPosition(Position):
     markers: tuple[int, ...]
     inside: frozenset[int]
     only_strict: bool
-    all_closed: int
+    closing: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +210,11 @@ class _Compiler:
         key = variables.kept(edge, variables.always) & certain
         scope = variables.scope[edge.target]
         shared = scope & variables.kept(edge, variables.ever)
-        bits = {other: 1 << place for place, other in enumerate(self._automaton.outgoing[edge.source])}
+        outgoing = self._automaton.outgoing[edge.source]
+        places = {other: place for place, other in enumerate(outgoing)}
         crossed = {edge.loop, *edge.enters}
         loops, skips = edge.loop != NONE, edge.operator is Contiguity.NEXT
-        beside = [self._automaton.edges[other] for other in self._automaton.outgoing[edge.source]]
+        beside = [self._automaton.edges[other] for other in outgoing]
         return PlannedEdge(
             edge.source,
             edge.target,
@@ -223,8 +224,8 @@ class _Compiler:
             edge.leaves,
             edge.loop,
             edge.enters,
-            bits[number],
-            bits[number] | sum(bits[rival] for rival in edge.rivals) if skips else 0,
+            places[number],
+            tuple(sorted(places[other] for other in (number, *edge.rivals))) if skips else (),
             skips or any(number in other.rivals for other in beside),
             not self._automaton.positions[edge.source].symbols,
             _ascending(key),
@@ -246,7 +247,6 @@ class _Compiler:
         outgoing = automaton.outgoing[number]
         edges = [automaton.edges[edge] for edge in outgoing]
         onward = tuple(edge for edge in outgoing if automaton.positions[automaton.edges[edge].target].symbols)
-        closing = edges and all(edge.operator is Contiguity.NEXT and not edge.rivals for edge in edges)
         return PlannedPosition(
             position.symbols,
             position.repetitions,
@@ -264,7 +264,7 @@ class _Compiler:
             tuple(marker for marker, (_, owner) in enumerate(self._waiting.markers) if owner == number),
             frozenset(n for n, inside in enumerate(self._inside) if number in inside),
             number != START and all(edge.operator is Contiguity.STRICT for edge in edges),
-            (1 << len(edges)) - 1 if closing else NONE,
+            bool(edges) and all(edge.operator is Contiguity.NEXT and not edge.rivals for edge in edges),
         )
 
     def _finishes(self, position: int) -> list[tuple[int, int, Accept]]:

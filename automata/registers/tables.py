@@ -131,12 +131,10 @@ def build_tables(plan: Plan) -> tuple[Ids, Shape]:
         SCOPE: [sorted(symbol.scope) for symbol in program.symbols],
         SOURCE_OF: _single(edge.source for edge in edges),
         TARGET: _single(edge.target for edge in edges),
-        SLOT_OF: _single(edge.bit.bit_length() - 1 for edge in edges),
+        SLOT_OF: _single(edge.place for edge in edges),
         OPERATOR: _single(_OPERATORS[edge.operator] for edge in edges),
         KEYS: [edge.key for edge in edges],
-        BLOCKERS: [
-            [edges[n].bit.bit_length() - 1 for n in (number, *edges[number].rivals)] for number in range(len(edges))
-        ],
+        BLOCKERS: [[edges[n].place for n in (number, *edges[number].rivals)] for number in range(len(edges))],
         ACTIONS: [_actions(edge) for edge in edges],
         OUTGOING: [position.outgoing for position in positions],
         STRICT_ONLY: _single(int(position.only_strict) for position in positions),

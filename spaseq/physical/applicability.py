@@ -16,9 +16,6 @@ from sparql_gpm.dictionary import Dictionary
 from spaseq.physical.program import Compiled
 from spaseq.physical.register_guard import guard_of
 
-EDGES_MAX = 63
-"""Edges that a run may close one by one: the bits of an int64 but its sign."""
-
 
 def why_not_lazy(plan: Plan) -> str | None:
     """The reason why lazy chains and trees cannot run the plan; None if they can."""
@@ -50,15 +47,6 @@ def selects_among_subsets(plan: Plan) -> bool:
     """True if a selector compares the matches of a repetition under `:`, of which every subset is one."""
     loops = (edge for edge in plan.edges if edge.loop != NONE)
     return plan.program.selector is not Selector.ALL and any(edge.operator is Contiguity.ANY for edge in loops)
-
-
-def why_no_evaluator(plan: Plan) -> str | None:
-    """The reason why no evaluator can run the plan; None if one can."""
-    for position in plan.positions:
-        closes = any(plan.edges[edge].operator is Contiguity.NEXT for edge in position.outgoing)
-        if closes and len(position.outgoing) > EDGES_MAX:
-            return f"more than {EDGES_MAX} steps may come next after one step, some of them under ';'"
-    return None
 
 
 def why_no_registers(compiled: Compiled) -> str | None:

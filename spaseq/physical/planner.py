@@ -15,7 +15,6 @@ from spaseq.physical.applicability import (
     needs_known_rates,
     selects_among_subsets,
     single_step,
-    why_no_evaluator,
     why_no_registers,
     why_not_lazy,
     why_not_replanned,
@@ -91,8 +90,6 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True
     kernels     the input is long enough to make up for compiling them
     """
     plan = compiled.plan
-    if (reason := why_no_evaluator(plan)) is not None:
-        raise InputError(f"query '{compiled.query.name}' cannot be run: {reason}", hint="write ':' for ';'")
     refusals = {name: kind.why_not(plan) for name, kind in _KINDS.items()}
     able = tuple(name for name, refusal in refusals.items() if refusal is None)
     registers = why_no_registers(compiled) if kernels else TOO_SHORT

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from automata.chains import columns as col
 from automata.chains.deferred import DeferredRuns
 from automata.chains.store import AcceptedRuns, ChainStore
 from automata.chains.table import ROOT, RunView
@@ -114,7 +113,8 @@ class ColumnRuns:
             kept[pairs.rows] = True
         numbers = np.full(len(arrived), NONE, dtype=np.int64)
         numbers[kept] = self._chains.growth.take(arrived.number, arrived.pairs.take(kept), arrived.table)
-        self._chains.runs.table[numbers[kept], col.CLOSED] = arrived.closed[kept]
+        for column, closed in arrived.closed.items():
+            self._chains.runs.table[numbers[kept], column] = closed[kept]
         self._chains.active[position].add(numbers[lasting])
         self._follow({n: replace(pairs, rows=numbers[pairs.rows]) for n, pairs in taken.items()}, tables)
 

@@ -83,5 +83,9 @@ class Expiry:
         return keep
 
     def _not_closed(self, runs: RunView, position: int, rows: Ids) -> Mask:
-        all_closed = self._plan.positions[position].all_closed
-        return runs.column(rows, col.CLOSED) != all_closed if all_closed != NONE else np.ones(len(rows), dtype=np.bool_)
+        here = self._plan.positions[position]
+        masks = runs.written.layout.closed_masks(range(len(here.outgoing))) if here.closing else {}
+        left = np.full(len(rows), not masks)
+        for column, mask in masks.items():
+            left |= runs.column(rows, column) != mask
+        return left

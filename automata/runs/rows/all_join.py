@@ -73,7 +73,9 @@ class RowAllJoin:
             return []
         row = old.copy()
         row[col.SOURCE] = row[col.PARENT] = number
-        row[col.EDGE], row[col.CLOSED] = edge, 0
+        row[col.EDGE] = edge
+        for column in self._core.layout.closed:
+            row[column] = 0
         row[col.STATE] = row[col.SYMBOL] = row[col.SOLUTION] = row[col.POSITION] = NONE
         for column in self._members:
             row[column] = NONE
@@ -166,7 +168,8 @@ class RowAllJoin:
             row[col.WINDOW], row[col.PARTITION] = members[0][col.WINDOW], members[0][col.PARTITION]
         row[col.PARENT], row[col.STATE] = opened, self._core.plan.unordered[which].position
         row[col.EDGE] = row[col.SYMBOL] = row[col.SOLUTION] = row[col.POSITION] = row[col.SLOT] = NONE
-        row[col.CLOSED] = 0
+        for column in self._core.layout.closed:
+            row[column] = 0
         row[self._core.layout.registers] = registers
         self._stamp(row, members, [rows[self._first_step(number)] for number in numbers])
         for column in self._markers:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from automata.chains import columns as col
 from automata.chains.store import ChainStore
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan, PlannedEdge
@@ -42,11 +43,14 @@ class RowEdge(RowCrossing):
     index       which of its source's indexes finds the runs that an event may extend
     key         where the values of the join key stand in a candidate of the step
     brings      (place in a candidate, variable) of what the join key has not compared
-    bit, blockers, closes   see PlannedEdge
+    closes      see PlannedEdge
+    closed, bit where a run keeps that it has taken the edge
+    blockers, beyond    the bits of CLOSED that end it; (column, bits) of others that do
+    cleared     columns that are set to 0
     marks       columns that are set to 1
     inside      columns of the last row inside, of the iterations that the target is in
     members     columns that are set to NONE
-    bounded     a count decides whether a run may take it
+    bounded     a count, or one of `beyond`, decides whether a run may take it
     notes       taking it changes more in the row than what every step does
     """
 
@@ -59,8 +63,11 @@ class RowEdge(RowCrossing):
     brings: tuple[tuple[int, int], ...]
     strict: bool
     closes: bool
+    closed: int
     bit: int
     blockers: int
+    beyond: Bounds
+    cleared: tuple[int, ...]
     marks: tuple[int, ...]
     inside: tuple[int, ...]
     members: tuple[int, ...]
@@ -70,8 +77,9 @@ class RowEdge(RowCrossing):
 
     def __post_init__(self) -> None:
         """The flags."""
-        object.__setattr__(self, "bounded", bool(self.at_least or self.below))
-        object.__setattr__(self, "notes", bool(self.enters or self.loops or self.marks or self.inside or self.members))
+        noted = self.enters, self.loops, self.marks, self.inside, self.members, self.cleared
+        object.__setattr__(self, "bounded", bool(self.at_least or self.below or self.beyond))
+        object.__setattr__(self, "notes", any(noted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +112,12 @@ class RowPosition:
     ends        matches that end here
     finishes    (ALL, member, counts that it must have reached) of the members that end here
     joined      what decides whether an ALL may be complete here
+    all_closed  column → its bits, all of them set, in a run that can take no edge any more; {}: there are no such runs
     """
 
     indexes: tuple[tuple[int, ...], ...]
     only_strict: bool
-    all_closed: int
+    all_closed: Mapping[int, int]
     ends: tuple[RowEnd, ...]
     goes_on: bool
     opens: tuple[int, ...]
@@ -127,7 +136,7 @@ def _position(chains: ChainStore, conditions: Conditions, number: int) -> RowPos
     return RowPosition(
         _indexes(plan, number),
         position.only_strict,
-        position.all_closed,
+        chains.layout.closed_masks(range(len(position.outgoing))) if position.closing else {},
         tuple(
             RowEnd(n, _leaving(chains, plan.accepts[n].leaves), decided, decided == Decided()) for n in position.accepts
         ),
@@ -146,7 +155,7 @@ def row_edges(chains: ChainStore, conditions: Conditions) -> list[RowEdge]:
 
 def _edge(chains: ChainStore, conditions: Conditions, number: int, edge: PlannedEdge) -> RowEdge:
     plan, layout = chains.plan, chains.layout
-    target = plan.positions[edge.target]
+    target, blockers = plan.positions[edge.target], layout.closed_masks(edge.blockers)
     return RowEdge(
         *_crossing(chains, edge),
         number,
@@ -158,8 +167,10 @@ def _edge(chains: ChainStore, conditions: Conditions, number: int, edge: Planned
         tuple((place, variable) for place, variable in enumerate(target.scope) if variable not in edge.key),
         edge.operator is Contiguity.STRICT,
         edge.closes,
-        edge.bit,
-        edge.blockers,
+        *layout.closed_at(edge.place),
+        blockers.get(col.CLOSED, 0),
+        tuple((column, mask) for column, mask in blockers.items() if column != col.CLOSED),
+        layout.closed[1:],
         tuple(layout.marker(marker) for marker in target.markers),
         tuple(layout.inside(domain) for domain in target.inside),
         tuple(layout.member(member) for member in range(layout.members)),
@@ -179,6 +190,11 @@ def able(edge: RowCrossing, row: Sequence[int]) -> bool:
         if row[column] < bound:
             return False
     return all(row[column] < bound for column, bound in edge.below)
+
+
+def unbounded(edge: RowEdge, row: Sequence[int]) -> bool:
+    """True if neither the repetitions of a run nor an edge of `beyond` that it has taken keep it from an edge."""
+    return able(edge, row) and not any(row[column] & mask for column, mask in edge.beyond)
 
 
 def _indexes(plan: Plan, position: int) -> tuple[tuple[int, ...], ...]:

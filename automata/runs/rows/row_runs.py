@@ -18,7 +18,7 @@ from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.arrivals import Arrivals
 from automata.runs.rows.candidates import Solution, StepCandidate, StepCandidates
 from automata.runs.rows.conditions import Conditions, Row, RowConditionEvaluator
-from automata.runs.rows.edges import RowEdge, able, row_edges, row_positions
+from automata.runs.rows.edges import RowEdge, row_edges, row_positions, unbounded
 from automata.runs.rows.ending import Ending
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store, key_of
@@ -163,7 +163,7 @@ class RowRuns:
                 taken[before:] = self._admitted(step, taken[before:], self._timeline.position - 1)
         for each in taken:
             if each.step.closes:
-                self._store.close(each.step.source, each.number, each.step.bit)
+                self._store.close(each.step, each.number)
         return [each for each in taken if self._is_adjacent(each)] if self._strict_rivals else taken
 
     def _is_adjacent(self, taken: _Taken) -> bool:
@@ -196,7 +196,7 @@ class RowRuns:
                     continue
                 if step.strict and not (step.closes or (slot == row[col.SLOT] + 1 and row[col.TAIL])):
                     continue
-            if row[col.CLOSED] & step.blockers or (step.bounded and not able(step, row)):
+            if row[col.CLOSED] & step.blockers or (step.bounded and not unbounded(step, row)):
                 continue
             registers = row[columns]
             for variable, entry in step.forgets:
@@ -272,3 +272,5 @@ class RowRuns:
             row[inside] = own
         for column in step.members:
             row[column] = NONE
+        for column in step.cleared:
+            row[column] = 0

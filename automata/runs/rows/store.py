@@ -16,7 +16,7 @@ from automata.chains.store import ChainStore
 from automata.plan.program import Window
 from automata.runs.columns.expiry import Bounds
 from automata.runs.rows.all_join import RowAllJoin
-from automata.runs.rows.edges import RowPosition
+from automata.runs.rows.edges import RowEdge, RowPosition
 from automata.values import NONE
 
 Row = list[int]
@@ -71,7 +71,8 @@ class Store:
             runs.append(np.array(self.rows[self._synced :], dtype=np.int64))
             self._synced = len(self.rows)
         for number in self._closed:
-            runs.table[number, col.CLOSED] = self.rows[number][col.CLOSED]
+            for column in runs.layout.closed:
+                runs.table[number, column] = self.rows[number][column]
         self._closed.clear()
 
     def pull(self) -> None:
@@ -99,14 +100,15 @@ class Store:
                 if not bucket:
                     del index[found]
 
-    def close(self, position: int, number: int, bit: int) -> None:
+    def close(self, edge: RowEdge, number: int) -> None:
         """A run has taken an edge under skip-till-next."""
         row = self.rows[number]
-        row[col.CLOSED] |= bit
+        row[edge.closed] |= edge.bit
         if number < self._synced:
             self._closed.add(number)
-        if row[col.CLOSED] == self._places[position].all_closed:
-            self.remove(position, number)
+        every = self._places[edge.source].all_closed
+        if row[edge.closed] == every.get(edge.closed) and all(row[column] == every[column] for column in every):
+            self.remove(edge.source, number)
 
     def pass_by(self) -> None:
         """Removes the runs that only the event just consumed could extend."""

@@ -30,10 +30,11 @@ test: $(TOOLS)  ## every test, on the same examples each time
 thorough: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 thorough: export PYTHONHASHSEED = $(SEED)
 thorough: export HYPOTHESIS_PROFILE = thorough
-thorough: $(TOOLS)  ## hours of new random examples, pairs and killed Spark jobs; SEED=N repeats a run
+thorough: $(TOOLS)  ## an hour or two of new examples of every property, pairs, fuzzed inputs and killed Spark jobs
 	@echo "seed $(SEED); to repeat: make thorough SEED=$(SEED)"
-	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-seed=$(SEED) $(PYTEST)
+	$(BIN)/python -m pytest -m hypothesis -n auto --dist worksteal --hypothesis-seed=$(SEED) $(PYTEST)
 	$(BIN)/python -m tests.pairs --seed $(SEED)
+	$(BIN)/python -m tests.fuzz --inputs 100000 --seed $(SEED)
 	$(BIN)/python -m tests.spark.test_kill --seed $(SEED)
 
 fuzz: $(TOOLS)  ## mutated inputs without end; FUZZ="--inputs 1000000 --seed 7" for so many

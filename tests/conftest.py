@@ -1,7 +1,7 @@
 """Hypothesis profiles: `dev` by default, `ci` in continuous integration, `thorough` with new seeds (`make thorough`).
 
-`dev` and `ci` draw the same examples every time. `thorough` draws 500 for each property that names no number itself;
-EXAMPLES=N draws others.
+`dev` and `ci` draw the same examples every time. `thorough` draws new ones, five times as many; EXAMPLES=N draws
+N/100 times as many.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ _COMMON = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_
 
 settings.register_profile("dev", deadline=None, suppress_health_check=_COMMON, derandomize=True)
 settings.register_profile("ci", deadline=None, suppress_health_check=_COMMON, print_blob=True, derandomize=True)
-settings.register_profile("thorough", deadline=None, suppress_health_check=_COMMON, print_blob=True, max_examples=_EXAMPLES)
+settings.register_profile(
+    "thorough", deadline=None, suppress_health_check=_COMMON, print_blob=True, max_examples=_EXAMPLES
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 

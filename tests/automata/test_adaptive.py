@@ -22,9 +22,10 @@ from automata.runs.rows.live_evaluator import has_row_form, runs_of
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Match
 from tests.automata.test_lazy import Stretches
+from tests.drawn import drawn
 from tests.strategies_lazy import AtMost, lazy_programs, lazy_streams
 
-PAIRS = 100 if settings().derandomize else 200
+PAIRS = drawn(100)
 WINDOWS = (
     Window(2, False, True),
     Window(3, False, True),

@@ -20,10 +20,11 @@ from automata.runs.columns.run_evaluator import RunEvaluator
 from automata.slices import step_table as steps
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Match
+from tests.drawn import drawn
 from tests.strategies_lazy import lazy_programs, lazy_streams
 
 # Programs, split over the orders; fewer in the `ci` profile, which tries the whole engine on many more.
-PAIRS = 100 if settings().derandomize else 300
+PAIRS = drawn(100)
 Stretches = Sequence[tuple[Events, dict[int, SymbolSolutions]]]
 
 

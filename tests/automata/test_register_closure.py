@@ -13,6 +13,7 @@ from automata.theory.closure import concatenation, event_as, filtered, intersect
 from automata.theory.formulas import TRUE, Every, Formula, Holds, Not, Predicate, evaluate
 from automata.theory.symbolic import SymbolicAutomaton, matches, reads_only_written, recognised
 from automata.theory.windowed import complement, determinised, over_streams, unrolled
+from tests.drawn import drawn
 
 Reading = tuple[str, int, int]
 Matches = frozenset[frozenset[int]]
@@ -137,7 +138,7 @@ def _drawn(draw: st.DrawFn, depth: int, numbers: Iterator[int]) -> Phrase:
 
 
 @given(phrases(), STREAMS)
-@settings(max_examples=150)
+@settings(max_examples=drawn(150))
 def test_the_automaton_of_an_expression_has_the_matches_of_the_expression(
     phrase: Phrase, stream: list[Reading]
 ) -> None:
@@ -148,7 +149,7 @@ def test_the_automaton_of_an_expression_has_the_matches_of_the_expression(
 
 
 @given(phrases(1), phrases(1), STREAMS)
-@settings(max_examples=100)
+@settings(max_examples=drawn(100))
 def test_union_and_intersection_are_those_of_the_matches(left: Phrase, right: Phrase, stream: list[Reading]) -> None:
     first, second = matches(left.automaton, stream), matches(right.automaton, stream)
     joined = matches(union(left.automaton, right.automaton), stream)
@@ -158,7 +159,7 @@ def test_union_and_intersection_are_those_of_the_matches(left: Phrase, right: Ph
 
 
 @given(phrases(1), STREAMS, SIZES)
-@settings(max_examples=80)
+@settings(max_examples=drawn(80))
 def test_an_unrolled_automaton_has_the_matches_that_fit_the_window(
     phrase: Phrase, stream: list[Reading], size: int
 ) -> None:
@@ -171,7 +172,7 @@ def test_an_unrolled_automaton_has_the_matches_that_fit_the_window(
 
 
 @given(phrases(1), STREAMS, st.integers(1, 2))
-@settings(max_examples=60)
+@settings(max_examples=drawn(60))
 def test_a_windowed_automaton_made_deterministic_keeps_its_matches(
     phrase: Phrase, stream: list[Reading], size: int
 ) -> None:
@@ -180,7 +181,7 @@ def test_a_windowed_automaton_made_deterministic_keeps_its_matches(
 
 
 @given(phrases(1), STREAMS, st.integers(1, 2))
-@settings(max_examples=60)
+@settings(max_examples=drawn(60))
 def test_an_output_agnostic_automaton_recognises_with_one_run_and_so_does_its_complement(
     phrase: Phrase, stream: list[Reading], size: int
 ) -> None:

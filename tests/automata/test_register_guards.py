@@ -13,6 +13,7 @@ from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.pattern import Call, Constant, Expression, Variable
 from sparql_gpm.terms import IRI, XSD, Literal, Term
 from spaseq.physical.register_guard import guard_of
+from tests.drawn import drawn
 
 VARIABLES = ("a", "b", "c")
 NUMBERS = st.one_of(
@@ -54,7 +55,7 @@ def _guarded(condition: Expression, dictionary: Dictionary, ids: list[int]) -> i
 
 
 @given(CONDITIONS, st.tuples(TERMS, TERMS, TERMS))
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 def test_a_guard_that_decides_decides_as_the_scalar_evaluator(
     condition: Expression, terms: tuple[Term | None, ...]
 ) -> None:

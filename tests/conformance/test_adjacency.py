@@ -18,12 +18,13 @@ from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.runtime.embedded.network import Network
+from tests.drawn import drawn
 from tests.driving import as_batch, comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved
 from tests.strategies_stream import Arrived
 
-PAIRS = 400 if settings().derandomize else 150
+PAIRS = drawn(400)
 EX, SECOND = "http://ex.org/", 1_000_000_000
 HEAD = "PREFIX : <http://ex.org/> SELECT * WITHIN {window} FROM STREAM S1 <{ex}s1> FROM STREAM S2 <{ex}s2>"
 STEPS = {

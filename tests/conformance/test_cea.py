@@ -20,13 +20,13 @@ from automata.cea.applicability import why_not_cea
 from spaseq.algebra.build import build
 from spaseq.lang.parse import parse
 from spaseq.physical.program import compile_program
+from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, streams, to_trig
 from tests.strategies_keyed import keyed_queries
 
-# By hand (HYPOTHESIS_PROFILE=thorough) thousands.
-PAIRS = 120
+PAIRS = drawn(120)
 SMALL = {"_NODES_FIRST": 8, "_LABELS": 4, "_EVENTS": 2, "_DEPTH_FIRST": 1, "_VECTORS_MAX": 5}
 """Buffers of the core that fill up with a few events."""
 ROOT = Path(__file__).parent.parent.parent

@@ -17,6 +17,7 @@ from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.state.snapshot import dumps, loads
 from tests.conformance.test_many_queries import run_together
+from tests.drawn import drawn
 from tests.driving import as_batch, comparable
 from tests.reference.api import evaluate_all
 from tests.strategies import batches, cuts, interleaved, streams, to_trig
@@ -25,7 +26,7 @@ from tests.strategies_sequence import Dice
 from tests.strategies_stream import Arrived
 
 SECOND = 1_000_000_000
-PAIRS = 100 if settings().derandomize else 60
+PAIRS = drawn(100)
 READER = """PREFIX : <http://ex.org/>
 SELECT * WITHIN 100 SECONDS FROM STREAM D <http://ex.org/d>
 WHERE { SEQ(X) DEFINE GPM X ON D { ?x ?p ?o } }"""

@@ -18,6 +18,7 @@ from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.runtime.stages import projection
+from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.reference.stream import Arrivals, Triples
@@ -27,7 +28,7 @@ from tests.strategies_stream import EX
 
 SECOND = 1_000_000_000
 # In the `ci` profile 2,000 pairs in the first test; else a tenth, so that `make test` stays quick.
-PAIRS = 2000 if settings().derandomize else 200
+PAIRS = drawn(2000)
 
 
 def _query(text: str) -> Query:

@@ -19,13 +19,14 @@ from spaseq.physical import replanning
 from spaseq.physical.applicability import why_not_lazy
 from spaseq.physical.program import compile_program
 from tests.automata.test_adaptive import Moody
+from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, queries, streams, to_trig
 from tests.strategies_query import under_any
 
 # In the `ci` profile 60 pairs with each evaluator; tests/automata/test_lazy.py has more, below the level of RDF.
-PAIRS = 60
+PAIRS = drawn(60)
 
 
 def lazy_query(text: str) -> Query:

@@ -16,6 +16,7 @@ from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.network import Network
+from tests.drawn import drawn
 from tests.driving import as_batch, comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, late, queries, streams
@@ -23,7 +24,7 @@ from tests.strategies_stream import Arrived
 
 SECOND = 1_000_000_000
 # In the `ci` profile 100 sets of queries; else fewer.
-SETS = 100 if settings().derandomize else 40
+SETS = drawn(100)
 
 
 _KEYED = """PREFIX : <http://ex.org/>

@@ -21,12 +21,13 @@ from spaseq.lang.parse import parse
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
+from tests.drawn import drawn
 from tests.driving import as_batch, comparable
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, queries, streams
 from tests.strategies_stream import Arrived
 
-PAIRS = 150 if settings().derandomize else 80
+PAIRS = drawn(150)
 EX, SECOND = "http://ex.org/", 1_000_000_000
 HEAD = "PREFIX : <http://ex.org/> SELECT * WITHIN 1 HOUR FROM STREAM S1 <http://ex.org/s1> WHERE { SEQ(%s) %s }"
 STEPS = {

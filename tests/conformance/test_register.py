@@ -26,14 +26,14 @@ from spaseq.lang.parse import parse
 from spaseq.physical.applicability import why_no_registers
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
+from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, streams, to_trig
 from tests.strategies_register import first_queries, register_queries
 from tests.strategies_stream import ORIGIN, SECOND, Arrived
 
-# In the `ci` profile 120 pairs, by hand (HYPOTHESIS_PROFILE=thorough) thousands.
-PAIRS = 120 if settings().derandomize else 100
+PAIRS = drawn(120)
 WITHOUT_JIT = "NUMBA_DISABLE_JIT"
 
 

@@ -20,6 +20,7 @@ from spaseq.algebra.build import build
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.physical.program import compile_program
+from tests.drawn import drawn
 from tests.driving import Comparable, comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, queries, streams, to_trig
@@ -28,7 +29,7 @@ from tests.strategies_query import any_order_queries
 from tests.strategies_register import register_queries
 from tests.strategies_stream import Arrived
 
-PAIRS = 60 if settings().derandomize else 40
+PAIRS = drawn(60)
 EX = "http://ex.org/"
 SECOND = 1_000_000_000
 ANY_ORDER = """

@@ -22,13 +22,14 @@ from spaseq.algebra.build import build
 from spaseq.engine.described import describe
 from spaseq.lang.parse import parse
 from spaseq.optimise.driver import optimise
+from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, streams, to_trig
 from tests.strategies_knowledge import DB, Triples, knowing_queries, knowledge
 
 # In the `ci` profile 200 queries, each run three times.
-PAIRS = 200 if settings().derandomize else 50
+PAIRS = drawn(200)
 
 
 @pytest.fixture(scope="module")

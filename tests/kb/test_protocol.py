@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from kb.protocol import form_of
 from kb.results import ResultReader
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal
+from tests.drawn import drawn
 
 
 @given(st.one_of(st.text(), st.text(st.characters(max_codepoint=127))))
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 def test_a_query_is_written_as_any_form_is(query: str) -> None:
     assert form_of(query) == f"query={quote_plus(query)}"
     assert parse_qs(form_of(query), keep_blank_values=True, errors="strict") == {"query": [query]}

@@ -24,6 +24,7 @@ from spaseq.physical.program import compile_program
 from spaseq.runtime.state.snapshot import dumps, loads
 from tests.automata.test_adaptive import Moody
 from tests.conformance.test_lazy import lazy_query
+from tests.drawn import drawn
 from tests.driving import comparable
 from tests.reference.api import evaluate
 from tests.restarting import Restarting
@@ -32,8 +33,7 @@ from tests.strategies_keyed import keyed_queries
 from tests.strategies_register import first_queries, register_queries
 from tests.strategies_stream import EX, ORIGIN, SECOND, Arrived
 
-# In the `ci` profile 100 of each evaluator, by hand (HYPOTHESIS_PROFILE=thorough) thousands.
-PAIRS = 100 if settings().derandomize else 40
+PAIRS = drawn(100)
 STATE_BYTES_MAX = 10 << 20
 """What a shard should not exceed: Spark's access to its state takes about 13 ms a MB."""
 

@@ -17,13 +17,14 @@ from spaseq.errors import RunError
 from spaseq.lang.parse import parse
 from spaseq.runtime.state import snapshot
 from spaseq.runtime.state.snapshot import dumps, loads
+from tests.drawn import drawn
 from tests.driving import comparable
 from tests.reference.api import evaluate
 from tests.restarting import Restarting
 from tests.strategies import batches, cuts, interleaved, late, queries, streams
 
 SECOND = 1_000_000_000
-PAIRS = 300 if settings().derandomize else 60
+PAIRS = drawn(300)
 
 
 @given(st.data())

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
 
 import spaseq.spark
 from tests.conformance.cases import OWN, Case, case_folders, read_stream
@@ -28,11 +27,9 @@ if TYPE_CHECKING:
 SECOND = 1_000_000_000
 DELAY_NS = 5 * SECOND
 DOCUMENT = "value binary, source string, line bigint, format string"
-_CASES = case_folders(OWN)
+CASES = case_folders(OWN)
 GROUPS = 4
-# In the `ci` profile every case; else some, so that `make test` stays quick.
-CASES = _CASES if settings().derandomize else _CASES[::20]
-CHOSEN = [CASES[number::GROUPS] for number in range(GROUPS)] if settings().derandomize else [CASES]
+CHOSEN = [CASES[number::GROUPS] for number in range(GROUPS)]
 
 
 def _run(

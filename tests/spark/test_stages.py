@@ -27,6 +27,7 @@ from spaseq.physical.program import compile_program
 from spaseq.runtime.spark.shard_partitioner import stable_hash
 from spaseq.runtime.spark.sources.directory import Directory, FilePosition
 from tests.conformance.cases import OWN, Case, case_folders, graph_names, multiset
+from tests.drawn import drawn
 from tests.driving import comparable
 from tests.pairs import EVALUATORS
 from tests.reference.api import evaluate
@@ -39,7 +40,7 @@ from tests.strategies_register import register_queries
 from tests.strategies_stream import Arrived
 
 SECOND = 1_000_000_000
-PAIRS = 300 if settings().derandomize else 60
+PAIRS = drawn(300)
 KEYED = """PREFIX : <http://ex.org/> SELECT ?k WITHIN 9 SECONDS SLIDING FROM STREAM S1 <http://ex.org/s1>
     WHERE { SEQ(A ; B) DEFINE GPM A ON S1 { ?x :a ?k } DEFINE GPM B ON S1 { ?y :b ?k } }"""
 END = InputText(b"#!spaseq end", "end")

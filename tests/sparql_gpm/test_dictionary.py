@@ -14,6 +14,7 @@ from sparql_gpm.interning import term_table
 from sparql_gpm.interning.term_table import canonical_token, term_of
 from sparql_gpm.numeric import float64
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal, Term
+from tests.drawn import drawn
 
 texts = st.text(st.one_of(st.sampled_from('"\\\n\r\t @^<>é\x00\ud800'), st.characters()), max_size=6)
 terms = st.one_of(
@@ -35,7 +36,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=300 if COMPILED else 50, deadline=None)
+@settings(max_examples=drawn(300) if COMPILED else 50, deadline=None)
 @given(steps)
 def test_a_term_keeps_its_id_until_it_is_released(steps: list[tuple[str, Term | int | None]]) -> None:
     dictionary = Dictionary()

@@ -42,6 +42,7 @@ from sparql_gpm.pattern import (
     Variable,
 )
 from sparql_gpm.terms import IRI, Term
+from tests.drawn import drawn
 from tests.sparql_gpm.matcher_oracle import Mu, Triples, World, integer
 from tests.sparql_gpm.matcher_strategies import KBS, NODES, OUTSIDE, PREDICATES, batch_of, bgps, graphs, patterns
 
@@ -81,7 +82,7 @@ def expected(pattern: Pattern, events: Sequence[Triples], kbs: Mapping[str, Trip
     return [(i, frozenset(m.items())) for i, graph in enumerate(events) for m in World(graph, kbs).solve(pattern)]
 
 
-@settings(max_examples=600)
+@settings(max_examples=drawn(600))
 @given(patterns(), worlds)
 def test_matches_are_those_of_nested_loops(pattern: Pattern, world: tuple[list[Triples], Triples, Triples]) -> None:
     events, first, second = world
@@ -105,7 +106,7 @@ named = st.builds(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=drawn(200))
 @given(st.lists(named, min_size=2, max_size=4), st.lists(graphs, min_size=2, max_size=6))
 def test_a_scan_narrows_the_next_one_whatever_constants_that_names(
     triples: list[Triple], events: list[Triples]
@@ -117,7 +118,7 @@ def test_a_scan_narrows_the_next_one_whatever_constants_that_names(
     assert Counter(found) == Counter(set(expected(pattern, events, {})))
 
 
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 @given(patterns(), worlds, st.data())
 def test_batching_does_not_change_matches(
     pattern: Pattern, world: tuple[list[Triples], Triples, Triples], data: st.DataObject
@@ -137,7 +138,7 @@ def test_batching_does_not_change_matches(
     assert Counter(masked) == Counter(row for row in whole if mask[row[0]])
 
 
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 @given(
     patterns(),
     worlds,
@@ -161,7 +162,7 @@ def test_exists_of_a_later_condition_substitutes_the_bindings_of_its_row(
     assert found.tolist() == wanted
 
 
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 @given(bgps, bgps, graphs, graphs)
 def test_a_knowledge_base_joins_as_if_its_triples_stood_in_the_event(
     left: BGP, right: BGP, event: Triples, kb: Triples

@@ -16,6 +16,7 @@ from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.parse import parse_group
 from sparql_gpm.pattern import Link
 from sparql_gpm.terms import IRI, Literal, Term, to_ntriples
+from tests.drawn import drawn
 from tests.sparql_gpm.matcher_oracle import Triples
 from tests.sparql_gpm.matcher_strategies import NODES, PREDICATES, batch_of, graphs, paths
 
@@ -97,7 +98,7 @@ def ours_text(term: Identifier) -> str:
     return to_ntriples(IRI(str(term)))
 
 
-@settings(max_examples=400)
+@settings(max_examples=drawn(400))
 @given(groups(), graphs)
 def test_the_solutions_of_a_text_are_those_that_rdflib_finds(text: str, graph: Triples) -> None:
     assert ours(text, graph) == theirs(text, graph)

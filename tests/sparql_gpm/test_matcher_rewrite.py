@@ -37,6 +37,7 @@ from sparql_gpm.pattern import (
     Variable,
 )
 from sparql_gpm.terms import IRI
+from tests.drawn import drawn
 from tests.sparql_gpm.matcher_oracle import Triples, World, integer
 from tests.sparql_gpm.matcher_strategies import KBS, conditions, graphs, patterns
 
@@ -54,7 +55,7 @@ def solutions(pattern: Pattern, graph: Triples) -> Counter[frozenset[object]]:
     return Counter(frozenset(m.items()) for m in world.solve(pattern))
 
 
-@settings(max_examples=500)
+@settings(max_examples=drawn(500))
 @given(filters, graphs)
 def test_moving_filters_keeps_the_solutions(pattern: Filter, graph: Triples) -> None:
     assert solutions(push_filters(pattern), graph) == solutions(pattern, graph)

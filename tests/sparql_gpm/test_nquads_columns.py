@@ -27,12 +27,13 @@ from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.reading import blocks, lines, nquads_columns
 from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.terms import XSD, Literal
+from tests.drawn import drawn
 from tests.sparql_gpm.rdf_events import TIME, Event, events_of, stamp
 from tests.sparql_gpm.test_rdf_io_lines import lines as odd_lines
 from tests.sparql_gpm.test_rdf_io_round_trip import Cut, as_nquads, streams
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = 300 if COMPILED else 20
+EXAMPLES = drawn(300 if COMPILED else 20)
 Found = tuple[list[Event], list[Malformed]]
 
 iri_characters = st.sampled_from([*string.ascii_letters, *"0123456789-._~!$&'()*+,;=:@/?#%[]|^{} é\\\x7f"])

@@ -13,6 +13,7 @@ from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.paths import Anchor, CompiledPath, path_pairs, reached
 from sparql_gpm.pattern import Inverse, Link, Path, PathAlternative, PathSequence, Repeat, Variable
 from sparql_gpm.terms import IRI, Term
+from tests.drawn import drawn
 from tests.sparql_gpm.matcher_oracle import Triples, World, integer
 from tests.sparql_gpm.matcher_strategies import PREDICATES, batch_of, graphs, paths
 
@@ -35,7 +36,7 @@ def chain(length: int, predicate: IRI = P) -> Triples:
     return frozenset((integer(i), predicate, integer(i + 1)) for i in range(length))
 
 
-@settings(max_examples=500)
+@settings(max_examples=drawn(500))
 @given(paths, st.lists(graphs, min_size=1, max_size=3))
 def test_the_pairs_of_a_path_are_those_of_the_specification(path: Path, events: list[Triples]) -> None:
     ends = (Variable("s"), Variable("o"))
@@ -70,7 +71,7 @@ def test_events_that_are_not_wanted_are_not_walked() -> None:
     assert {event for event, _, _ in pairs(STAR, [chain(2), chain(3)], [False, True])} == {1}
 
 
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 @given(
     paths, st.lists(graphs, min_size=1, max_size=3), st.integers(0, 5), st.sampled_from(("start", "end", "both", ""))
 )

@@ -15,6 +15,7 @@ from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.reading import document_terms
 from sparql_gpm.reading.document_terms import PLAIN_IRI, is_token, parse_token
 from sparql_gpm.reading.event_builder import Malformed
+from tests.drawn import drawn
 from tests.sparql_gpm.rdf_events import events_of, read, stamp
 
 FIRST = "<urn:s> <urn:p> <urn:o> <urn:g> ."
@@ -53,7 +54,7 @@ def strictly(line: str) -> list[tuple[str, str]] | None:
     return [(str(quad.graph_name), str(quad.triple)) for quad in quads]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=drawn(1500), deadline=None)
 @given(lines)
 @example("<urn:s> <urn:p> <urn:x> . # <urn:g> .")
 @example("<urn:s> <urn:p> <urn:x> <urn:h> <urn:g> .")

@@ -18,6 +18,7 @@ from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.terms import IRI as Iri
 from sparql_gpm.terms import XSD, BlankNode, Literal, Term, to_ntriples
 from sparql_gpm.times import format_time
+from tests.drawn import drawn
 from tests.sparql_gpm.rdf_events import TIME, Event, events_of, read
 
 Writer = Callable[[list["Written"]], str]
@@ -110,7 +111,7 @@ def unscoped(events: list[Event]) -> list[Event]:
 
 
 @pytest.mark.parametrize(("rdf_format", "writer"), [("nquads", as_nquads), ("trig", as_trig)])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(150), deadline=None)
 @given(events=streams)
 def test_events_come_back_as_they_were_written(rdf_format: str, writer: Writer, events: list[Written]) -> None:
     found, reports = read(writer(events), rdf_format)
@@ -129,7 +130,7 @@ class Cut:
 
 
 @pytest.mark.parametrize(("rdf_format", "writer"), [("nquads", as_nquads), ("trig", as_trig)])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(150), deadline=None)
 @given(
     events=streams,
     sizes=st.lists(st.integers(1, 80), max_size=30),
@@ -169,7 +170,7 @@ def test_cutting_the_input_and_the_batches_changes_nothing(
     assert damage or not reports
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(
     events=streams,
     junk=st.lists(st.tuples(st.integers(0, 40), st.sampled_from(["junk", "<urn:a> <urn:b> .", '"'])), max_size=3),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sparql_gpm.rdf_io import ReadOptions
 from sparql_gpm.reading.blocks import Blocks
 from sparql_gpm.reading.trig_units import LongUnit, Unit, Units
+from tests.drawn import drawn
 from tests.sparql_gpm.rdf_events import read
 
 SPACE = re.compile(rb"\A(?:\s|#[^\r\n]*)*")
@@ -94,7 +95,7 @@ def test_units_know_where_they_begin() -> None:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(
     st.lists(
         st.sampled_from(

@@ -16,6 +16,7 @@ from sparql_gpm.matching.row_matcher import by_predicate
 from sparql_gpm.parse import parse_expression, parse_group
 from sparql_gpm.pattern import Aggregate
 from sparql_gpm.terms import XSD, Literal
+from tests.drawn import drawn
 from tests.sparql_gpm.matcher_oracle import Triples
 from tests.sparql_gpm.matcher_strategies import batch_of, graphs
 from tests.sparql_gpm.test_matcher_rdflib import ends, links
@@ -41,7 +42,7 @@ def patterns(draw: st.DrawFn) -> str:
     return f"{{ {triples}{values}{filters} }}"
 
 
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 @given(patterns(), st.lists(graphs, min_size=1, max_size=3))
 def test_one_event_has_the_solutions_that_it_has_in_columns(text: str, events: list[Triples]) -> None:
     dictionary = Dictionary()
@@ -60,7 +61,7 @@ def test_one_event_has_the_solutions_that_it_has_in_columns(text: str, events: l
         assert sorted(found) == (sorted(expected) if matcher.variables else [()] * len(columns))
 
 
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 @given(
     st.sampled_from(
         (
@@ -91,7 +92,7 @@ def test_a_condition_decides_one_solution_as_it_decides_columns(
     assert [test(row) for row in rows] == evaluator.holds(expression, columns, len(rows)).tolist()
 
 
-@settings(max_examples=200)
+@settings(max_examples=drawn(200))
 @given(
     st.sampled_from(("?a", "?a + ?b", "?a < ?b", "!(?a = ?b)", "COALESCE(?unbound, ?b)", "?unbound", "3", "STR(?a)")),
     st.lists(st.tuples(numbers, numbers), min_size=1, max_size=4),
@@ -113,7 +114,7 @@ def test_an_expression_has_the_value_in_one_solution_that_it_has_in_columns(
     assert [value(row) for row in rows] == evaluator.evaluate(expression, columns, len(rows)).tolist()
 
 
-@settings(max_examples=400)
+@settings(max_examples=drawn(400))
 @given(
     st.sampled_from(("?a < {}", "{} < ?a", "?a = {}", "{} >= ?a", "?a != {}", "COALESCE(?a, 1) > {}")),
     st.sampled_from(("SUM(?b)", "AVG(?b)")),

@@ -20,9 +20,10 @@ from sparql_gpm.parse import parse_group
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.shared import PatternPool, Slice, StreamPattern
 from sparql_gpm.terms import IRI, Term
+from tests.drawn import drawn
 from tests.sparql_gpm.matcher_strategies import KBS, batch_of, graphs, patterns
 
-SETS = 250 if settings().derandomize else 100
+SETS = drawn(250)
 worlds = st.tuples(st.lists(graphs, min_size=1, max_size=4), graphs, graphs)
 EX = "http://ex.org/"
 

@@ -54,7 +54,7 @@ _LEXICAL = {
     _FLOAT: re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|INF)|NaN"),
 }
 _LEXICAL[_DOUBLE] = _LEXICAL[_FLOAT]
-_INTEGER_OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _DECIMAL_OPERATIONS = {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply}
 _DIVISION_DIGITS = 28
 _LAST_PLACE = Decimal(1).scaleb(-_DIVISION_DIGITS)
@@ -152,22 +152,17 @@ def calculate(name: str, left: Number, right: Number) -> Number:
     kind, a, b = promoted(left, right)
     if kind < _FLOAT:
         return _divide(a, b) if name == "/" else _exact(name, kind, a, b)
-    match name:
-        case "+":
-            result = a + b
-        case "-":
-            result = a - b
-        case "*":
-            result = a * b
-        case _:
-            result = a / b if b else _over_zero(a, b)
+    if name == "/":
+        result = a / b if b else _over_zero(a, b)
+    else:
+        result = _OPERATIONS[name](a, b)
     return Number(kind, single(result) if kind == _FLOAT else result)
 
 
 def _exact(name: str, kind: NumericType, a: Any, b: Any) -> Number:
     if kind == _DECIMAL:
         return Number(kind, _DECIMAL_OPERATIONS[name](a, b))
-    result: int = _INTEGER_OPERATIONS[name](a, b)
+    result: int = _OPERATIONS[name](a, b)
     if result.bit_length() > _INTEGER_BITS_MAX:
         raise ExpressionError("an integer too large")
     return Number(kind, result)

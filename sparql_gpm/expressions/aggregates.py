@@ -9,7 +9,7 @@ from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.functions_strings import bounded
-from sparql_gpm.expressions.values import order_key
+from sparql_gpm.expressions.values import order_key, text_of
 from sparql_gpm.numeric import (
     ZERO,
     Number,
@@ -21,7 +21,7 @@ from sparql_gpm.numeric import (
     total,
 )
 from sparql_gpm.pattern import Aggregate
-from sparql_gpm.terms import IRI, Literal, Term, to_ntriples
+from sparql_gpm.terms import Literal, Term, to_ntriples
 
 _FEW_MAX = 8
 """Values whose aggregate may be estimated."""
@@ -75,7 +75,7 @@ def _fold_terms(aggregate: Aggregate, terms: Sequence[Term]) -> Term | None:
         case "MAX":
             return max(terms, key=_place, default=None)
         case "GROUP_CONCAT":
-            return Literal(bounded(aggregate.separator, [_text(term) for term in terms]))
+            return Literal(bounded(aggregate.separator, [text_of(term) for term in terms]))
     raise AssertionError(aggregate)
 
 
@@ -86,12 +86,3 @@ def _place(term: Term) -> tuple[object, ...]:
 
 def _sum(terms: Sequence[Term]) -> Number:
     return total([require_number(term) for term in terms])
-
-
-def _text(term: Term) -> str:
-    match term:
-        case IRI(value):
-            return value
-        case Literal(lexical, _, _):
-            return lexical
-    raise ExpressionError("a blank node has no text")

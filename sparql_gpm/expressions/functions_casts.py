@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from sparql_gpm.datetimes import date_time_of
 from sparql_gpm.errors import ExpressionError
-from sparql_gpm.expressions.values import BOOLEANS, boolean, effective_boolean_value
+from sparql_gpm.expressions.values import BOOLEANS, boolean, effective_boolean_value, text_of
 from sparql_gpm.numeric import ZERO, NumericType, cast, number, number_text, numeric_literal, parse_number
-from sparql_gpm.terms import IRI, WHITE_SPACE, XSD, XSD_STRING, BlankNode, Literal, Term
+from sparql_gpm.terms import WHITE_SPACE, XSD, XSD_STRING, Literal, Term
 
 
 def _lexical(term: Term, kind: str = "string") -> str:
@@ -47,17 +47,12 @@ def to_boolean(term: Term) -> Term:
 
 def to_string(term: Term) -> Term:
     """xsd:string: the text of an IRI, numbers and booleans in canonical form, else the lexical form."""
-    match term:
-        case IRI(value):
-            return Literal(value)
-        case BlankNode():
-            raise ExpressionError("a blank node has no text")
     found = number(term)
     if found is not None:
         return Literal(number_text(found))
-    if term.datatype == XSD + "boolean" and term.lexical in BOOLEANS:
+    if isinstance(term, Literal) and term.datatype == XSD + "boolean" and term.lexical in BOOLEANS:
         return Literal(boolean(BOOLEANS[term.lexical]).lexical)
-    return Literal(term.lexical)
+    return Literal(text_of(term))
 
 
 def to_date_time(term: Term) -> Term:

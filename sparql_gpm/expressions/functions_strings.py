@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -58,11 +59,6 @@ def _compatible(first: Term, second: Term) -> tuple[Literal, Literal]:
     return left, right
 
 
-def strlen(string: Term) -> Term:
-    """STRLEN, in code points."""
-    return integer_literal(len(text(string).lexical))
-
-
 def substr(string: Term, start: Term, length: Term | None = None) -> Term:
     """SUBSTR; places are counted from 1 and rounded as fn:substring does."""
     source = text(string)
@@ -80,32 +76,19 @@ def _rounded(term: Term) -> float:
     return float((as_float + 0.5) // 1)
 
 
-def ucase(string: Term) -> Term:
-    """UCASE."""
-    return like(text(string), text(string).lexical.upper())
+def _mapped(change: Callable[[str], str]) -> Callable[[Term], Term]:
+    """A function of a string, by what it does to the text; the language stays."""
+    return lambda string: like(text(string), change(text(string).lexical))
 
 
-def lcase(string: Term) -> Term:
-    """LCASE."""
-    return like(text(string), text(string).lexical.lower())
+def _tested(holds: Callable[[str, str], bool]) -> Callable[[Term, Term], Term]:
+    """A test of two compatible strings, by a test of their texts."""
 
+    def test(first: Term, second: Term) -> Term:
+        left, right = _compatible(first, second)
+        return boolean(holds(left.lexical, right.lexical))
 
-def strstarts(string: Term, start: Term) -> Term:
-    """STRSTARTS."""
-    left, right = _compatible(string, start)
-    return boolean(left.lexical.startswith(right.lexical))
-
-
-def strends(string: Term, end: Term) -> Term:
-    """STRENDS."""
-    left, right = _compatible(string, end)
-    return boolean(left.lexical.endswith(right.lexical))
-
-
-def contains(string: Term, part: Term) -> Term:
-    """CONTAINS."""
-    left, right = _compatible(string, part)
-    return boolean(right.lexical in left.lexical)
+    return test
 
 
 def strbefore(string: Term, mark: Term) -> Term:
@@ -120,11 +103,6 @@ def strafter(string: Term, mark: Term) -> Term:
     left, right = _compatible(string, mark)
     _, found, after = left.lexical.partition(right.lexical) if right.lexical else ("", "yes", left.lexical)
     return like(left, after) if found else Literal("")
-
-
-def encode_for_uri(string: Term) -> Term:
-    """ENCODE_FOR_URI."""
-    return Literal(quote(text(string).lexical, safe="-_.~", errors="surrogatepass"))
 
 
 def concat(*strings: Term) -> Term:
@@ -175,7 +153,11 @@ def replace(string: Term, pattern: Term, by: Term, flags: Term | None = None) ->
 
 
 STRING_FUNCTIONS: dict[str, Callable[..., Term]] = {
-    "STRLEN": strlen, "SUBSTR": substr, "UCASE": ucase, "LCASE": lcase, "STRSTARTS": strstarts, "STRENDS": strends,
-    "CONTAINS": contains, "STRBEFORE": strbefore, "STRAFTER": strafter, "ENCODE_FOR_URI": encode_for_uri,
+    "STRLEN": lambda string: integer_literal(len(text(string).lexical)), "SUBSTR": substr,
+    "UCASE": _mapped(str.upper), "LCASE": _mapped(str.lower),
+    "STRSTARTS": _tested(str.startswith), "STRENDS": _tested(str.endswith), "CONTAINS": _tested(operator.contains),
+    "STRBEFORE": strbefore, "STRAFTER": strafter,
+    "ENCODE_FOR_URI": lambda string: Literal(quote(text(string).lexical, safe="-_.~", errors="surrogatepass")),
     "CONCAT": concat, "LANGMATCHES": langmatches, "REGEX": regex, "REPLACE": replace,
 }  # fmt: skip
+"""Lengths and places are in code points."""

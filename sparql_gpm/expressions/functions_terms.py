@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import math
+import operator
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import partial
+from operator import attrgetter
+from typing import Any
 
 from sparql_gpm.datetimes import DateTime, date_time_of
 from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.functions_strings import plain
-from sparql_gpm.expressions.values import boolean
+from sparql_gpm.expressions.values import boolean, text_of
 from sparql_gpm.iris import resolve_iri
 from sparql_gpm.numeric import EXACT, Number, NumericType, integer_literal, number, numeric_literal, require_number
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal, Term
 from sparql_gpm.well_formed import is_iri, is_language
-
-
-def str_(term: Term) -> Term:
-    """STR."""
-    match term:
-        case IRI(value):
-            return Literal(value)
-        case Literal(lexical, _, _):
-            return Literal(lexical)
-    raise ExpressionError("a blank node has no text")
-
-
-def lang(term: Term) -> Term:
-    """LANG."""
-    return Literal(_literal(term).language)
-
-
-def datatype(term: Term) -> Term:
-    """DATATYPE."""
-    return IRI(_literal(term).datatype)
 
 
 def iri(term: Term, base: Term | None = None) -> Term:
@@ -69,16 +53,18 @@ def _literal(term: Term) -> Literal:
     raise ExpressionError("not a literal")
 
 
-def _whole(rounding: str) -> Callable[[Term], Term]:
+def _mapped(exact: Callable[[Decimal], Decimal], other: Callable[[Any], int | float]) -> Callable[[Term], Term]:
+    """A function of a number, by what it does to decimals, and to integers and floats; the type stays."""
+
     def apply(term: Term) -> Term:
-        value = require_number(term)
-        if isinstance(value.value, Decimal):
-            return numeric_literal(Number(value.kind, _round_decimal(value.value, rounding)))
-        if isinstance(value.value, float):
-            return numeric_literal(Number(value.kind, _round_float(value.value, rounding)))
-        return numeric_literal(value)
+        kind, value = require_number(term)
+        return numeric_literal(Number(kind, exact(value) if isinstance(value, Decimal) else other(value)))
 
     return apply
+
+
+def _whole(rounding: str) -> Callable[[Term], Term]:
+    return _mapped(partial(_round_decimal, rounding=rounding), partial(_round_other, rounding=rounding))
 
 
 def _round_decimal(value: Decimal, rounding: str) -> Decimal:
@@ -87,8 +73,8 @@ def _round_decimal(value: Decimal, rounding: str) -> Decimal:
     return value.quantize(Decimal(1), rounding=rounding, context=EXACT)
 
 
-def _round_float(value: float, rounding: str) -> float:
-    if not math.isfinite(value) or value == 0:
+def _round_other(value: int | float, rounding: str) -> int | float:
+    if isinstance(value, int) or not math.isfinite(value) or value == 0:
         return value
     if rounding == ROUND_CEILING:
         return math.copysign(math.ceil(value), value)
@@ -96,22 +82,6 @@ def _round_float(value: float, rounding: str) -> float:
     if rounding == "ROUND":
         below += value - below >= 0.5
     return math.copysign(below, value) if below == 0 else float(below)
-
-
-def abs_(term: Term) -> Term:
-    """ABS."""
-    value = require_number(term)
-    if isinstance(value.value, Decimal):
-        return numeric_literal(Number(value.kind, value.value.copy_abs()))
-    return numeric_literal(Number(value.kind, abs(value.value)))
-
-
-def negate(term: Term) -> Term:
-    """Unary minus."""
-    value = require_number(term)
-    if isinstance(value.value, Decimal):
-        return numeric_literal(Number(value.kind, value.value.copy_negate()))
-    return numeric_literal(Number(value.kind, -value.value))
 
 
 def positive(term: Term) -> Term:
@@ -129,16 +99,8 @@ def _moment(term: Term) -> DateTime:
 
 
 def _field(name: str) -> Callable[[Term], Term]:
-    return lambda term: integer_literal(getattr(_moment(term), name))
-
-
-def _date_field(name: str) -> Callable[[Term], Term]:
-    return lambda term: integer_literal(getattr(_moment(term).date, name))
-
-
-def seconds(term: Term) -> Term:
-    """SECONDS, a decimal."""
-    return numeric_literal(Number(NumericType.DECIMAL, _moment(term).seconds))
+    read = attrgetter(name)
+    return lambda term: integer_literal(read(_moment(term)))
 
 
 def timezone(term: Term) -> Term:
@@ -151,16 +113,8 @@ def timezone(term: Term) -> Term:
     return Literal(f"{'-' if minutes < 0 else ''}PT{shown}", XSD + "dayTimeDuration")
 
 
-def tz(term: Term) -> Term:
-    """TZ: the zone as it is written, "" without one."""
-    return Literal(_moment(term).zone)
-
-
 def _digest(algorithm: str) -> Callable[[Term], Term]:
-    def digest(term: Term) -> Term:
-        return Literal(hashlib.new(algorithm, plain(term).encode("utf-8", "surrogatepass")).hexdigest())
-
-    return digest
+    return lambda term: Literal(hashlib.new(algorithm, plain(term).encode("utf-8", "surrogatepass")).hexdigest())
 
 
 def _test(holds: Callable[[Term], bool]) -> Callable[[Term], Term]:
@@ -168,16 +122,19 @@ def _test(holds: Callable[[Term], bool]) -> Callable[[Term], Term]:
 
 
 TERM_FUNCTIONS: dict[str, Callable[..., Term]] = {
-    "STR": str_, "LANG": lang, "DATATYPE": datatype, "IRI": iri, "STRDT": strdt, "STRLANG": strlang,
+    "STR": lambda term: Literal(text_of(term)), "LANG": lambda term: Literal(_literal(term).language),
+    "DATATYPE": lambda term: IRI(_literal(term).datatype), "IRI": iri, "STRDT": strdt, "STRLANG": strlang,
     "ISIRI": _test(lambda term: isinstance(term, IRI)),
     "ISBLANK": _test(lambda term: isinstance(term, BlankNode)),
     "ISLITERAL": _test(lambda term: isinstance(term, Literal)),
     "ISNUMERIC": _test(lambda term: number(term) is not None),
     "SAMETERM": lambda left, right: boolean(left == right),
-    "ABS": abs_, "CEIL": _whole(ROUND_CEILING), "FLOOR": _whole(ROUND_FLOOR), "ROUND": _whole("ROUND"),
-    "NEG": negate, "POS": positive,
-    "YEAR": _date_field("year"), "MONTH": _date_field("month"), "DAY": _date_field("day"), "HOURS": _field("hours"),
-    "MINUTES": _field("minutes"), "SECONDS": seconds, "TIMEZONE": timezone, "TZ": tz,
+    "ABS": _mapped(Decimal.copy_abs, abs), "NEG": _mapped(Decimal.copy_negate, operator.neg), "POS": positive,
+    "CEIL": _whole(ROUND_CEILING), "FLOOR": _whole(ROUND_FLOOR), "ROUND": _whole("ROUND"),
+    "YEAR": _field("date.year"), "MONTH": _field("date.month"), "DAY": _field("date.day"), "HOURS": _field("hours"),
+    "MINUTES": _field("minutes"),
+    "SECONDS": lambda term: numeric_literal(Number(NumericType.DECIMAL, _moment(term).seconds)),
+    "TIMEZONE": timezone, "TZ": lambda term: Literal(_moment(term).zone),
     "MD5": _digest("md5"), "SHA1": _digest("sha1"), "SHA256": _digest("sha256"), "SHA384": _digest("sha384"),
     "SHA512": _digest("sha512"),
 }  # fmt: skip

@@ -23,6 +23,14 @@ def boolean(value: bool) -> Literal:
     return TRUE if value else FALSE
 
 
+def text_of(term: Term) -> str:
+    """The text of an IRI, the lexical form of a literal; an error for a blank node."""
+    match term:
+        case IRI(text) | Literal(text):
+            return text
+    raise ExpressionError("a blank node has no text")
+
+
 def effective_boolean_value(term: Term) -> bool:
     """The effective boolean value (Section 17.2.2); an error for what has none."""
     if isinstance(term, Literal):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 from sparql_gpm.columns import UNBOUND, EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.row_conditions import row_reader
 from sparql_gpm.matching import operators
 from sparql_gpm.matching.background_operators import GraphOperator, StaticOperator
 from sparql_gpm.matching.bgp import Scan
@@ -149,8 +149,7 @@ class _Plan:
             self._places |= {name: len(self._places) + place for place, name in enumerate(lookup.added)}
             self._steps.append((lookup, self._tests()))
         self._last = [self._test(condition) for condition in self._waiting]
-        at = [self._places.get(name, -1) for name in variables]
-        self._project = _projection(at)
+        self._project = row_reader(variables, self._places)
 
     def solutions(self, triples: Triples) -> list[SolutionTuple] | None:
         """The distinct solutions in one event; None: they are too many for rows."""
@@ -204,12 +203,6 @@ def _everywhere(operator: Operator) -> Relation:
     if isinstance(operator, GraphOperator):
         return operator.known.get()
     return operator.evaluate(_NO_EVENT)
-
-
-def _projection(places: Sequence[int]) -> Callable[[SolutionTuple], SolutionTuple]:
-    if len(places) > 1 and min(places) >= 0:
-        return itemgetter(*places)
-    return lambda row: tuple(UNBOUND if at < 0 else row[at] for at in places)
 
 
 def _same(relations: Sequence[Relation], others: Sequence[Relation]) -> bool:

@@ -29,7 +29,6 @@ __all__ = ["ExistsResolver", "ExpressionEvaluator", "column_name"]
 
 ExistsResolver = Callable[[Exists, Mapping[str, Ids], int], Mask]
 """The rows of the columns for which the pattern of an EXISTS has a solution, whether it is negated or not."""
-_Compute = Callable[[CompiledExpression, Sequence[int]], int]
 
 _CACHED_MAX = 200_000
 """Results of expressions that are cached."""
@@ -107,7 +106,7 @@ class ExpressionEvaluator:
                 compiled = self._compile(expression)
                 made = self._generation, compiled, row_reader(compiled.names, places)
             _, compiled, read = made
-            return self._lookup(compiled, read(values), compiled.values, self._value)
+            return self._lookup(compiled, read(values), False)
 
         return valued
 
@@ -123,7 +122,7 @@ class ExpressionEvaluator:
         return row_estimate(self._compile(expression), name, places, self._dictionary)
 
     def _cached_truth(self, compiled: CompiledExpression, arguments: tuple[int, ...]) -> int:
-        return self._lookup(compiled, arguments, compiled.truths, self._truth)
+        return self._lookup(compiled, arguments, True)
 
     def _is_stale(self, generation: int) -> bool:
         return generation != self._dictionary.generation or self._cached > _CACHED_MAX
@@ -162,7 +161,7 @@ class ExpressionEvaluator:
             case Call() if compiled.is_logical:
                 by_truth = np.array((self._false, self._true, UNBOUND), dtype=np.int64)
                 return by_truth[self._truths(compiled, columns, rows)]
-        return self._scalar(compiled, columns, rows, compiled.values, self._value)
+        return self._scalar(compiled, columns, rows, truths=False)
 
     def _value(self, compiled: CompiledExpression, arguments: Sequence[int]) -> int:
         """The scalar path: ids in, id out. Raises TooCostly."""
@@ -181,45 +180,26 @@ class ExpressionEvaluator:
         identifier = self._value(compiled, arguments)
         return truth_of(None if identifier == UNBOUND else self._dictionary.term(identifier))
 
-    def _scalar(
-        self,
-        compiled: CompiledExpression,
-        columns: Mapping[str, Ids],
-        rows: int,
-        cache: dict[tuple[int, ...], int],
-        compute: _Compute,
-    ) -> Ids:
-        """`compute` for each row, once for each distinct tuple of arguments."""
+    def _scalar(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int, truths: bool) -> Ids:
+        """The value, or the truth, in each row; computed once for each distinct tuple of arguments."""
         arguments = [_column(columns, name, rows) for name in compiled.names]
         if arguments and rows > _FEW_ROWS and not compiled.volatile:
             first, of_row = distinct_rows(arguments)
             distinct = [column[first] for column in arguments]
-            return self._each(compiled, distinct, len(first), cache, compute)[of_row]
+            return self._each(compiled, distinct, len(first), truths)[of_row]
         if not arguments and not compiled.volatile and rows:
-            return np.full(rows, self._lookup(compiled, (), cache, compute), dtype=np.int64)
-        return self._each(compiled, arguments, rows, cache, compute)
+            return np.full(rows, self._lookup(compiled, (), truths), dtype=np.int64)
+        return self._each(compiled, arguments, rows, truths)
 
-    def _each(
-        self,
-        compiled: CompiledExpression,
-        arguments: Sequence[Ids],
-        rows: int,
-        cache: dict[tuple[int, ...], int],
-        compute: _Compute,
-    ) -> Ids:
-        found = [self._lookup(compiled, row, cache, compute) for row in _tuples(arguments, rows)]
+    def _each(self, compiled: CompiledExpression, arguments: Sequence[Ids], rows: int, truths: bool) -> Ids:
+        found = [self._lookup(compiled, row, truths) for row in _tuples(arguments, rows)]
         return np.array(found, dtype=np.int64)
 
-    def _lookup(
-        self,
-        compiled: CompiledExpression,
-        arguments: tuple[int, ...],
-        cache: dict[tuple[int, ...], int],
-        compute: _Compute,
-    ) -> int:
+    def _lookup(self, compiled: CompiledExpression, arguments: tuple[int, ...], truths: bool) -> int:
+        cache = compiled.truths if truths else compiled.values
         known = cache.get(arguments)
         if known is None:
-            known = compute(compiled, arguments)
+            known = self._truth(compiled, arguments) if truths else self._value(compiled, arguments)
             if not compiled.volatile:
                 if self._cached > _CACHED_MAX:
                     cache.clear()
@@ -247,7 +227,7 @@ class ExpressionEvaluator:
         return self._scalar_truths(compiled, columns, rows)
 
     def _scalar_truths(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> vector.Truths:
-        return self._scalar(compiled, columns, rows, compiled.truths, self._truth).astype(np.int8)
+        return self._scalar(compiled, columns, rows, truths=True).astype(np.int8)
 
     def _membership(
         self, name: str, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int

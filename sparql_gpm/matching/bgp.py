@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Protocol
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from sparql_gpm.columns import Ids, Mask
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.frames import Frames
 from sparql_gpm.matching.paths import Anchor, CompiledPath, path_pairs, reached
+from sparql_gpm.matching.pattern_expression import PatternExpression
 from sparql_gpm.relations.join import join
 from sparql_gpm.relations.relation import UNIT, Relation, nothing
 
@@ -24,24 +24,6 @@ _FRAME = "\0frame"
 _EQUAL = "\0equal"
 _FEW_FACTOR = 4
 """Reading only some events pays where so many times more are left out."""
-
-
-class RowFilter(Protocol):
-    """A filter: the rows of a relation for which it holds."""
-
-    @property
-    def variables(self) -> Collection[str]:
-        """The variables whose values it needs."""
-
-    @property
-    def equated(self) -> tuple[str, str] | None:
-        """Two variables that have equal values wherever it holds; None: it says nothing of this kind."""
-
-    def equality_keys(self, left: Ids, right: Ids) -> tuple[Ids, Ids]:
-        """Columns for the two variables that are equal wherever it holds."""
-
-    def keep(self, relation: Relation, frames: Frames) -> Relation:
-        """The rows for which it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +38,7 @@ class Scan:
     predicate: Slot
     object: Slot
     given: tuple[tuple[str, int], ...] = ()
-    conditions: tuple[RowFilter, ...] = ()
+    conditions: tuple[PatternExpression, ...] = ()
 
     def slots(self) -> tuple[Slot, ...]:
         """Subject, predicate and object."""
@@ -78,7 +60,7 @@ class Scan:
         batch = view.batch
         slots = [(self.subject, batch.subjects), (self.object, batch.objects)]
         if isinstance(self.predicate, int):
-            rows = self._rows(view, self.predicate, among)
+            rows = view.rows(self.predicate, self.fixed(self.subject), self.fixed(self.object), among)
         else:
             rows = np.arange(len(batch.subjects), dtype=np.int64)
             slots.append((self.predicate, batch.predicates))
@@ -88,12 +70,6 @@ class Scan:
         if live is not None and len(rows):
             rows = rows[live[view.events[rows]]]
         return _named(view.events[rows], [(slot, column[rows]) for slot, column in slots])
-
-    def _rows(self, view: BatchView, predicate: int, among: Ids | None) -> Ids:
-        subject, target = self.fixed(self.subject), self.fixed(self.object)
-        if among is None:
-            return view.rows(predicate, subject, target)
-        return view.rows_in(among, predicate, subject, target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +103,8 @@ class PathScan:
         if frames.distinct:
             start = start or _bound(self.subject, known)
             end = end or (_bound(self.object, known) if start is None else None)
-        pairs = (reached if frames.distinct else path_pairs)(self.path, frames.view, live, start, end)
-        events, subjects, objects = pairs
+        followed = reached if frames.distinct else path_pairs
+        events, subjects, objects = followed(self.path, frames.view, live, start, end)
         fits = np.ones(len(events), dtype=np.bool_)
         for slot, column in ((self.subject, subjects), (self.object, objects)):
             if isinstance(slot, int):
@@ -227,14 +203,14 @@ def _among(relation: Relation, frames: Frames, among: Ids | None) -> Ids | None:
     return np.unique(relation.events)
 
 
-def keep_all(conditions: Sequence[RowFilter], relation: Relation, frames: Frames) -> Relation:
+def keep_all(conditions: Sequence[PatternExpression], relation: Relation, frames: Frames) -> Relation:
     """The rows for which all conditions hold."""
     for condition in conditions:
         relation = condition.keep(relation, frames)
     return relation
 
 
-def join_all(relations: Sequence[Relation], conditions: Sequence[RowFilter], frames: Frames) -> Relation:
+def join_all(relations: Sequence[Relation], conditions: Sequence[PatternExpression], frames: Frames) -> Relation:
     """Join of all relations, filtered; each condition is applied as soon as the variables that it needs are decided.
 
     Starts with the smallest relation that belongs to frames and goes on with the smallest that shares a variable with
@@ -256,7 +232,7 @@ def join_all(relations: Sequence[Relation], conditions: Sequence[RowFilter], fra
     return keep_all(pending, current, frames)
 
 
-def _join_step(current: Relation, following: Relation, ready: Sequence[RowFilter], frames: Frames) -> Relation:
+def _join_step(current: Relation, following: Relation, ready: Sequence[PatternExpression], frames: Frames) -> Relation:
     if current is UNIT or not ready:
         return keep_all(ready, join(current, following), frames)
     for condition in ready:
@@ -268,7 +244,7 @@ def _join_step(current: Relation, following: Relation, ready: Sequence[RowFilter
     return join(current, following, lambda block: keep_all(ready, block, frames)).without((_EQUAL,))
 
 
-def _link(condition: RowFilter, left: Relation, right: Relation) -> tuple[str, str] | None:
+def _link(condition: PatternExpression, left: Relation, right: Relation) -> tuple[str, str] | None:
     """The variables of an equality, one that all rows of `left` bind and one that all of `right` bind."""
     for one, other in permutations(condition.equated or (), 2):
         if one in left.columns and other in right.columns and left.binds(one) and right.binds(other):
@@ -276,7 +252,7 @@ def _link(condition: RowFilter, left: Relation, right: Relation) -> tuple[str, s
     return None
 
 
-def _cost(relation: Relation, current: Relation, pending: Sequence[RowFilter]) -> tuple[int, bool, int]:
+def _cost(relation: Relation, current: Relation, pending: Sequence[PatternExpression]) -> tuple[int, bool, int]:
     """The order of joins: on shared or equal variables first, then on events, then products; the smallest first."""
     shared = current is UNIT or any(v in current.columns for v in relation.columns)
     if shared or any(_link(condition, current, relation) for condition in pending):
@@ -286,7 +262,7 @@ def _cost(relation: Relation, current: Relation, pending: Sequence[RowFilter]) -
     return apart, current is UNIT and relation.events is None, len(relation)
 
 
-def _is_decided(condition: RowFilter, left: Relation, right: Relation, waiting: Sequence[Relation]) -> bool:
+def _is_decided(condition: PatternExpression, left: Relation, right: Relation, waiting: Sequence[Relation]) -> bool:
     """True if no relation that still waits can bind a variable of the condition once left and right are joined."""
     open_ones = [v for v in condition.variables if any(v in relation.columns for relation in waiting)]
     return all(any(v in side.columns and side.binds(v) for side in (left, right)) for v in open_ones)

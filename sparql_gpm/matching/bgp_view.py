@@ -55,21 +55,23 @@ class BatchView:
             self._events = self.batch.event_of_triple()
         return self._events
 
-    def rows(self, predicate: int, subject: int | None = None, object: int | None = None) -> Ids:
-        """The triples with this predicate, subject and object, None: with any; in order."""
+    def rows(
+        self, predicate: int, subject: int | None = None, object: int | None = None, among: Ids | None = None
+    ) -> Ids:
+        """The triples with this predicate, subject and object, None: with any; in order.
+
+        among   only those in these events, which are distinct and ascending
+        """
         key = (predicate, subject, object)
         if key not in self._rows:
             known = None if self._grouped is None else self._grouped.rows(predicate, subject, object)
             self._rows[key] = self._found(predicate, subject, object) if known is None else known
-        return self._rows[key]
-
-    def rows_in(self, events: Ids, predicate: int, subject: int | None = None, object: int | None = None) -> Ids:
-        """Those of `rows` that are in some events, which are distinct and ascending; in order."""
-        rows, key = self.rows(predicate, subject, object), (predicate, subject, object)
+        rows = self._rows[key]
+        if among is None:
+            return rows
         if key not in self._events_of:
             self._events_of[key] = self.events[rows]
-        of_row = self._events_of[key]
-        begins, ends = np.searchsorted(of_row, events, "left"), np.searchsorted(of_row, events, "right")
+        begins, ends = (np.searchsorted(self._events_of[key], among, side) for side in ("left", "right"))
         return rows[in_ranges(begins, ends - begins)]
 
     def _found(self, predicate: int, subject: int | None, object: int | None) -> Ids:

@@ -53,10 +53,8 @@ def _of_triple(scan: TriplePattern) -> Needs:
     match scan:
         case Scan(_, int(predicate), _):
             subject, target = scan.fixed(scan.subject), scan.fixed(scan.object)
-            found = {Need(predicate)} if subject is None and target is None else set()
-            found |= set() if subject is None else {Need(predicate, subject=subject)}
-            found |= set() if target is None else {Need(predicate, object=target)}
-            return (frozenset(found),)
+            named = {Need(predicate, subject, None), Need(predicate, None, target)}
+            return (frozenset(named - {Need(predicate)} or named),)
         case Scan():
             return ANYTHING
         case PathScan(_, path, _):

@@ -13,7 +13,7 @@ import numpy as np
 
 from sparql_gpm.columns import Ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.matching.bgp import RowFilter, TriplePattern, join_all, keep_all, match_triples, scan_all
+from sparql_gpm.matching.bgp import TriplePattern, join_all, keep_all, match_triples, scan_all
 from sparql_gpm.matching.frames import Frames
 from sparql_gpm.matching.groups import aggregate_column, order_rows, slice_rows
 from sparql_gpm.matching.pattern_expression import Operator, PatternExpression
@@ -57,7 +57,9 @@ class Join:
         )
         return joined.without([name for name in joined.columns if name.startswith("_:")])
 
-    def _bind_joined(self, relations: list[Relation], conditions: Sequence[RowFilter], frames: Frames) -> Relation:
+    def _bind_joined(
+        self, relations: list[Relation], conditions: Sequence[PatternExpression], frames: Frames
+    ) -> Relation:
         """The join of the relations with the bind-joins; filters on other variables come first."""
         open_ones: frozenset[str] = frozenset().union(*(scope for _, scope in self.bind_joins))
         early = [c for c in conditions if open_ones.isdisjoint(c.variables)]
@@ -83,12 +85,7 @@ class LeftJoin:
 
     def evaluate(self, frames: Frames) -> Relation:
         """Compatible pairs for which the condition holds, and the left solutions that are in none."""
-        left = self.left.evaluate(frames)
-        if not len(left):
-            return left
-        right = self.right.evaluate(frames.probed(left))
-        if right.events is not None:
-            left = left.spread(frames.all())
+        left, right = _sides(self.left, self.right, frames)
         condition = self.condition
         if condition is None:
             return left_join(left, right)
@@ -115,11 +112,16 @@ class Minus:
 
     def evaluate(self, frames: Frames) -> Relation:
         """Left solutions without a compatible right one that shares a bound variable."""
-        left = self.left.evaluate(frames)
-        if not len(left):
-            return left
-        right = self.right.evaluate(frames.probed(left))
-        return minus(left if right.events is None else left.spread(frames.all()), right)
+        return minus(*_sides(self.left, self.right, frames))
+
+
+def _sides(left: Operator, right: Operator, frames: Frames) -> tuple[Relation, Relation]:
+    """The solutions of both sides, the left ones in frames if the right ones are; right ones only if they matter."""
+    first = left.evaluate(frames)
+    if not len(first):
+        return first, nothing()
+    second = right.evaluate(frames.probed(first))
+    return first if second.events is None else first.spread(frames.all()), second
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,6 +38,7 @@ class CompiledPath:
 class Anchor(NamedTuple):
     """Given terms at one end of a path: nodes for paths of length zero; pairs without one of them may be left out.
 
+    restricts   False: they are nodes, and all pairs are wanted
     written     they stand in the pattern, or are substituted there
     """
 
@@ -45,10 +46,6 @@ class Anchor(NamedTuple):
     terms: Ids
     restricts: bool = True
     written: bool = False
-
-    def only_nodes(self) -> Anchor:
-        """The same terms as nodes, with all pairs."""
-        return self._replace(restricts=False)
 
 
 class Pairs(NamedTuple):
@@ -127,7 +124,8 @@ def _followed_often(
 ) -> Pairs:
     if path.unbounded and not any(isinstance(part, Repeat | PathSequence) for part in subpaths(path.path)):
         steps = _pairs(path.path, graph, None, None)
-        found = _closure_of(pairs, steps if forward else steps.inverse())
+        steps = steps if forward else steps.inverse()
+        found = _closed(_compose(pairs, steps).distinct(), steps)
     else:
         found = fresh = _followed(path.path, graph, pairs, forward, None, False)
         while path.unbounded and len(fresh.events):
@@ -158,13 +156,6 @@ def _among(pairs: Pairs, terms: Anchor) -> Mask:
     some[nodes.of_row[count:]] = True
     found: Mask = some[nodes.of_row[:count]]
     return found
-
-
-def _closure_of(pairs: Pairs, steps: Pairs) -> Pairs:
-    """The pairs with their ends moved along one or more steps; each once."""
-    if not len(steps.events) or not len(pairs.events):
-        return steps.rows(np.zeros(0, dtype=np.int64))
-    return _closed(_compose(pairs, steps).distinct(), steps)
 
 
 def _pairs(path: Path, graph: _Graph, start: Anchor | None, end: Anchor | None) -> Pairs:
@@ -220,7 +211,7 @@ def _compose(first: Pairs, second: Pairs) -> Pairs:
 
 
 def _repeated(path: Repeat, graph: _Graph, start: Anchor | None, end: Anchor | None) -> Pairs:
-    nodes_only = [anchor.only_nodes() if anchor else None for anchor in (start, end)]
+    nodes_only = [anchor._replace(restricts=False) if anchor else None for anchor in (start, end)]
     pairs = _pairs(path.path, graph, nodes_only[0], nodes_only[1])
     if path.unbounded:
         if start is not None and start.restricts:

@@ -29,8 +29,7 @@ def push_to_scans(
             given[compared[0]] = dictionary.pin(compared[1])
         else:
             left.append(condition)
-    pushed = [_with_given(scan, given) for scan in scans]
-    return _with_conditions(pushed, left)
+    return _with_conditions([_with_given(scan, given) for scan in scans], left)
 
 
 def _with_conditions(
@@ -49,9 +48,8 @@ def _with_conditions(
 
 
 def _decides(condition: PatternExpression, scan: TriplePattern) -> bool:
-    if condition.tests or condition.volatile or not condition.variables or not isinstance(scan, Scan):
-        return False
-    return condition.variables <= {slot for slot in scan.slots() if isinstance(slot, str)}
+    unusual = condition.tests or condition.volatile or not condition.variables
+    return not unusual and condition.variables <= _tested(scan)
 
 
 def _with_given(scan: TriplePattern, given: Mapping[str, int]) -> TriplePattern:

@@ -44,8 +44,8 @@ class Summary:
             if not alternative:
                 self._always.add(pattern)
             else:
-                first = min(alternative, key=_commonness)
-                self._waiting.setdefault(first, []).append((pattern, alternative))
+                rarest = min(alternative, key=lambda need: need.subject is None and need.object is None)
+                self._waiting.setdefault(rarest, []).append((pattern, alternative))
 
     def over(self, batch: EventBatch) -> GroupedTriples:
         """The triples of a batch, grouped."""
@@ -176,8 +176,3 @@ class _Numbers:
 
 
 _NONE: Ids = np.zeros(0, dtype=np.int64)
-
-
-def _commonness(need: Need) -> int:
-    """Lower for needs that name a term, which are met more rarely."""
-    return 1 if need.subject is None and need.object is None else 0

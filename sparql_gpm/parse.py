@@ -13,9 +13,9 @@ from typing import Any
 
 from sparql_gpm.algebra.rewrite import connected
 from sparql_gpm.errors import PatternSyntaxError
-from sparql_gpm.pattern import Aggregate, Expression, Iteration, Pattern, Triple, Variable
+from sparql_gpm.pattern import Aggregate, Call, Expression, Iteration, Pattern, Triple, Variable
 from sparql_gpm.syntax.grammar import check_brackets, closing, deep_stack, parse_tree
-from sparql_gpm.syntax.masked import AGGREGATE_WORDS, ITERATION_WORDS, Names, mask
+from sparql_gpm.syntax.masked import AGGREGATE_WORDS, ITERATION_WORDS, LIST, Names, mask
 from sparql_gpm.syntax.tokens import Token, tokens
 from sparql_gpm.syntax.translate import GroupReader
 from sparql_gpm.syntax.translate_expressions import ExpressionReader
@@ -23,7 +23,7 @@ from sparql_gpm.syntax.translate_terms import Source
 from sparql_gpm.terms import IRI
 
 _CHAIN_MAX = 32
-"""Connectives in one bracket from which on its members are parsed one by one."""
+"""Connectives, or commas, in one bracket from which on its members are parsed one by one."""
 _CONNECTIVES = ("||", "&&")
 """The one that binds least comes first."""
 _NOTHING: Mapping[int, Expression] = MappingProxyType({})
@@ -128,15 +128,20 @@ def _expression(
 
 @dataclass(slots=True)
 class _Bracket:
-    """An open bracket; `plain` False: it may hold more than one expression without aggregates and groups."""
+    """An open bracket, and what stands in it outside of others.
+
+    place   of the bracket among the folded tokens
+    plain   False: it may hold aggregates and groups
+    """
 
     place: int
     connectives: int = 0
+    commas: int = 0
     plain: bool = True
 
 
 def _fold_chains(read: Sequence[Token], names: Names) -> tuple[list[Token], dict[int, Expression]]:
-    """The tokens with each long chain of `&&` and `||` in brackets as one token, and the expressions of these.
+    """The tokens with each long list, or chain of `&&` and `||`, in brackets as one token, and these expressions.
 
     Their members are parsed one by one: those of one shape share a parse tree.
     """
@@ -152,14 +157,20 @@ def _fold_chains(read: Sequence[Token], names: Names) -> tuple[list[Token], dict
                     brackets.append(_Bracket(len(folded)))
                 case "&&" | "||" if brackets:
                     brackets[-1].connectives += 1
-                case "," | ";":
+                case "," if brackets:
+                    brackets[-1].commas += 1
+                case ";":
                     _mark(brackets[-1:])
-                case "{" | "}":
+                case "{" | "}" | "[":
                     _mark(brackets)
                 case ")":
                     bracket = brackets.pop()
-                    if bracket.plain and bracket.connectives > _CHAIN_MAX:
-                        members, start = folded[bracket.place + 1 :], folded[bracket.place].start
+                    members, start = folded[bracket.place + 1 :], folded[bracket.place].start
+                    if not bracket.plain:
+                        pass
+                    elif bracket.commas > _CHAIN_MAX and _takes_list(folded, bracket.place):
+                        folded[bracket.place + 1 :] = _fold_list(members, names, start, token.start, given)
+                    elif bracket.connectives > _CHAIN_MAX and not bracket.commas:
                         given[start] = _chain(members, names, token.start, given)
                         folded[bracket.place + 1 :] = [Token("expression", members[0].text, start, token.start)]
         folded.append(token)
@@ -178,15 +189,42 @@ def _chain(
     if level == len(_CONNECTIVES):
         return _expression(read, names, end, given)
     operator = _CONNECTIVES[level]
-    members, begin, depth = [], 0, 0
+    members = _split(read, operator, end)
+    return connected(operator, [_chain(member, names, stop, given, level + 1) for member, stop in members])
+
+
+def _split(read: Sequence[Token], separator: str, end: int) -> Iterator[tuple[Sequence[Token], int]]:
+    """The parts between the separators outside of brackets, each with the place where it ends."""
+    begin, depth = 0, 0
     for index, token in enumerate(read):
         if token.kind == "punctuation":
             depth += (token.text == "(") - (token.text == ")")
-            if token.text == operator and depth == 0:
-                members.append(_chain(read[begin:index], names, token.start, given, level + 1))
+            if token.text == separator and depth == 0:
+                yield read[begin:index], token.start
                 begin = index + 1
-    members.append(_chain(read[begin:], names, end, given, level + 1))
-    return connected(operator, members)
+    yield read[begin:], end
+
+
+def _takes_list(read: Sequence[Token], place: int) -> bool:
+    """True if the bracket at this place opens a list of any length: of IN, CONCAT, COALESCE or a function."""
+    before = read[place - 1] if place else None
+    return before is not None and (before.kind in ("iri", "pname") or before.is_word("IN", "CONCAT", "COALESCE"))
+
+
+def _fold_list(read: Sequence[Token], names: Names, start: int, end: int, given: dict[int, Expression]) -> list[Token]:
+    """The tokens with the members before the first faulty one as one token, and `given` with their expressions."""
+    expressions: list[Expression] = []
+    folded = 0
+    for member, stop in _split(read, ",", end):
+        try:
+            expressions.append(_expression(member, names, stop, given))
+        except PatternSyntaxError:
+            break  # what is expected here is known from the whole text
+        folded += len(member) + 1
+    if not expressions:
+        return list(read)
+    given[start] = Call(LIST, tuple(expressions))
+    return [Token("expression", read[0].text, start, read[folded - 2].end), *read[folded - 1 :]]
 
 
 def _fold_values(read: Sequence[Token], names: Names) -> tuple[list[Token], dict[int, Expression]]:

@@ -20,6 +20,9 @@ from sparql_gpm.terms import IRI, RDF, RDF_LANG_STRING, XSD, XSD_STRING, Literal
 ITERATION_WORDS = ("PREV", "FIRST", "LAST")
 AGGREGATE_WORDS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
 
+LIST = ","
+"""The operator of the Call that stands for several members of a list, read before."""
+
 
 @dataclass(frozen=True, slots=True)
 class Names:

@@ -10,7 +10,7 @@ from sparql_gpm.algebra.traversal import operands
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.pattern import Aggregate, Call, Cast, Constant, Exists, Expression, Iteration, Pattern, Variable
 from sparql_gpm.syntax.grammar import Tree
-from sparql_gpm.syntax.masked import is_plain_string
+from sparql_gpm.syntax.masked import LIST, is_plain_string
 from sparql_gpm.syntax.translate_terms import Source, is_nil, name_of, not_here
 from sparql_gpm.terms import IRI, Literal
 
@@ -69,8 +69,7 @@ class ExpressionReader:
     def _binary(self, tree: Tree) -> Expression:
         result = self.read(tree.expr)
         if tree.op in ("IN", "NOT IN"):
-            choices = () if is_nil(tree.other) else tuple(self.read(choice) for choice in tree.other)
-            return Call(tree.op.replace(" ", ""), (result, *choices))
+            return Call(tree.op.replace(" ", ""), (result, *self._list(tree.other)))
         if isinstance(tree.op, str):
             return Call(tree.op, (result, self.read(tree.other)))
         if len(tree.op or ()) > _NESTED_MAX:
@@ -90,13 +89,18 @@ class ExpressionReader:
         token = self.source.token(tree.iri)
         if tree.distinct == "DISTINCT":
             raise PatternSyntaxError(f"the aggregate '{token.text}' is not known", token.start)
-        return Cast(self.source.iri(tree.iri).value, tuple(self.read(argument) for argument in tree.expr or ()))
+        return Cast(self.source.iri(tree.iri).value, self._list(tree.expr or ()))
+
+    def _list(self, trees: Tree) -> tuple[Expression, ...]:
+        """The members of a list."""
+        read = () if is_nil(trees) else map(self.read, trees)
+        return tuple(one for e in read for one in (e.arguments if isinstance(e, Call) and e.name == LIST else (e,)))
 
     def _builtin(self, tree: Tree) -> Expression:
         name = tree.name.removeprefix("Builtin_").upper()
         name = _SYNONYMS.get(name, name)
         if name in ("CONCAT", "COALESCE"):
-            return Call(name, () if is_nil(tree.arg) else tuple(self.read(argument) for argument in tree.arg))
+            return Call(name, self._list(tree.arg))
         arguments = tuple(self.read(tree[key]) for key in tree if key in _ARGUMENTS)
         if name == "IRI" and self.base is not None:
             arguments = (*arguments, Constant(IRI(self.base)))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import pytest
 
@@ -249,6 +250,44 @@ def test_long_conjunctions_stay_shallow() -> None:
     while isinstance(found, Call):
         depth, found = depth + 1, found.arguments[0]
     assert depth < 12
+
+
+LISTS = (
+    "?v IN ({})",
+    "?v NOT IN ({}) && ?v IN (1, 2)",
+    "CONCAT({})",
+    "COALESCE(:f(?x, {}), ?y)",
+    "<http://x/f>({}) IN (?a, COALESCE({}), 5)",
+    "?v IN (COALESCE({}), 1, {})",
+)
+MEMBERS = ("1", "-2", "?x + 1", ":i", "'a,b'@en", "STR(?v)", "SUBSTR(?v, 1, 2)", "(?a || ?b)", "_:b", "?v IN (1, 2)")
+
+
+@pytest.mark.parametrize("text", LISTS)
+@pytest.mark.parametrize("wrong", ["", "2 3", "foo:x", ")", "PREV(?a)", "EXISTS { ?s ?p ?o }"])
+def test_long_lists_are_read_as_short_ones_are(monkeypatch: pytest.MonkeyPatch, text: str, wrong: str) -> None:
+    def outcome(filled: str) -> object:
+        try:
+            return parse_expression(filled, PREFIXES, None)
+        except PatternSyntaxError as error:
+            return str(error), error.offset
+
+    members = [MEMBERS[n % len(MEMBERS)] for n in range(36)]
+    for listed in ([*members, wrong], [*members[:20], wrong, *members[20:]]):
+        filled = text.replace("{}", ", ".join(listed))
+        found = outcome(filled)
+        with monkeypatch.context() as patched:
+            patched.setattr("sparql_gpm.parse._CHAIN_MAX", 10**6)
+            assert found == outcome(filled)
+
+
+@pytest.mark.parametrize("text", LISTS)
+def test_the_members_of_long_lists_share_parse_trees(text: str) -> None:
+    _parsed.cache_clear()
+    start = time.process_time()
+    found = condition(text.replace("{}", ", ".join(map(str, range(2000)))))
+    assert time.process_time() - start < 1.5 and _parsed.cache_info().misses < 20
+    assert str(found).count("1999") == text.count("{}")
 
 
 def test_a_template_takes_aggregates_and_iterations_as_objects() -> None:

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from kb.source import FAILURES, Failure, Source
 from sparql_gpm.times import parse_duration
-from spaseq.cli.reporting import say
-from spaseq.cli.terminal import terminal
+from spaseq.cli.reporting import say, terminal
 from spaseq.errors import InputError
 
 Value = TypeVar("Value")

@@ -3,42 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.control import Control
 from rich.segment import ControlType
 from rich.text import Text
 
+if TYPE_CHECKING:
+    from spaseq.engine.options import Statistics
+
 _REFRESHES_PER_SECOND_MAX = 5
 _RATE_WINDOW_S = 2.0
 """The time over which events per second are counted."""
-
-
-class Statistics(Protocol):
-    """The counters of a run, live while it runs.
-
-    events          read so far, late ones included
-    lag_ns          how far the event time of the slowest open stream is behind the newest
-    dead_letters    number of dead letters by reason
-    """
-
-    @property
-    def events(self) -> int:
-        """Events read."""
-
-    @property
-    def matches(self) -> int:
-        """Rows reported."""
-
-    @property
-    def lag_ns(self) -> int:
-        """Distance of the slowest stream from the newest, in event time."""
-
-    @property
-    def dead_letters(self) -> Mapping[str, int]:
-        """Reason → number."""
 
 
 class Progress:

@@ -8,27 +8,35 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
+import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from spaseq.cli.garbage import collect_garbage_seldom
 from spaseq.cli.options import DEBUG_KEY
 from spaseq.errors import InputError, QueryError, SPAseqError, visible
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
+_ALLOCATIONS_MIN = 50_000
+"""The threshold of the youngest generation of objects, which are seldom in cycles; Python's default is 700."""
 
 
 class ReportingGroup(click.Group):
     """A click group whose commands never end in a traceback."""
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> Any:
-        """Run the command; without arguments of a caller, the process belongs to it."""
+        """Run the command; without arguments of a caller, the process is its own, and collects garbage seldom."""
         if args is None:
-            collect_garbage_seldom()
+            gc.set_threshold(_ALLOCATIONS_MIN)
+            atexit.register(gc.freeze)  # the memory is released as a whole
         return super().main(args, *others, **extra)
 
     def make_context(
@@ -77,6 +85,16 @@ def report(error: BaseException, debug: bool = False, command: str = "spaseq") -
             return BAD_USAGE if isinstance(error, InputError) else FAILED
         case _:
             return _report_bug(error, debug)
+
+
+def terminal() -> Console | None:
+    """The terminal behind stderr, None if there is none; rich is imported only for a terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console if console.is_terminal else None
 
 
 def say(text: str) -> None:

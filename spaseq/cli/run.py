@@ -15,8 +15,7 @@ from spaseq.algebra.nodes import TemporalQuery
 from spaseq.cli.bindings import bind_knowledge, bind_streams
 from spaseq.cli.knowledge import KnowledgeArguments, loading, sources_of
 from spaseq.cli.queries import read_queries
-from spaseq.cli.reporting import say_warning
-from spaseq.cli.terminal import terminal
+from spaseq.cli.reporting import say_warning, terminal
 from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, visible

@@ -15,11 +15,11 @@ from automata.plan.program import TooManyRuns
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.shared import Slice
-from spaseq.errors import InputError
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.errors import InputError, RunError
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.derived import DerivedStream
 from spaseq.runtime.embedded.operator import QueryOperator
-from spaseq.runtime.embedded.stopped import StoppedQuery, is_stopped, stopped_error
 from spaseq.runtime.order.merged_input import MergedInput
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL
 
@@ -28,13 +28,19 @@ _TERMS_KEPT_MIN = 200_000
 
 OnRows = Callable[[Rows], None]
 """Takes the rows of one query as they are found."""
+_STOPPED = {"stopped": True}
+"""The snapshot of a query that was stopped."""
 
 
 @dataclass(slots=True, eq=False)
 class _Reader:
-    """A query with the merged input that it reads, and the stream that it derives, if any."""
+    """A query with the merged input that it reads, and the stream that it derives, if any.
 
-    operator: QueryOperator | StoppedQuery
+    operator    None: it reached the bound on partial matches and was stopped, and holds nothing
+    """
+
+    query: TemporalQuery
+    operator: QueryOperator | None
     input: MergedInput
     on_rows: OnRows
     derived: DerivedStream | None
@@ -42,7 +48,11 @@ class _Reader:
     @property
     def register(self) -> str | None:
         """The IRI of the stream that the query derives."""
-        return self.operator.query.register
+        return self.query.register
+
+    def oldest_output_time(self, watermark: int) -> int:
+        """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""
+        return AFTER_ALL if self.operator is None else self.operator.oldest_output_time(watermark)
 
 
 class Network:
@@ -64,11 +74,11 @@ class Network:
 
         Raises InputError if a REGISTERed stream would have two producers, or feed itself.
         """
-        iris = tuple(iri for _, iri in operator.query.streams)
+        query = operator.query
+        iris = tuple(iri for _, iri in query.streams)
         known = (each for each in self._inputs if each.iris == iris and each.untouched)
-        register = operator.query.register
-        derived = None if register is None else DerivedStream(register, self._dictionary)
-        reader = _Reader(operator, next(known, None) or MergedInput(iris, self._delay), on_rows, derived)
+        derived = None if query.register is None else DerivedStream(query.register, self._dictionary)
+        reader = _Reader(query, operator, next(known, None) or MergedInput(iris, self._delay), on_rows, derived)
         self._readers = producers_first([*self._readers, reader])
         self._collect_inputs()
 
@@ -118,13 +128,16 @@ class Network:
     @property
     def goes_on(self) -> bool:
         """False once every query has been stopped."""
-        return not self._readers or any(isinstance(reader.operator, QueryOperator) for reader in self._readers)
+        return not self._readers or any(reader.operator for reader in self._readers)
 
     def raise_stopped(self) -> None:
         """Raises RunError if queries have been stopped since the last call."""
         if self._stopped:
             stopped, self._stopped = self._stopped, {}
-            raise stopped_error(list(stopped), next(iter(stopped.values())))
+            names, reason = ", ".join(f"'{name}'" for name in stopped), next(iter(stopped.values()))
+            who = f"query {names} was" if len(stopped) == 1 else f"queries {names} were"
+            hint = "shorten WITHIN, write ';' for ':', add conditions or PARTITION BY; or allow more with --max-runs "
+            raise RunError(f"{who} stopped: {reason}", hint=hint + "(max_runs in Python)")
 
     def watermark(self, iri: str) -> int:
         """The time before which no event will arrive on a stream."""
@@ -134,7 +147,7 @@ class Network:
         """Releases the terms that nothing needs, once there are many (or `always`); only between batches."""
         if len(self._dictionary) < 2 * self._kept and not always:
             return
-        live = [ids for reader in self._readers for ids in reader.operator.live_ids()]
+        live = [ids for reader in self._readers if reader.operator for ids in reader.operator.live_ids()]
         live += [ids for each in self._inputs for ids in each.live_ids()]
         live += [ids for reader in self._readers if reader.derived for ids in reader.derived.live_ids()]
         self._dictionary.retain(live)
@@ -143,10 +156,10 @@ class Network:
     def snapshot(self) -> list[Any]:
         """The state of every input and of every query, for `spaseq.runtime.state.snapshot`."""
         numbers = {each: number for number, each in enumerate(self._inputs)}
-        readers = [
-            [numbers[reader.input], reader.operator.snapshot(), reader.derived and reader.derived.snapshot()]
-            for reader in self._readers
-        ]
+        readers = []
+        for reader in self._readers:
+            running = reader.operator.snapshot() if reader.operator else _STOPPED
+            readers.append([numbers[reader.input], running, reader.derived and reader.derived.snapshot()])
         return [[each.snapshot() for each in self._inputs], readers]
 
     def restore(self, state: list[Any]) -> None:
@@ -157,9 +170,10 @@ class Network:
                 inputs[number] = MergedInput(reader.input.iris, self._delay)
                 inputs[number].restore(state[0][number])
             reader.input = inputs[number]
-            if is_stopped(running):
-                reader.operator = StoppedQuery(reader.operator.query)
-            reader.operator.restore(running)
+            if running == _STOPPED:
+                reader.operator = None
+            elif reader.operator is not None:
+                reader.operator.restore(running)
             if reader.derived is not None:
                 reader.derived.restore(derived)
         self._collect_inputs()
@@ -184,14 +198,15 @@ class Network:
         operator, watermark = reader.operator, reader.input.watermark
         found: list[Rows] = []
         try:
-            found.append(operator.on_batch(slice_))
-            if finished:
-                found.append(operator.finish())
-            elif BEFORE_ALL < watermark < AFTER_ALL:
-                found.append(operator.on_watermark(watermark - 1))
+            if operator is not None:
+                found.append(operator.on_batch(slice_))
+                if finished:
+                    found.append(operator.finish())
+                elif BEFORE_ALL < watermark < AFTER_ALL:
+                    found.append(operator.on_watermark(watermark - 1))
         except TooManyRuns as reason:
-            reader.operator = StoppedQuery(operator.query)
-            self._stopped[operator.query.name] = str(reason)
+            reader.operator = None
+            self._stopped[reader.query.name] = str(reason)
         self._emit(reader, watermark, found)
 
     def _emit(self, reader: _Reader, watermark: int, parts: Sequence[Rows]) -> None:
@@ -202,7 +217,7 @@ class Network:
         derived = reader.derived
         if derived is None or watermark == BEFORE_ALL:
             return
-        oldest = reader.operator.oldest_output_time
+        oldest = reader.oldest_output_time
         # rows of events at `watermark` have later triggering events than all there are
         batch = derived.events([row for rows in parts for row in rows], oldest(watermark + 1))
         for other in self._reading(derived.iri):
@@ -232,7 +247,7 @@ def producers_first(readers: Sequence[_Reader]) -> list[_Reader]:
         missing = {reader.register for reader in waiting}
         ready = [reader for reader in waiting if missing.isdisjoint(reader.input.iris)]
         if not ready:
-            names = ", ".join(f"'{reader.operator.query.name}'" for reader in waiting)
+            names = ", ".join(f"'{reader.query.name}'" for reader in waiting)
             raise InputError(
                 f"queries {names} read each other's streams in a circle",
                 hint="a query may read a REGISTERed stream only if that does not come from its own output",

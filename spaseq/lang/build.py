@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from lark import Token, Transformer
@@ -23,20 +25,21 @@ Children = list[Any]
 """The results of the parts of a rule."""
 
 
+_CLAUSES: dict[str, Callable[..., Any]] = {
+    "base": partial(drafts.Declaration, None), "prefix": drafts.Declaration, "register": drafts.RegisterClause,
+    "within": drafts.WithinClause, "stream": drafts.StreamClause, "knowledge": drafts.KnowledgeClause,
+    "after": drafts.AfterClause, "limit": drafts.LimitClause,
+    "where": drafts.UnreadClause, "lbrace": drafts.UnreadClause, "rbrace": drafts.UnreadClause,
+}  # fmt: skip
+"""For each rule that has no method in `Build` the clause that its parts make up, in order."""
+
+
 class Build(Transformer[Token, Any]):
-    """One method for each rule of grammar.lark; none can fail."""
+    """The other rules of grammar.lark, a method each; none can fail."""
 
-    def base(self, children: Children) -> drafts.Clause:
-        """BASE."""
-        return drafts.Declaration(None, _word(children[0]))
-
-    def prefix(self, children: Children) -> drafts.Clause:
-        """PREFIX."""
-        return drafts.Declaration(_word(children[0]), _word(children[1]))
-
-    def register(self, children: Children) -> drafts.Clause:
-        """REGISTER STREAM."""
-        return drafts.RegisterClause(_span(children[0]), _word(children[1]))
+    def __default__(self, data: str, children: Children, meta: Any) -> Any:
+        clause = _CLAUSES.get(data)
+        return super().__default__(data, children, meta) if clause is None else clause(*map(_part, children))  # type: ignore[no-untyped-call]
 
     def select(self, children: Children) -> drafts.Clause:
         """SELECT."""
@@ -58,61 +61,29 @@ class Build(Transformer[Token, Any]):
         """One of CEL's strategies."""
         return Selector(children[0].upper())
 
-    def within(self, children: Children) -> drafts.Clause:
-        """WITHIN."""
-        size, unit, mode, starting = children
-        return drafts.WithinClause(_word(size), unit, mode and _word(mode), starting)
-
-    def unit(self, children: Children) -> Word:
-        """A unit of time, or EVENTS."""
-        return _word(children[0])
-
     def starting(self, children: Children) -> drafts.StartingDraft:
         """STARTING AT."""
         keyword, value, *datatype = children
-        return drafts.StartingDraft(_span(keyword), _word(value), _word(datatype[1]) if any(datatype) else None)
+        return drafts.StartingDraft(_word(keyword), _word(value), _word(datatype[1]) if any(datatype) else None)
 
     def partition(self, children: Children) -> drafts.Clause:
         """PARTITION BY."""
         return drafts.PartitionClause(tuple(map(_word, children)))
-
-    def stream(self, children: Children) -> drafts.Clause:
-        """FROM STREAM."""
-        return drafts.StreamClause(_word(children[0]), _word(children[1]))
-
-    def knowledge(self, children: Children) -> drafts.Clause:
-        """FROM NAMED."""
-        return drafts.KnowledgeClause(_word(children[0]))
-
-    def where(self, _: Children) -> drafts.Clause:
-        """WHERE or a brace."""
-        return drafts.UnreadClause()
-
-    lbrace = rbrace = where
 
     def define(self, children: Children) -> drafts.Clause:
         """DEFINE GPM."""
         name, *streams, _, body = children
         return drafts.DefineClause(_word(name), tuple(map(_word, streams)), _word(body))
 
-    def after(self, children: Children) -> drafts.Clause:
-        """AFTER MATCH."""
-        return drafts.AfterClause(children[0])
-
     def skip(self, children: Children) -> Skip:
         """The strategy of AFTER MATCH."""
         return Skip(" ".join(children).upper())
-
-    def limit(self, children: Children) -> drafts.Clause:
-        """LIMIT."""
-        return drafts.LimitClause(_word(children[0]))
 
     # --- the sequence ---
 
     def seq(self, children: Children) -> drafts.Clause:
         """The whole of SEQ( )."""
-        keyword, _, sequence, closing = children
-        return drafts.SequenceClause(replace(sequence, span=_around(keyword, closing)))
+        return drafts.SequenceClause(self.member_sequence(children))
 
     def sequence(self, children: Children) -> Sequence[str]:
         """Items and the operators between them."""
@@ -122,11 +93,11 @@ class Build(Transformer[Token, Any]):
         return flattened(Sequence(tuple(items), contiguities, span=_all(items), operator_spans=spans))
 
     def operator(self, children: Children) -> Token:
-        """The operator as written."""
+        """The operator, quantifier or unit as written."""
         token: Token = children[0]
         return token
 
-    quantifier = operator
+    quantifier = unit = operator
 
     def choice(self, children: Children) -> Expr:
         """Branches of `|`."""
@@ -167,10 +138,10 @@ class Build(Transformer[Token, Any]):
         keyword, _, *members, closing = children
         return nodes.AnyOrder(tuple(members), span=_around(keyword, closing))
 
-    def member_sequence(self, children: Children) -> Expr:
+    def member_sequence(self, children: Children) -> Sequence[str]:
         """SEQ( ) inside of ALL( )."""
         keyword, _, sequence, closing = children
-        return replace(sequence, span=_around(keyword, closing))  # type: ignore[no-any-return]
+        return replace(sequence, span=_around(keyword, closing))
 
 
 def _all(parts: Children) -> Span:
@@ -205,6 +176,10 @@ def _bounded(digits: str) -> int:
 
 def _word(token: Token | Word) -> Word:
     return token if isinstance(token, Word) else Word(str(token), _span(token))
+
+
+def _part(child: Any) -> Any:
+    return _word(child) if isinstance(child, Token) else child
 
 
 def _span(token: Token) -> Span:

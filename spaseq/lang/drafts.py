@@ -28,7 +28,7 @@ class Declaration:
 class RegisterClause:
     """`REGISTER STREAM iri AS`."""
 
-    keyword: Span
+    keyword: Word
     iri: Word
 
 
@@ -58,7 +58,7 @@ class FormClause:
 class StartingDraft:
     """`STARTING AT value^^datatype`."""
 
-    keyword: Span
+    keyword: Word
     value: Word
     datatype: Word | None
 

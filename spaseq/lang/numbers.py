@@ -28,7 +28,7 @@ def read_window(clause: WithinClause, namespace: Namespace, report: Report) -> W
     if clause.starting is not None:
         if sliding:
             hint = "a sliding window begins with each match: leave out STARTING AT, or SLIDING"
-            report.error(clause.starting.keyword, "STARTING AT cannot stand with SLIDING", hint)
+            report.error(clause.starting.keyword.span, "STARTING AT cannot stand with SLIDING", hint)
         start = _start(clause.starting, in_events, namespace, report)
     if count is None:
         return None

@@ -72,7 +72,7 @@ class Resolver:
             return None
         if form and not form.template:
             hint = "only CONSTRUCT makes graphs that can be events of a stream"
-            self._report.error(clause.keyword, "REGISTER STREAM needs CONSTRUCT", hint)
+            self._report.error(clause.keyword.span, "REGISTER STREAM needs CONSTRUCT", hint)
         return self._namespace.expand(clause.iri)
 
     def _columns(self, form: drafts.FormClause | None) -> _Columns | None:

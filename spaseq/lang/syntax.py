@@ -15,11 +15,7 @@ from spaseq.lang.drafts import Clause
 from spaseq.lang.lexemes import CLAUSES, KEYWORDS, RESERVED, UNITS, Lexeme
 from spaseq.lang.report import Report, nearest
 
-RULES = {
-    "BASE": "base", "PREFIX": "prefix", "REGISTER": "register", "SELECT": "select", "CONSTRUCT": "construct",
-    "WITHIN": "within", "PARTITION": "partition", "FROM": "source", "WHERE": "where", "LBRACE": "lbrace",
-    "SEQ": "seq", "DEFINE": "define", "RBRACE": "rbrace", "AFTER": "after", "LIMIT": "limit",
-}  # fmt: skip
+RULES = {kind: kind.lower() for kind in sorted(CLAUSES)} | {"FROM": "source"}
 """The grammar's rule for each kind of lexeme that begins a clause."""
 
 _UNIT = "a unit (MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS or EVENTS)"

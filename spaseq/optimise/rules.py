@@ -2,7 +2,14 @@
 
 In the equations p and q are patterns, c is a condition, and k is `GRAPH <iri> { … }`. `new(k)` are the variables that
 only k binds, `key(k)` those that it shares with p. Every rule requires that every solution of p binds key(k): then k
-extends a solution by values that depend on p alone. A rule is total: it returns its argument where it does not apply.
+extends a solution by values that depend on p alone. What lifts k by one level, where q and c have no variable of new(k)
+and c of BIND is pure:
+
+    Filter(c, LeftJoin(p, k))       ->  LeftJoin(Filter(c, p), k)
+    Join(LeftJoin(p, k), q)         ->  LeftJoin(Join(p, q), k), and its mirror image
+    LeftJoin(LeftJoin(p, k), q, c)  ->  LeftJoin(LeftJoin(p, q, c), k)
+    Minus(LeftJoin(p, k), q)        ->  LeftJoin(Minus(p, q), k)
+    Extend(LeftJoin(p, k), v, c)    ->  LeftJoin(Extend(p, v, c), k)
 """
 
 from __future__ import annotations
@@ -39,53 +46,6 @@ def filter_enters(node: Pattern) -> Pattern:
             if pure and used <= in_scope(inner) and used & in_scope(left) <= certain(inner):
                 return LeftJoin(left, Graph(name, Filter(condition, inner)), None)
     return node
-
-
-def over_filter(node: Pattern) -> Pattern:
-    """Filter(c, LeftJoin(p, k)) -> LeftJoin(Filter(c, p), k), where c has no variable of new(k)."""
-    match node:
-        case Filter(condition, LeftJoin(left, Graph() as last, None)) if _apart(left, last, of=condition):
-            return LeftJoin(Filter(condition, left), last, None)
-    return node
-
-
-def over_join(node: Pattern) -> Pattern:
-    """Join(LeftJoin(p, k), q) -> LeftJoin(Join(p, q), k), and its mirror image, where q has no variable of new(k)."""
-    match node:
-        case Join(LeftJoin(left, Graph() as last, None), right) if _apart(left, last, right):
-            return LeftJoin(Join(left, right), last, None)
-        case Join(left, LeftJoin(right, Graph() as last, None)) if _apart(right, last, left):
-            return LeftJoin(Join(left, right), last, None)
-    return node
-
-
-def over_optional(node: Pattern) -> Pattern:
-    """LeftJoin(LeftJoin(p, k), q, c) -> LeftJoin(LeftJoin(p, q, c), k), where q and c have none of new(k)."""
-    match node:
-        case LeftJoin(LeftJoin(left, Graph() as last, None), right, condition) if _apart(left, last, right, condition):
-            return LeftJoin(LeftJoin(left, right, condition), last, None)
-    return node
-
-
-def over_minus(node: Pattern) -> Pattern:
-    """Minus(LeftJoin(p, k), q) -> LeftJoin(Minus(p, q), k), where q has no variable of new(k)."""
-    match node:
-        case Minus(LeftJoin(left, Graph() as last, None), right) if _apart(left, last, right):
-            return LeftJoin(Minus(left, right), last, None)
-    return node
-
-
-def over_bind(node: Pattern) -> Pattern:
-    """Extend(LeftJoin(p, k), v, c) -> LeftJoin(Extend(p, v, c), k), for a pure c without new(k)."""
-    match node:
-        case Extend(LeftJoin(left, Graph() as last, None), variable, expression):
-            if not is_volatile(expression) and _apart(left, last, of=expression):
-                return LeftJoin(Extend(left, variable, expression), last, None)
-    return node
-
-
-LIFTS = (over_filter, over_join, over_optional, over_minus, over_bind)
-"""The rules that lift k by one level."""
 
 
 def operands(pattern: Pattern) -> tuple[Pattern, ...]:
@@ -130,12 +90,6 @@ def is_keyed(left: Pattern, last: Graph) -> bool:
     return frozenset(keys_of(left, last)) <= certain(left)
 
 
-def _apart(left: Pattern, last: Graph, other: Pattern = EMPTY, of: Expression | None = None) -> bool:
-    """True if p binds key(k), and neither the other pattern nor the condition has a variable of new(k)."""
-    used = in_scope(other) | (frozenset() if of is None else expression_variables(of))
-    return is_keyed(left, last) and not used & new_variables(left, last)
-
-
 def _labels(pattern: BGP) -> set[str]:
     nodes = [node for triple in pattern.triples for node in (triple.subject, triple.object)]
     return {node.name for node in nodes if isinstance(node, Variable) and node.name.startswith("_:")}
@@ -167,20 +121,26 @@ def forms(pattern: Pattern) -> Iterator[Form]:
     match pattern:
         case Join() | Graph():
             yield from _inner_forms(operands(pattern))
-        case LeftJoin() | Minus():
-            for form in forms(pattern.left):
-                yield from _lifted(replace(pattern, left=_as_optional(form)), form)
-        case Filter() | Extend():
-            for form in forms(pattern.inner):
-                yield from _lifted(replace(pattern, inner=_as_optional(form)), form)
+        case LeftJoin(left, right, condition):
+            for form in _lifted(left, right, condition):
+                yield replace(form, rest=LeftJoin(form.rest, right, condition))
+        case Minus(left, right):
+            for form in _lifted(left, right):
+                yield replace(form, rest=Minus(form.rest, right))
+        case Filter(condition, inner):
+            for form in _lifted(inner, of=condition):
+                yield replace(form, rest=Filter(condition, form.rest))
+        case Extend(inner, variable, expression) if not is_volatile(expression):
+            for form in _lifted(inner, of=expression):
+                yield replace(form, rest=Extend(form.rest, variable, expression))
 
 
 def _inner_forms(joint: tuple[Pattern, ...]) -> Iterator[Form]:
     for place, part in enumerate(joint):
         others = joint[:place] + joint[place + 1 :]
         if not isinstance(part, Graph):
-            for form in forms(part):
-                yield from _lifted(Join(_as_optional(form), joined(others)), form)
+            for form in _lifted(part, joined(others)):
+                yield replace(form, rest=Join(form.rest, joined(others)))
         elif isinstance(part.name, IRI):
             yield Form(joined(others), part, part, others)
             for kept, last in splits(part):
@@ -188,16 +148,10 @@ def _inner_forms(joint: tuple[Pattern, ...]) -> Iterator[Form]:
                 yield Form(joined(rest), last, part, rest)
 
 
-def _as_optional(form: Form) -> LeftJoin:
-    return LeftJoin(form.rest, form.last, None)
-
-
-def _lifted(node: Pattern, form: Form) -> Iterator[Form]:
-    """The form of the pattern around a form; none if no rule applies."""
-    if form.condition:
-        return
-    for rule in LIFTS:
-        match rule(node):
-            case LeftJoin(rest, last, None) if last is form.last:
-                yield replace(form, rest=rest)
-                return
+def _lifted(operand: Pattern, other: Pattern = EMPTY, of: Expression | None = None) -> Iterator[Form]:
+    """The forms of an operand whose k can be lifted over the node around it, which has q and c beside the operand."""
+    used = in_scope(other) | (frozenset() if of is None else expression_variables(of))
+    for form in forms(operand):
+        left, last = form.rest, form.last
+        if not form.condition and is_keyed(left, last) and not used & new_variables(left, last):
+            yield form

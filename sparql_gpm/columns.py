@@ -6,12 +6,12 @@ An id is meaningful only with its dictionary; 0 is "unbound" and no term.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arrays.columns import UNBOUND, Ids, Mask, in_ranges, offsets_of
+from arrays.columns import UNBOUND, Ids, Mask, hash_columns, in_ranges, offsets_of
 from sparql_gpm.graph_names import joined
 from sparql_gpm.graph_names import take as take_names
 
@@ -52,17 +52,9 @@ class EventBatch:
     def take(self, events: Ids) -> EventBatch:
         """The batch of these events, in this order; O(triples taken)."""
         counts = np.diff(self.offsets)[events]
-        offsets = offsets_of(counts)
         rows = in_ranges(self.offsets[:-1][events], counts)
-        return EventBatch(
-            self.times[events],
-            self.streams[events],
-            take_names(self.names, events),
-            offsets,
-            self.subjects[rows],
-            self.predicates[rows],
-            self.objects[rows],
-        )
+        names, terms = take_names(self.names, events), (column[rows] for column in self.terms)
+        return EventBatch(self.times[events], self.streams[events], names, offsets_of(counts), *terms)
 
     def between(self, begin: int, end: int) -> EventBatch:
         """Events begin … end - 1; columns are views."""
@@ -73,6 +65,22 @@ class EventBatch:
         terms = (column[triples] for column in self.terms)
         names = self.names[begin:end]
         return EventBatch(self.times[begin:end], self.streams[begin:end], names, offsets - offsets[0], *terms)
+
+    def distinct(self) -> EventBatch:
+        """The same events, each triple once: a graph is a set. O(m) when nothing is repeated, as is usual."""
+        of = self.event_of_triple()
+        columns = (of, *self.terms)
+        hashes = np.sort(hash_columns(columns, len(of)))
+        if not (hashes[1:] == hashes[:-1]).any():
+            return self
+        order = np.lexsort(columns[::-1])
+        repeated = np.ones(len(of), dtype=np.bool_)
+        repeated[:1] = False
+        for column in columns:
+            repeated[1:] &= column[order][1:] == column[order][:-1]
+        rows = np.sort(order[~repeated])
+        offsets = np.searchsorted(rows, self.offsets)
+        return EventBatch(self.times, self.streams, self.names, offsets, *(column[rows] for column in self.terms))
 
     @property
     def terms(self) -> tuple[Ids, Ids, Ids]:
@@ -85,15 +93,10 @@ class EventBatch:
         if len(batches) == 1:
             return batches[0]
         counts = np.concatenate([np.diff(batch.offsets) for batch in batches])
-        return EventBatch(
-            np.concatenate([batch.times for batch in batches]),
-            np.concatenate([batch.streams for batch in batches]),
-            joined([batch.names for batch in batches]),
-            offsets_of(counts),
-            np.concatenate([batch.subjects for batch in batches]),
-            np.concatenate([batch.predicates for batch in batches]),
-            np.concatenate([batch.objects for batch in batches]),
-        )
+        times = np.concatenate([batch.times for batch in batches])
+        streams = np.concatenate([batch.streams for batch in batches])
+        terms = (np.concatenate(columns) for columns in zip(*(batch.terms for batch in batches), strict=True))
+        return EventBatch(times, streams, joined([batch.names for batch in batches]), offsets_of(counts), *terms)
 
     @staticmethod
     def empty() -> EventBatch:
@@ -101,7 +104,14 @@ class EventBatch:
         none = np.zeros(0, dtype=np.int64)
         return EventBatch(none, none, [], np.zeros(1, dtype=np.int64), none, none, none)
 
+    @staticmethod
+    def of_graph(name: str, subjects: Ids, predicates: Ids, objects: Ids, time: int = 0, stream: int = 0) -> EventBatch:
+        """One event with these triples, which must be distinct."""
+        offsets = as_ids([0, len(subjects)])
+        return EventBatch(as_ids([time]), as_ids([stream]), [name], offsets, subjects, predicates, objects)
 
+
+@dataclass(slots=True, eq=False)
 class RowEvent:
     """One event in plain Python; columns are made of it on demand.
 
@@ -109,33 +119,24 @@ class RowEvent:
     triples             distinct, as ids
     """
 
-    __slots__ = ("_batch", "name", "stream", "time", "triples")
-
-    def __init__(self, time: int, stream: int, name: str, triples: Sequence[tuple[int, int, int]]) -> None:
-        self.time = time
-        self.stream = stream
-        self.name = name
-        self.triples = triples
-        self._batch: EventBatch | None = None
+    time: int
+    stream: int
+    name: str
+    triples: Sequence[tuple[int, int, int]]
+    _batch: EventBatch | None = field(default=None, init=False, repr=False)
 
     @property
     def batch(self) -> EventBatch:
         """The same as a batch."""
         if self._batch is None:
-            columns = np.array(self.triples, dtype=np.int64).reshape(-1, 3).T
-            self._batch = EventBatch(
-                as_ids([self.time]),
-                as_ids([self.stream]),
-                [self.name],
-                as_ids([0, len(self.triples)]),
-                *(np.ascontiguousarray(column) for column in columns),
-            )
+            subjects, predicates, objects = map(as_ids, np.array(self.triples, dtype=np.int64).reshape(-1, 3).T)
+            self._batch = EventBatch.of_graph(self.name, subjects, predicates, objects, self.time, self.stream)
         return self._batch
 
     @staticmethod
     def each_of(batch: EventBatch) -> list[RowEvent]:
         """The events of a batch, one by one."""
-        triples = list(zip(batch.subjects.tolist(), batch.predicates.tolist(), batch.objects.tolist(), strict=True))
+        triples = list(zip(*(column.tolist() for column in batch.terms), strict=True))
         ends = batch.offsets.tolist()
         facts = zip(batch.times.tolist(), batch.streams.tolist(), batch.names, ends[:-1], ends[1:], strict=True)
         return [RowEvent(time, stream, name, triples[begin:end]) for time, stream, name, begin, end in facts]

@@ -15,66 +15,37 @@ the stream goes on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import pyoxigraph as ox
 
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.reading.blocks import LINE_BYTES_MAX, ByteStream
+from sparql_gpm.reading.blocks import ByteStream
 from sparql_gpm.reading.document import DocumentReader
 from sparql_gpm.reading.document_terms import TermIds
-from sparql_gpm.reading.event_builder import EventBuilder, EventNames, LocatedBatch, Malformed
+from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch, Malformed
 from sparql_gpm.reading.lines import NQuadsReader
+from sparql_gpm.reading.options import BATCH_EVENTS, PROV_TIME, ReadOptions
 from sparql_gpm.reading.trig import TriGReader
 
-PROV_TIME = "http://www.w3.org/ns/prov#generatedAtTime"
 FORMATS = ("nquads", "trig", "turtle", "ntriples")
-BATCH_EVENTS = 10_000
 
 __all__ = [
     "BATCH_EVENTS", "FORMATS", "PROV_TIME", "EventReader", "LocatedBatch", "Malformed", "ReadOptions", "read_events",
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """The options of a reader.
-
-    time_predicates     IRIs of the predicates that state an event's time
-    arrival_time        a clock in nanoseconds: events get its time, and timestamp triples are ignored
-    batch_events        events in a batch, at most; fewer at the end, and when a live stream pauses
-    stream              names events without a graph IRI: urn:spaseq:event:STREAM:N
-    compiled            N-Quads are read by compiled kernels; None: where the input is long enough
-    line_bytes_max      the longest line, statement or graph block, or document of one event that is read
-    bytes_expected      a lower bound of the length of this process's input, as far as it is known
-    """
-
-    time_predicates: tuple[str, ...] = (PROV_TIME,)
-    arrival_time: Callable[[], int] | None = None
-    batch_events: int = BATCH_EVENTS
-    stream: str = "S"
-    compiled: bool | None = None
-    line_bytes_max: int = LINE_BYTES_MAX
-    bytes_expected: int = 0
-
-
 class EventReader:
     """Reads the documents of one stream in turn; an event does not extend over the end of a document."""
 
     def __init__(self, dictionary: Dictionary, options: ReadOptions, on_malformed: Callable[[Malformed], None]) -> None:
-        names, time_predicates = EventNames(options.stream), frozenset(options.time_predicates)
-        longest = options.line_bytes_max
-        builder = EventBuilder(dictionary, names, on_malformed, options.batch_events, options.arrival_time)
-        terms = TermIds(dictionary, builder, time_predicates)
-        self._terms = terms
+        builder = EventBuilder(dictionary, options, on_malformed)
+        self._terms = terms = TermIds(dictionary, builder, options)
         self._readers: dict[str, NQuadsReader | TriGReader | DocumentReader] = {
-            "nquads": NQuadsReader(
-                dictionary, terms, builder, time_predicates, options.compiled, options.bytes_expected, longest
-            ),
-            "trig": TriGReader(terms, builder, time_predicates, longest),
-            "turtle": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.TURTLE, longest),
-            "ntriples": DocumentReader(terms, builder, time_predicates, ox.RdfFormat.N_TRIPLES, longest),
+            "nquads": NQuadsReader(dictionary, terms, builder, options),
+            "trig": TriGReader(terms, builder, options),
+            "turtle": DocumentReader(terms, builder, options, ox.RdfFormat.TURTLE),
+            "ntriples": DocumentReader(terms, builder, options, ox.RdfFormat.N_TRIPLES),
         }
 
     def read(self, stream: ByteStream, rdf_format: str, live: bool = False) -> Iterator[LocatedBatch]:

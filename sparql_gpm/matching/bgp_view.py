@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from arrays.columns import in_ranges, offsets_of
+from arrays.columns import in_ranges
 from sparql_gpm.columns import EventBatch, Ids, Mask
 from sparql_gpm.relations.keys import first_rows
 
@@ -97,13 +97,6 @@ class BatchView:
     def distinct(self) -> BatchView:
         """The same graphs with every triple once, for patterns that count solutions."""
         if self._distinct is None:
-            batch = self.batch
-            first = first_rows([self.events, batch.subjects, batch.predicates, batch.objects])
-            if len(first) == len(batch.subjects):
-                self._distinct = self
-            else:
-                sizes = np.bincount(self.events[first], minlength=len(batch))
-                offsets = offsets_of(sizes)
-                columns = (batch.subjects[first], batch.predicates[first], batch.objects[first])
-                self._distinct = BatchView(EventBatch(batch.times, batch.streams, batch.names, offsets, *columns))
+            batch = self.batch.distinct()
+            self._distinct = self if batch is self.batch else BatchView(batch)
         return self._distinct

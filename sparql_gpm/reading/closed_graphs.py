@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterator
 
 
@@ -11,21 +11,17 @@ class ClosedGraphs:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._keys: set[bytes] = set()
-        self._oldest: deque[bytes] = deque()
+        self._keys: OrderedDict[bytes, None] = OrderedDict()
 
     def __iter__(self) -> Iterator[bytes]:
         """The keys in the order of closing."""
-        return iter(self._oldest)
+        return iter(self._keys)
 
     def __contains__(self, key: bytes) -> bool:
         return key in self._keys
 
     def add(self, key: bytes) -> None:
         """Add a key; one that is there keeps its age."""
-        if key in self._keys:
-            return
-        self._keys.add(key)
-        self._oldest.append(key)
-        if len(self._oldest) > self._size:
-            self._keys.discard(self._oldest.popleft())
+        self._keys.setdefault(key)
+        if len(self._keys) > self._size:
+            self._keys.popitem(last=False)

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pyoxigraph as ox
 
 from sparql_gpm.errors import BrokenOff
-from sparql_gpm.reading.blocks import BLOCK_BYTES, LINE_BYTES_MAX, TOO_LONG, ByteStream, parse_fault
+from sparql_gpm.reading.blocks import BLOCK_BYTES, TOO_LONG, ByteStream, parse_fault
 from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
+from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText
 from sparql_gpm.reading.strict import parse
-from sparql_gpm.terms import Literal
 
 _KEY = b""
 """The key of the event of a document: it has no graph."""
@@ -25,16 +25,10 @@ class DocumentReader:
     Turtle, only its line in N-Triples.
     """
 
-    def __init__(
-        self,
-        terms: TermIds,
-        builder: EventBuilder,
-        time_predicates: frozenset[str],
-        rdf_format: ox.RdfFormat,
-        bytes_max: int = LINE_BYTES_MAX,
-    ) -> None:
-        self._terms, self._builder, self._format, self._bytes_max = terms, builder, rdf_format, bytes_max
-        self._time_predicates = frozenset(ox.NamedNode(iri) for iri in time_predicates)
+    def __init__(self, terms: TermIds, builder: EventBuilder, options: ReadOptions, rdf_format: ox.RdfFormat) -> None:
+        self._terms, self._builder, self._format = terms, builder, rdf_format
+        self._bytes_max = options.line_bytes_max
+        self._time_predicates = frozenset(map(ox.NamedNode, options.time_predicates))
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The event of one document, complete at its end."""
@@ -43,7 +37,7 @@ class DocumentReader:
         text, broken_off = _all_of(stream, self._bytes_max)
         if isinstance(text, RawText):
             builder.break_off(1, broken_off)
-            builder.report_raw(1, 1, TOO_LONG % ("document", f"{text.length:,}"), text, "too long")
+            builder.report(1, 1, TOO_LONG % ("document", f"{text.length:,}"), text, "too long")
             return
         builder.open(_KEY, 1)
         builder.raw.append(text)
@@ -72,15 +66,10 @@ class DocumentReader:
         return triples
 
     def _take(self, triples: list[ox.Triple]) -> None:
-        builder, terms = self._builder, self._terms
         for triple in triples:
             if triple.predicate in self._time_predicates:
-                term = to_term(triple.object)
-                if fault := builder.timestamp(term if isinstance(term, Literal) else None):
-                    builder.mark_malformed(1, 1, fault.reason, fault.kind)
-            builder.subjects.append(terms.parsed_id(triple.subject))
-            builder.predicates.append(terms.parsed_id(triple.predicate))
-            builder.objects.append(terms.parsed_id(triple.object))
+                self._builder.timestamp(to_term(triple.object), 1, lambda: 1)
+            self._terms.add(triple.subject, triple.predicate, triple.object)
 
 
 def _parse(text: bytes, rdf_format: ox.RdfFormat) -> list[ox.Triple]:

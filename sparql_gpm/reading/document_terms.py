@@ -13,6 +13,7 @@ import pyoxigraph as ox
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.event_builder import EventBuilder
+from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.strict import parse
 from sparql_gpm.terms import IRI, RDF, XSD_STRING, BlankNode, Literal, Term
 
@@ -79,8 +80,9 @@ class TermIds:
                                     them.
     """
 
-    def __init__(self, dictionary: Dictionary, builder: EventBuilder, time_predicates: frozenset[str]) -> None:
-        self._dictionary, self._builder, self._time_predicates = dictionary, builder, time_predicates
+    def __init__(self, dictionary: Dictionary, builder: EventBuilder, options: ReadOptions) -> None:
+        self._dictionary, self._builder = dictionary, builder
+        self._time_predicates = frozenset(options.time_predicates)
         self._generation = dictionary.generation
         self.subjects: dict[bytes, int] = {}
         self.predicates: dict[bytes, int] = {}
@@ -121,6 +123,14 @@ class TermIds:
         """The id of a pyoxigraph term in the open event; UnsupportedTerm for terms that SPARQL 1.1 lacks."""
         known = self._parsed.get(parsed)
         return known if known is not None else self._remember(self._parsed, parsed, to_term(parsed))
+
+    def add(self, subject: ParsedTerm, predicate: ParsedTerm, object_: ParsedTerm) -> None:
+        """Add a triple of pyoxigraph to the open event; UnsupportedTerm as `parsed_id`."""
+        builder = self._builder
+        s, p, o = self.parsed_id(subject), self.parsed_id(predicate), self.parsed_id(object_)
+        builder.subjects.append(s)
+        builder.predicates.append(p)
+        builder.objects.append(o)
 
     def _remember(self, cache: dict[T, int], written: T, term: Term | None) -> int:
         if term is None:

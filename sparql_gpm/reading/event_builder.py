@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arrays.columns import hash_columns, offsets_of
 from sparql_gpm.columns import EventBatch, Ids, as_ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.graph_names import GraphNames
 from sparql_gpm.reading.closed_graphs import ClosedGraphs
+from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText, shown
-from sparql_gpm.terms import BlankNode, Literal
+from sparql_gpm.terms import BlankNode, Literal, Term
 from sparql_gpm.times import format_time, parse_time
 
 if TYPE_CHECKING:
@@ -68,14 +68,6 @@ class Malformed:
         return cls(line, column, shown_reason, raw.shown, kind, *raw.whole)
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A fault of an event, with its kind as in Malformed."""
-
-    reason: str
-    kind: str
-
-
 Report = Callable[[Malformed], None]
 
 
@@ -87,18 +79,6 @@ class LocatedBatch:
     lines: Ids
 
 
-class EventNames:
-    """The names of well-formed events without a graph IRI: urn:spaseq:event:STREAM:N, N counted from 0."""
-
-    def __init__(self, stream: str) -> None:
-        self._prefix = f"urn:spaseq:event:{stream}:"
-        self._numbers = count()
-
-    def next(self) -> str:
-        """The name of the next such event."""
-        return f"{self._prefix}{next(self._numbers)}"
-
-
 class EventBuilder:
     """Builds the events of one stream; at most one is open.
 
@@ -107,16 +87,10 @@ class EventBuilder:
     raw             the input of the open event, as lines or larger pieces
     """
 
-    def __init__(
-        self,
-        dictionary: Dictionary,
-        names: EventNames,
-        report: Report,
-        batch_events: int,
-        arrival_time: Callable[[], int] | None,
-    ) -> None:
-        self._dictionary, self._names, self._report = dictionary, names, report
-        self._batch_events, self._arrival_time = batch_events, arrival_time
+    def __init__(self, dictionary: Dictionary, options: ReadOptions, report: Report) -> None:
+        self._dictionary, self._report = dictionary, report
+        self._batch_events, self._arrival_time = options.batch_events, options.arrival_time
+        self._names = map(f"urn:spaseq:event:{options.stream}:{{}}".format, count())
         self._closed_graphs: ClosedGraphs | ClosedGraphTable = ClosedGraphs(CLOSED_GRAPHS_MAX)
         self._pieces: list[LocatedBatch] = []
         self._events_in_pieces = 0
@@ -157,21 +131,23 @@ class EventBuilder:
             self._blank_nodes[label] = identifier
         return identifier
 
-    def timestamp(self, literal: Literal | None) -> Fault | None:
-        """Enter a timestamp triple of the open event with this object (None: it is no literal); its fault, if any."""
+    def timestamp(self, stated: Term | None, line: int, column: Callable[[], int]) -> None:
+        """Enter a timestamp triple of the open event with this object, at this place; a fault makes it malformed."""
         if self._arrival_time is not None:
-            return None
+            return
         try:
-            if literal is None:
+            if not isinstance(stated, Literal):
                 raise ValueError("it is not a literal")
-            time = parse_time(literal)
+            time = parse_time(stated)
         except ValueError as error:
-            return Fault(f"the timestamp of {self._shown_key()} cannot be read: {error}", "bad timestamp")
+            reason = f"the timestamp of {self._shown_key()} cannot be read: {error}"
+            self.mark_malformed(line, column(), reason, "bad timestamp")
+            return
         known, self._time = self._time, time
-        if known is None or known == time:
-            return None
-        both = f"{format_time(known)} and {format_time(time)}"
-        return Fault(f"{self._shown_key()} has two different timestamps, {both}", "two timestamps")
+        if known is not None and known != time:
+            both = f"{format_time(known)} and {format_time(time)}"
+            reason = f"{self._shown_key()} has two different timestamps, {both}"
+            self.mark_malformed(line, column(), reason, "two timestamps")
 
     def mark_malformed(self, line: int, column: int, reason: str, kind: str) -> None:
         """Mark the open event as malformed: it is left out, with a report of the first reason."""
@@ -193,13 +169,9 @@ class EventBuilder:
         self.raw.clear()
         self._blank_nodes.clear()
 
-    def report(self, line: int, column: int, reason: str, raw: bytes, kind: str) -> None:
+    def report(self, line: int, column: int, reason: str, raw: bytes | RawText, kind: str) -> None:
         """Report a part of the input that is left out without its event."""
-        self.report_raw(line, column, reason, RawText(raw), kind)
-
-    def report_raw(self, line: int, column: int, reason: str, raw: RawText, kind: str) -> None:
-        """`report` of an input that was read in pieces."""
-        self._report(Malformed.of(line, column, reason, raw, kind))
+        self._report(Malformed.of(line, column, reason, RawText(raw) if isinstance(raw, bytes) else raw, kind))
 
     def break_off(self, line: int, error: BrokenOff | None) -> None:
         """End a truncated input, if there is an error: the open event is incomplete unless the text is complete."""
@@ -274,7 +246,7 @@ class EventBuilder:
         events = EventBatch.concatenate([piece.events for piece in self._pieces])
         lines = np.concatenate([piece.lines for piece in self._pieces])
         self._pieces, self._events_in_pieces = [], 0
-        return LocatedBatch(without_repeated_triples(events), lines)
+        return LocatedBatch(events.distinct(), lines)
 
     def _cut_piece(self) -> None:
         """Make columns of the complete events in lists, if any."""
@@ -293,7 +265,7 @@ class EventBuilder:
     def _admit(self, time: int | None) -> None:
         assert time is not None and self.key is not None
         self._times.append(time)
-        self._event_names.append(self.key[1:-1].decode() if self.key.startswith(b"<") else self._names.next())
+        self._event_names.append(self.key[1:-1].decode() if self.key.startswith(b"<") else next(self._names))
         self._lines.append(self._line)
         self._offsets.append(len(self.subjects))
 
@@ -304,7 +276,7 @@ class EventBuilder:
         raw = RawText()
         for number, piece in enumerate(self.raw):
             raw.add(b"\n" + piece if number else piece)
-        self.report_raw(line, column, reason, raw, kind)
+        self.report(line, column, reason, raw, kind)
 
     def _document_key(self, key: bytes) -> bytes:
         """The key of a graph among all documents of the stream: a blank node label belongs to its document."""
@@ -312,23 +284,3 @@ class EventBuilder:
 
     def _shown_key(self) -> str:
         return f"graph {shown(self.key)}" if self.key else "the event"
-
-
-def without_repeated_triples(events: EventBatch) -> EventBatch:
-    """The same events, each triple once: a graph is a set. O(m) when nothing is repeated, as is usual."""
-    of = events.event_of_triple()
-    columns = (of, events.subjects, events.predicates, events.objects)
-    hashes = np.sort(hash_columns(columns, len(of)))
-    if not (hashes[1:] == hashes[:-1]).any():
-        return events
-    order = np.lexsort((*columns[:0:-1], of))
-    repeated = np.ones(len(of), dtype=np.bool_)
-    repeated[:1] = False
-    for column in columns:
-        repeated[1:] &= column[order][1:] == column[order][:-1]
-    kept = np.ones(len(of), dtype=np.bool_)
-    kept[order[repeated]] = False
-    counts = np.bincount(of[kept], minlength=len(events))
-    offsets = offsets_of(counts)
-    rows = (column[kept] for column in columns[1:])
-    return EventBatch(events.times, events.streams, events.names, offsets, *rows)

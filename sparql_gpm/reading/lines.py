@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import pyoxigraph as ox
 
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.reading.blocks import LINE_BYTES_MAX, TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
+from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
 from sparql_gpm.reading.document_terms import PLAIN_IRI, TermIds, is_token, parse_token, to_term
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
+from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText
 from sparql_gpm.reading.strict import parse
-from sparql_gpm.terms import IRI, Literal
+from sparql_gpm.terms import IRI
 
 if TYPE_CHECKING:
     from sparql_gpm.reading.nquads_columns import ColumnReader
@@ -38,28 +39,16 @@ Tokens = tuple[bytes, bytes, bytes, bytes]
 class NQuadsReader:
     """Reads the documents of one stream in turn."""
 
-    def __init__(
-        self,
-        dictionary: Dictionary,
-        terms: TermIds,
-        builder: EventBuilder,
-        time_predicates: frozenset[str],
-        compiled: bool | None = None,
-        bytes_expected: int = 0,
-        line_bytes_max: int = LINE_BYTES_MAX,
-    ) -> None:
-        self._dictionary, self._terms, self._builder = dictionary, terms, builder
-        self._time_predicates = frozenset(f"<{iri}>".encode() for iri in time_predicates)
+    def __init__(self, dictionary: Dictionary, terms: TermIds, builder: EventBuilder, options: ReadOptions) -> None:
+        self._dictionary, self._terms, self._builder, self._options = dictionary, terms, builder, options
+        self._time_predicates = frozenset(f"<{iri}>".encode() for iri in options.time_predicates)
         self._columns: ColumnReader | None = None
-        self._compiled = compiled
         self._bytes_read = 0
-        self._bytes_expected = bytes_expected
-        self._line_bytes_max = line_bytes_max
         self._long_line: RawText | None = None
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The events of one document."""
-        builder, blocks, line, text = self._builder, Blocks(stream, live, self._line_bytes_max), 0, b""
+        builder, blocks, line, text = self._builder, Blocks(stream, live, self._options.line_bytes_max), 0, b""
         builder.start_input()
         for block in blocks:
             if isinstance(block, LongPiece):
@@ -91,7 +80,7 @@ class NQuadsReader:
         raw.add(piece.text)
         if not piece.last:
             return 0
-        self._builder.report_raw(number, 1, TOO_LONG % ("line", f"{raw.length:,}"), raw, "too long")
+        self._builder.report(number, 1, TOO_LONG % ("line", f"{raw.length:,}"), raw, "too long")
         self._long_line = None
         return 1
 
@@ -107,9 +96,9 @@ class NQuadsReader:
         return self._columns
 
     def _kernels_pay(self) -> bool:
-        if self._compiled is not None:
-            return self._compiled
-        size = max(self._bytes_read, self._bytes_expected)
+        if self._options.compiled is not None:
+            return self._options.compiled
+        size = max(self._bytes_read, self._options.bytes_expected)
         return size >= KERNEL_BYTES_MIN or (size >= KEPT_KERNEL_BYTES_MIN and _kernels_are_kept())
 
     def take(self, lines: list[bytes], before: int) -> Iterator[LocatedBatch]:
@@ -168,9 +157,7 @@ class NQuadsReader:
             builder.open(key, number)
         builder.raw.append(line)
         if states_time:
-            term = parse_token(object_)
-            if fault := builder.timestamp(term if isinstance(term, Literal) else None):
-                builder.mark_malformed(number, _column(line, object_), fault.reason, fault.kind)
+            builder.timestamp(parse_token(object_), number, lambda: _column(line, object_))
         if graph:
             self._row(subject, predicate, object_)
 

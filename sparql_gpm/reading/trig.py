@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pyoxigraph as ox
 
-from sparql_gpm.reading.blocks import LINE_BYTES_MAX, TOO_LONG, Blocks, ByteStream, parse_fault
-from sparql_gpm.reading.document_terms import ParsedTerm, TermIds, UnsupportedTerm, to_term
+from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, parse_fault
+from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
+from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.strict import parse
 from sparql_gpm.reading.trig_units import LongUnit, Unit, Units
-from sparql_gpm.terms import Literal
 
 _DIRECTIVE = re.compile(rb"@?(?:prefix|base)\b", re.IGNORECASE)
 _PROBE = b" { <urn:x> <urn:x> <urn:x> }"
@@ -39,15 +39,9 @@ class Context:
 class TriGReader:
     """Reads the documents of one stream in turn."""
 
-    def __init__(
-        self,
-        terms: TermIds,
-        builder: EventBuilder,
-        time_predicates: frozenset[str],
-        line_bytes_max: int = LINE_BYTES_MAX,
-    ) -> None:
-        self._terms, self._builder, self._line_bytes_max = terms, builder, line_bytes_max
-        self._time_predicates = frozenset(ox.NamedNode(iri) for iri in time_predicates)
+    def __init__(self, terms: TermIds, builder: EventBuilder, options: ReadOptions) -> None:
+        self._terms, self._builder, self._line_bytes_max = terms, builder, options.line_bytes_max
+        self._time_predicates = frozenset(map(ox.NamedNode, options.time_predicates))
         self._context = Context()
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
@@ -86,7 +80,7 @@ class TriGReader:
     def _long_unit(self, unit: LongUnit) -> None:
         """The unit is left out, and so is the event of its graph."""
         reason = TOO_LONG % ("statement or graph block", f"{unit.raw.length:,}")
-        self._builder.report_raw(unit.line, unit.column, reason, unit.raw, "too long")
+        self._builder.report(unit.line, unit.column, reason, unit.raw, "too long")
         if key := self._label(unit.raw.beginning):
             self._enter(key, unit.line, b"")
             self._builder.mark_malformed(unit.line, unit.column, "the block of this graph is too long", "too long")
@@ -115,9 +109,9 @@ class TriGReader:
                 foreign += 1
             elif states_time:
                 self._enter(_key(subject), unit.line, unit.text)
-                self._timestamp(object_, unit)
+                self._builder.timestamp(to_term(object_), unit.line, lambda: unit.column)
             if not in_default:
-                self._row(subject, predicate, object_)
+                self._terms.add(subject, predicate, object_)
         if foreign:
             what = "a triple" if foreign == 1 else f"{foreign} triples"
             reason = f"{what} in the default graph that {'is' if foreign == 1 else 'are'} no timestamp"
@@ -132,18 +126,6 @@ class TriGReader:
         raw = self._builder.raw
         if not raw or raw[-1] is not text:
             raw.append(text)
-
-    def _timestamp(self, stated: ParsedTerm, unit: Unit) -> None:
-        term = to_term(stated)
-        if fault := self._builder.timestamp(term if isinstance(term, Literal) else None):
-            self._builder.mark_malformed(unit.line, unit.column, fault.reason, fault.kind)
-
-    def _row(self, subject: ParsedTerm, predicate: ParsedTerm, object_: ParsedTerm) -> None:
-        builder, identifier = self._builder, self._terms.parsed_id
-        s, p, o = identifier(subject), identifier(predicate), identifier(object_)
-        builder.subjects.append(s)
-        builder.predicates.append(p)
-        builder.objects.append(o)
 
     def _lost(self, unit: Unit, line: int, column: int, reason: str, kind: str) -> None:
         """Report a malformed unit, or mark the event of its graph if the graph is known."""

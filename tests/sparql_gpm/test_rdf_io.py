@@ -7,7 +7,7 @@ import pytest
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, ReadOptions, read_events
-from sparql_gpm.reading.event_builder import Malformed, without_repeated_triples
+from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.terms import BlankNode
 from tests.sparql_gpm.rdf_events import PREFIXES, TIME, Event, events_of, read, stamp
 
@@ -148,7 +148,7 @@ def test_the_same_triple_in_two_events_stays_in_both() -> None:
     dictionary = Dictionary()
     text = stamp(G, 1) + QUAD_G + stamp(H, 2) + QUAD_H
     (batch,) = read_events(io.BytesIO(text.encode()), "nquads", dictionary, ReadOptions(), lambda _: None)
-    assert without_repeated_triples(batch) is batch
+    assert batch.distinct() is batch
     assert batch.offsets.tolist() == [0, 1, 2]
 
 

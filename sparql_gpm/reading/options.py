@@ -1,0 +1,33 @@
+"""The options of readers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sparql_gpm.reading.blocks import LINE_BYTES_MAX
+
+PROV_TIME = "http://www.w3.org/ns/prov#generatedAtTime"
+BATCH_EVENTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """The options of a reader.
+
+    time_predicates     IRIs of the predicates that state an event's time
+    arrival_time        a clock in nanoseconds: events get its time, and timestamp triples are ignored
+    batch_events        events in a batch, at most; fewer at the end, and when a live stream pauses
+    stream              names events without a graph IRI: urn:spaseq:event:STREAM:N
+    compiled            N-Quads are read by compiled kernels; None: where the input is long enough
+    line_bytes_max      the longest line, statement or graph block, or document of one event that is read
+    bytes_expected      a lower bound of the length of this process's input, as far as it is known
+    """
+
+    time_predicates: tuple[str, ...] = (PROV_TIME,)
+    arrival_time: Callable[[], int] | None = None
+    batch_events: int = BATCH_EVENTS
+    stream: str = "S"
+    compiled: bool | None = None
+    line_bytes_max: int = LINE_BYTES_MAX
+    bytes_expected: int = 0

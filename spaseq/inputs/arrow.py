@@ -17,7 +17,7 @@ from spaseq.inputs.texts import InputText
 
 QUADS = ("graph", "subject", "predicate", "object", "time")
 """The columns of quads: N-Triples terms (brackets of an IRI are optional), and a timestamp, number or xsd:dateTime."""
-BESIDE = ("source", "path", "line", "format", "first_byte", "last_byte")
+BESIDE = ("source", "path", "line", "format", "first_byte", "last_byte", "breaks_off")
 """Optional columns beside the column of texts: fields of InputText, or the range of a file."""
 Quad = tuple[str, str | None, str | None, str | None, datetime | float | str]
 
@@ -49,11 +49,11 @@ def texts_of(batch: Any, columns: Sequence[str], source: str) -> Iterator[InputT
     cells = {name: batch.column(name).to_pylist() for name in columns}
     missing = [None] * batch.num_rows
     beside = [cells.get(name, missing) for name in BESIDE]
-    for text, own, path, line, rdf_format, first, last in zip(cells[columns[0]], *beside, strict=True):
+    for text, own, path, line, rdf_format, first, last, breaks_off in zip(cells[columns[0]], *beside, strict=True):
         name = own or path or source
         if text is not None:
             raw = text.encode() if isinstance(text, str) else text
-            yield InputText(raw, name, line or 0, rdf_format)
+            yield InputText(raw, name, line or 0, rdf_format, breaks_off=breaks_off)
         elif first is not None:
             part = FileRange(name, rdf_format, first, last, line)
             yield InputText(b"", name, line, rdf_format, part.opened)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX, Blocks, ByteStream
-from sparql_gpm.reading.event_builder import BREAKS_OFF
 from spaseq.errors import InputError
 from spaseq.inputs.compression import COMPRESSIONS, compression_of
 from spaseq.inputs.cutting import cut_nquads, cut_trig, too_long
@@ -68,18 +67,24 @@ def guessed(start: bytes) -> str:
 def texts_of(
     stream: ByteStream, rdf_format: str, size: int = TEXT_BYTES, longest: int = LINE_BYTES_MAX
 ) -> Iterator[InputText]:
-    """An input cut into texts of about `size` bytes, each of whole events; an input that breaks off ends with a report.
+    """An input cut into texts of about `size` bytes, each of whole events; the last says so if the input breaks off.
 
-    An input that is one event stays whole, and is left out if it breaks off. A report that is no RDF is in the place of
-    a line, statement, graph block or event of more than `longest` bytes.
+    An input that is one event stays whole. A report that is no RDF is in the place of a line, statement, graph block or
+    event of more than `longest` bytes.
     """
     blocks = Blocks(stream, live=False, line_bytes_max=longest)
-    line = 0
+    last = InputText(b"")
     for text in (FORMATS[rdf_format].cut or _uncut)(blocks, size):
-        line = text.line + text.text.count(b"\n")
-        yield text
-    if blocks.broken_off:  # not RDF, so that the reader of the text reports it
-        yield InputText(f"{BREAKS_OFF}: {blocks.broken_off.message}\n".encode(), line=line + 1)
+        if last.text:
+            yield last
+        last = text
+    if blocks.broken_off and blocks.broken_off.complete:
+        yield last
+        last = InputText(b"", line=last.line + last.text.count(b"\n"))
+    if blocks.broken_off:
+        last = replace(last, breaks_off=blocks.broken_off.message)
+    if last.text or last.breaks_off is not None:
+        yield last
 
 
 def _uncut(blocks: Blocks, size: int) -> Iterator[InputText]:
@@ -93,5 +98,5 @@ def _uncut(blocks: Blocks, size: int) -> Iterator[InputText]:
             parts = []
     if length > blocks.line_bytes_max:
         yield InputText(too_long("document", length))
-    elif blocks.broken_off is None or blocks.broken_off.complete:
+    else:
         yield InputText(b"".join(parts))

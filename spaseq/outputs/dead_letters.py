@@ -12,7 +12,7 @@ from sparql_gpm.bounds import Exceeded
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import PROV_TIME
-from sparql_gpm.reading.event_builder import BREAKS_OFF, TRUNCATED, Malformed
+from sparql_gpm.reading.event_builder import TRUNCATED, Malformed
 from sparql_gpm.reading.raw_text import RawText
 from sparql_gpm.shared import PatternLabel
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
@@ -22,7 +22,7 @@ from spaseq.outputs.destination import Output, OutputClosed
 
 LATE = "late"
 MALFORMED = "malformed"
-"""The kind of every malformed input on Spark, where a text that breaks off ends with a line that says so."""
+"""The kind of every malformed input on Spark but of one that breaks off."""
 BOUND = "over a bound"
 LETTER_FIELDS = ("stream", "source", "line", "column", "reason", "raw", "raw_length", "raw_sha256", "sort", "iri")
 """The keys of a letter's line, in order; `raw_length` and `raw_sha256` only where `raw` is cut."""
@@ -32,7 +32,7 @@ LETTER_FIELDS = ("stream", "source", "line", "column", "reason", "raw", "raw_len
 class DeadLetter:
     """Input that was left out.
 
-    kind    "late", "over a bound", or the kind of a Malformed (on Spark "malformed")
+    kind    "late", "over a bound", or the kind of a Malformed (on Spark "malformed" or "truncated")
     stream  its name in the query
     iri     the stream's IRI
     sort    late, malformed, or bound: larger than an option allows
@@ -123,7 +123,7 @@ class DeadLetters:
     def add(self, letter: DeadLetter) -> None:
         """Count and write a letter; raises RunError if the run is strict."""
         self.counts[letter.kind] += 1
-        if letter.kind == TRUNCATED or (letter.kind == MALFORMED and letter.raw.startswith(BREAKS_OFF)):
+        if letter.kind == TRUNCATED:
             self._broken_off.setdefault(letter.source, letter.reason)
         if self._output is not None and self._failure is None:
             try:

@@ -54,6 +54,12 @@ def test_a_line_that_says_that_the_input_breaks_off_does_not_make_it_so() -> Non
         letters.check_whole()
 
 
+def test_a_text_that_says_so_on_spark_does_not_make_it_so_either() -> None:
+    letters = DeadLetters()
+    letters.add(DeadLetter("malformed", "S", "in.nq", 1, 1, "no triple", "the input breaks off: really\n"))
+    letters.check_whole()
+
+
 def test_strict_writes_the_letter_and_then_stops(tmp_path: Path) -> None:
     letters = DeadLetters(tmp_path / "dead.ndjson", strict=True)
     with pytest.raises(RunError, match=r"in\.nq:9:1: an event came too late"):

@@ -19,13 +19,17 @@ from sparql_gpm.rdf_io import PROV_TIME
 from sparql_gpm.terms import IRI
 from spaseq.algebra.build import build
 from spaseq.algebra.distribution import distribution
+from spaseq.errors import RunError
+from spaseq.inputs.arrow import texts_of
 from spaseq.inputs.texts import InputText
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse, read_query
+from spaseq.outputs.dead_letters import DeadLetters
 from spaseq.outputs.rows import to_json
 from spaseq.physical.program import compile_program
 from spaseq.runtime.spark.shard_partitioner import stable_hash
 from spaseq.runtime.spark.sources.directory import Directory, FilePosition
+from spaseq.runtime.spark.sources.rows import batch
 from tests.conformance.cases import OWN, Case, case_folders, graph_names, multiset
 from tests.drawn import drawn
 from tests.driving import comparable
@@ -171,3 +175,35 @@ def test_a_trailing_negation_is_reported_in_the_micro_batch_in_which_any_shard_h
 
 def _home(subject: str) -> int:
     return stable_hash([f"<{subject}>".encode()]) % 4
+
+
+@pytest.mark.parametrize("damage", ["short", "shorter", "checksum"])
+@pytest.mark.parametrize("name", ["a.nq.gz", "a.trig.gz", "a.ttl.gz"])
+def test_an_input_that_breaks_off_is_known_by_the_kind_of_its_letter(tmp_path: Path, name: str, damage: str) -> None:
+    forged, path = tmp_path / "b.nq", tmp_path / name
+    forged.write_text("the input breaks off: really\n")
+    time = f'<{PROV_TIME}> "2026-01-01T00:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+    text = {
+        "a.nq.gz": f"<urn:e> {time} .\n" + "".join(f"<urn:x> <urn:a> <urn:o{n * n}> <urn:e> .\n" for n in range(3000)),
+        "a.trig.gz": "".join(f"<urn:e{n}> {{ <urn:e{n}> {time} . <urn:x> <urn:p{n * n}> 2 }}\n" for n in range(1000)),
+        "a.ttl.gz": f"<urn:e> {time} .\n" + "".join(f"<urn:x> <http://ex.org/a> {n * n} .\n" for n in range(3000)),
+    }[name]
+    packed = gzip.compress(text.encode(), mtime=0)
+    path.write_bytes({"short": packed[:-6], "shorter": packed[:-400], "checksum": packed[:-8] + bytes(8)}[damage])
+    (part,) = Directory(str(path)).ranges(FilePosition(), 5000)
+    batches = map(batch, part.texts())
+    inline = [row for cells in batches for row in texts_of(cells, cells.schema.names, "")]
+    left = [InputText(b"", part.file, part.line, part.format, part.opened)]
+    found = []
+    for rows in (left, inline, list(next(Directory(str(forged)).ranges(FilePosition(), 5000)).texts())):
+        outcome, letters = run_stages(job_of([parse(KEYED, "q")], ["S1"], 1, 0, True), [{"S1": [rows]}]), DeadLetters()
+        for letter in outcome.letters:
+            letters.add(letter)
+        found.append(({letter.reason for letter in outcome.letters}, Counter(map(comparable, outcome.rows)), letters))
+    assert found[0][:2] == found[1][:2]
+    for _, _, letters in found[:2]:
+        assert letters.counts["truncated"] and not letters.counts["late"]
+        with pytest.raises(RunError, match=r"gz: the input breaks off: the compressed data"):
+            letters.check_whole()
+    assert found[2][2].counts == {"malformed": 1}
+    found[2][2].check_whole()

@@ -17,6 +17,9 @@ from pyspark.sql.streaming.listener import (
     StreamingQueryListener,
 )
 
+from sparql_gpm.reading.event_builder import TRUNCATED
+from spaseq.outputs.dead_letters import LATE, MALFORMED
+
 METRICS = "spaseq"
 """The name under which the metrics of `observed` are found in `StreamingQueryProgress.observedMetrics`."""
 
@@ -47,11 +50,12 @@ class BatchMetrics:
 def observed(outcomes: DataFrame) -> DataFrame:
     """The same outcomes, counted by kind by Spark (`observe`)."""
 
-    def count(kind: str) -> Any:
-        return F.count(F.when(F.col("kind") == kind, 1)).alias({"match": "matches"}.get(kind, kind))
+    def count(name: str, *kinds: str) -> Any:
+        return F.count(F.when(F.col("kind").isin(*kinds), 1)).alias(name)
 
+    counts = count("matches", "match"), count("late", LATE), count("malformed", MALFORMED, TRUNCATED)
     newest = F.max(F.when(F.col("kind") == "match", F.col("time_ns"))).alias("newest_ns")
-    return outcomes.observe(METRICS, count("match"), count("late"), count("malformed"), newest)
+    return outcomes.observe(METRICS, *counts, newest)
 
 
 class ProgressListener(StreamingQueryListener):

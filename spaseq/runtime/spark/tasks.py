@@ -18,7 +18,7 @@ from kb.base import KnowledgeBases
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
-from sparql_gpm.reading.event_builder import Malformed
+from sparql_gpm.reading.event_builder import TRUNCATED, Malformed
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time
 from spaseq.errors import RunError
@@ -63,7 +63,7 @@ class StreamInput:
 
     def is_document(self, text: InputText) -> bool:
         """True if a text holds whole events; else the next text may continue its last event."""
-        if text.format is not None:
+        if text.format is not None or text.breaks_off is not None:
             return True
         if self.rows == "auto":
             return not FORMATS[self.format].lines or b"\n" in text.text.rstrip(b"\n")
@@ -166,7 +166,8 @@ class Task:
 
     def _malformed(self, fault: Malformed) -> None:
         line = fault.line + self._line
-        self._add(malformed_letter(MALFORMED, self._input.name, self._input.iri, self._source, line, fault))
+        kind = TRUNCATED if fault.kind == TRUNCATED else MALFORMED
+        self._add(malformed_letter(kind, self._input.name, self._input.iri, self._source, line, fault))
 
     def _partitioned(self, located: LocatedBatch) -> Iterator[ShuffleBlock]:
         late = self._late(located.events.times)

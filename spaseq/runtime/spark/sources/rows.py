@@ -12,7 +12,7 @@ from spaseq.inputs.texts import InputText
 SCHEMA = pa.schema(
     [
         ("value", pa.binary()), ("source", pa.string()), ("line", pa.int64()), ("format", pa.string()),
-        ("first_byte", pa.int64()), ("last_byte", pa.int64()),
+        ("first_byte", pa.int64()), ("last_byte", pa.int64()), ("breaks_off", pa.string()),
     ]
 )  # fmt: skip
 """value    RDF text of whole events, or one signal; null: it is left in the file
@@ -20,6 +20,7 @@ source      the file, or TOPIC[PARTITION]@OFFSET, or HOST:PORT
 line        lines of the source before the value
 format      one of spaseq.inputs.formats
 first_byte, last_byte   the range of a value that is left in the file `source`; last_byte null: the whole file
+breaks_off  the reason why the source breaks off with this value; null: it does not
 """
 END = InputText(b"#!spaseq end\n", format="nquads")
 """The signal that a stream has ended."""
@@ -27,7 +28,7 @@ END = InputText(b"#!spaseq end\n", format="nquads")
 
 def batch(text: InputText) -> pa.RecordBatch:
     """A batch of one row with a text, since texts are long."""
-    return _batch(text.text, text.source, text.line, text.format)
+    return _batch(text.text, text.source, text.line, text.format, None, None, text.breaks_off)
 
 
 def reference(part: FileRange) -> pa.RecordBatch:

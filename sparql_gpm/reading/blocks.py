@@ -50,10 +50,15 @@ def parse_fault(error: SyntaxError | ValueError) -> ParseFault:
 
 @dataclass(frozen=True, slots=True)
 class LongPiece:
-    """A piece of a line that is too long, its newline left out; `last` for the piece that ends the line."""
+    """A piece of a line that is too long, its newline left out.
+
+    last        it ends the line
+    newline     the line ends with it and a newline, not with the input
+    """
 
     text: bytes
     last: bool
+    newline: bool
 
 
 class Blocks:
@@ -76,7 +81,7 @@ class Blocks:
         for block in self._reads():
             if skipping:
                 end = block.find(b"\n")
-                yield LongPiece(block[:end] if end >= 0 else block, last=end >= 0)
+                yield LongPiece(block[:end] if end >= 0 else block, end >= 0, newline=end >= 0)
                 if end < 0:
                     continue
                 block, skipping = block[end + 1 :], False
@@ -88,11 +93,11 @@ class Blocks:
             waiting.append(block[end:])
             length += len(block) - end
             if length > self.line_bytes_max:
-                yield LongPiece(b"".join(waiting), last=False)
+                yield LongPiece(b"".join(waiting), last=False, newline=False)
                 waiting, length, skipping = [], 0, True
         self.pausing = False
         if skipping:
-            yield LongPiece(b"", last=True)
+            yield LongPiece(b"", last=True, newline=False)
         elif last := b"".join(waiting):
             yield from self._lines(last)
 
@@ -103,7 +108,7 @@ class Blocks:
             for found in re.finditer(rb"^[^\n]{%d,}" % (self.line_bytes_max + 1), text, re.MULTILINE):
                 if found.start() > start:
                     yield text[start : found.start()]
-                yield LongPiece(found[0], last=True)
+                yield LongPiece(found[0], last=True, newline=found.end() < len(text))
                 start = found.end() + 1
         if start < len(text):
             yield text[start:]

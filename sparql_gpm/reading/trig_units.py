@@ -42,6 +42,8 @@ _BEGINNING = re.compile(
 """A line that begins a directive or a graph block."""
 _NOTHING = re.compile(rb"(?:\s++|#[^\r\n]*+)*+")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_SPACE_MAX = 64 << 10
+"""Space inside a line that is too long, above which it counts as part of a unit that may have ended before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +75,13 @@ class Units:
         self._skipped: LongUnit | None = None
         self.line = 1
         self._column = 1
+        self._last = self._space = b""
 
     def __iter__(self) -> Iterator[Unit | LongUnit | None]:
         """Each unit; None after each block, where the stream may pause."""
         for block in self._blocks:
             if isinstance(block, LongPiece):
-                self._skip(block.text if not block.last else block.text + b"\n")
-                if block.last and self._ends.after(block.text):
-                    yield from self._taken()
+                yield from self._long(block)
                 continue
             start = self._resumption(block)
             if start:
@@ -94,6 +95,24 @@ class Units:
             self._add(block[start:])
             yield None
         yield from self._taken()
+
+    def _long(self, piece: LongPiece) -> Iterator[Unit | LongUnit]:
+        """A piece of a line that is too long, and the unit that ends with the line, if one does."""
+        text = self._space + piece.text
+        solid = text.rstrip()
+        self._last = solid[-1:] or self._last
+        ended, newline = piece.last and self._ends.after(self._last), b"\n" * piece.newline
+        if not ended and (piece.last or len(text) - len(solid) > _SPACE_MAX):
+            solid = text
+        self._space = text[len(solid) :]
+        self._skip(solid)
+        if ended:
+            yield from self._taken()
+            self._advance(self._space + newline)
+        elif newline:
+            self._skip(newline)
+        if piece.last:
+            self._last = self._space = b""
 
     def _resumption(self, block: bytes) -> int:
         """The place where reading resumes in an overlong string, which is probably never closed; else 0."""
@@ -166,9 +185,8 @@ class _Ends:
         """A long string is open."""
         return bool(self._quote)
 
-    def after(self, line: bytes) -> bool:
-        """True if a unit ends with a line that is too long to be scanned: by its last character."""
-        last = line.rstrip()[-1:]
+    def after(self, last: bytes) -> bool:
+        """True if a unit ends with a line that is too long to be scanned, by the line's last character."""
         if last in (b"{", b"}"):
             self._inside, self._quote = last == b"{", b""
         return last in (b"}", b".") and not self._inside and not self._quote

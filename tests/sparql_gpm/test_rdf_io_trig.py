@@ -118,3 +118,17 @@ def test_units_leave_out_nothing_but_space_and_comments(text: str, step: int) ->
 def test_an_endless_string_does_not_wait_for_ever() -> None:
     (unit,) = units_of('"""' + "x\n" * 100, step=20, longest=50)
     assert isinstance(unit, LongUnit) and unit.raw.length == 203
+
+
+@pytest.mark.parametrize("step", [1, 7, 1 << 20])
+@pytest.mark.parametrize("end", ["", "\n", " \t\r\n", "\n:a :b :c .\n", " \n\n{ :a :b :c }"])
+@pytest.mark.parametrize(
+    "parts", [["<urn:g> {", " :a :b '", "x" * 400, "' }"], ["<urn:g> {\n:a :b :c\n", ":x\n" * 200, "}"]]
+)
+def test_a_unit_that_is_too_long_ends_with_its_last_character(parts: list[str], end: str, step: int) -> None:
+    text = "".join(parts)
+    unit, *others = units_of(text + end, step=step, longest=100)
+    assert isinstance(unit, LongUnit) and unit.raw.length == len(text)
+    assert [(other.text, other.line) for other in others] == [
+        (one.text, one.line + text.count("\n")) for one in units_of(end) if isinstance(one, Unit)
+    ]

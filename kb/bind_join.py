@@ -18,7 +18,7 @@ from kb.cache import AnswerCache, TermTuple
 from kb.errors import KnowledgeBaseError
 from kb.protocol import Client, Fault
 from kb.results import ResultReader
-from kb.source import ANSWERS_KEPT_S, Source
+from kb.source import Source
 from kb.sparql_text import SparqlWriter, key_text, select_text, values_text
 from sparql_gpm.algebra.analysis import substitution_is_a_join
 from sparql_gpm.algebra.scope import certain, in_scope
@@ -64,7 +64,6 @@ class BindJoin:
         self._dictionary = dictionary
         self._asked = asked
         self._now = now
-        self._age = ANSWERS_KEPT_S if source.refresh_s is None else source.refresh_s
         self._caches: dict[Names, AnswerCache[str]] = {}
         self._bodies: dict[Names, str] = {}
         self._whole: tuple[float, list[TermTuple]] | None = None
@@ -78,16 +77,16 @@ class BindJoin:
         if known is not None:
             return self._as_ids(known)
         if not given:
-            return self._as_ids(await self._all(client))
+            return self._as_ids(await self._all(client, self._source.answer_rows_max, counted=1) or ())
         names = tuple(given)
         classes = groups(list(given.values()))
         counts = np.bincount(classes.of_row, minlength=len(classes.first)).tolist()
         columns = [self._texts(column[classes.first]) for column in given.values()]
         rows, missing = self._from_cache(names, _keys(columns, counts))
-        if len(missing) > self._source.batch_keys and await self._is_small(client):
-            whole = self._known_whole()
-            assert whole is not None
-            return self._as_ids(whole)
+        if len(missing) > self._source.batch_keys and not self._is_large:
+            whole = await self._all(client, self._source.whole_rows_max, counted=0)
+            if whole is not None:
+                return self._as_ids(whole)
         return self._as_ids(rows + await self._fetched(names, missing, client))
 
     def _texts(self, ids: Ids) -> list[str | None]:
@@ -97,7 +96,7 @@ class BindJoin:
     def _from_cache(self, names: Names, keys: Keys) -> tuple[list[TermTuple], Keys]:
         """The solutions for cached keys, and the other keys."""
         if names not in self._caches:
-            self._caches[names] = AnswerCache(CACHED_ROWS_MAX, self._age, self._now)
+            self._caches[names] = AnswerCache(CACHED_ROWS_MAX, self._source.answers_kept_s, self._now)
         get = self._caches[names].get
         rows: list[TermTuple] = []
         missing: Keys = {}
@@ -157,33 +156,22 @@ class BindJoin:
             self._bodies[names] = body if flat else f"{{ {body} }}"
         return select_text(self.variables, f"{values_text(names, texts)} {self._bodies[names]}")
 
-    async def _all(self, client: Client) -> list[TermTuple]:
-        """Every solution."""
-        rows = await self._select_whole(client, self._source.answer_rows_max + 1, counted=1)
-        if rows is None:
-            return []
-        self._whole = (self._now() + self._age, rows)
-        return rows
+    async def _all(self, client: Client, rows_max: int, counted: int) -> list[TermTuple] | None:
+        """Every solution, kept from now on; None if they are more than rows_max, or the endpoint fails under `skip`.
 
-    async def _is_small(self, client: Client) -> bool:
-        """True if all solutions are few, and fetched now."""
-        if self._is_large:
-            return False
-        rows = await self._select_whole(client, self._source.whole_rows_max + 1, counted=0)
-        if rows is None:
-            return False
-        self._is_large = len(rows) > self._source.whole_rows_max
-        if not self._is_large:
-            self._whole = (self._now() + self._age, rows)
-        return not self._is_large
-
-    async def _select_whole(self, client: Client, limit: int, counted: int) -> list[TermTuple] | None:
+        counted     rows that such a failure concerns
+        """
         try:
-            query = select_text(self.variables, SparqlWriter().group(self._pattern), limit)
-            return await client.select(query, self._reader.decode)
+            query = select_text(self.variables, SparqlWriter().group(self._pattern), rows_max + 1)
+            rows = await client.select(query, self._reader.decode)
         except Fault as fault:
             self._failed(fault, counted)
             return None
+        if len(rows) > rows_max:
+            self._is_large = True
+            return None
+        self._whole = (self._now() + self._source.answers_kept_s, rows)
+        return rows
 
     def _known_whole(self) -> list[TermTuple] | None:
         if self._whole is not None and self._whole[0] <= self._now():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -70,23 +71,17 @@ class Loaded:
         """From files; `usable` returns the patterns of the run; None: not known, keep all triples."""
 
         def read() -> EventBatch:
-            return load_graph(
-                source.location, iri, dictionary, entail=source.entail, usable=usable(), progress=progress
-            )
+            path, entail = source.location, source.entail
+            return load_graph(path, iri, dictionary, entail=entail, usable=usable(), progress=progress)
 
-        def fingerprint() -> Fingerprint:
-            return fingerprint_of(source.location)
-
+        fingerprint = partial(fingerprint_of, source.location)
         return Loaded(read, dictionary, evaluator, fingerprint, source.refresh_s, clock)
 
     @property
     def unprovable(self) -> str | None:
         """The reason why it may change, for `explain`; None if it never does."""
-        return (
-            None
-            if self._refresh_s is None
-            else "its files may change while it runs, and events meet them as they are then"
-        )
+        changes = "its files may change while it runs, and events meet them as they are then"
+        return None if self._refresh_s is None else changes
 
     def solve(self, pattern: Pattern, given: Mapping[str, Ids] | None, rows: int, background: Background) -> Solutions:
         """The multiset of solutions, once or for each row of given values."""
@@ -128,7 +123,7 @@ class Loaded:
     def _viewed(self) -> BatchView:
         """The present graph; the dictionary holds its terms in place of those of the last one."""
         batch = self._read()
-        self._dictionary.hold(self, (batch.subjects, batch.predicates, batch.objects))
+        self._dictionary.hold(self, batch.terms)
         return BatchView(batch)
 
 

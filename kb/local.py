@@ -13,8 +13,9 @@ import os
 import zlib
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, assert_never, cast
+from typing import IO, cast
 
 import numpy as np
 import pyoxigraph
@@ -26,8 +27,9 @@ from kb.xml_safety import entity_fault
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Pattern
+from sparql_gpm.reading.document_terms import ParsedTerm, UnsupportedTerm, to_term
 from sparql_gpm.relations.keys import first_rows
-from sparql_gpm.terms import IRI, BlankNode, Literal, Term
+from sparql_gpm.terms import BlankNode
 
 FORMATS: Mapping[str, pyoxigraph.RdfFormat] = {
     ".ttl": pyoxigraph.RdfFormat.TURTLE,
@@ -45,7 +47,6 @@ _SUFFIXES = " ".join(FORMATS) + ", each also with .gz"
 _files_read = itertools.count()
 
 Columns = tuple["array[int]", "array[int]", "array[int]"]
-_Parsed = pyoxigraph.NamedNode | pyoxigraph.BlankNode | pyoxigraph.Literal | pyoxigraph.Triple
 
 
 Progress = Callable[[str, int, int], None]
@@ -75,16 +76,14 @@ def load_graph(
     for path in files_of(os.fspath(source)):
         _read_file(path, iri, dictionary, columns, wanted, progress)
     subjects, predicates, objects = (np.frombuffer(column, dtype=np.int64) for column in columns)
-    triples = materialised((subjects, predicates, objects), dictionary) if entail else (subjects, predicates, objects)
-    return graph_of(iri, *triples)
+    triples = subjects, predicates, objects
+    return graph_of(iri, *(materialised(triples, dictionary) if entail else triples))
 
 
 def graph_of(iri: str, subjects: Ids, predicates: Ids, objects: Ids) -> EventBatch:
     """A knowledge base's triples, each once, as a batch of one event."""
     rows = first_rows([subjects, predicates, objects])
-    zero = np.zeros(1, dtype=np.int64)
-    offsets = np.array([0, len(rows)], dtype=np.int64)
-    return EventBatch(zero, zero, [iri], offsets, subjects[rows], predicates[rows], objects[rows])
+    return EventBatch.of_graph(iri, subjects[rows], predicates[rows], objects[rows])
 
 
 def files_of(source: str) -> tuple[Path, ...]:
@@ -127,7 +126,7 @@ def _read_file(
             _check_entities(path)
         with _opened(path, progress) as stream:
             quads = pyoxigraph.parse(stream, format=FORMATS[suffix], base_iri=iri)
-            _append(filter(wanted, quads) if wanted else quads, path, dictionary, columns)
+            _append(filter(wanted, quads) if wanted else quads, dictionary, columns)
     except SyntaxError as error:
         raise _syntax_error(error, path, suffix) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -135,6 +134,9 @@ def _read_file(
     except OSError as error:
         reason = error.strerror or str(error)
         raise KnowledgeBaseError(reason, str(path), hint="the file must exist and be readable") from error
+    except UnsupportedTerm as error:
+        hint = "this version reads RDF 1.1: write it with ordinary triples and literals"
+        raise KnowledgeBaseError(str(error), str(path), hint=hint) from error
     except ValueError as error:
         raise KnowledgeBaseError(str(error), str(path), hint=f"{iri!r} must be an absolute IRI") from error
 
@@ -146,21 +148,22 @@ def _check_entities(path: Path) -> None:
         raise KnowledgeBaseError(fault, str(path), hint="write out what it stands for, or convert the file")
 
 
-def _opened(path: Path, progress: Progress | None) -> IO[bytes]:
-    raw: IO[bytes] = open(path, "rb")  # noqa: SIM115 -- whoever asked closes it, and gzip its own
-    if progress is not None:
-        raw = cast(IO[bytes], _Watched(raw, path, progress))
-    return cast(IO[bytes], _Unzipped(raw)) if path.name.lower().endswith(".gz") else raw
+@contextmanager
+def _opened(path: Path, progress: Progress | None) -> Iterator[IO[bytes]]:
+    with path.open("rb") as raw:
+        watched = raw if progress is None else cast(IO[bytes], _Watched(raw, path, progress))
+        if not path.name.lower().endswith(".gz"):
+            yield watched
+            return
+        with gzip.GzipFile(fileobj=watched, mode="rb") as unzipped:
+            yield cast(IO[bytes], unzipped)
 
 
 class _Watched:
     """A file that reports the progress of reading."""
 
     def __init__(self, raw: IO[bytes], path: Path, progress: Progress) -> None:
-        self._raw = raw
-        self._name = path.name
-        self._progress = progress
-        self._size = path.stat().st_size
+        self._raw, self._name, self._size, self._progress = raw, path.name, path.stat().st_size, progress
         self._done = 0
 
     def read(self, size: int = -1) -> bytes:
@@ -170,60 +173,19 @@ class _Watched:
         self._progress(self._name, self._done, self._size)
         return piece
 
-    def close(self) -> None:
-        """See `IO`."""
-        self._raw.close()
 
-    def __enter__(self) -> _Watched:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-
-class _Unzipped(gzip.GzipFile):
-    """Closes what it reads from."""
-
-    def __init__(self, raw: IO[bytes]) -> None:
-        super().__init__(fileobj=raw, mode="rb")
-        self._raw_file = raw
-
-    def close(self) -> None:
-        """See `IO`."""
-        super().close()
-        self._raw_file.close()
-
-
-def _append(
-    quads: Iterator[pyoxigraph.Quad],
-    path: Path,
-    dictionary: Dictionary,
-    columns: Columns,
-) -> None:
+def _append(quads: Iterator[pyoxigraph.Quad], dictionary: Dictionary, columns: Columns) -> None:
     """Adds the ids of every quad's triple; each distinct term is translated once."""
     scope = f"kb{next(_files_read)}"
-    known: dict[_Parsed, int] = {}
+    known: dict[ParsedTerm, int] = {}
     for quad in quads:
         for column, parsed in zip(columns, (quad.subject, quad.predicate, quad.object), strict=True):
             identifier = known.get(parsed)
             if identifier is None:
-                identifier = known[parsed] = dictionary.intern(_term(parsed, scope, path))
+                term = to_term(parsed)
+                own = BlankNode(f"{scope}x{term.label}") if isinstance(term, BlankNode) else term
+                identifier = known[parsed] = dictionary.intern(own)
             column.append(identifier)
-
-
-def _term(parsed: _Parsed, scope: str, path: Path) -> Term:
-    match parsed:
-        case pyoxigraph.NamedNode():
-            return IRI(parsed.value)
-        case pyoxigraph.BlankNode():
-            return BlankNode(f"{scope}x{parsed.value}")
-        case pyoxigraph.Literal():
-            return Literal(parsed.value, parsed.datatype.value, (parsed.language or "").lower())
-        case pyoxigraph.Triple():
-            hint = "this version reads RDF 1.1: write the statement out with ordinary triples"
-            raise KnowledgeBaseError("a triple term", str(path), hint=hint)
-        case _:
-            assert_never(parsed)
 
 
 def _syntax_error(error: SyntaxError, path: Path, suffix: str) -> KnowledgeBaseError:

@@ -126,8 +126,8 @@ class Prepared:
     def triples_with(self, predicate_ids: Ids) -> tuple[Ids, Ids, Ids]:
         """The triples with these predicates, all in the ids of the run."""
         wanted = np.array([self._terms.stored(self._dictionary.term(i)) for i in predicate_ids.tolist()])
-        rows = np.flatnonzero(np.isin(self._view.batch.predicates, wanted[wanted != UNBOUND]))
         batch = self._view.batch
+        rows = np.flatnonzero(np.isin(batch.predicates, wanted[wanted != UNBOUND]))
         return self._own(batch.subjects[rows]), self._own(batch.predicates[rows]), self._own(batch.objects[rows])
 
     @property
@@ -137,7 +137,8 @@ class Prepared:
 
     @cached_property
     def _view(self) -> BatchView:
-        return BatchView(_as_batch(self._iri, self._file))
+        terms = self._file["subjects"], self._file["predicates"], self._file["objects"]
+        return BatchView(EventBatch.of_graph(self._iri, *terms))
 
     @cached_property
     def _evaluator(self) -> ExpressionEvaluator:
@@ -194,10 +195,3 @@ class Prepared:
     def _as_own(self, relation: Relation, pattern: Pattern) -> Solutions:
         columns = {name: self._own(relation.column(name)) for name in sorted(in_scope(pattern))}
         return Solutions(np.zeros(len(relation), dtype=np.int64), columns)
-
-
-def _as_batch(iri: str, file: PreparedFile) -> EventBatch:
-    """The triples as they lie in the file, which are distinct and sorted."""
-    zero = np.zeros(1, dtype=np.int64)
-    offsets = np.array([0, file.length("subjects")], dtype=np.int64)
-    return EventBatch(zero, zero, [iri], offsets, file["subjects"], file["predicates"], file["objects"])

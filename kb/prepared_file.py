@@ -26,6 +26,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.columns import offsets_of
+from kb.entail import materialised
 from kb.errors import KnowledgeBaseError
 from kb.local import Progress, graph_of, load_graph
 from sparql_gpm.columns import EventBatch, Ids
@@ -55,12 +57,9 @@ def build(
     """
     dictionary = Dictionary()
     graphs = [load_graph(source, base, dictionary, progress=progress) for source in sources]
-    columns = [np.concatenate([getattr(g, name) for g in graphs]) for name in ("subjects", "predicates", "objects")]
-    graph = graph_of(base, columns[0], columns[1], columns[2])
+    graph = graph_of(base, *EventBatch.concatenate(graphs).terms)
     if entail:
-        from kb.entail import materialised
-
-        graph = graph_of(base, *materialised((graph.subjects, graph.predicates, graph.objects), dictionary))
+        graph = graph_of(base, *materialised(graph.terms, dictionary))
     arrays = _arrays(graph, dictionary)
     try:
         _write(output, arrays, entail)
@@ -159,21 +158,19 @@ def _state_of(status: os.stat_result) -> tuple[int, int, int]:
 
 
 def _arrays(graph: EventBatch, dictionary: Dictionary) -> Arrays:
-    used = np.unique(np.concatenate((graph.subjects, graph.predicates, graph.objects)))
+    used = np.unique(np.concatenate(graph.terms))
     texts = [canonical_token(dictionary.term(i)) for i in used.tolist()]
     hashes = np.array([hash_of(text) for text in texts], dtype=np.uint64)
     order = np.argsort(hashes, kind="stable")
     rank = np.empty(len(used), dtype=np.int64)
     rank[order] = np.arange(1, len(used) + 1, dtype=np.int64)
-    subjects, predicates, objects = (
-        rank[np.searchsorted(used, column)] for column in (graph.subjects, graph.predicates, graph.objects)
-    )
+    subjects, predicates, objects = (rank[np.searchsorted(used, column)] for column in graph.terms)
     rows: Ids = np.lexsort((objects, subjects, predicates))
     sorted_texts = [texts[i] for i in order.tolist()]
     lengths = np.array([len(text) for text in sorted_texts], dtype=np.int64)
     return {
         "texts": np.frombuffer(b"".join(sorted_texts), dtype=np.uint8),
-        "offsets": np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        "offsets": offsets_of(lengths),
         "hashes": hashes[order],
         "numbers": np.concatenate(([np.nan], dictionary.numbers[used][order])),
         "subjects": subjects[rows],

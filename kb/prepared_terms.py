@@ -45,7 +45,7 @@ class PreparedTerms(Dictionary):
 
     def intern(self, term: Term) -> int:
         """See `Dictionary`."""
-        return self._place(term) or self._stored + self._more.intern(term)
+        return self.stored(term) or self._stored + self._more.intern(term)
 
     def pin(self, term: Term) -> int:
         """See `Dictionary`; everything here is pinned."""
@@ -56,21 +56,17 @@ class PreparedTerms(Dictionary):
 
     def find(self, term: Term) -> int:
         """See `Dictionary`."""
-        place = self._place(term)
-        if place != UNBOUND:
-            return place
-        more = self._more.find(term)
-        return UNBOUND if more == UNBOUND else self._stored + more
-
-    def stored(self, term: Term) -> int:
-        """The id of a term of the file, UNBOUND if the file has it not."""
-        return self._place(term)
+        place = self.stored(term)
+        if place == UNBOUND and (more := self._more.find(term)) != UNBOUND:
+            place = self._stored + more
+        return place
 
     def term(self, identifier: int) -> Term:
         """See `Dictionary`."""
         if identifier > self._stored:
             return self._more.term(identifier - self._stored)
-        return self._term(self._text(identifier - 1))
+        term = term_of(self._text(identifier - 1))
+        return BlankNode(self._scope + term.label) if isinstance(term, BlankNode) else term
 
     def retain(self, live: Iterable[Ids]) -> int:
         """See `Dictionary`."""
@@ -84,7 +80,8 @@ class PreparedTerms(Dictionary):
     def _columns(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         return self._file["texts"], self._file["offsets"], self._file["hashes"]
 
-    def _place(self, term: Term) -> int:
+    def stored(self, term: Term) -> int:
+        """The id of a term of the file, UNBOUND if the file has it not."""
         if isinstance(term, BlankNode):
             if not term.label.startswith(self._scope):
                 return UNBOUND
@@ -103,7 +100,3 @@ class PreparedTerms(Dictionary):
         texts, offsets, _ = self._columns
         text: bytes = texts[int(offsets[place]) : int(offsets[place + 1])].tobytes()
         return text
-
-    def _term(self, text: bytes) -> Term:
-        term = term_of(text)
-        return BlankNode(self._scope + term.label) if isinstance(term, BlankNode) else term

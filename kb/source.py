@@ -10,6 +10,8 @@ Failure = Literal["wait", "skip", "fail"]
 FAILURES: tuple[Failure, ...] = ("wait", "skip", "fail")
 PathLike = str | os.PathLike[str]
 _REMOTE = ("http://", "https://")
+ANSWERS_KEPT_S = 300.0
+"""The default of `Source.answers_kept_s`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +59,18 @@ class Source:
         return given if isinstance(given, Source) else Source(os.fspath(given))
 
     @property
+    def answers_kept_s(self) -> float:
+        """Seconds for which answers of an endpoint are kept."""
+        return ANSWERS_KEPT_S if self.refresh_s is None else self.refresh_s
+
+    @property
     def remote(self) -> bool:
         """True for a SPARQL endpoint."""
         return self.location.lower().startswith(_REMOTE)
 
 
-ANSWERS_KEPT_S = 300.0
-"""Seconds for which answers of an endpoint are kept by default."""
-
-
 def how_endpoints_are_asked(source: Source) -> str:
     """In words, for `explain`."""
-    kept = ANSWERS_KEPT_S if source.refresh_s is None else source.refresh_s
     batches = f"asked over HTTP for distinct keys, {source.batch_keys} a request or more, {source.in_flight} at a time"
-    return f"is a SPARQL endpoint: {batches}; answers are kept for {kept:g} s, and it may fail ({source.failure})"
+    kept = f"answers are kept for {source.answers_kept_s:g} s"
+    return f"is a SPARQL endpoint: {batches}; {kept}, and it may fail ({source.failure})"

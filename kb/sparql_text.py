@@ -129,13 +129,10 @@ class SparqlWriter:
 
 
 def _node(node: Node, pattern: int) -> str:
-    match node:
-        case Variable(name) if name.startswith("_:"):
-            return f"?_b{pattern}_{re.sub('[^A-Za-z0-9]', '_', name[2:])}"
-        case Variable(name):
-            return f"?{name}"
-        case _:
-            return to_ntriples(node)
+    if not isinstance(node, Variable):
+        return to_ntriples(node)
+    label = node.name.removeprefix("_:")
+    return f"?{label}" if label == node.name else f"?_b{pattern}_{re.sub('[^A-Za-z0-9]', '_', label)}"
 
 
 def _hidden(name: str) -> str:

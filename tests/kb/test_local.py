@@ -161,5 +161,9 @@ def test_a_triple_term_is_refused(write: Callable[[str, str], Path]) -> None:
     assert "triple term" in error_of(write("kb.ttl", f"{S} {P} <<( {S} {P} {S} )>> .")).message
 
 
+def test_a_literal_with_a_base_direction_is_refused_as_it_is_in_events(write: Callable[[str, str], Path]) -> None:
+    assert "base direction" in error_of(write("kb.ttl", f'{S} {P} "x"@en--ltr .')).message
+
+
 def test_one_path_is_one_file(tmp_path: Path) -> None:
     assert files_of(str(tmp_path / "kb.ttl")) == (tmp_path / "kb.ttl",)

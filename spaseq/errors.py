@@ -9,7 +9,7 @@ SPAseqError              everything below
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 _PROBLEMS_MAX = 50
@@ -69,6 +69,21 @@ class InputError(SPAseqError):
 
 class RunError(SPAseqError):
     """The run failed after it had started."""
+
+
+def check_all(*checks: Callable[[], object]) -> None:
+    """Runs every check; raises RunError with what each of those that fail says."""
+    failed: list[RunError] = []
+    for check in checks:
+        try:
+            check()
+        except RunError as error:
+            failed.append(error)
+    if len(failed) == 1:
+        raise failed[0]
+    if failed:
+        message, hint = ("; ".join(getattr(error, part) for error in failed) for part in ("message", "hint"))
+        raise RunError(message, hint=hint) from failed[0]
 
 
 def render_problems(problems: Sequence[Problem], text: str, name: str) -> str:

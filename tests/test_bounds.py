@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,6 +93,18 @@ def test_a_stopped_query_releases_what_it_held_and_its_derived_stream_ends(tmp_p
     path.write_text(events("AC" + 40 * "B" + "A"))
     job = Job([made, reader], {"S1": path}, options=RunOptions(batch_events=4, max_runs=BOUND))
     assert [row.query for row in rows_before_the_error(job)].count("reader") == 2
+
+
+def test_an_input_that_broke_off_and_a_query_that_was_stopped_are_both_said(tmp_path: Path) -> None:
+    path = tmp_path / "events.nq.gz"
+    path.write_bytes(gzip.compress(events("A" + 40 * "B").encode())[:-4])
+    queries = [query("A : B:+ : C"), query("A : B", name="few")]
+    job = Job(queries, {"S1": path}, options=RunOptions(batch_events=4, max_runs=BOUND))
+    with pytest.raises(
+        RunError, match=r"query 'many' was stopped: .*; .*events\.nq\.gz: the input breaks off"
+    ) as raised:
+        list(job.rows())
+    assert "--max-runs" in raised.value.hint and "mend the file" in raised.value.hint
 
 
 def test_push_reports_a_stopped_query_once_and_the_others_go_on() -> None:

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -16,7 +17,7 @@ from spaseq.algebra.nodes import TemporalQuery
 from spaseq.cli.knowledge import sources_of
 from spaseq.cli.reporting import say
 from spaseq.cli.run import RunArguments, bound, predicate, report_dead_letters
-from spaseq.errors import InputError
+from spaseq.errors import InputError, check_all
 from spaseq.inputs.paths import STANDARD_INPUT, input_bytes, input_files
 from spaseq.outputs import open_sink
 from spaseq.outputs.dead_letters import DeadLetters
@@ -98,8 +99,7 @@ def execute_on_spark(arguments: RunArguments) -> None:
             stack.callback(lambda: report_dead_letters(letters.counts, arguments.dead_letter))
         sink = open_sink(arguments.format, arguments.output, run.queries)
         stack.callback(sink.close)
-        _to_the_end(run, _Writer(sink, letters))
-        letters.check_whole()
+        check_all(partial(_to_the_end, run, _Writer(sink, letters)), letters.check_whole)
 
 
 @dataclass(slots=True)

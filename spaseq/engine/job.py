@@ -14,7 +14,7 @@ from spaseq.algebra.nodes import AnyQuery
 from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, PathLike, Setup, named_knowledge, resolve_streams, skipped_rows
-from spaseq.errors import InputError
+from spaseq.errors import InputError, check_all
 from spaseq.inputs.paths import input_bytes
 from spaseq.inputs.streams import SourceBatch, open_stream
 from spaseq.lang.ast import Query
@@ -70,7 +70,7 @@ class Job:
     def rows(self) -> Iterator[list[Row]]:
         """Rows in output order, in pieces; some pieces are empty, so that progress can be shown.
 
-        Raises RunError after the last piece if an input broke off or a query had too many partial matches.
+        Raises RunError after the last piece if an input broke off or a query had too many partial matches, or both.
         """
         while self._sources and self._network.goes_on:
             iri = min(self._sources, key=self._network.watermark)
@@ -87,8 +87,7 @@ class Job:
         with BatchOver(self._bases):
             self._network.finish()
         yield self._handed()
-        self._network.raise_stopped()
-        self._dead_letters.check_whole()
+        check_all(self._network.raise_stopped, self._dead_letters.check_whole)
 
     def close(self) -> None:
         """Finish the dead-letter output, close what knowledge bases have open."""

@@ -48,12 +48,14 @@ NUMERIC_TYPES = dict.fromkeys(INTEGER_TYPES, _INTEGER) | {
     XSD + "decimal": _DECIMAL, XSD + "float": _FLOAT, XSD + "double": _DOUBLE,
 }  # fmt: skip
 """The numeric type of each datatype."""
-_LEXICAL = {
-    _INTEGER: re.compile(r"[+-]?[0-9]+"),
-    _DECIMAL: re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"),
-    _FLOAT: re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|INF)|NaN"),
-}
-_LEXICAL[_DOUBLE] = _LEXICAL[_FLOAT]
+_FLOATING = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|INF)|NaN")
+_LEXICAL = (
+    re.compile(r"[+-]?[0-9]+"),
+    re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"),
+    _FLOATING,
+    _FLOATING,
+)
+"""The lexical forms of each numeric type."""
 _OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _DECIMAL_OPERATIONS = {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply}
 _DIVISION_DIGITS = 28
@@ -96,7 +98,12 @@ def parse_number(lexical: str, kind: NumericType) -> Number | None:
 
 def float64(term: Term) -> float:
     """The value of a numeric literal if float64 compares it exactly as SPARQL does, else NaN."""
-    found = _read(term.lexical, term.datatype) if isinstance(term, Literal) else None
+    if not isinstance(term, Literal) or (kind := NUMERIC_TYPES.get(term.datatype)) is None:
+        return nan
+    lexical = term.lexical.strip(WHITE_SPACE)
+    if kind == _DECIMAL and len(lexical) <= _EXACT_DIGITS_MAX:
+        return float(lexical) if is_number(lexical, kind) else nan
+    found = parse_number(lexical, kind)
     if found is None:
         return nan
     value = found.value

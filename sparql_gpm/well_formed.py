@@ -5,6 +5,8 @@ Stricter than a token of N-Triples needs: what is well-formed here is read again
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import pyoxigraph as ox
 
 from sparql_gpm.terms import IRI, RDF_LANG_STRING, Literal, Term
@@ -20,6 +22,10 @@ def is_iri(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+is_known_iri = lru_cache(maxsize=256)(is_iri)
+"""`is_iri`, cached: the IRIs of datatypes are few."""
 
 
 def is_language(tag: str) -> bool:
@@ -38,14 +44,15 @@ def is_text(text: str) -> bool:
 
 def fault_of(term: Term) -> str:
     """The reason why a value is no RDF term, in words; "" if it is one. Any label of a blank node passes."""
-    match term:
-        case IRI(value) if not is_iri(value):
-            return f"not an absolute IRI: {value[:_SHOWN_MAX]!r}"
-        case Literal(lexical) if not is_text(lexical):
-            return f"a lone surrogate in {lexical[:_SHOWN_MAX]!r}"
-        case Literal(_, datatype, language) if language or datatype == RDF_LANG_STRING:
+    if isinstance(term, IRI) and not is_iri(term.value):
+        return f"not an absolute IRI: {term.value[:_SHOWN_MAX]!r}"
+    if isinstance(term, Literal):
+        datatype, language = term.datatype, term.language
+        if not is_text(term.lexical):
+            return f"a lone surrogate in {term.lexical[:_SHOWN_MAX]!r}"
+        if language or datatype == RDF_LANG_STRING:
             tagged = datatype == RDF_LANG_STRING and is_language(language) and language.islower()
             return "" if tagged else f"not a language tag: {language[:_SHOWN_MAX]!r}"
-        case Literal(_, datatype) if not is_iri(datatype):
+        if not is_known_iri(datatype):
             return f"not the IRI of a datatype: {datatype[:_SHOWN_MAX]!r}"
     return ""

@@ -40,8 +40,11 @@ class TermObjects:
 
     def intern(self, term: Term) -> int:
         """The id of the term, assigned now if it is new."""
-        known = self._ids.get(term)
-        return known if known is not None else self._add(term)
+        new = self._free[-1] if self._free else len(self._terms)
+        known = self._ids.setdefault(term, new)
+        if known == new:
+            self._add(term, new)
+        return known
 
     def find(self, term: Term) -> int:
         """The id of the term, or UNBOUND if it has none."""
@@ -84,15 +87,12 @@ class TermObjects:
                 released += 1
         return released
 
-    def _add(self, term: Term) -> int:
-        if self._free:
-            identifier = self._free.pop()
+    def _add(self, term: Term, identifier: int) -> None:
+        if identifier < len(self._terms):
+            self._free.pop()
             self._terms[identifier] = term
         else:
-            identifier = len(self._terms)
             self._terms.append(term)
             if identifier >= len(self.numbers):
                 self.numbers = np.concatenate((self.numbers, np.full(len(self.numbers), np.nan)))
-        self._ids[term] = identifier
         self.numbers[identifier] = float64(term)
-        return identifier

@@ -16,7 +16,7 @@ Graph = str | bytes | Iterable[Any]
 Triple = tuple[int, int, int]
 
 _KNOWN_MAX = 100_000
-"""Entries of the cache from pushed terms to ids, and of that of subjects."""
+"""Entries of each cache from pushed terms to ids: of subjects, of predicates, and of objects."""
 
 
 class PushedGraphs:
@@ -25,19 +25,17 @@ class PushedGraphs:
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
         self._generation = dictionary.generation
-        self._known: dict[Any, int] = {}
-        self._subjects: set[int] = set()
-        self._predicates: set[int] = set()
+        self._caches: tuple[dict[Any, int], dict[Any, int], dict[Any, int]] = ({}, {}, {})
         self._graphs = 0
 
     def triples(self, graph: Graph) -> list[Triple]:
         """The distinct triples, in order; raises InputError for a value that is no graph."""
-        if self._generation != self._dictionary.generation or max(len(self._known), len(self._subjects)) > _KNOWN_MAX:
-            for cache in (self._known, self._subjects, self._predicates):
+        if self._generation != self._dictionary.generation:
+            for cache in self._caches:
                 cache.clear()
             self._generation = self._dictionary.generation
         triples: Iterable[Any] = _parse_turtle(graph) if isinstance(graph, str | bytes) else graph
-        known = self._known.get
+        subjects, predicates, objects = self._caches
         found: dict[Triple, None] = {}
         try:
             for triple in triples:
@@ -45,34 +43,32 @@ class PushedGraphs:
                     subject, predicate, target = triple.subject, triple.predicate, triple.object
                 else:
                     subject, predicate, target = triple
-                ids = known(subject) or self._id(subject), known(predicate) or self._id(predicate)
-                if ids[0] not in self._subjects or ids[1] not in self._predicates:
-                    self._check_kinds(*ids)
-                found[*ids, known(target) or self._id(target)] = None
+                ids = (
+                    subjects.get(subject) or self._id(subject, subjects),
+                    predicates.get(predicate) or self._id(predicate, predicates),
+                    objects.get(target) or self._id(target, objects),
+                )
+                found[ids] = None
         except (TypeError, ValueError) as error:
             raise InputError(f"cannot read the event's graph: {error}") from error
         self._graphs += 1
         return list(found)
 
-    def _check_kinds(self, subject: int, predicate: int) -> None:
-        """Raises ValueError for a subject that is a literal, or a predicate that is no IRI; remembers IRIs."""
-        term = self._dictionary.term(subject)
-        if isinstance(term, Literal):
-            raise ValueError("a literal is the subject of a triple")
-        if not isinstance(self._dictionary.term(predicate), IRI):
-            raise ValueError("the predicate of a triple is no IRI")
-        if isinstance(term, IRI):
-            self._subjects.add(subject)
-        self._predicates.add(predicate)
-
-    def _id(self, term: Any) -> int:
-        """The id of a term that is not in the cache."""
+    def _id(self, term: Any, cache: dict[Any, int]) -> int:
+        """The id of a term that is not in the cache of its place; raises ValueError for one that cannot stand there."""
         own = own_term(term)
+        subjects, predicates, _ = self._caches
+        if cache is subjects and isinstance(own, Literal):
+            raise ValueError("a literal is the subject of a triple")
+        if cache is predicates and not isinstance(own, IRI):
+            raise ValueError("the predicate of a triple is no IRI")
         if isinstance(own, BlankNode):
             return self._dictionary.intern(BlankNode(f"p{self._graphs}.{own.label}"))
         identifier = self._dictionary.intern(own)
         if not isinstance(term, str):  # rdflib's terms are strings, whose equality is not sameTerm
-            self._known[term] = identifier
+            if len(cache) >= _KNOWN_MAX:
+                cache.clear()
+            cache[term] = identifier
         return identifier
 
 

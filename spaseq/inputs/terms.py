@@ -13,6 +13,7 @@ from spaseq.errors import InputError
 Time = datetime | str | int | float | Literal
 _SECOND = 1_000_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OWN = IRI, BlankNode, Literal
 _SHOWN_MAX = 100
 """Characters of a wrong value that a message shows."""
 
@@ -30,12 +31,15 @@ def own_term(term: Any) -> Term:
 
 
 def _own(term: Any) -> Term:
-    match term:
-        case Literal(lexical, datatype, language) if language:
-            return Literal(lexical, datatype, language.lower())
-        case IRI() | BlankNode() | Literal():
-            return term
+    if isinstance(term, Literal) and term.language:
+        return Literal(term.lexical, term.datatype, term.language.lower())
+    if isinstance(term, _OWN):
+        return term
     match type(term).__name__:
+        case "Literal" if isinstance(term, str):
+            return _literal(str(term), getattr(term, "datatype", None), getattr(term, "language", None))
+        case "Literal" if isinstance(lexical := getattr(term, "value", None), str):
+            return _literal(lexical, term.datatype.value, term.language)
         case "NamedNode":
             return IRI(term.value)
         case "URIRef":
@@ -44,10 +48,6 @@ def _own(term: Any) -> Term:
             return BlankNode(term.value)
         case "BNode":
             return BlankNode(str(term))
-        case "Literal" if hasattr(term, "value") and isinstance(term.value, str) and not isinstance(term, str):
-            return _literal(term.value, term.datatype.value, term.language)
-        case "Literal" if isinstance(term, str):
-            return _literal(str(term), getattr(term, "datatype", None), getattr(term, "language", None))
     raise TypeError(
         f"not an RDF term: {term!r}; use terms of rdflib, of pyoxigraph or of sparql_gpm.terms in (subject, "
         "predicate, object) triples"

@@ -211,8 +211,8 @@ class KnowledgeBases:
 
     def refresh(self) -> None:
         """Between batches: reads changed files again and drops expired answers."""
-        changed = [base.refresh() for base in self._bases.values()]
-        self._version[0] += any(changed)
+        for base in self._bases.values():
+            self._version[0] += base.refresh()
 
     def counts(self) -> Mapping[str, EndpointCounts]:
         """The counts of each endpoint."""

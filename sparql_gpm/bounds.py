@@ -19,6 +19,7 @@ from arrays.columns import Ids, Mask
 from sparql_gpm.errors import ExpressionError
 
 Found = TypeVar("Found")
+Argument = TypeVar("Argument")
 
 SOLUTIONS_MAX = 1_000_000
 _ROWS_MAX = 1_000_000
@@ -137,13 +138,11 @@ def events_of(graphs: Ids) -> Iterator[None]:
         raise TooManyRowsInEvents(np.unique(graphs if error.frames is None else graphs[error.frames])) from None
 
 
-def within_one(bounds: MatchBounds, match: Callable[[], Found]) -> Found | Exceeded:
-    """The result of `match` for a single event, whose rows are not counted."""
+def within_one(bounds: MatchBounds, match: Callable[[Argument], Found], event: Argument) -> Found:
+    """The result of `match` for a single event, whose rows are not counted; raises TooCostly."""
     token = _current.set(_UNCOUNTED if bounds.seconds is None else replace(_budget(bounds), rows=None))
     try:
-        return match()
-    except TooCostly as error:
-        return Exceeded(0, str(error))
+        return match(event)
     finally:
         _current.reset(token)
 

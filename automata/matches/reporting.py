@@ -173,8 +173,7 @@ class Reporter:
         candidates = []
         for (_, decided), (first_rank, last_rank), match in zip(rows, ranks, self._reader.read(numbers), strict=True):
             if self.is_new(match):
-                gapless = last_rank - first_rank + 1 == len({position for _, position, _ in match.entries})
-                candidates.append(candidate_of(match, gapless, decided))
+                candidates.append(candidate_of(match, last_rank - first_rank + 1, decided))
         self.forget_seen()
         return candidates
 
@@ -201,9 +200,13 @@ class Reporter:
         if self._in_turn:
             self.held += decided
             decided = self._chosen()
-        reported = sorted((*self.ready, *decided), key=report_order)
-        first = min([candidate.decided for candidate in self.held], default=_NEVER)
-        reportable = bisect_left(reported, min(first, next_decision), key=lambda candidate: candidate.decided)
+        reported = [*self.ready, *decided]
+        if not reported:
+            return []
+        if len(reported) > 1:
+            reported.sort(key=report_order)
+        first = min([next_decision, *[candidate.decided for candidate in self.held]])
+        reportable = bisect_left(reported, first, key=lambda candidate: candidate.decided)
         self.ready = reported[reportable:]
         return [
             match if decided == match.time else match._replace(decided=decided)
@@ -213,9 +216,10 @@ class Reporter:
     def _chosen(self) -> list[Candidate]:
         """Takes from the held candidates those that no pending match comes before, and selects among them."""
         first: dict[int, int] = {}
-        pending = self._core.runs.table[self.pending.rows]
-        for partition, last in pending[:, (col.PARTITION, col.HIGH)].tolist():
-            first[partition] = min(last, first.get(partition, last))
+        if len(self.pending):
+            pending = self._core.runs.table[self.pending.rows]
+            for partition, last in pending[:, (col.PARTITION, col.HIGH)].tolist():
+                first[partition] = min(last, first.get(partition, last))
         complete: list[Candidate] = []
         held: list[Candidate] = []
         for candidate in self.held:

@@ -37,10 +37,10 @@ class Candidate(NamedTuple):
     decided: int
 
 
-def candidate_of(match: Match, gapless: bool = False, decided: int | None = None) -> Candidate:
-    """The candidate of a match; None: its last event decides it."""
+def candidate_of(match: Match, ranks: int = 0, decided: int | None = None) -> Candidate:
+    """The candidate of a match over so many events of its substream (0: unknown); None: its last event decides it."""
     positions = frozenset([position for _, position, _ in match.entries])
-    return Candidate(match, positions, gapless, match.time if decided is None else decided)
+    return Candidate(match, positions, ranks == len(positions), match.time if decided is None else decided)
 
 
 def _selected(selector: Selector, candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -124,7 +124,7 @@ class AfterMatch:
         """
         kept = list(candidates) if selector is Selector.ALL else _selected(selector, candidates)
         if self._skip is Skip.NO_SKIP:
-            return sorted(kept, key=report_order)
+            return sorted(kept, key=report_order) if len(kept) > 1 else kept
         return self.admit(sorted(in_report_order(kept, texts), key=lambda candidate: candidate.match.last))
 
     def admit(self, candidates: Iterable[Candidate]) -> list[Candidate]:

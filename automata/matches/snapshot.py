@@ -146,7 +146,8 @@ def _candidates(state: Sequence[Any]) -> list[Candidate]:
     values = zip(facts, registers.ids.tolist(), outputs.ids.tolist(), strict=True)
     for (table, numbers, gapless, decided), own, more in values:
         entries = tuple((symbol, position, serial) for symbol, position, serial in table.tolist())
-        candidates.append(candidate_of(Match(entries, tuple(own), tuple(more), *numbers), bool(gapless), decided))
+        match = Match(entries, tuple(own), tuple(more), *numbers)
+        candidates.append(candidate_of(match, decided=decided)._replace(gapless=bool(gapless)))
     return candidates
 
 

@@ -7,7 +7,7 @@ bases) are nested loops in a fixed order, with filters as early as possible. Oth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sparql_gpm.columns import UNBOUND, EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
@@ -85,6 +85,7 @@ class _Join:
 
     subject, object     the constant, UNBOUND if it is a variable
     same                both are one variable, new here
+    new_subject, new_object     values that a row gets
     """
 
     predicate: int
@@ -93,18 +94,23 @@ class _Join:
     object: int
     object_at: int
     same: bool
+    new_subject: bool = field(init=False)
+    new_object: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """The flags."""
+        object.__setattr__(self, "new_subject", not self.subject and self.subject_at < 0)
+        object.__setattr__(self, "new_object", not self.object and self.object_at < 0 and not self.same)
 
     def extend(self, rows: Iterable[SolutionTuple], triples: Triples) -> list[SolutionTuple]:
         """The rows joined with the matching pairs."""
         found: list[SolutionTuple] = []
-        pairs = triples[self.predicate]
-        new_subject = not self.subject and self.subject_at < 0
-        new_object = not self.object and self.object_at < 0 and not self.same
+        pairs, same, new_subject, new_object = triples[self.predicate], self.same, self.new_subject, self.new_object
         for row in rows:
             subject = row[self.subject_at] if self.subject_at >= 0 else self.subject
             object_ = row[self.object_at] if self.object_at >= 0 else self.object
             for one, other in pairs:
-                if (subject and one != subject) or (object_ and other != object_) or (self.same and one != other):
+                if (subject and one != subject) or (object_ and other != object_) or (same and one != other):
                     continue
                 if new_subject:
                     found.append((*row, one, other) if new_object else (*row, one))

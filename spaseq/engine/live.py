@@ -53,6 +53,7 @@ class Engine:
         self._dictionary = Dictionary()
         self._setup = Setup(kb or {}, self._options, self._dictionary)
         self._network = Network(self._dictionary, self._options.max_delay_ns)
+        self._over = BatchOver(self._setup.bases)
         self._closed = False
         self._names: dict[str, str] = {}
         self._named: dict[str, dict[str, None]] = {}
@@ -132,7 +133,7 @@ class Engine:
         """Declare that no event before `time` will follow on the stream: a heartbeat of an idle stream."""
         iri, time_ns = self._iri(stream), nanoseconds(time)
         try:
-            with BatchOver(self._setup.bases):
+            with self._over:
                 self._network.advance(iri, time_ns)
         finally:
             self._report()
@@ -147,7 +148,7 @@ class Engine:
             return
         try:
             if flush:
-                with BatchOver(self._setup.bases):
+                with self._over:
                     self._network.finish()
                 self._report()
                 self._network.raise_stopped()
@@ -168,6 +169,7 @@ class Engine:
 
     def _release(self) -> None:
         self._closed = True
+        self._iris.clear()
         self._dead_letters.close()
         self._setup.bases.close()
 
@@ -180,7 +182,7 @@ class Engine:
 
     def _take(self, iri: str, events: EventBatch | RowEvent) -> None:
         try:
-            with BatchOver(self._setup.bases):
+            with self._over:
                 if isinstance(events, RowEvent):
                     late: Sequence[int] = (0,) if self._network.push_event(iri, events) else ()
                 else:
@@ -193,7 +195,8 @@ class Engine:
 
     def _count(self, iri: str, events: EventBatch | RowEvent, late: Sequence[int]) -> None:
         self.statistics.events += 1 if isinstance(events, RowEvent) else len(events)
-        self.statistics.skipped_rows = skipped_rows(self._setup.bases)
+        if self._setup.bases:
+            self.statistics.skipped_rows = skipped_rows(self._setup.bases)
         for index in late:
             batch = events.batch if isinstance(events, RowEvent) else events
             self._dead_letters.add(late_letter(self._names[iri], iri, "push", 0, batch, index, self._dictionary))
@@ -205,11 +208,12 @@ class Engine:
 
     def _iri(self, stream: str) -> str:
         """The IRI of a stream to push to; raises InputError if the engine is closed or the name stands for none."""
+        found = self._iris.get(stream) if isinstance(stream, str) else None
+        if found is not None:
+            return found
         self._check_open()
         if not isinstance(stream, str):
             raise InputError(f"a stream is named by its IRI or its name in a query, not by {type(stream).__name__}")
-        if stream in self._iris:
-            return self._iris[stream]
         streams = self._network.streams
         named = [stream] if stream in streams else [iri for iri in self._named.get(stream, ()) if iri in streams]
         if len(named) > 1:

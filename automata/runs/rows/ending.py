@@ -96,9 +96,8 @@ class Ending:
 
     def _candidate(self, number: int, decided: int | None) -> Candidate:
         """The match that ends at a row; where it is not said when it is decided, its last event decides it."""
-        row, match = self._rows[number], self._match(number)
-        gapless = row[col.RANK] - row[col.FIRST_RANK] + 1 == len({position for _, position, _ in match.entries})
-        return candidate_of(match, gapless, decided)
+        row = self._rows[number]
+        return candidate_of(self._match(number), row[col.RANK] - row[col.FIRST_RANK] + 1, decided)
 
 
 def _by_accept(reached: Sequence[Reached]) -> list[AcceptedRuns]:

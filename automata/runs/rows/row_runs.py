@@ -55,13 +55,13 @@ class RowRuns:
         all_join = RowAllJoin(core, rows)
         self._store = Store(core, self._places, self._partitioned, rows, all_join)
         self._rows = rows
-        self._steps = row_edges(core, conditions)
-        self._strict_rivals = any(step.strict and step.closes for step in self._steps)
-        self._found = [key_of(step.key, 0) for step in self._steps]
+        steps = row_edges(core, conditions)
+        self._strict_rivals = any(step.strict and step.closes for step in steps)
+        self._found = [(step, key_of(step.key, 0)) for step in steps]
         self._candidates = StepCandidates(program, stage.symbol_tables)
         self._negations = RowNegationIndex(core, stage.negations, conditions, rows)
         self._ending = Ending(stage.reporter, self._negations, conditions, self._store)
-        self._check_runs = program.check_runs
+        self._check_runs, self._runs_max = program.check_runs, program.runs_max
         self._counted = 0
         self._arrivals = Arrivals(self._places, self._store, all_join)
 
@@ -125,7 +125,7 @@ class RowRuns:
         self._negations.add(single, position, time, stream)
         taken = self._takings(single, time, stream) if single else []
         self._pass_by(single)
-        if taken:
+        if len(self._rows) + len(taken) > self._runs_max:
             self._check_runs(len(self._rows) - 1 + len(taken))
         for each in taken:
             self._arrivals.arrive(each.step.target, self._grow(each, time, stream, position))
@@ -144,12 +144,9 @@ class RowRuns:
     def _takings(self, single: Mapping[int, Sequence[StepCandidate]], time: int, stream: int) -> list[_Taken]:
         """The runs that take an edge with the event (specification 3.2); marks what skip-till-next has taken."""
         taken: list[_Taken] = []
-        for step, find in zip(self._steps, self._found, strict=True):
-            candidates = (
-                single.get(step.symbols[0])
-                if len(step.symbols) == 1
-                else self._candidates.together(step.symbols, single)
-            )
+        for step, find in self._found:
+            together = len(step.symbols) > 1
+            candidates = self._candidates.together(step.symbols, single) if together else single.get(step.symbols[0])
             if not candidates:
                 continue
             index = self._store.active[step.source][step.index]
@@ -158,7 +155,8 @@ class RowRuns:
                 bucket = index.get(find(candidate.values))
                 if bucket and candidate.moment.window != NONE:
                     self._meet(step, bucket, candidate, time, stream, taken)
-                    self._check_runs(len(taken))
+                    if len(taken) > self._runs_max:
+                        self._check_runs(len(taken))
             if step.decided.in_columns and len(taken) > before:
                 taken[before:] = self._admitted(step, taken[before:], self._timeline.position - 1)
         for each in taken:

@@ -99,8 +99,9 @@ class Network:
     def push_event(self, iri: str, event: RowEvent) -> bool:
         """Takes one event as it arrived; returns whether it is late for some query."""
         late = False
-        for each in self._reading(iri):
-            late |= each.push_event(iri, event)
+        for each in self._inputs:
+            if iri in each.open:
+                late |= each.push_event(iri, event)
         self._drain()
         return late
 

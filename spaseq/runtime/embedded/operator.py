@@ -43,8 +43,9 @@ class QueryOperator:
 
     def on_watermark(self, time: int) -> Rows:
         """The rows once no event at or before `time` will arrive."""
-        held = self._flush(time) if self._holds_slots else []
-        return _both(held, self._sequence.on_watermark(time))
+        if not self._holds_slots:
+            return self._sequence.on_watermark(time)
+        return _both(self._flush(time), self._sequence.on_watermark(time))
 
     def finish(self) -> Rows:
         """The last rows; the input has ended."""

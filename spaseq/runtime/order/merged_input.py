@@ -56,8 +56,7 @@ class MergedInput:
 
     def push_event(self, iri: str, event: RowEvent) -> bool:
         """Takes one event; returns whether it is late. One that nothing can precede is released without a batch."""
-        only = len(self._buffers) == 1 and self._next is None and bool(self.open)
-        if only and self._buffers[iri].passes(event.time):
+        if len(self._buffers) == 1 and self._next is None and self.open and self._buffers[iri].passes(event.time):
             self.untouched = False
             self._next = Slice(event)
             return False

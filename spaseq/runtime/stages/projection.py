@@ -58,13 +58,14 @@ class Projector:
         if not matches:
             return []
         filters = self._query.distinct or self._query.limit is not None
-        if isinstance(matches, MatchTable):
-            if self._template is None and not filters and len(matches) > _FEW_MATCHES:
-                return self._table(matches, names)
-            matches = list(matches)
-        values = self._ids(matches)
+        plain = self._template is None and not filters and len(matches) > _FEW_MATCHES
+        if plain and isinstance(matches, MatchTable):
+            return self._table(matches, names)
+        matches = list(matches)
+        values, numbers = self._ids(matches), range(len(matches))
         rows = []
-        for _, group in groupby(range(len(matches)), key=lambda number: _decided_events(matches[number])):
+        alone = [((), numbers)] if len(matches) == 1 else None
+        for _, group in alone or groupby(numbers, key=lambda number: _decided_events(matches[number])):
             alike = list(group)
             events = self._events(matches[alike[0]], names)
             for number in self._by_text(alike, values) if len(alike) > 1 else alike:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sparql_gpm.bounds import Exceeded, within_one
+from sparql_gpm.bounds import Exceeded, TooCostly, within_one
 from sparql_gpm.columns import RowEvent
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.matching.row_matcher import RowMatcher, Triples, by_predicate
@@ -55,19 +55,17 @@ class _Step:
     def solutions(self, triples: Triples, event: RowEvent) -> Sequence[SolutionRow]:
         """The solutions in an event; none if it exceeds a bound."""
         single, bounds = self.row_matcher, self.pool.bounds
-        rows: Sequence[SolutionRow] | Exceeded | None = None
         if single is not None:
             if not single.predicates <= triples.keys():
                 return ()
-            if single.has_conditions:
-                rows = within_one(bounds, partial(single.solutions, triples))
-            else:
-                rows = single.solutions(triples)
-        if isinstance(rows, Exceeded):
-            self._left_out(event, rows)
-            return ()
-        if rows is not None and len(rows) <= bounds.solutions:
-            return rows
+            match = single.solutions
+            try:
+                rows = within_one(bounds, match, triples) if single.has_conditions else match(triples)
+            except TooCostly as error:
+                self._left_out(event, Exceeded(0, str(error)))
+                return ()
+            if rows is not None and len(rows) <= bounds.solutions:
+                return rows
         found = self.matcher.match(event.batch, None, bounds, partial(self._left_out, event))
         if not self.names:
             return [()] * len(found)

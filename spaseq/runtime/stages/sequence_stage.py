@@ -73,7 +73,7 @@ class SequenceStage:
 
     def prefers_rows(self, slice_: Slice) -> bool:
         """True if the events of a short slice are to be evaluated one by one; those of one time may have to be one."""
-        if len(slice_) > 1 and self.needs_whole_slots:
+        if self.needs_whole_slots and len(slice_) > 1:
             times = slice_.batch.times
             if (times[1:] == times[:-1]).any():
                 return False
@@ -87,7 +87,8 @@ class SequenceStage:
         if self._keeps_graphs:
             self._graphs.add(self._position, event.batch)
         self._position += 1
-        rows = self._projector.rows(self._row_evaluator.on_event(event.time, event.stream, solutions), self._names)
+        matches = self._row_evaluator.on_event(event.time, event.stream, solutions)
+        rows = self._projector.rows(matches, self._names) if matches else []
         if self._position % _FORGET_EVENTS == 0:
             self._forget()
         return rows

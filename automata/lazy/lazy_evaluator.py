@@ -19,7 +19,7 @@ from automata.lazy.plan import ChainPlan, EvaluationOrder, Relations, TreePlan
 from automata.lazy.replay import Replay
 from automata.lazy.search import Search
 from automata.lazy.units import relations, units_of
-from automata.matches.match_stage import MatchStage
+from automata.matches.match_stage import StagedEvaluator
 from automata.matches.negation import GroupSearchFactory
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
@@ -30,7 +30,7 @@ OrderOf = Callable[[Relations], EvaluationOrder]
 """The evaluation order of a path, given how its units are related."""
 
 
-class LazyEvaluator:
+class LazyEvaluator(StagedEvaluator):
     """Lazy (multi-)chain evaluation of one program; see `automata.protocol.Evaluator`.
 
     Raises `automata.lazy.path.NotLazy` for a program that it does not cover.
@@ -47,94 +47,68 @@ class LazyEvaluator:
         order_of: OrderOf = ChainPlan,
     ) -> None:
         program = plan.program
-        self._plan = plan
-        self._stage = MatchStage(plan, condition_evaluator, group_search)
-        self._buffers = self._stage.partial = Buffers(plan, self._stage.timeline)
-        self._chains: list[tuple[LazyChain, Replay]] = []
+        super().__init__(plan, condition_evaluator, group_search)
+        self._buffers = self.partial = Buffers(plan, self.timeline)
+        self._paths: list[tuple[LazyChain, Replay]] = []
         for path in paths(plan):
             units = units_of(path)
             layout = PartialLayout(len(units), program.variables)
             search = Search(plan, path, units, layout, self._buffers, condition_evaluator)
             chance = FirstChance(search)
             chain = LazyChain(search, Joiner(search, chance), order_of(relations(program, units)))
-            self._chains.append((chain, Replay(self._stage.chains, search, chance.decides_all)))
+            self._paths.append((chain, Replay(self.chains, search, chance.decides_all)))
 
     @property
     def operations(self) -> int:
         """Run operations: partial matches and rows of runs made so far."""
-        return sum(chain.operations for chain, _ in self._chains) + self._stage.chains.runs.made
-
-    @property
-    def needs_whole_slots(self) -> bool:
-        """See `automata.protocol.Evaluator`."""
-        return self._plan.whole_slots
-
-    def begin_at(self, position: int) -> None:
-        """See `automata.adaptive.policy.Startable`."""
-        self._stage.timeline.begin_at(position)
+        return sum(chain.operations for chain, _ in self._paths) + self.chains.runs.made
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         """See `automata.protocol.Evaluator`."""
         if not len(events):
             return []
-        stage, begin, in_events = self._stage, int(events.times[0]), self._plan.program.window.in_events
-        position = stage.timeline.position
-        tables = stage.symbol_tables.tables(events, solutions)
-        stage.negations.add(tables)
+        begin, in_events = int(events.times[0]), self.plan.program.window.in_events
+        position = self.timeline.position
+        tables = self.symbol_tables.tables(events, solutions)
+        self.negations.add(tables)
         at_boundary = self._buffers.horizon.advance(begin)
         if not in_events:
             self._forget(begin)
         fresh = self._buffers.add(tables)
         accepted: list[AcceptedRuns] = []
-        for chain, replay in self._chains:
+        for chain, replay in self._paths:
             complete = chain.advance(position, fresh, at_boundary)
             if len(complete):
                 accepted.append(replay.ended(complete))
-        matches = stage.report(accepted, int(events.times[-1]))
+        matches = self.report(accepted, int(events.times[-1]))
         if in_events:
             self._forget(begin)
         elif at_boundary:
-            stage.forget_partitions()
+            self.forget_partitions()
         return matches
-
-    def on_watermark(self, time: int) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
-        return self._stage.report([], time + 1)
-
-    def finish(self) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
-        return self._stage.reporter.finish()
 
     def live_ids(self) -> list[Ids]:
         """See `automata.protocol.Evaluator`."""
-        return [*self._stage.live_ids(), *self._buffers.values()]
-
-    def oldest_position(self) -> int:
-        """See `automata.protocol.Evaluator`."""
-        return self._stage.oldest_position()
-
-    def oldest_output_time(self, watermark: int) -> int:
-        """See `automata.protocol.Evaluator`."""
-        return self._stage.oldest_output_time(watermark)
+        return [*super().live_ids(), *self._buffers.values()]
 
     def snapshot(self) -> dict[str, Any]:
         """See `automata.state.Restorable`."""
-        chains = [chain.snapshot() for chain, _ in self._chains]
-        return {**self._stage.snapshot(), **self._buffers.snapshot(), "chains": chains}
+        chains = [chain.snapshot() for chain, _ in self._paths]
+        return {**super().snapshot(), **self._buffers.snapshot(), "chains": chains}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """See `automata.state.Restorable`."""
-        self._stage.restore(state)
+        super().restore(state)
         self._buffers.restore(state)
-        for (chain, _), own in zip(self._chains, state["chains"], strict=True):
+        for (chain, _), own in zip(self._paths, state["chains"], strict=True):
             chain.restore(own)
 
     def _forget(self, time: int) -> None:
         """Drops what no event at or after `time` can join."""
         self._buffers.forget()
-        for chain, _ in self._chains:
+        for chain, _ in self._paths:
             chain.keep(self._buffers.horizon.alive)
-        self._stage.forget_negations(time)
+        self.forget_negations(time)
 
 
 class TreeEvaluator(LazyEvaluator):

@@ -5,8 +5,8 @@ A *chain* has one order for all partial matches, a *tree* one for each set of bo
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
 
 from automata.lazy.join import Bound
 
@@ -20,23 +20,27 @@ Relations = Sequence[frozenset[int]]
 """For each unit those that a join key or a condition relates it to."""
 
 
-class EvaluationOrder(Protocol):
+class EvaluationOrder(ABC):
     """Chooses the unit that partial matches wait for next; any choice gives the same matches."""
 
+    @abstractmethod
     def observe(self, counts: Sequence[int], at_boundary: bool) -> None:
         """The buffered events of each unit, and a flag: a window has passed since the flag was last set."""
 
+    @abstractmethod
     def following(self, bound: Bound, current: int | None) -> int:
         """The unit to look for once these are bound; `current` is what partial matches wait for now."""
 
     def snapshot(self) -> list[int]:
-        """The state that it keeps from one slice to the next."""
+        """The state that it keeps from one slice to the next: none unless it says so."""
+        return []
 
     def restore(self, state: list[int]) -> None:
         """Go on from there."""
+        assert not state, state
 
 
-class ChainPlan:
+class ChainPlan(EvaluationOrder):
     """One order by frequency, kept within a window."""
 
     def __init__(self, related: Relations) -> None:
@@ -73,7 +77,7 @@ class ChainPlan:
         return order
 
 
-class TreePlan:
+class TreePlan(EvaluationOrder):
     """The rarest unit now, for each set of bound units."""
 
     def __init__(self, related: Relations) -> None:
@@ -91,13 +95,6 @@ class TreePlan:
             return rarest
         now, then = (_expected(unit, bound, self._counts, self._related) for unit in (current, rarest))
         return rarest if now > _GAIN_MIN * then else current
-
-    def snapshot(self) -> list[int]:
-        """See `EvaluationOrder`; each slice brings new counts before anything is chosen."""
-        return []
-
-    def restore(self, state: list[int]) -> None:
-        """See `EvaluationOrder`."""
 
 
 def _rarest(bound: Bound, counts: Sequence[int], related: Relations) -> int:

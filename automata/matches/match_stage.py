@@ -1,4 +1,4 @@
-"""From accepted runs to reported matches: what run-based and lazy evaluators have in common."""
+"""The evaluator from accepted runs to reported matches: what run-based and lazy evaluators have in common."""
 
 from __future__ import annotations
 
@@ -10,16 +10,7 @@ import numpy as np
 from automata.chains.store import AcceptedRuns, ChainStore
 from automata.matches.negation import GroupSearchFactory, NegationIndex
 from automata.matches.reporting import Reporter
-from automata.matches.snapshot import (
-    core_state,
-    intake_state,
-    negations_state,
-    reporter_state,
-    restore_core,
-    restore_intake,
-    restore_negations,
-    restore_reporter,
-)
+from automata.matches.snapshot import restore_stage, stage_state
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
 from automata.slices.substreams import least
@@ -45,8 +36,8 @@ class PartialMatches(Protocol):
         """The partitions."""
 
 
-class MatchStage:
-    """Rows, negations, pending matches and places of events.
+class StagedEvaluator:
+    """See `automata.protocol.Evaluator`: rows, negations, pending matches and places of events, but not their growth.
 
     partial     tells which of them are still needed: the runs, unless the owner puts something else in their place
     """
@@ -59,6 +50,23 @@ class MatchStage:
         self.symbol_tables = SymbolTables(plan, self.negations.substreams)
         self.timeline = self.symbol_tables.timeline
         self.partial: PartialMatches = self.chains
+
+    @property
+    def needs_whole_slots(self) -> bool:
+        """See `automata.protocol.Evaluator`."""
+        return self.plan.whole_slots
+
+    def begin_at(self, position: int) -> None:
+        """See `automata.adaptive.policy.Startable`."""
+        self.timeline.begin_at(position)
+
+    def on_watermark(self, time: int) -> Sequence[Match]:
+        """See `automata.protocol.Evaluator`."""
+        return self.report([], time + 1)
+
+    def finish(self) -> Sequence[Match]:
+        """See `automata.protocol.Evaluator`."""
+        return self.reporter.finish()
 
     def report(self, accepted: list[AcceptedRuns], time: int) -> Sequence[Match]:
         """The matches that can be reported once the slice up to `time` has been consumed."""
@@ -94,19 +102,11 @@ class MatchStage:
     def snapshot(self) -> dict[str, Any]:
         """See `automata.state.Restorable`; dead rows are compacted away first, so it is as large as what is alive."""
         self.compact(always=True)
-        return {
-            "core": core_state(self.chains),
-            "negations": negations_state(self.negations),
-            "intake": intake_state(self.symbol_tables),
-            "reporter": reporter_state(self.reporter),
-        }
+        return stage_state(self.chains, self.negations, self.symbol_tables, self.reporter)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """See `automata.state.Restorable`."""
-        restore_core(self.chains, state["core"])
-        restore_negations(self.negations, state["negations"])
-        restore_intake(self.symbol_tables, state["intake"])
-        restore_reporter(self.reporter, state["reporter"])
+        restore_stage(self.chains, self.negations, self.symbol_tables, self.reporter, state)
 
     def forget_negations(self, time: int) -> None:
         """Drops the solutions of negated steps that no match can reach once no event before `time` will come."""

@@ -1,4 +1,4 @@
-"""The parts of an evaluator's state: columns of what is alive (see `automata.state`); indexes are made again."""
+"""The state of a staged evaluator: columns of what is alive (see `automata.state`); indexes are made again."""
 
 from __future__ import annotations
 
@@ -15,12 +15,43 @@ from automata.matches.selection import Candidate, after_state, candidate_of, res
 from automata.slices.step_table import PLAIN_COLUMNS, Part, StepTable
 from automata.slices.substreams import Substream
 from automata.slices.symbol_tables import SymbolTables
-from automata.slices.timeline import Carry, Timeline
 from automata.state import Values, columns_of, rows_of
 from automata.values import Ids, Match
 
 
-def core_state(core: ChainStore) -> dict[str, Any]:
+def stage_state(
+    core: ChainStore, negations: NegationIndex, symbol_tables: SymbolTables, reporter: Reporter
+) -> dict[str, Any]:
+    """Runs, remembered solutions of negated steps, places of events, and matches not reported yet."""
+    return {
+        "core": _core_state(core),
+        "negations": {
+            "tables": [_table_state(table) for table in negations.kept()],
+            "substreams": [[number, s.before, s.known()] for number, s in negations.substreams.of.items()],
+        },
+        "intake": symbol_tables.snapshot(),
+        "reporter": _reporter_state(reporter),
+    }
+
+
+def restore_stage(
+    core: ChainStore,
+    negations: NegationIndex,
+    symbol_tables: SymbolTables,
+    reporter: Reporter,
+    state: Mapping[str, Any],
+) -> None:
+    """Put them back."""
+    _restore_core(core, state["core"])
+    known = state["negations"]
+    negations.add({table.parts[0].symbol: table for table in map(_restored_table, known["tables"])})
+    for partition, before, columns in known["substreams"]:
+        negations.substreams.of[partition] = Substream(columns, before)
+    symbol_tables.restore(state["intake"])
+    _restore_reporter(reporter, state["reporter"])
+
+
+def _core_state(core: ChainStore) -> dict[str, Any]:
     """The runs, as columns without the registers, and the registers."""
     runs, registers = core.runs, core.layout.registers
     table = runs.table[: runs.size]
@@ -33,8 +64,7 @@ def core_state(core: ChainStore) -> dict[str, Any]:
     }
 
 
-def restore_core(core: ChainStore, state: Mapping[str, Any]) -> None:
-    """Put runs back."""
+def _restore_core(core: ChainStore, state: Mapping[str, Any]) -> None:
     runs, layout = core.runs, core.layout
     registers = state["registers"].ids
     table = np.empty((len(registers), layout.width), dtype=np.int64)
@@ -49,68 +79,20 @@ def restore_core(core: ChainStore, state: Mapping[str, Any]) -> None:
         all_join.finished = list(finished)
 
 
-def negations_state(negations: NegationIndex) -> dict[str, Any]:
-    """The solutions of negated steps that are remembered, and the ranks of events if they count."""
-    return {
-        "tables": [table_state(table) for table in negations.kept()],
-        "substreams": [[number, s.before, s.known()] for number, s in negations.substreams.of.items()],
-    }
-
-
-def restore_negations(negations: NegationIndex, state: Mapping[str, Any]) -> None:
-    """Put them back."""
-    negations.add({table.parts[0].symbol: table for table in map(restored_table, state["tables"])})
-    for partition, before, columns in state["substreams"]:
-        negations.substreams.of[partition] = Substream(columns, before)
-
-
-def table_state(table: StepTable) -> dict[str, Any]:
-    """A step table."""
+def _table_state(table: StepTable) -> dict[str, Any]:
     parts = [[part.symbol, part.positions, part.serials] for part in table.parts]
     columns = {name: getattr(table, name) for name in PLAIN_COLUMNS}
     variables = sorted(table.values)
     return {**columns, "variables": variables, "values": Values(table.matrix(variables)), "parts": parts}
 
 
-def restored_table(state: Mapping[str, Any]) -> StepTable:
-    """The step table of a state."""
+def _restored_table(state: Mapping[str, Any]) -> StepTable:
     columns = {name: state[name] for name in PLAIN_COLUMNS}
     values = dict(zip(state["variables"], state["values"].ids.T, strict=True))
     return StepTable(**columns, values=values, parts=tuple(Part(*part) for part in state["parts"]))
 
 
-def intake_state(symbol_tables: SymbolTables) -> dict[str, Any]:
-    """The positions of the streams, and the partitions."""
-    keys, numbers, seen, serial = symbol_tables.partitions()
-    return {
-        **timeline_state(symbol_tables.timeline),
-        "keys": Values(keys),
-        "numbers": numbers,
-        "seen": seen,
-        "serial": serial,
-    }
-
-
-def restore_intake(symbol_tables: SymbolTables, state: Mapping[str, Any]) -> None:
-    """Put them back."""
-    restore_timeline(symbol_tables.timeline, state)
-    symbol_tables.go_on(state["keys"].ids, state["numbers"], state["seen"], state["serial"])
-
-
-def timeline_state(timeline: Timeline) -> dict[str, Any]:
-    """The positions of the substreams."""
-    carries = [[partition, carry.rank, carry.slot] for partition, carry in timeline.carries.items()]
-    return {"position": timeline.position, "carries": np.array(carries, dtype=np.int64).reshape(-1, 3)}
-
-
-def restore_timeline(timeline: Timeline, state: Mapping[str, Any]) -> None:
-    """Put it back."""
-    timeline.position = state["position"]
-    timeline.carries = {partition: Carry(rank, slot) for partition, rank, slot in state["carries"].tolist()}
-
-
-def reporter_state(reporter: Reporter) -> dict[str, Any]:
-    """The matches that cannot be reported yet, and what reported ones forbid."""
+def _reporter_state(reporter: Reporter) -> dict[str, Any]:
     pending = reporter.pending
     return {
         "pending": [pending.rows, pending.accepts, pending.deadlines],
@@ -121,8 +103,7 @@ def reporter_state(reporter: Reporter) -> dict[str, Any]:
     }
 
 
-def restore_reporter(reporter: Reporter, state: Mapping[str, Any]) -> None:
-    """Put it back."""
+def _restore_reporter(reporter: Reporter, state: Mapping[str, Any]) -> None:
     reporter.pending = PendingMatches(*state["pending"])
     reporter.held, reporter.ready = _candidates(state["held"]), _candidates(state["ready"])
     reporter.seen = {tuple(map(tuple, entries.tolist())): last for entries, last in state["seen"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from automata.slices.events import Events, SymbolSolutions
 from automata.slices.shared_work import SharedWork
 from automata.slices.step_table import Part, StepTable
 from automata.slices.substreams import Substreams
-from automata.slices.timeline import Places, Timeline, window_numbers
+from automata.slices.timeline import Carry, Places, Timeline, window_numbers
+from automata.state import Values
 from automata.values import NONE, UNBOUND, Ids, Mask
 
 
@@ -46,18 +48,26 @@ class SymbolTables:
         """The ids that partitions are known by."""
         return np.array([i for key in self._partitions for i in key], dtype=np.int64)
 
-    def partitions(self) -> tuple[Ids, Ids, int, int]:
-        """The key and the number of each partition, how many partitions there have been, and how many solutions."""
-        keys = np.array(list(self._partitions), dtype=np.int64).reshape(
-            len(self._partitions), len(self._program.partition)
-        )
-        numbers = np.array(list(self._partitions.values()), dtype=np.int64)
-        return keys, numbers, self._partitions_seen, self._serial
+    def snapshot(self) -> dict[str, Any]:
+        """The places of the streams, the key and the number of each partition, and the numbers given so far."""
+        carries = [[partition, carry.rank, carry.slot] for partition, carry in self.timeline.carries.items()]
+        shape = len(self._partitions), len(self._program.partition)
+        return {
+            "position": self.timeline.position,
+            "carries": np.array(carries, dtype=np.int64).reshape(-1, 3),
+            "keys": Values(self.partition_ids().reshape(shape)),
+            "numbers": np.array(list(self._partitions.values()), dtype=np.int64),
+            "seen": self._partitions_seen,
+            "serial": self._serial,
+        }
 
-    def go_on(self, keys: Ids, numbers: Ids, seen: int, serial: int) -> None:
-        """Go on from what `partitions` told."""
-        self._partitions = {tuple(key): number for key, number in zip(keys.tolist(), numbers.tolist(), strict=True)}
-        self._partitions_seen, self._serial = seen, serial
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.timeline.position = state["position"]
+        self.timeline.carries = {partition: Carry(rank, slot) for partition, rank, slot in state["carries"].tolist()}
+        keys, numbers = state["keys"].ids.tolist(), state["numbers"].tolist()
+        self._partitions = {tuple(key): number for key, number in zip(keys, numbers, strict=True)}
+        self._partitions_seen, self._serial = state["seen"], state["serial"]
 
     def forget(self, kept: set[int]) -> None:
         """Drop every other partition; only where ranks need not go on."""

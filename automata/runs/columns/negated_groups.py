@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,15 @@ from automata.values import NONE
 
 
 class NegatedGroups:
-    """The search for the negated groups of one plan; see `automata.matches.negation.GroupSearch`."""
+    """The search for the negated groups of one plan; see `automata.matches.negation.GroupSearch`.
 
-    def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
+    substream   of the whole match, where the plan is that of a negated group itself
+    """
+
+    def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator, substream: Substream | None = None) -> None:
         self._plan = plan
         self._condition_evaluator = condition_evaluator
+        self._substream = substream
 
     def __call__(
         self, negation: int, registers: NDArray[np.int64], outer: Mapping[int, OuterIterations], inside: Inside
@@ -35,30 +39,18 @@ class NegatedGroups:
         plan = self._plan.negations[negation].group
         assert plan is not None, negation
         seen = {symbol: _in_one_partition(table, inside.partition) for symbol, table in inside.tables.items()}
+        whole = self._substream or inside.substream
         tables, substream = seen, None
-        if inside.substream is not None and any((table.slots == NONE).any() for table in seen.values()):
-            tables, substream = _in_one_order(seen, total=not self._plan.whole_slots), inside.substream
+        if whole is not None and any((table.slots == NONE).any() for table in seen.values()):
+            tables, substream = _in_one_order(seen, total=not self._plan.whole_slots), whole
         chains = ChainStore(plan, self._condition_evaluator, registers, outer, substream)
         accepted = ColumnRuns(chains).grow(tables)
         if not plan.negations:
             return bool(accepted)
-        search = _SameSubstream(NegatedGroups(plan, self._condition_evaluator), inside.substream)
+        search = NegatedGroups(plan, self._condition_evaluator, whole)
         negations = NegationIndex(chains, self._condition_evaluator, search)
         negations.add(seen)
         return any(_any_unviolated(chains, negations, some) for some in accepted)
-
-
-@dataclass(frozen=True, slots=True)
-class _SameSubstream:
-    """The search for the groups that are negated inside a negated group, among the events of the whole match."""
-
-    search: NegatedGroups
-    substream: Substream | None
-
-    def __call__(
-        self, negation: int, registers: NDArray[np.int64], outer: Mapping[int, OuterIterations], inside: Inside
-    ) -> bool:
-        return self.search(negation, registers, outer, replace(inside, substream=self.substream))
 
 
 def _any_unviolated(chains: ChainStore, negations: NegationIndex, accepted: AcceptedRuns) -> bool:

@@ -36,7 +36,7 @@ class LiveRunEvaluator(RunEvaluator):
     def __init__(self, plan: Plan, condition_evaluator: RowConditionEvaluator) -> None:
         assert has_row_form(plan), plan.program
         super().__init__(plan, condition_evaluator)
-        self._rows = RowRuns(self._stage, condition_evaluator)
+        self._rows = RowRuns(self, condition_evaluator)
         self._in_lists = False
         self._alone = 0
         self._left = 0
@@ -44,7 +44,7 @@ class LiveRunEvaluator(RunEvaluator):
     def prefers_rows(self) -> bool:
         """True if the next single event should go to `on_event`: there have been enough of them."""
         self._alone += not self._in_lists
-        return self._in_lists or self._stage.chains.runs.size <= self._alone * _ROWS_PER_EVENT_MAX
+        return self._in_lists or self.chains.runs.size <= self._alone * _ROWS_PER_EVENT_MAX
 
     def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[Solution]]) -> Sequence[Match]:
         """As `on_batch` for a slice of one event.
@@ -55,14 +55,14 @@ class LiveRunEvaluator(RunEvaluator):
             self._to_lists()
         if self._rows.new >= max(_NEW_MIN, _NEW_SHARE * self._left):
             self._look(time)
-        serials = self._stage.symbol_tables.serials(solutions)
+        serials = self.symbol_tables.serials(solutions)
         if len(serials) < len(solutions):
             solutions = {symbol: solutions[symbol] for symbol in serials}
         matches = self._rows.take(time, stream, solutions, serials)
-        if self._stage.chains.is_large(len(self._rows)):
+        if self.chains.is_large(len(self._rows)):
             self._look(time)
             self._to_columns()
-            self._stage.compact()
+            self.compact()
             self._to_lists()
         return matches
 
@@ -83,7 +83,7 @@ class LiveRunEvaluator(RunEvaluator):
             return super().on_watermark(time)
         return self._rows.pass_time(time + 1) if self._rows.waits else []
 
-    def finish(self) -> list[Match]:
+    def finish(self) -> Sequence[Match]:
         """See `automata.protocol.Evaluator`."""
         self._to_columns()
         return super().finish()
@@ -114,9 +114,9 @@ class LiveRunEvaluator(RunEvaluator):
 
     def _look(self, time: int) -> None:
         """Drop what windows have left behind."""
-        self._rows.expire(expired(self._window, time, self._stage.timeline))
+        self._rows.expire(expired(self._window, time, self.timeline))
         self._rows.leave()
-        self._stage.forget_negations(time)
+        self.forget_negations(time)
         self._rows.negations_changed()
         self._left = self._rows.count()
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from automata.chains import columns as col
-from automata.matches.match_stage import MatchStage
+from automata.matches.match_stage import StagedEvaluator
 from automata.runs.columns.expiry import Bounds
 from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.arrivals import Arrivals
@@ -39,7 +39,7 @@ class _Taken(NamedTuple):
 class RowRuns:
     """The runs of a program while they are held as lists; see `enter`."""
 
-    def __init__(self, stage: MatchStage, condition_evaluator: RowConditionEvaluator) -> None:
+    def __init__(self, stage: StagedEvaluator, condition_evaluator: RowConditionEvaluator) -> None:
         core = self._core = stage.chains
         program = core.plan.program
         self._timeline = stage.timeline

@@ -71,7 +71,7 @@ def load_graph(
     entail  add what follows by RDFS
     usable  keep only triples that these patterns can use; with `entail` everything is kept, as all may lead to such
     """
-    wanted = None if usable is None or entail else TripleFilter.of(usable)
+    wanted = None if usable is None or entail else TripleFilter(usable)
     columns: Columns = (array("q"), array("q"), array("q"))
     for path in files_of(os.fspath(source)):
         _read_file(path, iri, dictionary, columns, wanted, progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import chain
 
 import pyoxigraph
 
@@ -17,26 +18,17 @@ Ends = tuple[Constant | None, Constant | None]
 
 
 class TripleFilter:
-    """A test of triples: true if some triple pattern, by its constants, could match.
+    """A test of triples: true if some triple pattern over one knowledge base, by its constants, could match."""
 
-    by_predicate    the constants at the ends of its triple patterns; the key None is any predicate
-    """
-
-    def __init__(self, by_predicate: dict[pyoxigraph.NamedNode | None, set[Ends]]) -> None:
+    def __init__(self, patterns: Collection[Pattern]) -> None:
+        by_predicate: dict[pyoxigraph.NamedNode | None, set[Ends]] = {}
+        for predicate, ends in chain.from_iterable(map(_wanted, patterns)):
+            by_predicate.setdefault(predicate, set()).add(ends)
         anything = {predicate for predicate, ends in by_predicate.items() if (None, None) in ends}
         self._whole = frozenset(anything - {None})
         self._everything = None in anything
         self._by_predicate = by_predicate
         self._any = frozenset(by_predicate.get(None, ()))
-
-    @staticmethod
-    def of(patterns: Collection[Pattern]) -> TripleFilter:
-        """The filter for patterns over one knowledge base."""
-        found: dict[pyoxigraph.NamedNode | None, set[Ends]] = {}
-        for pattern in patterns:
-            for predicate, ends in _wanted(pattern):
-                found.setdefault(predicate, set()).add(ends)
-        return TripleFilter(found)
 
     def __call__(self, quad: pyoxigraph.Quad) -> bool:
         """True if the triple may be of use."""

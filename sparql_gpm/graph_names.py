@@ -40,10 +40,6 @@ class GraphNames(Sequence[str]):
         for start, stop in zip(self._starts.tolist(), self._stops.tolist(), strict=True):
             yield text[start:stop]
 
-    def take(self, places: Ids) -> GraphNames:
-        """The names at these places, in this order."""
-        return GraphNames(self._text, self._starts[places], self._stops[places])
-
     def _compact(self) -> GraphNames:
         """The same with hardly any text outside of names."""
         lengths = self._stops - self._starts
@@ -76,7 +72,9 @@ class GraphNames(Sequence[str]):
 
 def take(names: Sequence[str], places: Ids) -> Sequence[str]:
     """The names at these places, in this order."""
-    return names.take(places) if isinstance(names, GraphNames) else [names[place] for place in places.tolist()]
+    if isinstance(names, GraphNames):
+        return GraphNames(names._text, names._starts[places], names._stops[places])
+    return [names[place] for place in places.tolist()]
 
 
 def joined(parts: Sequence[Sequence[str]]) -> Sequence[str]:

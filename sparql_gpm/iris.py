@@ -9,8 +9,7 @@ _PARTS = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?
 
 def is_absolute(iri: str) -> bool:
     """True if the IRI has a scheme."""
-    found = _PARTS.fullmatch(iri)
-    return found is not None and found.group(1) is not None
+    return _split(iri)[0] is not None
 
 
 def resolve_iri(reference: str, base: str) -> str:

@@ -7,6 +7,7 @@ solutions = matcher.match(batch)            # a set of solution mappings per eve
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.compile import Compiler
 from sparql_gpm.matching.frames import Frames
-from sparql_gpm.matching.needs import needs_of
+from sparql_gpm.matching.needs import Needs, needs_of
 from sparql_gpm.matching.pattern_expression import ExistsTest, Operator
 from sparql_gpm.matching.row_matcher import RowMatcher, row_matcher
 from sparql_gpm.matching.semi_join import semi_join_events, semi_join_scan
@@ -50,9 +51,11 @@ def compile_pattern(
     tests = {exists: compiler.exists(exists) for condition in conditions for exists in exists_in(condition)}
     sensitive = counts(pattern) or any(counts(exists.pattern) for exists in tests)
     is_set = not sensitive and not any(is_volatile(e) for node in walk(pattern) for e in expressions_of(node))
-    return Matcher(tuple(sorted(in_scope(pattern))), compiler, compiler.compile(pattern), tests, sensitive, is_set)
+    operator, variables = compiler.compile(pattern), tuple(sorted(in_scope(pattern)))
+    return Matcher(variables, needs_of(operator), compiler, operator, tests, sensitive, is_set)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Matcher:
     """A compiled pattern. It holds no data of events, so one serves any number of batches.
 
@@ -60,22 +63,13 @@ class Matcher:
     needs       the triples that an event must have for a solution
     """
 
-    def __init__(
-        self,
-        variables: tuple[str, ...],
-        compiler: Compiler,
-        operator: Operator,
-        exists: dict[Exists, ExistsTest],
-        counts_solutions: bool,
-        is_set: bool,
-    ) -> None:
-        self.variables = variables
-        self.needs = needs_of(operator)
-        self._compiler = compiler
-        self._operator = operator
-        self._exists = exists
-        self._counts_solutions = counts_solutions
-        self._is_set = is_set
+    variables: tuple[str, ...]
+    needs: Needs
+    _compiler: Compiler
+    _operator: Operator
+    _exists: dict[Exists, ExistsTest]
+    _counts_solutions: bool
+    _is_set: bool
 
     def match(
         self,

@@ -51,11 +51,9 @@ def parse_group(text: str, prefixes: Mapping[str, str], base: str | None) -> Par
 
     Aggregates, PREV, FIRST and LAST may stand in its top-level FILTERs; aggregates also in subqueries.
     """
-    read = _tokens(text)
-    braced = [Token("punctuation", "{", 0, 0), *read, Token("punctuation", "}", len(text), len(text))]
-    with _deep(braced, len(text)):
+    with _reading(text) as read:
         names = Names(prefixes, base)
-        folded, given = _fold_chains(braced, names)
+        folded, given = _fold_chains(_braced(read, len(text)), names)
         masked = mask(folded, names, len(text), given)
         tree = parse_tree("GroupGraphPattern", masked)
         source = Source(masked, tree)
@@ -65,8 +63,7 @@ def parse_group(text: str, prefixes: Mapping[str, str], base: str | None) -> Par
 
 def parse_expression(text: str, prefixes: Mapping[str, str], base: str | None) -> Expression:
     """An expression, in which aggregates, PREV, FIRST and LAST may stand."""
-    read = _tokens(text)
-    with _deep(read, len(text)):
+    with _reading(text) as read:
         names = Names(prefixes, base)
         folded, given = _fold_chains(read, names)
         return _expression(folded, names, len(text), given)
@@ -79,13 +76,11 @@ def parse_template(
 
     Such a value is given beside its triple, whose object is then a `_:` variable used nowhere else.
     """
-    read = _tokens(text)
-    names = Names(prefixes, base)
-    with _deep(read, len(text)):
+    with _reading(text) as read:
+        names = Names(prefixes, base)
         folded, given = _fold_values(read, names)
         _refuse_in_collections(folded)
-        braced = [Token("punctuation", "{", 0, 0), *folded, Token("punctuation", "}", len(text), len(text))]
-        masked = mask(braced, names, len(text), given)
+        masked = mask(_braced(folded, len(text)), names, len(text), given)
         trees = parse_tree("ConstructTemplate", masked)
         source = Source(masked, trees)
         return tuple(
@@ -95,19 +90,21 @@ def parse_template(
         )
 
 
-def _tokens(text: str) -> list[Token]:
+@contextmanager
+def _reading(text: str) -> Iterator[list[Token]]:
+    """The tokens of a text, with a stack that is deep enough to parse them."""
     read = list(tokens(text))
     check_brackets(read, len(text))
-    return read
-
-
-@contextmanager
-def _deep(read: Sequence[Token], end: int) -> Iterator[None]:
     try:
-        with deep_stack(len(read)):
-            yield
+        with deep_stack(len(read) + 2):
+            yield read
     except RecursionError:
-        raise PatternSyntaxError("too long or too deeply nested", read[0].start if read else end) from None
+        start = read[0].start if read else len(text)
+        raise PatternSyntaxError("too long or too deeply nested", start) from None
+
+
+def _braced(read: Sequence[Token], end: int) -> list[Token]:
+    return [Token("punctuation", "{", 0, 0), *read, Token("punctuation", "}", end, end)]
 
 
 def _filter(keyword: Token, expression: Expression, read: Sequence[Token]) -> ParsedFilter:
@@ -257,9 +254,7 @@ def _refuse_in_collections(read: Sequence[Token]) -> None:
 
 def _template_triple(nodes: tuple[Any, Any, Any], source: Source) -> tuple[Triple, Expression | None]:
     subject, predicate, object_ = nodes
-    leaf = source.leaf(object_)
-    start = source.node(subject)
-    verb = source.node(predicate)
+    start, verb, leaf = source.node(subject), source.node(predicate), source.leaf(object_)
     assert isinstance(verb, IRI | Variable), verb
     if leaf is not None and isinstance(leaf.value, Aggregate | Iteration):
         return Triple(start, verb, source.fresh()), leaf.value

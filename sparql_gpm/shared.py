@@ -296,7 +296,7 @@ class PatternPool:
         if not self._summarises:
             return Survey(BatchView(batch), set(range(len(self))))
         grouped = self.summary.over(batch)
-        return Survey(BatchView(batch, grouped), self.summary.touched(grouped))
+        return Survey(BatchView(batch, grouped.rows), self.summary.touched(grouped))
 
     def uses(self, pattern: SharedPattern) -> int:
         """The number of times that the pattern was added."""

@@ -62,10 +62,11 @@ class _Renaming:
 
     def _triple(self, triple: algebra.Triple | algebra.PathTriple) -> algebra.Triple | algebra.PathTriple:
         renamed = replace(triple, subject=self._node(triple.subject), object=self._node(triple.object))
-        match renamed:
-            case algebra.Triple():
-                return replace(renamed, predicate=self._node(renamed.predicate))
-        return renamed
+        return (
+            replace(renamed, predicate=self._node(renamed.predicate))
+            if isinstance(renamed, algebra.Triple)
+            else renamed
+        )
 
     def _expression(self, expression: Expression) -> Expression:
         match expression:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
 
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.expression_text import ExpressionWriter, path_text
@@ -80,21 +79,15 @@ def _inputs(pattern: Pattern) -> Iterator[list[str]]:
 
 def _triple_line(triple: algebra.Triple | algebra.PathTriple) -> str:
     subject, object_ = _node(triple.subject), _node(triple.object)
-    match triple:
-        case algebra.Triple(_, predicate, _):
-            return f"scan {subject} {_node(predicate)} {object_}"
-        case algebra.PathTriple(_, path, _):
-            return f"path {subject} {path_text(path)} {object_}"
-        case _:
-            assert_never(triple)
+    if isinstance(triple, algebra.Triple):
+        return f"scan {subject} {_node(triple.predicate)} {object_}"
+    return f"path {subject} {path_text(triple.path)} {object_}"
 
 
 def _node(node: Node) -> str:
-    match node:
-        case Variable(name):
-            return name if name.startswith("_:") else _variable(name)
-        case _:
-            return to_ntriples(node)
+    if isinstance(node, Variable):
+        return node.name if node.name.startswith("_:") else _variable(node.name)
+    return to_ntriples(node)
 
 
 def _variable(name: str) -> str:

@@ -62,11 +62,8 @@ class ExpressionWriter:
 
     def _operand(self, expression: Expression) -> str:
         """The operand of a prefix operator, in parentheses if it has one itself."""
-        match expression:
-            case Call(name, (_,)) if name in _PREFIX:
-                return f"({self.text(expression)})"
-            case _:
-                return self.text(expression)
+        nested = isinstance(expression, Call) and expression.name in _PREFIX
+        return f"({self.text(expression)})" if nested else self.text(expression)
 
     def _listed(self, expressions: tuple[Expression, ...] | list[Expression]) -> str:
         return ", ".join(map(self.text, expressions))

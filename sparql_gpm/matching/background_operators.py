@@ -18,29 +18,27 @@ from sparql_gpm.relations.join import join
 from sparql_gpm.relations.relation import UNIT, Relation, constant
 
 
+@dataclass(eq=False)
 class CachedRelation:
     """A relation that is computed on first use, and again after a change of the background.
 
     Its terms are held in the dictionary meanwhile, if one is given.
     """
 
-    def __init__(
-        self, compute: Callable[[], Relation], background: Background | None, dictionary: Dictionary | None = None
-    ) -> None:
-        self._compute = compute
-        self._background = background
-        self._dictionary = dictionary
-        self._version = -1
-        self._relation = UNIT
+    compute: Callable[[], Relation]
+    background: Background | None
+    dictionary: Dictionary | None = None
+    _version: int = -1
+    _relation: Relation = UNIT
 
     def get(self) -> Relation:
         """The relation for the present background."""
-        version = 0 if self._background is None else self._background.version()
+        version = 0 if self.background is None else self.background.version()
         if version != self._version:
-            self._relation = self._compute()
+            self._relation = self.compute()
             self._version = version
-            if self._dictionary is not None:
-                self._dictionary.hold(self, self._relation.columns.values())
+            if self.dictionary is not None:
+                self.dictionary.hold(self, self._relation.columns.values())
         return self._relation
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,17 +22,14 @@ class Nodes(NamedTuple):
     terms: Ids
 
 
-class Grouped(Protocol):
-    """The triples of a batch, grouped by the summary in one pass."""
-
-    def rows(self, predicate: int, subject: int | None, object: int | None) -> Ids | None:
-        """The triples with this predicate, and this subject, or this object, ascending; None: they are not grouped."""
+Grouped = Callable[[int, int | None, int | None], Ids | None]
+"""The triples with a predicate, and a subject or an object, ascending; None: they are not grouped."""
 
 
 class BatchView:
     """The graphs of a batch; row numbers are places in its triple columns.
 
-    grouped     triples that are grouped already
+    grouped     looks triples up that are grouped already
 
     Everything is computed on first use and kept: a view must not outlive its batch's ids.
     """
@@ -64,7 +62,7 @@ class BatchView:
         """
         key = (predicate, subject, object)
         if key not in self._rows:
-            known = None if self._grouped is None else self._grouped.rows(predicate, subject, object)
+            known = None if self._grouped is None else self._grouped(predicate, subject, object)
             self._rows[key] = self._found(predicate, subject, object) if known is None else known
         rows = self._rows[key]
         if among is None:

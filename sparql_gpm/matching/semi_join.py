@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from sparql_gpm.columns import Ids, Mask
@@ -17,8 +15,10 @@ def semi_join_scan(operator: Operator, variable: str) -> Scan | None:
     """A triple pattern from which every solution of a compiled pattern takes its value of the variable."""
     match operator:
         case operators.Join(scans, others):
-            own = (scan for scan in scans if isinstance(scan, Scan) and _binds(scan, variable))
-            return next(own, None) or _first(others, variable)
+            plain = (scan for scan in scans if isinstance(scan, Scan) and isinstance(scan.predicate, int))
+            own = (scan for scan in plain if variable in (scan.subject, scan.object))
+            found = (semi_join_scan(other, variable) for other in others)
+            return next(own, None) or next(filter(None, found), None)
         case operators.LeftJoin(inner) | operators.Minus(inner) | operators.Filter(inner) | operators.Distinct(inner):
             return semi_join_scan(inner, variable)
         case operators.Project(inner, variables) if variable in variables:
@@ -35,11 +35,3 @@ def semi_join_events(scan: Scan, variable: str, view: BatchView, values: Ids) ->
     found = np.zeros(len(view), dtype=np.bool_)
     found[view.events[rows[np.isin(column[rows], values)]]] = True
     return found
-
-
-def _binds(scan: Scan, variable: str) -> bool:
-    return isinstance(scan.predicate, int) and variable in (scan.subject, scan.object)
-
-
-def _first(operators: Sequence[Operator], variable: str) -> Scan | None:
-    return next((scan for inner in operators if (scan := semi_join_scan(inner, variable)) is not None), None)

@@ -110,7 +110,7 @@ class Summary:
 
 
 class GroupedTriples:
-    """The triples of one batch by the needs of patterns, a `sparql_gpm.matching.bgp_view.Grouped`.
+    """The triples of one batch by the needs of patterns, looked up by `rows`.
 
     present     the needs that are met
     """
@@ -127,7 +127,7 @@ class GroupedTriples:
         self._rows[key] = rows
 
     def rows(self, predicate: int, subject: int | None, object: int | None) -> Ids | None:
-        """See `Grouped`."""
+        """A `sparql_gpm.matching.bgp_view.Grouped`."""
         summary = self._summary
         if summary.version != self._version or not summary.names(predicate, subject, object):
             return None

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arrays.columns import NONE
 from sparql_gpm.bounds import RowCount, check_time
 from sparql_gpm.columns import UNBOUND, Ids, Mask
-from sparql_gpm.relations.relation import NIL, UNIT, BoundRows, Relation, nothing, union
+from sparql_gpm.relations.relation import UNIT, BoundRows, Relation, nothing, union
 
 _BLOCK_ROWS_MAX = 1 << 18
 """A join makes its rows, and passes them to the filter above it, in blocks of this size."""
@@ -107,7 +108,7 @@ def _span_of_frames(left: BoundRows, right: BoundRows, keys: tuple[str, ...], ro
     frames = left.relation.events
     assert frames is not None
     rows = row_of_frame[np.minimum(frames, len(row_of_frame) - 1)]
-    found: Mask = rows != NIL
+    found: Mask = rows != NONE
     for key in keys:
         found &= right.relation.columns[key][rows] == left.relation.columns[key]
     return _Span(left, right, keys, rows, found.astype(np.int64), None)

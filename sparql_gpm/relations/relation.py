@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from arrays.columns import NONE
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.relations.keys import Index, first_rows
 
-NIL = -1
-"""No row."""
 _SPARSE_FACTOR = 64
 """A table by frame pays where there are at most so many frames for each row."""
 
@@ -130,7 +129,7 @@ class Relation:
         return self._indexes[key]
 
     def row_of_frame(self) -> Ids | None:
-        """By frame its only row, NIL where it has none; the last place, NIL, is for all later frames.
+        """By frame its only row, NONE where it has none; the last place, NONE, is for all later frames.
 
         None where a frame has several rows, or a table does not pay; made once.
         """
@@ -160,7 +159,7 @@ class Relation:
 def _row_of_frame(frames: Ids) -> Ids | None:
     if not len(frames) or frames[-1] > _SPARSE_FACTOR * len(frames) or not np.all(frames[1:] > frames[:-1]):
         return None
-    rows = np.full(int(frames[-1]) + 2, NIL, dtype=np.int64)
+    rows = np.full(int(frames[-1]) + 2, NONE, dtype=np.int64)
     rows[frames] = np.arange(len(frames), dtype=np.int64)
     return rows
 

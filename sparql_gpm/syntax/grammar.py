@@ -46,9 +46,9 @@ def check_brackets(tokens: Sequence[Token], end: int) -> None:
             if len(opened) > _NESTING_MAX:
                 raise PatternSyntaxError(f"nested more than {_NESTING_MAX} levels deep", token.start)
         elif token.text in _CLOSING.values():
-            expected = _CLOSING[opened.pop().text] if opened else "the end"
-            if token.text != expected:
-                raise PatternSyntaxError(f"expected {_quoted(expected)}, found '{token.text}'", token.start)
+            expected = f"'{_CLOSING[opened.pop().text]}'" if opened else "the end"
+            if expected != f"'{token.text}'":
+                raise PatternSyntaxError(f"expected {expected}, found '{token.text}'", token.start)
     if opened:
         expected = _CLOSING[opened[-1].text]
         raise PatternSyntaxError(f"expected '{expected}', found the end", end, f"'{opened[-1].text}' is never closed")
@@ -191,7 +191,3 @@ def _option(expected: str) -> str:
     if expected in ("end of text", "StringEnd"):
         return "the end"
     return expected if re.fullmatch(r"'[^']+'", expected) else ""
-
-
-def _quoted(expected: str) -> str:
-    return expected if len(expected) > 1 else f"'{expected}'"

@@ -15,7 +15,7 @@ from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.iris import is_absolute, resolve_iri
 from sparql_gpm.pattern import Constant, Expression, Iteration, Variable
 from sparql_gpm.syntax.tokens import NUMBERS, Token, string_value, unescape
-from sparql_gpm.terms import IRI, RDF, RDF_LANG_STRING, XSD, XSD_STRING, Literal
+from sparql_gpm.terms import IRI, RDF, RDF_LANG_STRING, XSD, Literal
 
 ITERATION_WORDS = ("PREV", "FIRST", "LAST")
 AGGREGATE_WORDS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
@@ -208,9 +208,7 @@ class _Masker:
             literal = Literal(lexical, RDF_LANG_STRING, behind.text[1:].lower())
         elif behind is not None and behind.text == "^^":
             if datatype is None or datatype.kind not in ("iri", "pname"):
-                found = f"'{datatype.text}'" if datatype else "the end"
-                offset = datatype.start if datatype else self._end
-                raise PatternSyntaxError(f"expected the IRI of a datatype, found {found}", offset)
+                raise self._expected("the IRI of a datatype", datatype)
             self._at += 2
             literal = Literal(lexical, self._names.resolve(datatype).value)
         self._leaf('"{}"', Leaf(Constant(literal), token))
@@ -227,28 +225,18 @@ class _Masker:
     def _iteration(self, token: Token) -> None:
         word = token.text.upper()
         variable, bracket = self._peek(2), self._peek(3)
-        for found, right in (
-            (variable, variable is not None and variable.kind == "variable"),
-            (bracket, bracket is not None and bracket.text == ")"),
-        ):
-            if not right:
-                shown = f"'{found.text}'" if found else "the end"
-                wanted = "')'" if found is bracket else "a variable"
-                offset = found.start if found else self._end
-                raise PatternSyntaxError(f"expected {wanted}, found {shown}", offset, f"{word} takes one variable")
-        assert variable is not None
+        hint = f"{word} takes one variable"
+        if variable is None or variable.kind != "variable":
+            raise self._expected("a variable", variable, hint)
+        if bracket is None or bracket.text != ")":
+            raise self._expected("')'", bracket, hint)
         self._leaf("?v{}", Leaf(Iteration(word, variable.text[1:]), token))
         self._at += 3
+
+    def _expected(self, wanted: str, found: Token | None, hint: str = "") -> PatternSyntaxError:
+        shown, offset = (f"'{found.text}'", found.start) if found else ("the end", self._end)
+        return PatternSyntaxError(f"expected {wanted}, found {shown}", offset, hint)
 
 
 def _is_predicate(token: Token | None) -> bool:
     return token is not None and (token.kind in ("iri", "pname") or token.text == "a")
-
-
-def is_plain_string(leaf: Leaf) -> bool:
-    """True if the leaf is a string without language tag and datatype."""
-    return leaf.token.kind == "string" and isinstance(leaf.value, Constant) and _datatype(leaf.value) == XSD_STRING
-
-
-def _datatype(constant: Constant) -> str:
-    return constant.term.datatype if isinstance(constant.term, Literal) else ""

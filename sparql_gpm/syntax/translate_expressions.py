@@ -10,9 +10,9 @@ from sparql_gpm.algebra.traversal import operands
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.pattern import Aggregate, Call, Cast, Constant, Exists, Expression, Iteration, Pattern, Variable
 from sparql_gpm.syntax.grammar import Tree
-from sparql_gpm.syntax.masked import LIST, is_plain_string
+from sparql_gpm.syntax.masked import LIST
 from sparql_gpm.syntax.translate_terms import Source, is_nil, name_of, not_here
-from sparql_gpm.terms import IRI, Literal
+from sparql_gpm.terms import IRI, XSD_STRING, Literal
 
 _BINARY = {"RelationalExpression", "AdditiveExpression", "MultiplicativeExpression"}
 _LOGICAL = {"ConditionalOrExpression": "||", "ConditionalAndExpression": "&&"}
@@ -114,9 +114,10 @@ class ExpressionReader:
         if tree.separator is not None:
             leaf = self.source.leaf(tree.separator)
             assert leaf is not None and isinstance(leaf.value, Constant), tree
-            if not is_plain_string(leaf) or not isinstance(leaf.value.term, Literal):
+            term = leaf.value.term
+            if leaf.token.kind != "string" or not isinstance(term, Literal) or term.datatype != XSD_STRING:
                 raise PatternSyntaxError("expected a plain string as SEPARATOR", leaf.token.start)
-            separator = leaf.value.term.lexical
+            separator = term.lexical
         inner = replace(self, aggregates=False, iterations=False)
         argument = None if isinstance(tree.vars, str) and tree.vars == "*" else inner.read(tree.vars)
         return Aggregate(token.text.upper(), argument, tree.distinct == "DISTINCT", separator)

@@ -9,7 +9,7 @@ from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.rewrite import balanced
 from sparql_gpm.algebra.traversal import subpaths
 from sparql_gpm.errors import PatternSyntaxError
-from sparql_gpm.pattern import Node, Path, Variable
+from sparql_gpm.pattern import Node, Path, Repeat, Variable
 from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.translate_terms import Source, name_of
 from sparql_gpm.terms import IRI
@@ -50,16 +50,12 @@ def _connect(subject: Node, path: Path, object_: Node, source: Source) -> Iterat
             yield algebra.Triple(subject, iri, object_)
         case algebra.Inverse(inner):
             yield from _connect(object_, inner, subject, source)
-        case algebra.PathSequence(first, second) if not _repeats(path):
+        case algebra.PathSequence(first, second) if Repeat not in map(type, subpaths(path)):
             middle = source.fresh()
             yield from _connect(subject, first, middle, source)
             yield from _connect(middle, second, object_, source)
         case _:
             yield algebra.PathTriple(subject, path, object_)
-
-
-def _repeats(path: Path) -> bool:
-    return any(isinstance(part, algebra.Repeat) for part in subpaths(path))
 
 
 def _path(tree: Tree, source: Source) -> Path:
@@ -71,23 +67,13 @@ def _path(tree: Tree, source: Source) -> Path:
         case "PathEltOrInverse":
             return algebra.Inverse(_path(tree.part, source))
         case "PathElt":
-            return _repeated(_path(tree.part, source), tree.mod)
+            path = _path(tree.part, source)
+            return Repeat(path, at_least_one=tree.mod == "+", unbounded=tree.mod != "?") if tree.mod else path
         case "PathNegatedPropertySet":
             return _negated(tree, source)
         case "":
             return algebra.Link(source.iri(tree))
     raise PatternSyntaxError("DISTINCT cannot stand in a path", source.token(_first_leaf(tree)).start)
-
-
-def _repeated(path: Path, suffix: str | None) -> Path:
-    match suffix:
-        case "?":
-            return algebra.Repeat(path, at_least_one=False, unbounded=False)
-        case "*":
-            return algebra.Repeat(path, at_least_one=False, unbounded=True)
-        case "+":
-            return algebra.Repeat(path, at_least_one=True, unbounded=True)
-    return path
 
 
 def _negated(tree: Tree, source: Source) -> algebra.NegatedSet:

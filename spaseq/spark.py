@@ -25,7 +25,8 @@ from spaseq.algebra.nodes import AnyQuery
 from spaseq.engine import staged
 from spaseq.engine.arguments import meanings_of
 from spaseq.engine.options import RunOptions
-from spaseq.engine.setup import Knowledge, resolve_streams
+from spaseq.engine.setup import Knowledge
+from spaseq.engine.streams import resolve_streams
 from spaseq.errors import InputError
 from spaseq.inputs.arrow import BESIDE, QUADS
 from spaseq.inputs.formats import input_format

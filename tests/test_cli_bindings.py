@@ -41,15 +41,15 @@ def test_streams_are_given_by_name_or_iri_and_both_may_contain_an_equals_sign(as
         (["S1"], "--stream 'S1' is malformed", "write --stream NAME=PATH"),
         (["S1="], "--stream 'S1=' is malformed", "write --stream NAME=PATH"),
         (["=a.nq"], "--stream '=a.nq' is malformed", "write --stream NAME=PATH"),
-        (["S9=a.nq"], "no query declares a stream 'S9'", f"declared: S1 <{S1}>, S2 <{S2}>"),
-        (["s1=a.nq"], "no query declares a stream 's1'", f"declared: S1 <{S1}>, S2 <{S2}>"),
+        (["S9=a.nq"], "no query reads a stream 'S9'", f"declared: S1 <{S1}>, S2 <{S2}>"),
+        (["s1=a.nq"], "no query reads a stream 's1'", f"declared: S1 <{S1}>, S2 <{S2}>"),
         (["S1=a.nq", "S1=b.nq"], f"stream <{S1}> is given twice", "several files: give a folder or a glob"),
         (["S1=a.nq", f"{S1}=b.nq"], f"stream <{S1}> is given twice", "several files: give a folder or a glob"),
         (["S1=-", "S2=-"], "standard input is given to two streams", "give one of them a file"),
         (
             ["S1=a.nq"],
             f"stream S2 <{S2}> of query 'q' has no input",
-            f"add --stream S2=PATH, or a query that says REGISTER STREAM <{S2}>",
+            f"add --stream 'S2=PATH', or a query that says REGISTER STREAM <{S2}>",
         ),
     ],
 )

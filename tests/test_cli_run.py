@@ -260,7 +260,7 @@ def with_streams(*assignments: str) -> list[str]:
     [
         (with_streams(), "stream S1 <http://ex.org/s1> of query 'pairs' has no input"),
         (with_streams("S1"), "--stream 'S1' is malformed"),
-        (with_streams("S2=EVENTS"), "no query declares a stream 'S2'"),
+        (with_streams("S2=EVENTS"), "no query reads a stream 'S2'"),
         (with_streams("S1=EVENTS", "S1=EVENTS"), "stream <http://ex.org/s1> is given twice"),
         (with_streams("S1=FOLDER/missing.nq"), "FOLDER/missing.nq"),
         ([*with_streams("S1=EVENTS"), "--kb", "urn:kb"], "--kb 'urn:kb' is malformed"),

@@ -254,7 +254,7 @@ def test_queries_that_feed_each_other_in_a_circle_are_refused() -> None:
 @pytest.mark.parametrize(
     ("push", "message"),
     [
-        (lambda e: e.push("S9", turtle("A", 1), 1), "no registered query reads the stream 'S9'"),
+        (lambda e: e.push("S9", turtle("A", 1), 1), "no query reads a stream 'S9'"),
         (lambda e: e.push("S1", "<a> <b> .", 1), "Turtle is malformed"),
         (lambda e: e.push("S1", [(1, 2, 3)], 1), "not an RDF term: 1"),
         (lambda e: e.push("S1", turtle("A", 1), "noon"), "not a time: 'noon'"),

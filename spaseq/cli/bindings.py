@@ -7,28 +7,22 @@ from collections.abc import Iterable, Sequence
 from spaseq.algebra.build import build
 from spaseq.algebra.nodes import AnyQuery
 from spaseq.engine.setup import endpoints_of
+from spaseq.engine.streams import declared_by, with_inputs
 from spaseq.errors import InputError
-from spaseq.lang.ast import Query
 
 
-def bind_streams(queries: Sequence[Query], assignments: Iterable[str]) -> dict[str, str]:
+def bind_streams(queries: Sequence[AnyQuery], assignments: Iterable[str]) -> dict[str, str]:
     """The path of each stream by its IRI.
 
     Raises InputError for an assignment that is malformed, ambiguous, given twice or declared by no
     query, and for a declared stream that has no input.
     """
-    named = _iris_by_name(queries)
-    iris = {stream.iri for query in queries for stream in query.streams}
-    paths: dict[str, str] = {}
-    for assignment in assignments:
-        name, path = _split("--stream", "NAME=PATH", assignment, {*named, *iris})
-        iri = name if name in iris else _only_iri(name, named, queries)
-        if iri in paths:
-            raise InputError(f"stream <{iri}> is given twice", hint="several files: give a folder or a glob")
-        if path == "-" and "-" in paths.values():
-            raise InputError("standard input is given to two streams", hint="give one of them a file")
-        paths[iri] = path
-    _check_origins(queries, paths)
+    meanings = [build(query) for query in queries]
+    known = {part for name, iri, _ in declared_by(meanings) for part in (name, iri)}
+    given = (_split("--stream", "NAME=PATH", assignment, known) for assignment in assignments)
+    paths = {iri: path for iri, (_, path) in with_inputs(meanings, given, "--stream '{}=PATH'").items()}
+    if list(paths.values()).count("-") > 1:
+        raise InputError("standard input is given to two streams", hint="give one of them a file")
     return paths
 
 
@@ -53,15 +47,6 @@ def bind_knowledge(queries: Sequence[AnyQuery], assignments: Iterable[str]) -> t
     return sources, tuple(iri for iri in sources if iri not in named and iri not in services)
 
 
-def _iris_by_name(queries: Sequence[Query]) -> dict[str, dict[str, str]]:
-    """Stream name → IRI → a query that declares it so."""
-    named: dict[str, dict[str, str]] = {}
-    for query in queries:
-        for stream in query.streams:
-            named.setdefault(stream.name, {}).setdefault(stream.iri, query.name)
-    return named
-
-
 def _split(option: str, form: str, assignment: str, known: Iterable[str]) -> tuple[str, str]:
     """The two sides; an IRI may contain `=` itself, so the longest known name that fits wins."""
     for name in sorted(known, key=len, reverse=True):
@@ -72,29 +57,3 @@ def _split(option: str, form: str, assignment: str, known: Iterable[str]) -> tup
     if not (name and equals and value):
         raise InputError(f"{option} '{assignment}' is malformed", hint=f"write {option} {form}")
     return name.removeprefix("<").removesuffix(">"), value
-
-
-def _only_iri(name: str, named: dict[str, dict[str, str]], queries: Sequence[Query]) -> str:
-    iris = named.get(name, {})
-    if not iris:
-        declared = dict.fromkeys(f"{stream.name} <{stream.iri}>" for query in queries for stream in query.streams)
-        raise InputError(f"no query declares a stream '{name}'", hint=f"declared: {', '.join(declared)}")
-    if len(iris) > 1:
-        meanings = " and ".join(f"<{iri}> in query '{query}'" for iri, query in iris.items())
-        hint = f"use the IRI: --stream '{next(iter(iris))}=PATH'"
-        raise InputError(f"the stream name '{name}' means {meanings}", hint=hint)
-    return next(iter(iris))
-
-
-def _check_origins(queries: Sequence[Query], paths: dict[str, str]) -> None:
-    """Raises InputError unless each declared stream has exactly one origin: an input, or another query."""
-    for query in queries:
-        if query.register is not None and query.register in paths:
-            message = f"stream <{query.register}> is given, and query '{query.name}' makes it"
-            raise InputError(message, hint="leave out its --stream")
-    for query in queries:
-        derived = {other.register for other in queries if other is not query}
-        for stream in query.streams:
-            if stream.iri not in paths and stream.iri not in derived:
-                hint = f"add --stream {stream.name}=PATH, or a query that says REGISTER STREAM <{stream.iri}>"
-                raise InputError(f"stream {stream.name} <{stream.iri}> of query '{query.name}' has no input", hint=hint)

@@ -81,9 +81,8 @@ def bound(arguments: RunArguments) -> tuple[list[TemporalQuery], dict[str, str],
 
     Raises InputError for arguments that cannot be used.
     """
-    written = read_queries(arguments.queries)
-    streams = bind_streams(written, arguments.streams)
-    queries = [build(query) for query in written]
+    queries = [build(query) for query in read_queries(arguments.queries)]
+    streams = bind_streams(queries, arguments.streams)
     knowledge, unused = bind_knowledge(queries, arguments.knowledge)
     for iri in unused:
         say_warning(f"no query uses the knowledge base <{iri}>", f"a query uses it with GRAPH <{iri}> {{ … }}")

@@ -33,8 +33,6 @@ def check_streams(streams: Any) -> None:
             f"streams are a mapping from names to paths, not {type(streams).__name__}", hint='{"S1": "events.nq"}'
         )
     for name, path in streams.items():
-        if not isinstance(name, str):
-            raise InputError(f"a stream is named by its IRI or its name in a query, not by {type(name).__name__}")
         if not _is_path(path):
             raise InputError(
                 f"the input of stream '{name}' is a path, not {type(path).__name__}",

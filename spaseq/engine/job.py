@@ -13,7 +13,8 @@ from sparql_gpm.rdf_io import ReadOptions
 from spaseq.algebra.nodes import AnyQuery
 from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.options import RunOptions, Statistics
-from spaseq.engine.setup import BatchOver, Knowledge, PathLike, Setup, named_knowledge, resolve_streams, skipped_rows
+from spaseq.engine.setup import BatchOver, Knowledge, Setup, named_knowledge, skipped_rows
+from spaseq.engine.streams import PathLike, resolve_streams
 from spaseq.errors import InputError, check_all
 from spaseq.inputs.paths import input_bytes
 from spaseq.inputs.streams import SourceBatch, open_stream

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import count
 from types import TracebackType
 from typing import Any
 
@@ -25,6 +26,7 @@ from sparql_gpm.well_formed import is_iri, is_text
 from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
+from spaseq.engine.streams import Declared, declared_by, iri_of
 from spaseq.errors import InputError
 from spaseq.inputs.arrow import lines_of, quads_of
 from spaseq.inputs.formats import input_format
@@ -56,11 +58,10 @@ class Engine:
         self._over = BatchOver(self._setup.bases)
         self._closed = False
         self._names: dict[str, str] = {}
-        self._named: dict[str, dict[str, None]] = {}
-        self._unnamed: dict[str, int] = {}
+        self._declared: list[Declared] = []
+        self._fresh_names: dict[str, Iterator[str]] = {}
         self._graphs = PushedGraphs(self._dictionary)
         self._iris: dict[str, str] = {}
-        self._prefixes: dict[str, str] = {}
         self._found: deque[tuple[Callable[[Row], object], Row]] = deque()
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
@@ -85,9 +86,10 @@ class Engine:
 
         self._network.add(operator, on_rows)
         self._iris.clear()
+        self._declared += declared_by([meaning])
         for name, iri in meaning.streams:
             self._names.setdefault(iri, name)
-            self._named.setdefault(name, {})[iri] = None
+            self._fresh_names.setdefault(iri, map(f"urn:spaseq:event:{name}:{{}}".format, count()))
 
     def push(self, stream: str, graph: Graph, time: Time, name: str | None = None) -> None:
         """One event.
@@ -104,7 +106,7 @@ class Engine:
         if name is not None and not (isinstance(name, str) and is_iri(name)):
             raise InputError(f"the name of a graph is an absolute IRI, not {name!r}")
         triples = self._graphs.triples(graph)
-        self._take(iri, RowEvent(time_ns, 0, name or self._fresh_name(iri), triples))
+        self._take(iri, RowEvent(time_ns, 0, name or next(self._fresh_names[iri]), triples))
 
     def push_batch(self, stream: str, data: Any, format: str = "nquads") -> None:
         """Many events.
@@ -212,22 +214,6 @@ class Engine:
         if found is not None:
             return found
         self._check_open()
-        if not isinstance(stream, str):
-            raise InputError(f"a stream is named by its IRI or its name in a query, not by {type(stream).__name__}")
         streams = self._network.streams
-        named = [stream] if stream in streams else [iri for iri in self._named.get(stream, ()) if iri in streams]
-        if len(named) > 1:
-            meanings = " and ".join(f"<{iri}>" for iri in named)
-            raise InputError(f"the stream name '{stream}' means {meanings}", hint="push to the IRI")
-        if not named:
-            known = ", ".join(f"<{known}>" for known in sorted(streams)) or "none yet"
-            raise InputError(f"no registered query reads the stream '{stream}'", hint=f"streams: {known}")
-        self._iris[stream] = named[0]
-        return named[0]
-
-    def _fresh_name(self, iri: str) -> str:
-        number = self._unnamed.get(iri, 0)
-        self._unnamed[iri] = number + 1
-        if iri not in self._prefixes:
-            self._prefixes[iri] = f"urn:spaseq:event:{self._names[iri]}:"
-        return f"{self._prefixes[iri]}{number}"
+        self._iris[stream] = iri_of(stream, [each for each in self._declared if each[1] in streams])
+        return self._iris[stream]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
@@ -21,8 +20,9 @@ from sparql_gpm.pattern import Graph, Pattern, Service, Variable
 from sparql_gpm.shared import Entailed, PatternLabel, PatternPool
 from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import TemporalQuery
-from spaseq.engine.arguments import check_knowledge, check_streams
+from spaseq.engine.arguments import check_knowledge
 from spaseq.engine.options import RunOptions
+from spaseq.engine.streams import PathLike
 from spaseq.errors import InputError, RunError
 from spaseq.optimise.driver import Optimised, optimise
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
@@ -32,8 +32,6 @@ from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.stages.pattern_stage import PatternStage
 from spaseq.runtime.stages.sequence_stage import SequenceStage
 
-PathLike = str | os.PathLike[str]
-"""The path of a file, folder or glob."""
 Knowledge = Mapping[str, PathLike | Source]
 """Of each knowledge base, by IRI, the path of its files or the URL of its endpoint, or a Source that says more."""
 
@@ -182,31 +180,3 @@ def named_knowledge(queries: Sequence[TemporalQuery], kb: Knowledge) -> dict[str
     check_knowledge(kb)
     named = {iri for query in queries for iri in (*query.knowledge, *endpoints_of(query))}
     return {iri: given for iri, given in kb.items() if iri in named or (queries and may_entail(given))}
-
-
-def resolve_streams(queries: Sequence[TemporalQuery], streams: Mapping[str, PathLike]) -> dict[str, tuple[str, str]]:
-    """IRI → (name, path) of every stream given; raises InputError if one is unknown, ambiguous or missing."""
-    check_streams(streams)
-    pairs = {pair for query in queries for pair in query.streams}
-    declared = {iri: name for query in queries for name, iri in query.streams}
-    derived = {query.register for query in queries if query.register}
-    found: dict[str, tuple[str, str]] = {}
-    for key, path in streams.items():
-        iris = [key] if key in declared else [iri for iri, name in declared.items() if name == key]
-        by_name = {iri for name, iri in pairs if name == key} | set(iris)
-        if len(by_name) != 1:
-            known = ", ".join(sorted(declared.values()))
-            reason = "stands for several streams" if by_name else "is declared by no query"
-            raise InputError(f"stream '{key}' {reason}", hint=f"declared: {known}; or give the stream's IRI")
-        (iri,) = by_name
-        if iri in found:
-            raise InputError(f"stream <{iri}> is given twice", hint="give it by its name or by its IRI")
-        found[iri] = (declared[iri], os.fspath(path))
-    for iri in derived & found.keys():
-        raise InputError(
-            f"stream <{iri}> is given an input, but a query REGISTERs it", hint="leave out the one or the other"
-        )
-    for iri, name in declared.items():
-        if iri not in found and iri not in derived:
-            raise InputError(f"stream {name} <{iri}> has no input", hint=f"give a path for {name}")
-    return found

@@ -199,7 +199,7 @@ def test_a_name_that_two_queries_give_to_different_streams_is_refused(tmp_path: 
                 call()
         tried.push(EX + "other", f"<urn:a> <{EX}k> 2 .", 2)
     assert [row.time for row in found] == [10**9, 2 * 10**9]
-    with pytest.raises(InputError, match="stands for several streams"):
+    with pytest.raises(InputError, match="the stream name 'S' means"):
         spaseq.run([spaseq.parse(ONE), spaseq.parse(OTHER)], {"S": "s.nq"})
 
 

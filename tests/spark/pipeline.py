@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from spaseq.algebra.build import build
 from spaseq.engine import staged
 from spaseq.engine.options import RunOptions
-from spaseq.engine.setup import Knowledge, resolve_streams
+from spaseq.engine.setup import Knowledge
+from spaseq.engine.streams import resolve_streams
 from spaseq.inputs.texts import InputText
 from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetter

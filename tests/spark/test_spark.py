@@ -91,5 +91,5 @@ def test_what_cannot_run_is_said_before_anything_runs(spark: SparkSession) -> No
     frame = spark.createDataFrame([(1, "a")], "number int, letter string")
     with pytest.raises(InputError, match="has no column of RDF text: it has number, letter"):
         spaseq.spark.run(spark, QUERY, {"S1": frame})
-    with pytest.raises(InputError, match="stream 'S9' is declared by no query"):
+    with pytest.raises(InputError, match="no query reads a stream 'S9'"):
         spaseq.spark.run(spark, QUERY, {"S9": frame})

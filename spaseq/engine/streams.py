@@ -1,0 +1,73 @@
+"""The streams of some queries: what a name stands for, and the one origin of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.engine.arguments import check_streams
+from spaseq.errors import InputError
+
+PathLike = str | os.PathLike[str]
+"""The path of a file, folder or glob."""
+Declared = tuple[str, str, str]
+"""A stream in FROM: its name, its IRI, and the name of the query."""
+
+
+def declared_by(queries: Iterable[TemporalQuery]) -> Iterator[Declared]:
+    """The streams in FROM of some queries."""
+    return ((name, iri, query.name) for query in queries for name, iri in query.streams)
+
+
+def iri_of(key: str, declared: Sequence[Declared], way_out: str = "use the IRI: {}") -> str:
+    """The IRI of the stream that a key is, or names; raises InputError if it is none, or several.
+
+    way_out     to be completed by an IRI
+    """
+    if not isinstance(key, str):
+        raise InputError(f"a stream is named by its IRI or its name in a query, not by {type(key).__name__}")
+    found = {iri: query for _, iri, query in declared if iri == key}
+    found = found or {iri: query for name, iri, query in declared if name == key}
+    if not found:
+        known = ", ".join(dict.fromkeys(f"{name} <{iri}>" for name, iri, _ in declared)) or "none yet"
+        raise InputError(f"no query reads a stream '{key}'", hint=f"declared: {known}")
+    if len(found) > 1:
+        meanings = " and ".join(f"<{iri}> in query '{query}'" for iri, query in found.items())
+        raise InputError(f"the stream name '{key}' means {meanings}", hint=way_out.format(next(iter(found))))
+    return next(iter(found))
+
+
+def resolve_streams(queries: Sequence[TemporalQuery], streams: Mapping[str, PathLike]) -> dict[str, tuple[str, str]]:
+    """IRI → (name, path) of every stream given; raises InputError if one is unknown, ambiguous or missing."""
+    check_streams(streams)
+    return with_inputs(queries, streams.items(), '{{"{}": PATH}}')
+
+
+def with_inputs(
+    queries: Sequence[TemporalQuery], given: Iterable[tuple[str, PathLike]], form: str
+) -> dict[str, tuple[str, str]]:
+    """IRI → (name, path) of every stream given, each of which has exactly one origin: an input, or another query.
+
+    form    in which an input is given, for hints: to be completed by a name or an IRI
+
+    Raises InputError if one is unknown, ambiguous, given twice, made by a query as well, or missing.
+    """
+    declared = list(declared_by(queries))
+    names = {iri: name for name, iri, _ in declared}
+    found: dict[str, tuple[str, str]] = {}
+    for key, path in given:
+        iri = iri_of(key, declared, f"use the IRI: {form}")
+        if iri in found:
+            raise InputError(f"stream <{iri}> is given twice", hint="several files: give a folder or a glob")
+        found[iri] = names[iri], os.fspath(path)
+    for query in queries:
+        if query.register in found:
+            message = f"stream <{query.register}> is given, and query '{query.name}' makes it"
+            raise InputError(message, hint="leave out the one or the other")
+        derived = {other.register for other in queries if other is not query}
+        for name, iri in query.streams:
+            if iri not in found and iri not in derived:
+                hint = f"add {form.format(name)}, or a query that says REGISTER STREAM <{iri}>"
+                raise InputError(f"stream {name} <{iri}> of query '{query.name}' has no input", hint=hint)
+    return found

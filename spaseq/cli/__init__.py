@@ -19,7 +19,6 @@ from spaseq.cli.options import (
     kb_option,
     knowledge_options,
     limit_options,
-    limits_taken_from,
     max_delay_option,
     queries_argument,
     stream_option,
@@ -49,15 +48,11 @@ def main(context: click.Context) -> None:
 @main.command("run", short_help="Run queries over streams.")
 @queries_argument
 @stream_option(
-    "A stream, by its name in the query or by its IRI. PATH is a file, a folder, a glob, or - for standard input."
+    help="A stream, by its name in the query or by its IRI. PATH is a file, a folder, a glob, or - for standard input."
 )
-@kb_option("A knowledge base: RDF files, a file made by 'spaseq kb build', or the URL of a SPARQL endpoint.")
+@kb_option(help="A knowledge base: RDF files, a file made by 'spaseq kb build', or the URL of a SPARQL endpoint.")
 @click.option(
-    "--format",
-    type=click.Choice(list(FORMATS)),
-    default="table",
-    show_default=True,
-    help="How rows are written.",
+    "--format", type=click.Choice(list(FORMATS)), default="table", show_default=True, help="How rows are written."
 )
 @click.option("--output", metavar="PATH", type=_FILE, help="Write rows to this file.  [default: standard output]")
 @evaluator_option
@@ -71,7 +66,13 @@ def main(context: click.Context) -> None:
 )
 @time_predicate_option
 @click.option("--arrival-time", is_flag=True, help="Stamp events as they arrive; they need no timestamp.")
-@click.option("--batch-size", metavar="N", type=click.IntRange(min=1), help="Events handled at a time; changes no row.")
+@click.option(
+    "--batch-size",
+    "batch_events",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Events handled at a time; changes no row.",
+)
 @limit_options
 @knowledge_options
 @debug_option
@@ -83,12 +84,11 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     cat events.nq | spaseq run query.rq --stream S1=- --format ndjson
     """
     from spaseq.cli.knowledge import KnowledgeArguments
-    from spaseq.cli.run import RunArguments, execute
+    from spaseq.cli.run import RunArguments, execute, run_options
 
-    limits = limits_taken_from(options)
-    kb = KnowledgeArguments.taken_from(options)
-    arguments = RunArguments(queries=queries, kb=kb, limits=limits, **options)
-    if arguments.runtime == "spark":
+    kb, settings = KnowledgeArguments.taken_from(options), run_options(options)
+    arguments = RunArguments(queries=queries, kb=kb, options=settings, **options)
+    if settings.runtime == "spark":
         from spaseq.cli.spark import execute_on_spark
 
         execute_on_spark(arguments)
@@ -98,8 +98,8 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
 
 @main.command("submit", short_help="Write, or run, a Spark job.")
 @queries_argument
-@stream_option("A stream: a file, a folder that grows, a glob, kafka://HOST:PORT/TOPIC, or tcp://HOST:PORT.")
-@kb_option("A knowledge base, as for 'spaseq run'; every worker must be able to read it.")
+@stream_option(help="A stream: a file, a folder that grows, a glob, kafka://HOST:PORT/TOPIC, or tcp://HOST:PORT.")
+@kb_option(help="A knowledge base, as for 'spaseq run'; every worker must be able to read it.")
 @click.option(
     "--format", type=click.Choice(FILE_FORMATS), default="ndjson", show_default=True, help="How rows are written."
 )
@@ -133,15 +133,13 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     spark-submit spaseq_job.py
     """
     from spaseq.cli.knowledge import KnowledgeArguments
-    from spaseq.cli.run import RunArguments
+    from spaseq.cli.run import RunArguments, run_options
     from spaseq.cli.submit import SubmitArguments, submit
 
-    kb = KnowledgeArguments.taken_from(options)
+    kb, settings = KnowledgeArguments.taken_from(options), run_options(options)
     names = ("job", "checkpoint", "shards", "follow", "run_it", "master")
     job = SubmitArguments(*(options.pop(name) for name in names))
-    limits = limits_taken_from(options)
-    fixed: dict[str, Any] = {"runtime": "spark", "arrival_time": False, "batch_size": None, "limits": limits}
-    submit(RunArguments(queries=queries, kb=kb, **fixed, **options), job)
+    submit(RunArguments(queries=queries, kb=kb, options=settings, **options), job)
 
 
 @main.command("explain", short_help="Say what a query means and how it is run.")
@@ -160,21 +158,24 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     show_default=True,
     help="Explain the run with this evaluator.",
 )
-@kb_option("A knowledge base, as for 'spaseq run': it is opened to see which parts can be joined with matches alone.")
+@kb_option(
+    help="A knowledge base, as for 'spaseq run': it is opened to see which parts can be joined with matches alone."
+)
 @knowledge_options
 @debug_option
-def explain_command(query: Path, format: Any, evaluator: str, knowledge: tuple[str, ...], **options: Any) -> None:
+def explain_command(query: Path, format: Any, knowledge: tuple[str, ...], **options: Any) -> None:
     """Say what a query means: its streams, the plans of its patterns, its automaton, the evaluator and why."""
     from spaseq.cli.explain import explained
     from spaseq.cli.knowledge import KnowledgeArguments
     from spaseq.cli.queries import read_queries
+    from spaseq.cli.run import run_options
     from spaseq.errors import visible
     from spaseq.explain.render import render
     from spaseq.outputs.destination import Output
 
     (parsed,) = read_queries([query])
     kb = KnowledgeArguments.taken_from(options)
-    shown = render(explained(parsed, evaluator, knowledge, kb, **options), format)
+    shown = render(explained(parsed, knowledge, kb, run_options(options)), format)
     Output.open(None).write(shown if format == "json" else visible(shown))
 
 

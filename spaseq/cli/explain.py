@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from spaseq.algebra.build import build
 from spaseq.cli.bindings import bind_knowledge
 from spaseq.cli.knowledge import KnowledgeArguments, loading, sources_of
@@ -11,19 +13,12 @@ from spaseq.explain.description import Description
 from spaseq.lang.ast import Query
 
 
-def explained(
-    query: Query,
-    evaluator: str,
-    knowledge: tuple[str, ...],
-    kb: KnowledgeArguments,
-    allow_hosts: tuple[str, ...],
-) -> Description:
+def explained(query: Query, knowledge: tuple[str, ...], kb: KnowledgeArguments, options: RunOptions) -> Description:
     """The description of a query; knowledge bases are given as to `spaseq run`, or not at all."""
     if not knowledge:
-        return describe(query, evaluator)
+        return describe(query, options.evaluator)
     meaning = build(query)
     locations, _ = bind_knowledge([meaning], knowledge)
     sources = sources_of(locations, kb)
     with loading() as progress:
-        options = RunOptions(allow_hosts=allow_hosts or None, loading=progress)
-        return describe(meaning, evaluator, sources, options)
+        return describe(meaning, options.evaluator, sources, replace(options, loading=progress))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from functools import reduce
+from collections.abc import Callable
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from spaseq.errors import InputError
 
 DEBUG_KEY = "spaseq.debug"
 EVALUATORS = ("auto", "nfa", "cea", "adaptive", "lazy", "tree")
@@ -36,6 +38,17 @@ def size(context: click.Context, parameter: click.Parameter, value: str | None) 
     return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[(found[2] or "").upper()]
 
 
+def predicates(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """The IRIs of `--time-predicate`; raises InputError for anything else."""
+    iris = tuple(text.removeprefix("<").removesuffix(">") for text in values)
+    for iri, text in zip(iris, values, strict=True):
+        scheme, colon, rest = iri.partition(":")
+        if not (scheme and colon and rest) or set(iri) & set(' <>"{}|^`\\'):
+            hint = "write it in full: http://www.w3.org/ns/sosa/resultTime"
+            raise InputError(f"--time-predicate '{text}' is not an IRI", hint=hint)
+    return iris
+
+
 def _set_debug(context: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
         context.meta[DEBUG_KEY] = True
@@ -54,129 +67,75 @@ def _show_version(context: click.Context, _: click.Parameter, value: bool) -> No
     context.exit()
 
 
-def debug_option(command: _Command) -> _Command:
-    """`--debug`, accepted by the group and by every command."""
-    return click.option(
-        "--debug",
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_set_debug,
-        help="Show the traceback of an internal error.",
-    )(command)
+def _all(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    """Several options, which `--help` shows in this order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-def stream_option(meaning: str) -> Callable[[_Command], _Command]:
-    """`--stream`, for any number of streams."""
-    return click.option("--stream", "streams", metavar="NAME=PATH", multiple=True, help=meaning)
-
-
-def kb_option(meaning: str) -> Callable[[_Command], _Command]:
-    """`--kb`, for any number of knowledge bases."""
-    return click.option("--kb", "knowledge", metavar="IRI=PATH_OR_URL", multiple=True, help=meaning)
-
-
-def _with(command: _Command, options: Iterable[Callable[[_Command], _Command]]) -> _Command:
-    """The command with options, which `--help` shows in this order."""
-    return reduce(lambda made, option: option(made), reversed([*options]), command)
-
-
-def version_option(command: _Command) -> _Command:
-    """`--version`."""
-    return click.option(
-        "--version",
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_show_version,
-        help="Print the version and exit.",
-    )(command)
-
-
-def knowledge_options(command: _Command) -> _Command:
-    """The options of knowledge bases: each for all of them, or as IRI=VALUE for one."""
-    options = (
-        click.option(
-            "--kb-failure",
-            metavar="[IRI=]POLICY",
-            multiple=True,
-            help="When an endpoint fails: wait until it is back (but fail after 10 invalid answers to one request), "
-            "skip (and count) or fail.  [default: wait]",
-        ),
-        click.option(
-            "--kb-refresh",
-            metavar="[IRI=]DURATION",
-            multiple=True,
-            help="Look for changed files this often; believe an endpoint's answers this long.  [default: never; 5m]",
-        ),
-        click.option(
-            "--kb-timeout",
-            metavar="[IRI=]DURATION",
-            multiple=True,
-            help="For an answer of an endpoint.  [default: 30s]",
-        ),
-        click.option(
-            "--entail",
-            "kb_entail",
-            metavar="[IRI=]rdfs",
-            multiple=True,
-            help="Apply subclasses, subproperties, domains and ranges of the knowledge base to it and to all events, "
-            "whether a query names it or not. A prepared file built with --entail rdfs needs no option.",
-        ),
-        click.option(
-            "--allow-host",
-            "allow_hosts",
-            metavar="HOST",
-            multiple=True,
-            help="Ask endpoints on these hosts only.  [default: those that the query and --kb name]",
-        ),
-    )
-    return _with(command, options)
-
-
-_LIMITS = ("max_line", "max_runs", "max_solutions", "max_event_seconds")
-
-
-def limits_taken_from(options: dict[str, Any]) -> dict[str, Any]:
-    """The bounds that were given, removed from the options of a command; fields of `RunOptions`, which has defaults."""
-    taken = {name: options.pop(name) for name in _LIMITS}
-    return {name: value for name, value in taken.items() if value is not None}
-
-
-def limit_options(command: _Command) -> _Command:
-    """Bounds on what one input, event or query may take."""
-    options = (
-        click.option(
-            "--max-line",
-            metavar="SIZE",
-            callback=size,
-            help="The longest line, TriG statement or graph block, or file of one event; longer ones are dead letters."
-            "  [default: 64MiB]",
-        ),
-        click.option(
-            "--max-runs",
-            metavar="N",
-            type=click.IntRange(min=1),
-            help="The most partial matches of one query; one that needs more is stopped (exit 1), the others go on."
-            "  [default: 10,000,000]",
-        ),
-        click.option(
-            "--max-solutions",
-            metavar="N",
-            type=click.IntRange(min=1),
-            help="Solutions of one pattern in one event; an event with more is a dead letter.  [default: 1,000,000]",
-        ),
-        click.option(
-            "--max-event-seconds",
-            metavar="S",
-            type=click.FloatRange(min=0, min_open=True),
-            help="CPU time of matching one pattern in one event; an event that takes more is a dead letter."
-            "  [default: any]",
-        ),
-    )
-    return _with(command, options)
-
-
+_eager = partial(click.option, is_flag=True, is_eager=True, expose_value=False)
+_repeated = partial(click.option, multiple=True)
+stream_option = partial(_repeated, "--stream", "streams", metavar="NAME=PATH")
+kb_option = partial(_repeated, "--kb", "knowledge", metavar="IRI=PATH_OR_URL")
+debug_option = _eager("--debug", callback=_set_debug, help="Show the traceback of an internal error.")
+version_option = _eager("--version", callback=_show_version, help="Print the version and exit.")
+knowledge_options = _all(
+    _repeated(
+        "--kb-failure",
+        metavar="[IRI=]POLICY",
+        help="When an endpoint fails: wait until it is back (but fail after 10 invalid answers to one request), "
+        "skip (and count) or fail.  [default: wait]",
+    ),
+    _repeated(
+        "--kb-refresh",
+        metavar="[IRI=]DURATION",
+        help="Look for changed files this often; believe an endpoint's answers this long.  [default: never; 5m]",
+    ),
+    _repeated("--kb-timeout", metavar="[IRI=]DURATION", help="For an answer of an endpoint.  [default: 30s]"),
+    _repeated(
+        "--entail",
+        "kb_entail",
+        metavar="[IRI=]rdfs",
+        help="Apply subclasses, subproperties, domains and ranges of the knowledge base to it and to all events, "
+        "whether a query names it or not. A prepared file built with --entail rdfs needs no option.",
+    ),
+    _repeated(
+        "--allow-host",
+        "allow_hosts",
+        metavar="HOST",
+        help="Ask endpoints on these hosts only.  [default: those that the query and --kb name]",
+    ),
+)
+"""The options of knowledge bases: each for all of them, or as IRI=VALUE for one."""
+limit_options = _all(
+    click.option(
+        "--max-line",
+        metavar="SIZE",
+        callback=size,
+        help="The longest line, TriG statement or graph block, or file of one event; longer ones are dead letters."
+        "  [default: 64MiB]",
+    ),
+    click.option(
+        "--max-runs",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="The most partial matches of one query; one that needs more is stopped (exit 1), the others go on."
+        "  [default: 10,000,000]",
+    ),
+    click.option(
+        "--max-solutions",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Solutions of one pattern in one event; an event with more is a dead letter.  [default: 1,000,000]",
+    ),
+    click.option(
+        "--max-event-seconds",
+        metavar="S",
+        type=click.FloatRange(min=0, min_open=True),
+        help="CPU time of matching one pattern in one event; an event that takes more is a dead letter."
+        "  [default: any]",
+    ),
+)
+"""Bounds on what one input, event or query may take."""
 evaluator_option = click.option(
     "--evaluator",
     type=click.Choice(EVALUATORS),
@@ -196,10 +155,10 @@ max_delay_option = click.option(
     help="How late an event may come, in event time: 500ms, 10s, 5m, 1h, 2d.  [default: 0s]",
 )
 strict_option = click.option("--strict", is_flag=True, help="Stop at the first late event or malformed input.")
-time_predicate_option = click.option(
+time_predicate_option = _repeated(
     "--time-predicate",
     "time_predicates",
     metavar="IRI",
-    multiple=True,
+    callback=predicates,
     help="The property that gives an event's time, in place of prov:generatedAtTime. Repeat it to accept several.",
 )

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +37,6 @@ class RunArguments:
     """The arguments of `spaseq run`; paths and names are not yet checked.
 
     streams, knowledge  as written: NAME=PATH, IRI=PATH_OR_URL
-    batch_size          None: the engine's default
-    limits              the fields of RunOptions that bound something
     """
 
     queries: tuple[Path, ...]
@@ -46,17 +44,8 @@ class RunArguments:
     knowledge: tuple[str, ...]
     format: str
     output: Path | None
-    evaluator: str
-    max_delay_ns: int
-    dead_letter: Path | None
-    strict: bool
-    runtime: str
-    time_predicates: tuple[str, ...]
-    arrival_time: bool
-    batch_size: int | None
     kb: KnowledgeArguments
-    limits: Mapping[str, Any]
-    allow_hosts: tuple[str, ...]
+    options: RunOptions
 
 
 def execute(arguments: RunArguments) -> None:
@@ -64,12 +53,12 @@ def execute(arguments: RunArguments) -> None:
     queries, streams, knowledge = bound(arguments)
     with ExitStack() as stack:
         with loading() as progress_of_loading:
-            options = replace(run_options(arguments), loading=progress_of_loading)
+            options = replace(arguments.options, loading=progress_of_loading)
             job = Job(queries, streams, sources_of(knowledge, arguments.kb), options)
         stack.callback(job.close)
         stack.callback(lambda: _report_skipped(job.statistics.skipped_rows))
-        if not arguments.strict:  # there the first one is the error itself
-            stack.callback(lambda: report_dead_letters(job.statistics.dead_letters, arguments.dead_letter))
+        if not options.strict:  # there the first one is the error itself
+            stack.callback(lambda: report_dead_letters(job.statistics.dead_letters, options.dead_letter))
         sink = open_sink(arguments.format, arguments.output, queries)
         progress = _progress(job, stack)
         stack.callback(sink.close)
@@ -114,26 +103,13 @@ def _progress(job: Job, stack: ExitStack) -> Progress | None:
     return progress
 
 
-def run_options(arguments: RunArguments) -> RunOptions:
-    """The engine's options; those that were not given keep the engine's defaults."""
-    options = RunOptions(
-        evaluator=arguments.evaluator,
-        runtime=arguments.runtime,
-        max_delay_ns=arguments.max_delay_ns,
-        dead_letter=arguments.dead_letter,
-        strict=arguments.strict,
-        arrival_time=arguments.arrival_time,
-        **arguments.limits,
-    )
-    if arguments.time_predicates:
-        if arguments.arrival_time:
-            raise InputError("--time-predicate and --arrival-time exclude each other", hint="leave one of them out")
-        options = replace(options, time_predicates=tuple(map(predicate, arguments.time_predicates)))
-    if arguments.allow_hosts:
-        options = replace(options, allow_hosts=arguments.allow_hosts)
-    if arguments.batch_size is not None:
-        options = replace(options, batch_events=arguments.batch_size)
-    return options
+def run_options(options: dict[str, Any]) -> RunOptions:
+    """The fields of RunOptions, removed from the options of a command; those that were not given have its defaults."""
+    taken = {each.name: options.pop(each.name) for each in fields(RunOptions) if each.name in options}
+    given = {name: value for name, value in taken.items() if value not in (None, ())}
+    if given.get("arrival_time") and "time_predicates" in given:
+        raise InputError("--time-predicate and --arrival-time exclude each other", hint="leave one of them out")
+    return RunOptions(**given)
 
 
 def _pump(job: Job, sink: Sink, progress: Progress | None, rows_on_terminal: bool) -> None:
@@ -148,17 +124,6 @@ def _pump(job: Job, sink: Sink, progress: Progress | None, rows_on_terminal: boo
                 progress.update(job.statistics)
     except OutputClosed:
         return
-
-
-def predicate(text: str) -> str:
-    """The IRI of a `--time-predicate`; raises InputError for anything else."""
-    iri = text.removeprefix("<").removesuffix(">")
-    scheme, colon, rest = iri.partition(":")
-    if not (scheme and colon and rest) or set(iri) & set(' <>"{}|^`\\'):
-        raise InputError(
-            f"--time-predicate '{text}' is not an IRI", hint="write it in full: http://www.w3.org/ns/sosa/resultTime"
-        )
-    return iri
 
 
 def report_dead_letters(counts: Mapping[str, int], path: Path | None) -> None:
@@ -188,7 +153,7 @@ def _report_replanned(replanned: Mapping[str, Sequence[str]], console: Console) 
 
 def _check_outputs(arguments: RunArguments, inputs: list[Path]) -> None:
     """Raises InputError for an output that is an input, or that is given twice."""
-    outputs = [("--output", arguments.output), ("--dead-letter", arguments.dead_letter)]
+    outputs = [("--output", arguments.output), ("--dead-letter", arguments.options.dead_letter)]
     given = [(option, path) for option, path in outputs if path is not None]
     for option, path in given:
         if path.is_file() and any(source.exists() and os.path.samefile(path, source) for source in inputs):

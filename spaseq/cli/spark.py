@@ -6,17 +6,17 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kb.source import Source
-from sparql_gpm.rdf_io import PROV_TIME
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.cli.knowledge import sources_of
 from spaseq.cli.reporting import say
-from spaseq.cli.run import RunArguments, bound, predicate, report_dead_letters
+from spaseq.cli.run import RunArguments, bound, report_dead_letters
+from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, check_all
 from spaseq.inputs.paths import STANDARD_INPUT, input_bytes, input_files
 from spaseq.outputs import open_sink
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from spaseq.runtime.spark.progress import BatchMetrics
     from spaseq.runtime.spark.sinks import BatchOutput
 
+_DEFAULTS = RunOptions()
 _COMPILED_BYTES_MIN = 256 << 20
 """Input from this size on is worth compiling the reader's kernels for, in each installation once."""
 
@@ -49,23 +50,22 @@ class SparkRun:
 def checked(arguments: RunArguments) -> SparkRun:
     """The run of these arguments; raises InputError for arguments that cannot be used."""
     queries, paths, locations = bound(arguments)
-    if arguments.arrival_time:
+    if arguments.options.arrival_time:
         reason = "a micro-batch that is read again after a failure would have other times"
         hint = "state times where events are written, and name the property with --time-predicate; or, in Python, give "
         hint += "quads as columns with Kafka's own timestamp as `time`; or leave out --runtime spark"
         raise InputError(f"--arrival-time does not go with --runtime spark: {reason}", hint=hint)
-    options = {
-        "max_delay_ns": arguments.max_delay_ns,
-        "rows": "documents",
-        "time_predicates": tuple(map(predicate, arguments.time_predicates)) or (PROV_TIME,),
-        "strict": arguments.strict,
-        "allow_hosts": arguments.allow_hosts or None,
-        "evaluator": arguments.evaluator,
-        "compiled": input_bytes(paths.values()) >= _COMPILED_BYTES_MIN,
-        **arguments.limits,
-    }
+    compiled = input_bytes(paths.values()) >= _COMPILED_BYTES_MIN
+    options = {"rows": "documents", "compiled": compiled} | _given(arguments.options)
     sources = {iri: source_options(path) for iri, path in paths.items()}
     return SparkRun(tuple(queries), sources, sources_of(locations, arguments.kb), options)
+
+
+def _given(options: RunOptions) -> dict[str, Any]:
+    """The options that are not the defaults, and that `spaseq.spark.outcomes` has."""
+    given = {each.name: getattr(options, each.name) for each in fields(options)}
+    elsewhere = {"runtime", "dead_letter"}
+    return {name: value for name, value in given.items() if name not in elsewhere and value != getattr(_DEFAULTS, name)}
 
 
 def source_options(path: str) -> dict[str, str]:
@@ -94,9 +94,11 @@ def execute_on_spark(arguments: RunArguments) -> None:
 
     spaseq.spark.require()
     with ExitStack() as stack:
-        letters = stack.enter_context(DeadLetters(arguments.dead_letter))
-        if not arguments.strict:
-            stack.callback(lambda: report_dead_letters(letters.counts, arguments.dead_letter))
+        path = arguments.options.dead_letter
+        letters = DeadLetters(path)
+        stack.callback(letters.close)
+        if not arguments.options.strict:
+            stack.callback(lambda: report_dead_letters(letters.counts, path))
         sink = open_sink(arguments.format, arguments.output, run.queries)
         stack.callback(sink.close)
         check_all(partial(_to_the_end, run, _Writer(sink, letters)), letters.check_whole)

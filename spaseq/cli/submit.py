@@ -45,8 +45,6 @@ def submit(arguments: RunArguments, job: SubmitArguments) -> None:
     """Write the job, and run it if asked to. Raises InputError for bad arguments, RunError if the job fails."""
     if arguments.output is None:
         raise InputError("a job needs a folder for its matches", hint="add --output FOLDER")
-    if arguments.format not in ("ndjson", "csv"):
-        raise InputError(f"a job cannot write {arguments.format}", hint="--format ndjson or csv")
     if job.run:
         import spaseq.spark
 
@@ -74,7 +72,7 @@ def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> st
         shards=job.shards or os.cpu_count() or 1,
         output=os.path.abspath(output),
         format=arguments.format,
-        dead_letters=os.path.abspath(arguments.dead_letter) if arguments.dead_letter else None,
+        dead_letters=os.path.abspath(arguments.options.dead_letter) if arguments.options.dead_letter else None,
         checkpoint=job.checkpoint or f"{os.path.abspath(output)}.checkpoint",
         end=not job.follow,
         trigger='processingTime="1 second"' if job.follow else "availableNow=True",

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from sparql_gpm.bounds import Exceeded
 from sparql_gpm.columns import EventBatch
@@ -106,7 +105,7 @@ def event_as_nquads(events: EventBatch, index: int, dictionary: Dictionary) -> s
 
 
 class DeadLetters:
-    """The dead letters of a run; close it, or use it in a `with` statement.
+    """The dead letters of a run; to be closed.
 
     path        the NDJSON file, truncated; None: nothing is written
     strict      the first letter stops the run with a RunError
@@ -155,11 +154,3 @@ class DeadLetters:
         """Close the file."""
         if self._output is not None:
             self._output.close()
-
-    def __enter__(self) -> DeadLetters:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()

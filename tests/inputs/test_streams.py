@@ -6,6 +6,7 @@ import os
 import random
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -191,7 +192,7 @@ def test_damage_in_a_gzip_file_keeps_the_events_before_it(tmp_path: Path, damage
 
 def test_a_file_that_only_claims_to_be_gzip_is_reported(tmp_path: Path) -> None:
     (tmp_path / "in.nq.gz").write_text(quads("a"))
-    with DeadLetters(tmp_path / "dead.ndjson") as letters:
+    with closing(DeadLetters(tmp_path / "dead.ndjson")) as letters:
         assert names(tmp_path / "in.nq.gz", letters) == []
     assert letters.counts == {"truncated": 1}
     assert "no gzip data" in (tmp_path / "dead.ndjson").read_text()

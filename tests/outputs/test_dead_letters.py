@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ LETTER = Malformed(3, 7, "it is é\n", 'raw "text"', "syntax")
 
 def test_letters_are_written_one_a_line_with_their_keys_in_order(tmp_path: Path) -> None:
     path = tmp_path / "dead.ndjson"
-    with DeadLetters(path) as letters:
+    with closing(DeadLetters(path)) as letters:
         letters.malformed("S", "in.nq", LETTER, iri="urn:S")
         letters.add(late(9, "<urn:a> …\n"))
         first, second = path.read_text(encoding="utf-8").splitlines()

@@ -34,10 +34,7 @@ _HIDDEN_SHOWN_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class RunArguments:
-    """The arguments of `spaseq run`; paths and names are not yet checked.
-
-    streams, knowledge  as written: NAME=PATH, IRI=PATH_OR_URL
-    """
+    """The arguments of `spaseq run`, not yet checked; streams are NAME=PATH, knowledge bases IRI=PATH_OR_URL."""
 
     queries: tuple[Path, ...]
     streams: tuple[str, ...]
@@ -66,10 +63,7 @@ def execute(arguments: RunArguments) -> None:
 
 
 def bound(arguments: RunArguments) -> tuple[list[TemporalQuery], dict[str, str], dict[str, str]]:
-    """The queries, the path of each stream and the source of each knowledge base by IRI, with warnings about both.
-
-    Raises InputError for arguments that cannot be used.
-    """
+    """The queries, the path of each stream and the source of each knowledge base, by IRI, with warnings about both."""
     queries = [build(query) for query in read_queries(arguments.queries)]
     streams = bind_streams(queries, arguments.streams)
     knowledge, unused = bind_knowledge(queries, arguments.knowledge)

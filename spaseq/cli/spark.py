@@ -35,11 +35,7 @@ _COMPILED_BYTES_MIN = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class SparkRun:
-    """A run with checked arguments.
-
-    sources     options of `format("spaseq")` for each stream, by IRI
-    options     the keyword arguments of `spaseq.spark.outcomes`
-    """
+    """A checked run: the options of each stream's source, by IRI, and the arguments of `spaseq.spark.outcomes`."""
 
     queries: tuple[TemporalQuery, ...]
     sources: Mapping[str, Mapping[str, str]]

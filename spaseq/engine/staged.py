@@ -98,10 +98,7 @@ class StagedJob:
 def planned(
     queries: Sequence[AnyQuery], shards: int, evaluator: str = "auto", compiled: bool = False, max_runs: int = RUNS_MAX
 ) -> tuple[PlannedQuery, ...]:
-    """The plans of the queries of a job; queries that feed each other share a shard.
-
-    Raises InputError for an evaluator that cannot run one of them.
-    """
+    """The plans of a job; queries that feed each other share a shard. InputError if the evaluator cannot run one."""
     meanings = [build(query) for query in queries]
     made = {meaning.register for meaning in meanings if meaning.register}
     found = []

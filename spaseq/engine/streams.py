@@ -21,10 +21,7 @@ def declared_by(queries: Iterable[TemporalQuery]) -> Iterator[Declared]:
 
 
 def iri_of(key: str, declared: Sequence[Declared], way_out: str = "use the IRI: {}") -> str:
-    """The IRI of the stream that a key is, or names; raises InputError if it is none, or several.
-
-    way_out     to be completed by an IRI
-    """
+    """The IRI of the stream that a key is or names; InputError, whose way out has a gap for an IRI, if not just one."""
     if not isinstance(key, str):
         raise InputError(f"a stream is named by its IRI or its name in a query, not by {type(key).__name__}")
     found = {iri: query for _, iri, query in declared if iri == key}

@@ -30,11 +30,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class PatternPlan:
-    """A GPM and its plan.
-
-    variables   in scope, in order
-    plan        the lines of its plan; indentation is part of them
-    """
+    """A GPM, its variables in order, and the lines of its plan, whose indentation is part of them."""
 
     name: str
     streams: tuple[str, ...]

@@ -25,10 +25,7 @@ class InputFile:
 
 
 def input_files(path: str, rdf_format: str | None = None) -> tuple[InputFile, ...]:
-    """The files of a stream, in natural order; of a directory those whose suffix is known.
-
-    Raises InputError if there is none, or if one cannot be read.
-    """
+    """The files of a stream in natural order, of a directory those of known suffix; InputError if none can be read."""
     if rdf_format is not None:
         input_format(rdf_format)
     if path == STANDARD_INPUT:

@@ -25,11 +25,7 @@ class BadToken:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The end of a piece.
-
-    offset  of the closing bracket (of AS, for a projected expression), or of the token that shows it is missing
-    closed  the bracket is there
-    """
+    """The offset of the bracket (or AS) that closes a piece; if not `closed`, of the token that shows it is missing."""
 
     offset: int
     closed: bool

@@ -42,11 +42,7 @@ class ColumnDraft:
 
 @dataclass(frozen=True, slots=True)
 class FormClause:
-    """SELECT or CONSTRUCT.
-
-    columns     of SELECT; None: `*`
-    template    the text between the braces of CONSTRUCT; None for SELECT
-    """
+    """SELECT with its columns, None for `*`; or CONSTRUCT with the text between the braces of its template."""
 
     selector: Selector
     distinct: bool

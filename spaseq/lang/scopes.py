@@ -14,11 +14,7 @@ from spaseq.lang.report import Report, choices_hint, listed
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A step in SEQ.
-
-    negations   the spans of the `!`s around it
-    repeated    a repetition is around it
-    """
+    """A step in SEQ, with the spans of the `!`s around it; `repeated` if a repetition is around it."""
 
     step: Step[str]
     negations: frozenset[Span]
@@ -33,10 +29,7 @@ def occurrences(expression: Expr) -> Iterator[Occurrence]:
 
 
 class Scopes:
-    """The steps that bind each variable.
-
-    gpms    the definitions by Name; None for one with errors, whose variables are unknown
-    """
+    """The steps that bind each variable; a GPM with errors is None, and its variables are unknown."""
 
     def __init__(self, found: Sequence[Occurrence], gpms: Mapping[str, Gpm | None], report: Report) -> None:
         self._occurrences = found

@@ -24,10 +24,7 @@ FILE_FORMATS = ("ndjson", "csv")
 
 
 def open_sink(format: str, path: Path | None, queries: Sequence[AnyQuery]) -> Sink:
-    """A sink of the rows of these queries on a file, or on standard output for None.
-
-    Raises InputError for an unknown format, and for a file that cannot be opened.
-    """
+    """A sink of the queries' rows on a file, None: standard output; InputError for a format or file that is no good."""
     if format not in FORMATS:
         raise InputError(f"unknown output format '{format}'", hint=f"formats: {', '.join(FORMATS)}")
     from spaseq.outputs.columns import columns_of

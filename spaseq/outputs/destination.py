@@ -19,11 +19,7 @@ class OutputClosed(BrokenPipeError):
 
 
 class Output:
-    """A destination of UTF-8 text.
-
-    width       columns of the terminal; None if the output is no terminal
-    styled      the terminal can show bold
-    """
+    """A destination of UTF-8 text; `width` in columns, None without a terminal; `styled`: it can show bold."""
 
     def __init__(self, stream: BinaryIO, name: str = _STANDARD_OUTPUT, *, owned: bool = False) -> None:
         self._stream = stream

@@ -46,10 +46,7 @@ _RELATED = 0.1
 def describe(
     text: str, compiled: Compiled, knowledge: tuple[KnowledgeBase, ...] = (), evaluator: str = "auto"
 ) -> Description:
-    """The description of a query with this text, compiled as it is run.
-
-    Raises InputError for an evaluator that cannot run it.
-    """
+    """The description of a query with this text, as it is run; InputError for an evaluator that cannot run it."""
     meaning = compiled.query
     drawn = _Drawing(meaning, compiled.plan)
     return Description(

@@ -85,10 +85,7 @@ _RECOGNISED = {
 
 
 def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True) -> PhysicalPlan:
-    """The physical plan of a query; raises InputError for an evaluator that cannot run it.
-
-    kernels     the input is long enough to make up for compiling them
-    """
+    """The physical plan; InputError if the evaluator cannot run the query. `kernels`: the input is worth compiling."""
     plan = compiled.plan
     refusals = {name: kind.why_not(plan) for name, kind in _KINDS.items()}
     able = tuple(name for name, refusal in refusals.items() if refusal is None)

@@ -23,10 +23,7 @@ class _NoGuard(Exception):
 
 
 def guard_of(expression: Expression, variables: Mapping[str, int], dictionary: Dictionary) -> Guard | None:
-    """The condition as a guard; None if it is more than comparisons of numbers.
-
-    variables   the registers that the condition reads
-    """
+    """The condition as a guard over the registers of variables; None if it is more than comparisons of numbers."""
     writer = _Writer(variables, dictionary)
     try:
         writer.truth(expression)

@@ -70,10 +70,7 @@ class Network:
         self._stopped: dict[str, str] = {}
 
     def add(self, operator: QueryOperator, on_rows: OnRows) -> None:
-        """Adds a query, which sees the events that arrive from now on.
-
-        Raises InputError if a REGISTERed stream would have two producers, or feed itself.
-        """
+        """Adds a query, which sees events from now on; InputError if its stream had two producers, or fed itself."""
         query = operator.query
         iris = tuple(iri for _, iri in query.streams)
         known = (each for each in self._inputs if each.iris == iris and each.untouched)

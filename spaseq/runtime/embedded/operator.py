@@ -22,10 +22,7 @@ from spaseq.runtime.state.snapshot import batch_state, restored_batch
 
 
 class QueryOperator:
-    """A source of solutions and a sequence stage, one after the other.
-
-    patterns    a pattern stage; with a plan in columns, any source of solutions
-    """
+    """A source of solutions (a pattern stage; with a plan in columns, any) and then a sequence stage."""
 
     def __init__(self, plan: PhysicalPlan, patterns: SolutionSource, sequence: SequenceStage) -> None:
         self.query: TemporalQuery = plan.compiled.query

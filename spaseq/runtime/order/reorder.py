@@ -49,10 +49,7 @@ def _merged(parts: list[_Sorted]) -> _Sorted:
 
 
 class ReorderBuffer:
-    """The events of one stream that earlier ones may still precede.
-
-    watermark   no event with a smaller time will be admitted; one with this very time may be
-    """
+    """The events of one stream that earlier ones may still precede; none with a time below `watermark` is admitted."""
 
     def __init__(self, delay_ns: int = 0) -> None:
         assert delay_ns >= 0, delay_ns

@@ -26,11 +26,7 @@ METRICS = "spaseq"
 
 @dataclass(frozen=True, slots=True)
 class BatchMetrics:
-    """One micro-batch.
-
-    input_rows      rows of all sources: documents, not events
-    newest          event time of its last match; None: it has none
-    """
+    """One micro-batch; its input rows are documents, not events; `newest`: the event time of its last match, if any."""
 
     batch: int
     input_rows: int

@@ -68,10 +68,7 @@ class QueryPartitioning:
 
 @dataclass(frozen=True, slots=True)
 class _StepSolutions:
-    """The solutions of a step, with the shard of each of their triples.
-
-    graphs      the events whose graphs are sent with them; None: no graph is
-    """
+    """The solutions of a step, the shard of each of their triples, and the events whose graphs are sent too, if any."""
 
     shards: Ids
     marked: MarkedTriples
@@ -79,10 +76,7 @@ class _StepSolutions:
 
 
 class ShardPartitioner:
-    """Matches and partitions the events of one stream, batch after batch.
-
-    bounds      for each event
-    """
+    """Matches and partitions the events of one stream, batch after batch; `bounds` are for each event."""
 
     def __init__(
         self, queries: Sequence[QueryPartitioning], shards: int, dictionary: Dictionary, bounds: MatchBounds

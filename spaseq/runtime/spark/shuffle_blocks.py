@@ -93,10 +93,7 @@ def packed(contents: BlockContents, dictionary: Dictionary, blank_suffix: str) -
 
 
 def unpacked(blob: bytes, dictionary: Dictionary) -> BlockContents:
-    """The contents of a blob, its ids those that the dictionary gives to its terms.
-
-    Raises RunError for a blob of another version.
-    """
+    """The contents of a blob, with the dictionary's ids for its terms; RunError for a blob of another version."""
     head = len(MAGIC) + 2
     version = int.from_bytes(blob[len(MAGIC) : head], "big")
     if blob[: len(MAGIC)] != MAGIC or version != VERSION:

@@ -96,11 +96,7 @@ def signal(text: bytes) -> Signal | None:
 
 
 class Task:
-    """The work of one task.
-
-    place   number of the task among those of its micro-batch
-    label   the same for a task that is run again, and for no other
-    """
+    """The work of one task, at a place in its micro-batch; run again it has the same label, and no other has it."""
 
     def __init__(
         self,

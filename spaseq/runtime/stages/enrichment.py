@@ -17,10 +17,7 @@ from spaseq.algebra.nodes import Enrichment
 
 
 class Enricher:
-    """The enrichments of one query; the knowledge bases are made ready now, or BackgroundError is raised.
-
-    variables   those of the steps, then those of the enrichments
-    """
+    """A query's enrichments, made ready now, or BackgroundError; `variables` of the steps, then of the enrichments."""
 
     def __init__(
         self,
@@ -42,10 +39,7 @@ class Enricher:
             self.variables += each.variables
 
     def enrich_few(self, rows: Sequence[list[int]], matches: Sequence[Match]) -> bool:
-        """Appends the values of the enrichments, in their order, to the values of each match.
-
-        False: `enriched` must be used.
-        """
+        """Appends the values of the enrichments, in order, to those of each match; False: `enriched` must be used."""
         for enrichment, lookup, pick in self._lookups:
             by_key = lookup.by_key()
             if by_key is None:

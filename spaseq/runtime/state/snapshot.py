@@ -34,22 +34,16 @@ _term_of = lru_cache(maxsize=1 << 16)(term_of)
 _NARROW = (np.int8, np.int16, np.int32)
 
 
-def dumps(tree: Any, dictionary: Dictionary, blank_suffix: str = "") -> bytes:
-    """A state as a blob; its ids are those of the dictionary.
-
-    blank_suffix    added to the labels of blank nodes, which are unique only in their process
-    """
-    writer = _Writer(dictionary, blank_suffix)
+def dumps(tree: Any, dictionary: Dictionary) -> bytes:
+    """A state as a blob; its ids are those of the dictionary."""
+    writer = _Writer(dictionary)
     body = msgspec.msgpack.encode(tree, enc_hook=writer.plain)
     packed = msgspec.msgpack.encode((writer.terms, body))
     return MAGIC + VERSION.to_bytes(2, "big") + zlib.compress(packed, _LEVEL)
 
 
 def loads(blob: bytes, dictionary: Dictionary) -> Any:
-    """The state in a blob, its ids those that the dictionary gives to its terms.
-
-    Raises RunError for a blob that is damaged or of another version.
-    """
+    """The state in a blob, with the dictionary's ids for its terms; RunError if it is damaged or of another version."""
     head = len(MAGIC) + 2
     version = int.from_bytes(blob[len(MAGIC) : head], "big")
     if blob[: len(MAGIC)] != MAGIC or version != VERSION:
@@ -76,9 +70,8 @@ def loads(blob: bytes, dictionary: Dictionary) -> Any:
 class _Writer:
     """Replaces arrays by extensions, and collects the terms of ids."""
 
-    def __init__(self, dictionary: Dictionary, blank_suffix: str) -> None:
+    def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
-        self._blank_suffix = blank_suffix.encode()
         self._places = {UNBOUND: 0}
         self.terms: list[bytes] = []
 
@@ -101,8 +94,7 @@ class _Writer:
     def _place(self, identifier: int) -> int:
         place = self._places.get(identifier)
         if place is None:
-            token = self._dictionary.token(identifier)
-            self.terms.append(token + self._blank_suffix if token.startswith(b"_:") else token)
+            self.terms.append(self._dictionary.token(identifier))
             place = self._places[identifier] = len(self.terms)
         return place
 

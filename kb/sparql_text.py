@@ -87,6 +87,8 @@ class SparqlWriter:
                 yield f"SERVICE {'SILENT ' if silent else ''}{_node(endpoint, 0)} {self._braced(inner)}"
             case algebra.Group() | algebra.OrderBy() | algebra.Project() | algebra.Distinct() | algebra.Slice():
                 yield f"{{ {self._subquery(pattern)} }}"
+            case algebra.EventData():
+                raise AssertionError("no pattern over a knowledge base reads the event")
             case _:
                 assert_never(pattern)
 

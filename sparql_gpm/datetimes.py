@@ -103,11 +103,30 @@ def _date(text: str) -> Date:
     if len(digits.lstrip("-")) > 4 and digits.lstrip("-").startswith("0"):
         raise ValueError(" has a year with leading zeros")
     year = int(digits)
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    lengths = (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-    if not (1 <= month <= 12 and 1 <= day <= lengths[month - 1]):
+    if not (1 <= month <= 12 and 1 <= day <= length_of_month(year, month)):
         raise ValueError(": there is no such day")
+    return Date(year, month, day, days_of(year, month, day))
+
+
+def length_of_month(year: int, month: int) -> int:
+    """The days of a month of the proleptic Gregorian calendar."""
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
+
+
+def days_of(year: int, month: int, day: int) -> int:
+    """The days from 1970-01-01 to a day of the proleptic Gregorian calendar."""
     shifted = year - (month <= 2)
     era, of_era = divmod(shifted, 400)
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    return Date(year, month, day, era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468)
+    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
+
+
+def day_of(days: int) -> Date:
+    """The day so many days after 1970-01-01; the inverse of `days_of`."""
+    era, of_era = divmod(days + 719468, 146097)
+    year_of_era = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
+    of_year = of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted = (5 * of_year + 2) // 153
+    month = shifted + 3 if shifted < 10 else shifted - 9
+    return Date(year_of_era + era * 400 + (month <= 2), month, of_year - (153 * shifted + 2) // 5 + 1, days)

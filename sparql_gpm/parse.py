@@ -13,7 +13,7 @@ from typing import Any
 
 from sparql_gpm.algebra.rewrite import connected
 from sparql_gpm.errors import PatternSyntaxError
-from sparql_gpm.pattern import Aggregate, Call, Expression, Iteration, Pattern, Triple, Variable
+from sparql_gpm.pattern import EMPTY, Aggregate, Call, Expression, Iteration, Pattern, Triple, Variable
 from sparql_gpm.syntax.grammar import check_brackets, closing, deep_stack, parse_tree
 from sparql_gpm.syntax.masked import AGGREGATE_WORDS, ITERATION_WORDS, LIST, Names, mask
 from sparql_gpm.syntax.tokens import Token, tokens
@@ -46,8 +46,8 @@ class ParsedGroup:
     filters: tuple[ParsedFilter, ...]
 
 
-def parse_group(text: str, prefixes: Mapping[str, str], base: str | None) -> ParsedGroup:
-    """The text between the braces of a GPM: a GroupGraphPatternSub or a SubSelect.
+def parse_group(text: str, prefixes: Mapping[str, str], base: str | None, first: Pattern = EMPTY) -> ParsedGroup:
+    """The text between the braces of a GPM: a GroupGraphPatternSub or a SubSelect, as if it began with `first`.
 
     Aggregates, PREV, FIRST and LAST may stand in its top-level FILTERs; aggregates also in subqueries.
     """
@@ -57,7 +57,7 @@ def parse_group(text: str, prefixes: Mapping[str, str], base: str | None) -> Par
         masked = mask(folded, names, len(text), given)
         tree = parse_tree("GroupGraphPattern", masked)
         source = Source(masked, tree)
-        pattern, filters = GroupReader(source, base).top(tree[0])
+        pattern, filters = GroupReader(source, base).top(tree[0], first)
         return ParsedGroup(pattern, tuple(_filter(source.token(f), expression, read) for f, expression in filters))
 
 

@@ -224,6 +224,19 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
+class EventData:
+    """The name of the event's graph and its time, an xsd:dateTime in UTC (specification 3.1); None: no variable."""
+
+    graph: str | None
+    time: str | None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables that it binds."""
+        return tuple(variable for variable in (self.graph, self.time) if variable is not None)
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """`GRAPH`: the inner pattern over a background knowledge base (specification 3.1)."""
 
@@ -287,7 +300,7 @@ class Slice:
 
 Modifier = Group | OrderBy | Project | Distinct | Slice
 """The parts of a subquery, above its pattern."""
-Pattern = BGP | Join | LeftJoin | Union | Minus | Filter | Extend | Values | Graph | Service | Modifier
+Pattern = BGP | Join | LeftJoin | Union | Minus | Filter | Extend | Values | EventData | Graph | Service | Modifier
 
 TRUE = Literal("true", "http://www.w3.org/2001/XMLSchema#boolean")
 FALSE = Literal("false", "http://www.w3.org/2001/XMLSchema#boolean")

@@ -83,6 +83,11 @@ def format_time(time_ns: int) -> str:
     return f"{day}T{clock}{tail}Z"
 
 
+def time_literal(time_ns: int) -> Literal:
+    """A time as an xsd:dateTime in UTC."""
+    return Literal(format_time(time_ns), XSD + "dateTime")
+
+
 def parse_duration(text: str) -> int:
     """A length of time in nanoseconds: `500ms`, `10s`, `5m`, `1.5h`, `2d`, `PT10S`, or a plain number of seconds."""
     stripped = text.strip()

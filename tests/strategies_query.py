@@ -33,6 +33,8 @@ class StepText:
     binds_key: bool
     value: str | None
     optional: str | None
+    time: str | None = None
+    graph: str | None = None
 
     @property
     def negated(self) -> bool:
@@ -47,7 +49,8 @@ class StepText:
     @property
     def variables(self) -> list[str]:
         """The variables in scope in the GPM."""
-        return [v for v in ("?k" if self.binds_key else None, self.value, self.optional) if v is not None]
+        bound = ("?k" if self.binds_key else None, self.value, self.optional, self.time, self.graph)
+        return [v for v in bound if v is not None]
 
 
 @dataclass(slots=True)
@@ -84,7 +87,9 @@ class QueryText:
         """What a step's GPM binds: a key that all may share, a value of its own or a shared one, an optional."""
         key = self.dice.chance(90 if keyed else 15)
         value = self.dice.weighted([(f"?v{name}", 8), ("?v", 1), ("", 2)]) or None
-        return StepText(name, uses, key, value, f"?n{name}" if self.dice.chance(12) else None)
+        optional = f"?n{name}" if self.dice.chance(12) else None
+        time = f"?t{name}" if self.dice.chance(15) else None
+        return StepText(name, uses, key, value, optional, time, f"?g{name}" if self.dice.chance(4) else None)
 
     # --- GPMs -------------------------------------------------------------------------------------
 
@@ -99,7 +104,8 @@ class QueryText:
             condition = self.condition(step)
             body += f" FILTER({condition})" if condition else ""
         on = self.dice.weighted([("S1, S2", 5), ("S1", 4), ("S2", 1)]) if self.streams == 2 else "S1"
-        return f"DEFINE GPM {step.name} ON {on} {{ {body} }}"
+        event = (f"AS {step.graph} " if step.graph else "") + (f"AT {step.time} " if step.time else "")
+        return f"DEFINE GPM {step.name} ON {on} {event}{{ {body} }}"
 
     def condition(self, step: StepText) -> str | None:
         """A filter of a step's GPM: over its own variables, across steps, or over iterations."""
@@ -109,6 +115,8 @@ class QueryText:
         others = [other.value for other in seen if other.value and other.name != step.name]
         own = step.value
         repeated = [value for value in self.repeated() if value]
+        if step.time and self.dice.chance(60):
+            return self.gap(step, seen)
         kind = self.dice.weighted([("own", 2), ("across", 4), ("previous", 2), ("aggregate", 2), ("exists", 1)])
         if kind == "previous" and own in repeated:
             return self.over_iterations(own or "")
@@ -119,6 +127,15 @@ class QueryText:
         if kind != "own" and others:
             return self.across(own or str(self.dice.number(0, 3)), self.dice.pick(*others))
         return f"{own} {self.dice.pick('<=', '!=')} {self.dice.number(1, 3)}" if own else None
+
+    def gap(self, step: StepText, seen: Sequence[StepText]) -> str:
+        """A bound of the time since another step, or since the iteration before."""
+        times = [other.time for other in seen if other.time and other.name != step.name]
+        limit = f'"PT{self.dice.number(1, 4)}S"^^<http://www.w3.org/2001/XMLSchema#dayTimeDuration>'
+        if times:
+            return f"{step.time} - {self.dice.pick(*times)} {self.dice.pick('<=', '>=', '!=')} {limit}"
+        previous = f"PREV({step.time})" if self.is_repeated(step) else step.time
+        return f"COALESCE({step.time} - {previous} <= {limit}, true)"
 
     def across(self, own: str, other: str) -> str:
         """A comparison with another step's variable, with SPARQL's treatment of errors at times."""
@@ -162,11 +179,11 @@ class QueryText:
 
     def repeated(self) -> list[str]:
         """The values with iterations: of one step, written once, in a repetition and outside `!`."""
-        return [
-            step.value
-            for step in self.positive()
-            if step.value and step.value != "?v" and len(step.uses) == 1 and step.uses[0].loops
-        ]
+        return [step.value for step in self.positive() if step.value and step.value != "?v" and self.is_repeated(step)]
+
+    def is_repeated(self, step: StepText) -> bool:
+        """Whether it is written once, in a repetition and outside `!`."""
+        return not step.negated and len(step.uses) == 1 and bool(step.uses[0].loops)
 
     def form(self) -> str:
         """SELECT or CONSTRUCT, with a selector at times."""

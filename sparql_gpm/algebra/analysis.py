@@ -26,7 +26,7 @@ def is_static(pattern: Pattern) -> bool:
     """True if its solutions are the same whatever the event."""
     if isinstance(pattern, algebra.Graph | algebra.Service):
         return True
-    if isinstance(pattern, algebra.BGP) and pattern.triples:
+    if isinstance(pattern, algebra.EventData) or (isinstance(pattern, algebra.BGP) and pattern.triples):
         return False
     if any(is_volatile(e) or exists_in(e) for e in expressions_of(pattern)):
         return False
@@ -67,7 +67,14 @@ def substitution_is_a_join(pattern: Pattern, variables: frozenset[str]) -> bool:
             return not any(_may_be_empty(path) and variables & _ends(path) for path in paths)
         case algebra.Filter(condition, inner) if not expression_variables(condition) & variables <= certain(inner):
             return False
-        case algebra.Values() | algebra.Join() | algebra.Union() | algebra.Filter() | algebra.Distinct():
+        case (
+            algebra.Values()
+            | algebra.EventData()
+            | algebra.Join()
+            | algebra.Union()
+            | algebra.Filter()
+            | algebra.Distinct()
+        ):
             return all(substitution_is_a_join(child, variables) for child in children(pattern))
         case _:
             return not variables & mentioned(pattern)

@@ -51,6 +51,8 @@ class _Renaming:
                 return replace(renamed, variable=self._name(renamed.variable))
             case algebra.Values() | algebra.Project():
                 return replace(renamed, variables=tuple(map(self._name, renamed.variables)))
+            case algebra.EventData(graph, time):
+                return algebra.EventData(graph and self._name(graph), time and self._name(time))
             case algebra.Graph():
                 return replace(renamed, name=self._node(renamed.name))
             case algebra.Service():

@@ -44,6 +44,9 @@ def _title(pattern: Pattern) -> str:
             return f"bind ?{variable} = {expression_text(expression)}"
         case algebra.Values(variables, rows):
             return f"values {' '.join('?' + v for v in variables)}, {len(rows)} rows"
+        case algebra.EventData(graph, time):
+            parts = (("graph name", graph), ("time", time))
+            return "event: " + ", ".join(f"{part} as ?{variable}" for part, variable in parts if variable)
         case algebra.Graph(name):
             return ("every knowledge base as " if isinstance(name, Variable) else "knowledge base ") + _node(name)
         case algebra.Service(endpoint, _, silent):

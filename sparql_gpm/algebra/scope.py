@@ -16,8 +16,8 @@ from sparql_gpm.terms import IRI
 def in_scope(pattern: Pattern) -> frozenset[str]:
     """The variables in scope of a pattern (SPARQL 1.1, Section 18.2.1)."""
     match pattern:
-        case algebra.Values(variables, _) | algebra.Project(_, variables):
-            return _visible(variables)
+        case algebra.Values() | algebra.Project() | algebra.EventData():
+            return _visible(pattern.variables)
         case algebra.Group(_, keys, _):
             return _visible(key for key, _ in keys)
         case algebra.Minus():
@@ -38,6 +38,8 @@ def certain(pattern: Pattern) -> frozenset[str]:
         case algebra.Values(variables, rows):
             columns = range(len(variables))
             return _visible(variables[i] for i in columns if all(row[i] is not None for row in rows))
+        case algebra.EventData():
+            return _visible(pattern.variables)
         case algebra.Service(silent=True):
             return frozenset()
         case algebra.Group(inner, keys, _):

@@ -12,7 +12,7 @@ from sparql_gpm.pattern import Aggregate, Exists, Expression, Path, Pattern
 def children(pattern: Pattern) -> tuple[Pattern, ...]:
     """The patterns right below, without those inside EXISTS."""
     match pattern:
-        case algebra.BGP() | algebra.Values():
+        case algebra.BGP() | algebra.Values() | algebra.EventData():
             return ()
         case algebra.Join() | algebra.LeftJoin() | algebra.Union() | algebra.Minus():
             return (pattern.left, pattern.right)
@@ -23,7 +23,7 @@ def children(pattern: Pattern) -> tuple[Pattern, ...]:
 def map_children(pattern: Pattern, change: Callable[[Pattern], Pattern]) -> Pattern:
     """The pattern with `change` applied to its children."""
     match pattern:
-        case algebra.BGP() | algebra.Values():
+        case algebra.BGP() | algebra.Values() | algebra.EventData():
             return pattern
         case algebra.Join() | algebra.LeftJoin() | algebra.Union() | algebra.Minus():
             return replace(pattern, left=change(pattern.left), right=change(pattern.right))

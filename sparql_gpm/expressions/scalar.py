@@ -10,12 +10,13 @@ from datetime import UTC, datetime
 
 from arrays.comparison import ARITHMETIC, COMPARISONS, CONNECTIVES, ERROR, TRUE
 from sparql_gpm.algebra.rewrite import equalities
+from sparql_gpm.durations import calculate_terms
 from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.functions_casts import CASTS
 from sparql_gpm.expressions.functions_strings import STRING_FUNCTIONS, plain
 from sparql_gpm.expressions.functions_terms import TERM_FUNCTIONS
 from sparql_gpm.expressions.values import boolean, compare, effective_boolean_value, truth_of
-from sparql_gpm.numeric import Number, NumericType, calculate, numeric_literal, require_number
+from sparql_gpm.numeric import Number, NumericType, calculate, number, numeric_literal
 from sparql_gpm.pattern import FALSE as FALSE_TERM
 from sparql_gpm.pattern import Call, Cast, Constant, Expression, Variable
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, Term
@@ -91,15 +92,21 @@ def _call(name: str, arguments: tuple[Expression, ...], solution: Solution) -> T
     if name in COMPARISONS:
         return boolean(compare(name, *terms))
     if name[0] in ARITHMETIC:
-        return numeric_literal(_chained(name.split(), terms))
+        return _chained(name.split(), terms)
     return _FUNCTIONS[name](*terms) if name in _FUNCTIONS else _fresh(name, terms, solution)
 
 
-def _chained(operators: Sequence[str], terms: Sequence[Term]) -> Number:
+def _chained(operators: Sequence[str], terms: Sequence[Term]) -> Term:
     """`+ - * /` from left to right."""
-    result = require_number(terms[0])
+    numbers = [value for term in terms if (value := number(term)) is not None]
+    if len(numbers) == len(terms):
+        total = numbers[0]
+        for operator, value in zip(operators, numbers[1:], strict=True):
+            total = calculate(operator, total, value)
+        return numeric_literal(total)
+    result = terms[0]
     for operator, term in zip(operators, terms[1:], strict=True):
-        result = calculate(operator, result, require_number(term))
+        result = calculate_terms(operator, result, term)
     return result
 
 

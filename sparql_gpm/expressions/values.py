@@ -7,6 +7,7 @@ from typing import Any
 
 from arrays.comparison import COMPARISONS, ERROR
 from sparql_gpm.datetimes import DateTime, date_time_of
+from sparql_gpm.durations import compare_durations, duration_of
 from sparql_gpm.errors import ExpressionError
 from sparql_gpm.numeric import NUMERIC_TYPES, NumericType, cast, number, promoted
 from sparql_gpm.pattern import FALSE, TRUE
@@ -58,6 +59,9 @@ def compare(name: str, left: Term, right: Term) -> bool:
     if a is not None and b is not None:
         _, first, second = promoted(a, b)
         return bool(COMPARISONS[name](first, second))
+    length, other_length = duration_of(left), duration_of(right)
+    if length is not None and other_length is not None:
+        return compare_durations(name, length, other_length)
     space, value = _comparable(left)
     other_space, other = _comparable(right)
     if space == other_space and space in _ORDER:
@@ -79,6 +83,9 @@ def value_key(term: Term) -> object:
     found = number(term)
     if found is not None:
         return "number", cast(found, NumericType.FLOAT).value
+    length = duration_of(term)
+    if length is not None:
+        return "duration", length.months, length.seconds
     space, value = _comparable(term)
     if space not in _ORDER:
         return term
@@ -96,10 +103,13 @@ def order_key(term: Term) -> tuple[Any, ...]:
     if found is not None:
         is_number = found.value == found.value
         return (2, 1, is_number, found.value if is_number else 0)
+    length = duration_of(term)
+    if length is not None:
+        return (2, 5, length.kind, length.months, length.seconds)
     space, comparable = _comparable(term)
     if space in _ORDER:
         return (2, _ORDER[space], comparable.instant() if isinstance(comparable, DateTime) else comparable)
-    return (2, 5, term.datatype, term.lexical, term.language)
+    return (2, 6, term.datatype, term.lexical, term.language)
 
 
 def _instants(left: DateTime, right: DateTime) -> tuple[Decimal, Decimal]:
@@ -135,4 +145,6 @@ def _comparable(term: Term) -> tuple[str, Any]:
     moment = date_time_of(term)
     if moment is not None:
         return ("date" if term.datatype == XSD + "date" else "dateTime"), moment
-    return ("number", None) if number(term) is not None else ("", None)
+    if number(term) is not None:
+        return "number", None
+    return ("", None) if duration_of(term) is None else ("duration", None)

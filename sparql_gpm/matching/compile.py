@@ -93,6 +93,8 @@ class Compiler:
             case algebra.Values(variables, rows):
                 ids = [[UNBOUND if term is None else self.dictionary.pin(term) for term in row] for row in rows]
                 return operators.Constant(constant(variables, ids))
+            case algebra.EventData(graph, time):
+                return operators.EventData(graph, time, self.dictionary)
             case algebra.Graph():
                 return self._graph(pattern)
             case algebra.Service():

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparql_gpm.columns import Ids
+from sparql_gpm.columns import UNBOUND, Ids, RowEvent, as_ids
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.graph_names import take as take_names
 from sparql_gpm.matching.bgp import TriplePattern, join_all, keep_all, match_triples, scan_all
 from sparql_gpm.matching.frames import Frames
 from sparql_gpm.matching.groups import aggregate_column, order_rows, slice_rows
@@ -21,6 +22,8 @@ from sparql_gpm.pattern import Aggregate
 from sparql_gpm.relations.join import left_join, minus
 from sparql_gpm.relations.keys import groups
 from sparql_gpm.relations.relation import UNIT, Relation, nothing, union
+from sparql_gpm.terms import IRI
+from sparql_gpm.times import time_literal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,6 +162,35 @@ class Constant:
     def evaluate(self, frames: Frames) -> Relation:
         """The rows that agree with the values substituted."""
         return frames.substitute(self.relation)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventData:
+    """The event's graph name and time, for the variables that are not None."""
+
+    graph: str | None
+    time: str | None
+    dictionary: Dictionary
+
+    def evaluate(self, frames: Frames) -> Relation:
+        """One solution per frame."""
+        every, batch = frames.all(), frames.view.batch
+        distinct, of_frame = np.unique(frames.graph_of(every), return_inverse=True)
+        columns = {}
+        if self.graph is not None:
+            names = take_names(batch.names, distinct)
+            columns[self.graph] = as_ids([self.dictionary.intern(IRI(name)) for name in names])[of_frame]
+        if self.time is not None:
+            times = batch.times[distinct].tolist()
+            columns[self.time] = as_ids([self.dictionary.intern(time_literal(time)) for time in times])[of_frame]
+        return frames.substitute(Relation(len(every), every, columns))
+
+    def row(self, event: RowEvent) -> tuple[int, int]:
+        """The ids of an event's graph name and time, UNBOUND for a variable that is None."""
+        return (
+            self.dictionary.intern(IRI(event.name)) if self.graph is not None else UNBOUND,
+            self.dictionary.intern(time_literal(event.time)) if self.time is not None else UNBOUND,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

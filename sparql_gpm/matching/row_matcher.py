@@ -51,17 +51,20 @@ class RowMatcher:
         self._generation = -1
         self._relations: list[Relation] = []
         self._plan: _Plan | None = None
+        self._event_data = next(iter(_event_data(operator)), None)
         self.has_conditions = bool(operator.conditions)
         self.predicates = frozenset(int(scan.predicate) for scan in operator.scans if isinstance(scan, Scan))
 
-    def solutions(self, triples: Triples) -> list[SolutionTuple] | None:
+    def solutions(self, triples: Triples, event: RowEvent) -> list[SolutionTuple] | None:
         """The distinct solutions, as values of the variables, UNBOUND for none; None: match in columns.
 
-        triples     of an event that has all `predicates`
+        triples     of the event, which has all `predicates`
         """
+        if self._event_data is not None:
+            triples = {**triples, UNBOUND: [self._event_data.row(event)]}
         if self._plan is not None and not self._relations:
             return self._plan.solutions(triples)
-        relations = [_everywhere(other) for other in self._operator.others]
+        relations = [_everywhere(other) for other in self._operator.others if other is not self._event_data]
         if self._generation != self._dictionary.generation or not _same(relations, self._relations):
             self._generation, self._relations = self._dictionary.generation, relations
             usable = all(relation.binds(name) for relation in relations for name in relation.columns)
@@ -74,7 +77,8 @@ def row_matcher(operator: Operator, variables: Sequence[str], dictionary: Dictio
     if not isinstance(operator, operators.Join) or operator.bind_joins or not operator.scans:
         return None
     plain = all(isinstance(scan, Scan) and isinstance(scan.predicate, int) for scan in operator.scans)
-    static = all(isinstance(other, GraphOperator | operators.Constant | StaticOperator) for other in operator.others)
+    kinds = GraphOperator | operators.Constant | StaticOperator | operators.EventData
+    static = all(isinstance(other, kinds) for other in operator.others) and len(_event_data(operator)) <= 1
     decided = all(not condition.tests and not condition.volatile for condition in operator.conditions)
     return RowMatcher(operator, variables, dictionary) if plain and static and decided else None
 
@@ -146,6 +150,7 @@ class _Plan:
         self._waiting = list(operator.conditions)
         self._first = self._tests()
         scans = [scan for scan in operator.scans if isinstance(scan, Scan)]
+        scans += [_as_scan(data) for data in _event_data(operator)]
         while scans:
             scan = min(scans, key=self._cost)
             scans.remove(scan)
@@ -202,6 +207,15 @@ class _Plan:
 
     def _test(self, condition: PatternExpression) -> _Test:
         return condition.evaluator.test(condition.expression, dict(self._places))
+
+
+def _event_data(operator: operators.Join) -> list[operators.EventData]:
+    return [other for other in operator.others if isinstance(other, operators.EventData)]
+
+
+def _as_scan(data: operators.EventData) -> Scan:
+    """The event's graph name and time as the one triple whose predicate is UNBOUND."""
+    return Scan(data.graph or "_:graph of event", UNBOUND, data.time or "_:time of event")
 
 
 def _everywhere(operator: Operator) -> Relation:

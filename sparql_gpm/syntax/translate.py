@@ -37,17 +37,21 @@ class GroupReader:
         filters, pattern = self._parts(tree)
         return _filtered([self._expressions.read(found.expr) for found in filters], pattern)
 
-    def top(self, tree: Tree) -> tuple[Pattern, tuple[tuple[Tree, Expression], ...]]:
-        """The pattern of the outermost group, and its filters, which may hold aggregates and iterations."""
-        filters, pattern = self._parts(tree)
+    def top(self, tree: Tree, first: Pattern) -> tuple[Pattern, tuple[tuple[Tree, Expression], ...]]:
+        """The pattern of the outermost group, and its filters, which may hold aggregates and iterations.
+
+        first   a pattern that stands at its beginning
+        """
+        filters, pattern = self._parts(tree, first)
         reader = replace(self._expressions, aggregates=True, iterations=True)
         return pattern, tuple((found, reader.read(found.expr)) for found in filters)
 
-    def _parts(self, tree: Tree) -> tuple[list[Tree], Pattern]:
+    def _parts(self, tree: Tree, first: Pattern = algebra.EMPTY) -> tuple[list[Tree], Pattern]:
         if name_of(tree) == "SubSelect":
-            return [], SelectReader(self._source, self._expressions, self.pattern, self.values).read(tree)
+            selected = SelectReader(self._source, self._expressions, self.pattern, self.values).read(tree)
+            return [], _join([first, selected])
         filters: list[Tree] = []
-        joined: list[Pattern] = []
+        joined = [first]
         outside, depth, self._deepest = self._deepest, 0, 0
         block: list[algebra.Triple | algebra.PathTriple] = []
         self._bgps += 1

@@ -55,7 +55,7 @@ def _graph_pattern(query: Query, define: Define, positions: dict[str, int], boun
             pattern = filtered([condition.expression], pattern)
     body = query.text[define.body.start : define.body.end]
     written = (token.text[1:] for token in tokens(body) if token.text[:1] in "?$")
-    variables = tuple(dict.fromkeys(name for name in written if name in scope))
+    variables = tuple(dict.fromkeys(name for name in (*define.event.variables, *written) if name in scope))
     streams = tuple(dict.fromkeys(positions[name] for name in define.streams))
     return GraphPattern(define.name, streams, pattern, variables, certain(define.pattern), tuple(conditions))
 

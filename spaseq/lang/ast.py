@@ -11,7 +11,7 @@ from enum import Enum
 
 from automata.plan.expression import Node, Span
 from automata.plan.program import Selector, Skip, Window
-from sparql_gpm.pattern import Expression, Pattern, Triple
+from sparql_gpm.pattern import EventData, Expression, Pattern, Triple
 from spaseq.errors import Problem
 
 Expr = Node[str]
@@ -28,15 +28,17 @@ class TopLevelFilter:
 
 @dataclass(frozen=True, slots=True)
 class Define:
-    """`DEFINE GPM name ON streams { … }`.
+    """`DEFINE GPM name ON streams AS ?graph AT ?time { … }`.
 
-    pattern     the group without its top-level FILTERs
+    event       the variables of AS and AT
+    pattern     the group without its top-level FILTERs; it begins with `event` if that has variables
     filters     those, in the order written
     body        the span of the text between the braces
     """
 
     name: str
     streams: tuple[str, ...]
+    event: EventData
     pattern: Pattern
     filters: tuple[TopLevelFilter, ...]
     body: Span

@@ -72,8 +72,14 @@ class Build(Transformer[Token, Any]):
 
     def define(self, children: Children) -> drafts.Clause:
         """DEFINE GPM."""
-        name, *streams, _, body = children
-        return drafts.DefineClause(_word(name), tuple(map(_word, streams)), _word(body))
+        name, *between, _, body = children
+        event = tuple(part for part in between if isinstance(part, drafts.EventVariable))
+        streams = tuple(_word(part) for part in between if isinstance(part, Token))
+        return drafts.DefineClause(_word(name), streams, event, _word(body))
+
+    def event_variable(self, children: Children) -> drafts.EventVariable:
+        """AS or AT of DEFINE GPM."""
+        return drafts.EventVariable(*map(_word, children))
 
     def skip(self, children: Children) -> Skip:
         """The strategy of AFTER MATCH."""

@@ -99,11 +99,20 @@ class SequenceClause:
 
 
 @dataclass(frozen=True, slots=True)
+class EventVariable:
+    """`AS ?graph` or `AT ?time`."""
+
+    keyword: Word
+    variable: Word
+
+
+@dataclass(frozen=True, slots=True)
 class DefineClause:
-    """`DEFINE GPM name ON streams { body }`."""
+    """`DEFINE GPM name ON streams AS ?graph AT ?time { body }`."""
 
     name: Word
     streams: tuple[Word, ...]
+    event: tuple[EventVariable, ...]
     body: Word
 
 

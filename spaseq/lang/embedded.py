@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from automata.plan.expression import Span
@@ -12,6 +13,7 @@ from sparql_gpm.algebra.scope import expression_variables, in_scope
 from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.parse import parse_expression, parse_group, parse_template
+from sparql_gpm.pattern import EventData
 from sparql_gpm.syntax.grammar import closing
 from sparql_gpm.syntax.tokens import Token
 from spaseq.lang.ast import Define, Projection, TemplateTriple, TopLevelFilter
@@ -81,7 +83,8 @@ class Embedded:
 
     def gpm(self, clause: DefineClause) -> Gpm | None:
         """A DEFINE, or None after reporting the errors of its body."""
-        parsed = self._parse(clause.body, parse_group)
+        event = self._event_data(clause)
+        parsed = self._parse(clause.body, partial(parse_group, first=event) if event.variables else parse_group)
         if parsed is None:
             return None
         start = clause.body.span.start
@@ -89,7 +92,7 @@ class Embedded:
             TopLevelFilter(found.expression, Span(start + found.start, start + found.end)) for found in parsed.filters
         )
         streams = tuple(dict.fromkeys(stream.text for stream in clause.streams))
-        define = Define(clause.name.text, streams, parsed.pattern, filters, clause.body.span)
+        define = Define(clause.name.text, streams, event, parsed.pattern, filters, clause.body.span)
         binds = in_scope(parsed.pattern)
         inside, rest = self._divided(define)
         needed = frozenset().union(*(expression_variables(found.expression) for found in filters)) - binds
@@ -99,6 +102,19 @@ class Embedded:
         known = frozenset().union(*map(in_scope, walk(parsed.pattern)))
         unbound = [word for word in uses(_outside_exists(rest)).variables if word.text[1:] not in known]
         return Gpm(define, binds, from_outside, outer, tuple(unbound))
+
+    def _event_data(self, clause: DefineClause) -> EventData:
+        """The variables of AS and AT; what is written twice is reported."""
+        found: dict[str, str] = {}
+        for keyword, variable in ((word.keyword, word.variable) for word in clause.event):
+            kind, name = keyword.text.upper(), variable.text[1:]
+            if kind in found:
+                self._report.error(keyword.span, f"{kind} is given twice", "keep one")
+            elif name in found.values():
+                hint = "AS names the graph of the event, AT its time: choose two variables"
+                self._report.error(variable.span, f"?{name} cannot be the event's graph and its time", hint)
+            found.setdefault(kind, name)
+        return EventData(found.get("AS"), found.get("AT"))
 
     def column(self, draft: ColumnDraft) -> tuple[Projection, Uses] | None:
         """A column of SELECT and what it uses, or None after reporting."""

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from sparql_gpm.terms import IRI, XSD, XSD_STRING, BlankNode, Literal, Term
+from tests.reference.durations import duration, time_arithmetic
 from tests.reference.values import (
     DECIMAL,
     DOUBLE,
@@ -29,6 +30,9 @@ def equal(left: Term, right: Term) -> bool:
     if a is not None and b is not None:
         _, x, y = promote(a, b)
         return x == y
+    d, e = duration(left), duration(right)
+    if d is not None and e is not None:
+        return d[1:] == e[1:]
     p, q = comparable(left), comparable(right)
     if p is not None and q is not None and p[0] == q[0]:
         return p[1] == q[1]
@@ -52,6 +56,9 @@ def _compare(name: str, left: Term, right: Term) -> bool:
     if a is not None and b is not None:
         _, x, y = promote(a, b)
         return _ORDER[name](x, y)
+    d, e = duration(left), duration(right)
+    if d is not None and e is not None and d[0] == e[0] != "duration":
+        return _ORDER[name](d[1:], e[1:])
     p, q = comparable(left), comparable(right)
     if p is None or q is None or p[0] != q[0]:
         raise ExpressionError("values without a common order")
@@ -59,7 +66,9 @@ def _compare(name: str, left: Term, right: Term) -> bool:
 
 
 def _arithmetic(name: str, left: Term, right: Term) -> Literal:
-    """+ - * / with numeric promotion; integers divide to a decimal."""
+    """+ - * / with numeric promotion; integers divide to a decimal; dates and durations as in XPath."""
+    if number(left) is None or number(right) is None:
+        return time_arithmetic(name, left, right)
     rank, x, y = promote(_numeric(left), _numeric(right))
     match name:
         case "+":

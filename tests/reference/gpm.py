@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sparql_gpm.pattern import Expression, Filter, Pattern
+from sparql_gpm.terms import IRI, XSD, Literal
 from spaseq.lang import ast
+from tests.conformance.times import to_iso
 from tests.reference.graph import Dataset, Solution, solutions
 from tests.reference.scope import exists_variables, free_variables, graph_names, in_scope, iterated, parts
 from tests.reference.shape import Node, names
@@ -76,9 +78,12 @@ def knowledge(query: ast.Query, kb: Mapping[str, Triples]) -> dict[str, Triples]
     return {iri: frozenset(kb[iri]) for iri in sorted(named)}
 
 
+def dataset_of(event: Event, named: Mapping[str, Triples]) -> Dataset:
+    """What a pattern is evaluated over in one event."""
+    return Dataset(event.triples, named, (IRI(event.name), Literal(to_iso(event.time), XSD + "dateTime")))
+
+
 def solve(gpm: Gpm, events: Events, named: Mapping[str, Triples]) -> dict[Event, list[Solution]]:
     """`[[P]]` of every event on the GPM's streams that has a solution."""
-    found = {
-        event: solutions(gpm.pattern, Dataset(event.triples, named)) for event in events if event.stream in gpm.streams
-    }
+    found = {event: solutions(gpm.pattern, dataset_of(event, named)) for event in events if event.stream in gpm.streams}
     return {event: mappings for event, mappings in found.items() if mappings}

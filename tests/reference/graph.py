@@ -14,6 +14,7 @@ from sparql_gpm.pattern import (
     Aggregate,
     Constant,
     Distinct,
+    EventData,
     Exists,
     Expression,
     Extend,
@@ -51,10 +52,14 @@ Solution = tuple[tuple[str, Term], ...]
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """The event's graph as the default graph, the KBs as named ones (3.1)."""
+    """The event's graph as the default graph, the KBs as named ones (3.1).
+
+    event       its graph name and time, for AS and AT
+    """
 
     default: Triples
     named: Mapping[str, Triples]
+    event: tuple[Term, Term]
 
 
 def solutions(pattern: Pattern, dataset: Dataset) -> list[Solution]:
@@ -105,6 +110,8 @@ def evaluate(pattern: Pattern, dataset: Dataset, active: Triples) -> list[Mu]:
         case Values(variables, rows):
             named = [zip(variables, row, strict=True) for row in rows]
             return [{name: term for name, term in row if term is not None} for row in named]
+        case EventData(name, time):
+            return [{key: term for key, term in zip((name, time), dataset.event, strict=True) if key is not None}]
         case Graph(name, inner):
             return _background(name, inner, dataset)
         case Service():

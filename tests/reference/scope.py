@@ -10,6 +10,7 @@ from sparql_gpm.pattern import (
     Call,
     Cast,
     Distinct,
+    EventData,
     Exists,
     Expression,
     Extend,
@@ -53,6 +54,8 @@ def _in_scope(pattern: Pattern) -> set[str]:
             return _in_scope(inner) | {variable}
         case Values(variables):
             return set(variables)
+        case EventData(name, time):
+            return {variable for variable in (name, time) if variable is not None}
         case Graph(name, inner) | Service(name, inner):
             return _in_scope(inner) | ({name.name} if isinstance(name, Variable) else set())
         case Group(_, keys, aggregates):

@@ -10,8 +10,8 @@ from automata.plan.expression import Contiguity
 from sparql_gpm.pattern import Exists
 from sparql_gpm.terms import Term
 from tests.reference.expression import holds
-from tests.reference.gpm import Condition
-from tests.reference.graph import Dataset, Solution, compatible
+from tests.reference.gpm import Condition, dataset_of
+from tests.reference.graph import Solution, compatible
 from tests.reference.graph import exists as pattern_exists
 from tests.reference.run import Gap, Run, events_of, rebinds
 from tests.reference.shape import (
@@ -273,8 +273,7 @@ class Search:
         entry, world = entries[pair[0]], self.world
 
         def exists(pattern: Exists, bindings: Mapping[str, Term]) -> bool:
-            dataset = Dataset(entry.event.triples, world.named)
-            return pattern_exists(pattern, bindings, dataset, entry.event.triples)
+            return pattern_exists(pattern, bindings, dataset_of(entry.event, world.named), entry.event.triples)
 
         scope = scope_of(entries, entry.path, world.given, world.loops)
         condition = self.conditions(entry)[pair[1]]

@@ -14,7 +14,7 @@ from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.matching.row_matcher import by_predicate
 from sparql_gpm.parse import parse_expression, parse_group
-from sparql_gpm.pattern import Aggregate
+from sparql_gpm.pattern import EMPTY, Aggregate, EventData, Pattern
 from sparql_gpm.terms import XSD, Literal
 from tests.drawn import drawn
 from tests.sparql_gpm.matcher_oracle import Triples
@@ -32,6 +32,9 @@ numbers = st.one_of(
     st.just(Literal("text")),
 )
 
+FIRST = (EMPTY, EventData("g", "t"), EventData(None, "t"), EventData("x", None))
+"""Patterns at the beginning of the group; ?x is also a node of the graph."""
+
 
 @st.composite
 def patterns(draw: st.DrawFn) -> str:
@@ -43,17 +46,19 @@ def patterns(draw: st.DrawFn) -> str:
 
 
 @settings(max_examples=drawn(300))
-@given(patterns(), st.lists(graphs, min_size=1, max_size=3))
-def test_one_event_has_the_solutions_that_it_has_in_columns(text: str, events: list[Triples]) -> None:
+@given(patterns(), st.lists(graphs, min_size=1, max_size=3), st.sampled_from(FIRST))
+def test_one_event_has_the_solutions_that_it_has_in_columns(text: str, events: list[Triples], first: Pattern) -> None:
     dictionary = Dictionary()
-    matcher = compile_pattern(parse_group(text, {}, None).pattern, dictionary, ExpressionEvaluator(dictionary))
+    pattern = parse_group(text, {}, None, first).pattern
+    matcher = compile_pattern(pattern, dictionary, ExpressionEvaluator(dictionary))
     single = matcher.row_matcher(matcher.variables)
     assume(single is not None)
     assert single is not None
     for graph in events:
         batch = batch_of([graph], dictionary)
-        triples = by_predicate(*RowEvent.each_of(batch))
-        found = single.solutions(triples) if single.predicates <= triples.keys() else []
+        (event,) = RowEvent.each_of(batch)
+        triples = by_predicate(event)
+        found = single.solutions(triples, event) if single.predicates <= triples.keys() else []
         columns = matcher.match(batch)
         expected = zip(*(columns.columns[name].tolist() for name in matcher.variables), strict=True)
         assert found is not None

@@ -60,7 +60,11 @@ class _Step:
                 return ()
             match = single.solutions
             try:
-                rows = within_one(bounds, match, triples) if single.has_conditions else match(triples)
+                rows = (
+                    within_one(bounds, partial(match, triples), event)
+                    if single.has_conditions
+                    else match(triples, event)
+                )
             except TooCostly as error:
                 self._left_out(event, Exceeded(0, str(error)))
                 return ()

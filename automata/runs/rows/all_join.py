@@ -13,7 +13,7 @@ import numpy as np
 from automata.chains import columns as col
 from automata.chains.store import ChainStore
 from automata.runs.rows.conditions import Row
-from automata.runs.rows.edges import RowOpening, able, row_opening
+from automata.runs.rows.edges import able, cross, row_opening
 from automata.slices.step_table import SEVERAL
 from automata.values import NONE, UNBOUND
 
@@ -79,7 +79,9 @@ class RowAllJoin:
         row[col.STATE] = row[col.SYMBOL] = row[col.SOLUTION] = row[col.POSITION] = NONE
         for column in self._members:
             row[column] = NONE
-        self._cross(opening, row, old, number)
+        for variable, entry in opening.forgets:
+            row[col.FIXED + variable] = rows[old[entry]][col.FIXED + variable]
+        cross(opening, row, old, number)
         rows.append(row)
         instance, started = len(rows) - 1, []
         for start in opening.starts:
@@ -89,17 +91,6 @@ class RowAllJoin:
             rows.append(own)
             started.append((start, len(rows) - 1))
         return started
-
-    def _cross(self, opening: RowOpening, row: Row, old: Row, number: int) -> None:
-        """Applies the edge's crossings of repetitions."""
-        for variable, entry in opening.forgets:
-            row[col.FIXED + variable] = self._rows[old[entry]][col.FIXED + variable]
-        for column in opening.loops:
-            row[column] += 1
-        for count, entry, before in opening.enters:
-            row[count], row[entry] = 1, number if before == NONE else old[before]
-        for inside, previous in opening.begins:
-            row[previous] = old[inside]
 
     # --- joining ----------------------------------------------------------------------------------
 

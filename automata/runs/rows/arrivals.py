@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from automata.plan.waiting import EvaluationPoint
 from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.conditions import Decided, Row
 from automata.runs.rows.edges import Bounds, RowPosition
@@ -35,7 +34,7 @@ class Arrivals:
         """A run has reached a position: it may end a match or a member of an ALL, open one, and go on."""
         place, row = self._places[position], self._rows[number]
         for end in place.ends:
-            if (not end.reached or _has_reached(row, end.reached)) and (end.free or self._may_end(position, number)):
+            if (not end.reached or _has_reached(row, end.reached)) and (end.free or self._holds(end.decided, number)):
                 self._reached.append((number, end.accept))
         if place.goes_on:
             self._store.add(position, number)
@@ -52,25 +51,15 @@ class Arrivals:
             if _has_reached(self._rows[number], reached):
                 target = self._core.plan.unordered[which].position
                 for joined in self._all_join.join(which, member, number):
-                    if self._may_join(target, joined):
+                    if self._holds(self._places[target].joined, joined):
                         self.arrive(target, joined)
 
-    def _may_join(self, position: int, number: int) -> bool:
-        """True if every condition holds that is decided once an ALL is complete."""
-        return self._holds(
-            self._places[position].joined, self._core.plan.positions[position].arriving, number, patient=True
-        )
-
-    def _may_end(self, position: int, number: int) -> bool:
-        """True if every condition that is still open holds."""
-        decided = self._places[position].ends[0].decided
-        return self._holds(decided, self._core.plan.positions[position].final, number, patient=False)
-
-    def _holds(self, decided: Decided, checks: Sequence[EvaluationPoint], number: int, patient: bool) -> bool:
+    def _holds(self, decided: Decided, number: int) -> bool:
+        """True if every condition holds that is decided now, as an ALL is complete or a match ends."""
         if decided.in_columns:
             self._store.sync()
             rows = np.array([number], dtype=np.int64)
-            return bool(self._core.conditions.arrived(rows, checks, patient)[0])
+            return bool(self._core.conditions.arrived(rows, decided.checks, decided.patient)[0])
         row = self._rows[number]
         return not decided.open or all(fulfilled(row, row[self._registers]) for fulfilled in decided.open)
 

@@ -50,16 +50,24 @@ class RowConditionEvaluator(ConditionEvaluator, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The checks that a run must pass to take an edge, or to end.
+    """The checks that a run must pass to take an edge, to complete an ALL, or to end.
 
+    patient     what is unbound may still be bound
     tests       conditions on variables that are always looked at
     open        the other ones
     in_columns  `automata.chains.conditions` evaluates them instead
     """
 
+    checks: tuple[EvaluationPoint, ...]
+    patient: bool
     tests: tuple[Test, ...] = ()
     open: tuple[OpenCheck, ...] = ()
     in_columns: bool = False
+
+    @property
+    def nothing(self) -> bool:
+        """True if there are none."""
+        return not (self.tests or self.open or self.in_columns)
 
 
 class Conditions:
@@ -78,17 +86,14 @@ class Conditions:
         for known in self._known:
             known.clear()
 
-    def arriving(self, edge: PlannedEdge) -> Decided:
-        """The checks of an edge."""
-        return self._decided(self._plan.positions[edge.target].arriving, edge, patient=True)
-
-    def joining(self, position: int) -> Decided:
-        """The checks of the combinations of members that complete an ALL."""
-        return self._decided(self._plan.positions[position].arriving, None, patient=True)
-
-    def ending(self, position: int) -> Decided:
-        """The checks that are due when a match ends at a position."""
-        return self._decided(self._plan.positions[position].final, None, patient=False)
+    def decided(self, checks: tuple[EvaluationPoint, ...], edge: PlannedEdge | None, patient: bool) -> Decided:
+        """These checks of a run that takes an edge, or that has come to its last row."""
+        if any(self._needs_columns(check) for check in checks):
+            return Decided(checks, patient, in_columns=True)
+        plain = [check for check in checks if edge is not None and self._is_plain(check)]
+        tests = tuple(self._condition_evaluator.test(check.condition) for check in plain)
+        others = tuple(self._open_check(check, edge, patient) for check in checks if check not in plain)
+        return Decided(checks, patient, tests, others)
 
     def readers(self, references: Sequence[Reference]) -> list[Reader]:
         """The values of references for runs that have come to a row."""
@@ -97,13 +102,6 @@ class Conditions:
     def negated(self, symbol: int) -> list[OpenCheck]:
         """The conditions of a negated step, given the last row of a match and the registers with the step's values."""
         return [self._check(number, None) for number in self._plan.conditions[symbol]]
-
-    def _decided(self, checks: Sequence[EvaluationPoint], edge: PlannedEdge | None, patient: bool) -> Decided:
-        if any(self._needs_columns(check) for check in checks):
-            return Decided(in_columns=True)
-        plain = [check for check in checks if edge is not None and self._is_plain(check)]
-        tests = tuple(self._condition_evaluator.test(check.condition) for check in plain)
-        return Decided(tests, tuple(self._open_check(check, edge, patient) for check in checks if check not in plain))
 
     def _needs_columns(self, check: EvaluationPoint) -> bool:
         looks_back = check.iterated and not check.at_owner

@@ -111,7 +111,7 @@ class RowPosition:
     indexes     the variables of each index over the runs that stand here
     ends        matches that end here
     finishes    (ALL, member, counts that it must have reached) of the members that end here
-    joined      what decides whether an ALL may be complete here
+    joined      what decides whether an ALL may be complete here; nothing elsewhere
     all_closed  column → its bits, all of them set, in a run that can take no edge any more; {}: there are no such runs
     """
 
@@ -132,18 +132,17 @@ def row_positions(chains: ChainStore, conditions: Conditions) -> list[RowPositio
 
 def _position(chains: ChainStore, conditions: Conditions, number: int) -> RowPosition:
     plan = chains.plan
-    position, decided = plan.positions[number], conditions.ending(number)
+    position = plan.positions[number]
+    decided = conditions.decided(position.final, None, patient=False)
     return RowPosition(
         _indexes(plan, number),
         position.only_strict,
         chains.layout.closed_masks(range(len(position.outgoing))) if position.closing else {},
-        tuple(
-            RowEnd(n, _leaving(chains, plan.accepts[n].leaves), decided, decided == Decided()) for n in position.accepts
-        ),
+        tuple(RowEnd(n, _leaving(chains, plan.accepts[n].leaves), decided, decided.nothing) for n in position.accepts),
         bool(position.onward),
         position.opens,
         tuple((which, member, _leaving(chains, accept.leaves)) for which, member, accept in position.finishes),
-        conditions.joining(number) if position.any_order != NONE else Decided(),
+        conditions.decided(position.arriving if position.any_order != NONE else (), None, patient=True),
     )
 
 
@@ -174,7 +173,7 @@ def _edge(chains: ChainStore, conditions: Conditions, number: int, edge: Planned
         tuple(layout.marker(marker) for marker in target.markers),
         tuple(layout.inside(domain) for domain in target.inside),
         tuple(layout.member(member) for member in range(layout.members)),
-        conditions.arriving(edge),
+        conditions.decided(target.arriving, edge, patient=True),
     )
 
 
@@ -195,6 +194,16 @@ def able(edge: RowCrossing, row: Sequence[int]) -> bool:
 def unbounded(edge: RowEdge, row: Sequence[int]) -> bool:
     """True if neither the repetitions of a run nor an edge of `beyond` that it has taken keep it from an edge."""
     return able(edge, row) and not any(row[column] & mask for column, mask in edge.beyond)
+
+
+def cross(edge: RowCrossing, row: list[int], old: Sequence[int], number: int) -> None:
+    """Notes in a new row what an edge does to repetitions and iterations of the run with this row and number."""
+    for column in edge.loops:
+        row[column] += 1
+    for count, entry, before in edge.enters:
+        row[count], row[entry] = 1, number if before == NONE else old[before]
+    for inside, previous in edge.begins:
+        row[previous] = old[inside]
 
 
 def _indexes(plan: Plan, position: int) -> tuple[tuple[int, ...], ...]:

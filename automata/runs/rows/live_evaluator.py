@@ -92,7 +92,7 @@ class LiveRunEvaluator(RunEvaluator):
         """See `automata.protocol.Evaluator`."""
         if self._in_lists:
             self._rows.sync()
-            self._rows.forget_values()
+            self._rows.conditions.forget()  # of ids that no row holds: they may get another meaning
         return super().live_ids()
 
     def oldest_position(self) -> int:
@@ -117,7 +117,7 @@ class LiveRunEvaluator(RunEvaluator):
         self._rows.expire(expired(self._window, time, self.timeline))
         self._rows.leave()
         self.forget_negations(time)
-        self._rows.negations_changed()
+        self._rows.negations.shrink()
         self._left = self._rows.count()
 
     def _to_lists(self) -> None:

@@ -18,7 +18,7 @@ from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.arrivals import Arrivals
 from automata.runs.rows.candidates import Solution, StepCandidate, StepCandidates
 from automata.runs.rows.conditions import Conditions, Row, RowConditionEvaluator
-from automata.runs.rows.edges import RowEdge, row_edges, row_positions, unbounded
+from automata.runs.rows.edges import RowEdge, cross, row_edges, row_positions, unbounded
 from automata.runs.rows.ending import Ending
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store, key_of
@@ -50,7 +50,7 @@ class RowRuns:
         self._size = program.window.size if sliding and in_events else _ENDLESS
         self._registers = core.layout.registers
         rows: list[Row] = []
-        conditions = self._conditions = Conditions(core, condition_evaluator, rows)
+        conditions = self.conditions = Conditions(core, condition_evaluator, rows)
         self._places = row_positions(core, conditions)
         all_join = RowAllJoin(core, rows)
         self._store = Store(core, self._places, self._partitioned, rows, all_join)
@@ -59,8 +59,8 @@ class RowRuns:
         self._strict_rivals = any(step.strict and step.closes for step in steps)
         self._found = [(step, key_of(step.key, 0)) for step in steps]
         self._candidates = StepCandidates(program, stage.symbol_tables)
-        self._negations = RowNegationIndex(core, stage.negations, conditions, rows)
-        self._ending = Ending(stage.reporter, self._negations, conditions, self._store)
+        self.negations = RowNegationIndex(core, stage.negations, conditions, rows)
+        self._ending = Ending(stage.reporter, self.negations, conditions, self._store)
         self._check_runs, self._runs_max = program.check_runs, program.runs_max
         self._counted = 0
         self._arrivals = Arrivals(self._places, self._store, all_join)
@@ -72,7 +72,7 @@ class RowRuns:
     @property
     def new(self) -> int:
         """The number of rows and solutions of negated steps added since the last count."""
-        return len(self._rows) + self._negations.added - self._counted
+        return len(self._rows) + self.negations.added - self._counted
 
     @property
     def waits(self) -> bool:
@@ -81,35 +81,26 @@ class RowRuns:
 
     def count(self) -> int:
         """The number of runs that are alive and of solutions of negated steps."""
-        self._counted = len(self._rows) + self._negations.added
-        return self._store.count() + len(self._negations)
+        self._counted = len(self._rows) + self.negations.added
+        return self._store.count() + len(self.negations)
 
     def enter(self) -> None:
         """Take the runs over from their columns."""
-        self._conditions.forget()
+        self.conditions.forget()
         self._store.enter()
-        self._negations.enter()
+        self.negations.enter()
         self._ending.enter()
 
     def leave(self) -> None:
         """Give the runs back as columns; they may go on as lists."""
+        self.sync()
         self._store.leave()
-        self._negations.sync()
-        self._ending.sync()
 
     def sync(self) -> None:
         """Let the columns have all rows, without telling which of them are alive."""
         self._store.sync()
-        self._negations.sync()
+        self.negations.sync()
         self._ending.sync()
-
-    def forget_values(self) -> None:
-        """Drops what is derived from ids that the rows do not hold: they may get another meaning."""
-        self._conditions.forget()
-
-    def negations_changed(self) -> None:
-        """Some of what is remembered of negated steps has been forgotten in the columns."""
-        self._negations.shrink()
 
     def take(
         self, time: int, stream: int, solutions: Mapping[int, Sequence[Solution]], serials: Mapping[int, int]
@@ -122,7 +113,7 @@ class RowRuns:
         position = self._timeline.position
         self._timeline.position += 1
         single = self._candidates.single(time, solutions, serials)
-        self._negations.add(single, position, time, stream)
+        self.negations.add(single, position, time, stream)
         taken = self._takings(single, time, stream) if single else []
         self._pass_by(single)
         if len(self._rows) + len(taken) > self._runs_max:
@@ -258,14 +249,9 @@ class RowRuns:
 
     def _note(self, step: RowEdge, row: Row, old: Row, number: int, own: int) -> None:
         """Iterations, markers and members, in a row that will have the number `own`."""
-        for column in step.loops:
-            row[column] += 1
-        for count, entry, before in step.enters:
-            row[count], row[entry] = 1, number if before == NONE else old[before]
+        cross(step, row, old, number)
         for column in step.marks:
             row[column] = 1
-        for inside, previous in step.begins:
-            row[previous] = old[inside]
         for inside in step.inside:
             row[inside] = own
         for column in step.members:

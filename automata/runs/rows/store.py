@@ -58,8 +58,7 @@ class Store:
         self._all_join.enter()
 
     def leave(self) -> None:
-        """Give the runs back as columns."""
-        self.sync()
+        """Give the runs back as columns; all are in the table."""
         for position, active in enumerate(self.core.active):
             active.replace(np.array(sorted(self.current(position)), dtype=np.int64))
         self._all_join.leave()

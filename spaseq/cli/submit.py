@@ -28,7 +28,8 @@ class SubmitArguments:
     job         the file to write
     checkpoint  None: beside the output
     shards      None: as many as this machine has processors
-    follow      run for ever; else read the existing input, signal the end and stop
+    follow      run for ever; else read the existing input and stop; the next start goes on
+    end_of_stream   signal the end after the existing input: nothing is read after it
     run         run it with spark-submit now
     master      as for spark-submit; None: as Spark is configured
     """
@@ -37,6 +38,7 @@ class SubmitArguments:
     checkpoint: str | None
     shards: int | None
     follow: bool
+    end_of_stream: bool
     run: bool
     master: str | None
 
@@ -45,6 +47,8 @@ def submit(arguments: RunArguments, job: SubmitArguments) -> None:
     """Write the job, and run it if asked to. Raises InputError for bad arguments, RunError if the job fails."""
     if arguments.output is None:
         raise InputError("a job needs a folder for its matches", hint="add --output FOLDER")
+    if job.follow and job.end_of_stream:
+        raise InputError("a job with --follow never comes to the end of its streams", hint="leave out --end-of-stream")
     if job.run:
         import spaseq.spark
 
@@ -74,7 +78,7 @@ def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> st
         format=arguments.format,
         dead_letters=os.path.abspath(arguments.options.dead_letter) if arguments.options.dead_letter else None,
         checkpoint=job.checkpoint or f"{os.path.abspath(output)}.checkpoint",
-        end=not job.follow,
+        end=job.end_of_stream,
         trigger='processingTime="1 second"' if job.follow else "availableNow=True",
     )
 

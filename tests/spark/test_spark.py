@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 import spaseq.spark
 from spaseq.errors import InputError
@@ -19,6 +20,12 @@ QUERY = parse(
     """PREFIX : <http://ex.org/> SELECT ?x ?n WITHIN 60 SECONDS PARTITION BY ?x FROM STREAM S1 <http://ex.org/s1>
     WHERE { SEQ(A ; B) DEFINE GPM A ON S1 { ?x :on ?n } DEFINE GPM B ON S1 { ?x :off ?m } }""",
     "switch",
+)
+
+ABSENT = parse(
+    """PREFIX : <http://ex.org/> SELECT ?x ?m WITHIN 60 SECONDS PARTITION BY ?x FROM STREAM S1 <http://ex.org/s1>
+    WHERE { SEQ(B ; A!) DEFINE GPM A ON S1 { ?x :on ?n } DEFINE GPM B ON S1 { ?x :off ?m } }""",
+    "off",
 )
 
 
@@ -72,6 +79,34 @@ def test_late_and_malformed_events_are_outcomes_and_ids_are_the_same_however_the
     assert letters == {("late", "S1", "<urn:late>"), ("malformed", "S1", "this")}
     matches = {row.id: row.events for row in first if row.kind == "match"}
     assert len(matches) == 10 and matches == {row.id: row.events for row in second}
+
+
+def test_a_job_goes_on_at_its_next_start_until_its_stream_is_said_to_end(spark: SparkSession, tmp_path: Path) -> None:
+    texts = _switches(range(12))
+    for name in ("grows", "whole"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "whole" / "a.nq").write_text("".join(texts), encoding="utf-8")
+    spaseq.spark.register(spark)
+
+    def started(folder: str, **options: str) -> list[Any]:
+        frame = spark.readStream.format("spaseq").options(**options).load(str(tmp_path / folder))
+        found = _streamed(spaseq.spark.run(spark, ABSENT, {"S1": frame}, shards=2), tmp_path / f"state-{folder}")
+        return sorted((row.id, row.events) for row in found)
+
+    found: list[Any] = []
+    for number in range(3):
+        part = "".join(texts[number * 4 : number * 4 + 4])
+        (tmp_path / "grows" / f"{number}.nq").write_text(part, encoding="utf-8")
+        found += started("grows")
+    before = len(found)
+    found += started("grows", end="true")
+    assert len(found) > before and sorted(found) == started("whole", end="true")
+    assert started("grows", end="true") == []
+    with pytest.raises(PySparkException, match="has ended for this checkpoint: begin with a new checkpoint"):
+        started("grows")
+    (tmp_path / "grows" / "3.nq").write_text(texts[0], encoding="utf-8")
+    with pytest.raises(PySparkException, match="and there is more input now"):
+        started("grows", end="true")
 
 
 def test_quads_as_columns_and_typed_results(spark: SparkSession) -> None:

@@ -27,9 +27,9 @@ QUERY = """SELECT ?s ?a ?b WITHIN 1 HOUR SLIDING PARTITION BY ?s FROM STREAM S1 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
 
 
-def stream(count: int) -> str:
+def stream(count: int, first: int = 0) -> str:
     lines = []
-    for number in range(count):
+    for number in range(first, first + count):
         time = f'"2026-01-01T00:{number // 60:02d}:{number % 60:02d}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
         lines.append(f"<urn:e{number}> <http://www.w3.org/ns/prov#generatedAtTime> {time} .")
         lines.append(f'<urn:s{number % 3}> <urn:{"ab"[number // 3 % 2]}> "{number}" <urn:e{number}> .')
@@ -93,6 +93,7 @@ def test_streams_that_spark_cannot_read_are_refused(path: str, reason: str) -> N
     [
         (["run", "--arrival-time"], "--arrival-time does not go with --runtime spark: a micro-batch that is read"),
         (["submit"], "a job needs a folder"),
+        (["submit", "--output=out", "--follow", "--end-of-stream"], "never comes to the end of its streams"),
     ],
 )
 def test_what_spark_cannot_do_is_said_before_anything_starts(folder: Path, arguments: list[str], reason: str) -> None:
@@ -157,7 +158,14 @@ def test_a_submitted_job_is_a_readable_file_that_runs_and_goes_on(java: None, fo
     done = spaseq("submit", folder / "pairs.rq", *options, "--run")
     assert done.returncode == 0, done.stderr
     assert ast.get_docstring(ast.parse(job.read_text(encoding="utf-8")))
-    first = {path.name: path.read_bytes() for path in (folder / "out").glob("batch-*.ndjson")}
+    assert 0 < rows(_written(folder)).total() <= 30
+    (folder / "in" / "b.nq").write_text(stream(30, 60), encoding="utf-8")
+    done = spaseq("submit", folder / "pairs.rq", *options, "--run", "--end-of-stream")
+    assert done.returncode == 0, done.stderr
     embedded = spaseq("run", folder / "pairs.rq", f"--stream=S1={folder / 'in'}", "--format=ndjson")
-    assert rows(b"".join(first.values()).decode()) == rows(embedded.stdout)
-    assert len(list((folder / "late").glob("batch-*.ndjson"))) == 1
+    assert rows(_written(folder)) == rows(embedded.stdout)
+    assert len(list((folder / "late").glob("batch-*.ndjson"))) == 2
+
+
+def _written(folder: Path) -> str:
+    return "".join(path.read_text(encoding="utf-8") for path in (folder / "out").glob("batch-*.ndjson"))

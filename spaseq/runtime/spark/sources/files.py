@@ -100,6 +100,7 @@ class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The place that the limit allows, at most the end of the run; the signal of the end is a micro-batch."""
         here = FilePosition.of(start)
         if here.ended:
+            self._options.check_ended(any(self._directory.ranges(here, _BYTES_MAX, self._target)))
             return start
         admitted = None if isinstance(limit, ReadAllAvailable) else getattr(limit, "max_bytes", None)
         reached = self._advanced(here, _BYTES_MAX if admitted is None else admitted)

@@ -210,9 +210,10 @@ class KafkaStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailab
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The offsets that the limit allows, shared among partitions by backlog; the end is a micro-batch."""
-        if _ENDED in start:
-            return start
         last = self._target if self._target is not None else self._topics.last()
+        if _ENDED in start:
+            self._options.check_ended(bool(_between(start, last)))
+            return start
         most = getattr(limit, "max_rows", None)
         reached = last if most is None or isinstance(limit, ReadAllAvailable) else _limited(start, last, most)
         if not _between(start, reached):

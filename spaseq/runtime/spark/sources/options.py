@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from spaseq.errors import InputError
+from spaseq.errors import InputError, RunError
 from spaseq.inputs.formats import input_format
 
 _MEBIBYTE = 1 << 20
@@ -48,6 +48,14 @@ class SourceOptions:
     partition_bytes: int = PARTITION_BYTES
     end: bool = False
     text: bool = False
+
+    def check_ended(self, more: bool) -> None:
+        """Raises RunError where a checkpoint says that the stream has ended, and more input is wanted or there."""
+        if more or not self.end:
+            where = self.path or ",".join(self.topics)
+            found = f"{where} has ended for this checkpoint" + (", and there is more input now" if more else "")
+            way = "begin with a new checkpoint and output; a job without --end-of-stream goes on at each start"
+            raise RunError(f"{found}: {way}", hint=way)
 
 
 _PREFIX = "kafka."

@@ -121,6 +121,13 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
 )
 @click.option("--follow", is_flag=True, help="Go on for ever.  [default: read what there is; the next start goes on]")
 @click.option("--end-of-stream", is_flag=True, help="What there is is all: report what waits for more.")
+@click.option(
+    "--on-data-loss",
+    type=click.Choice(["fail", "skip"]),
+    default="fail",
+    show_default=True,
+    help="Where files or messages are gone, or others are in their place: fail, or warn and go on with what is left.",
+)
 @click.option("--run", "run_it", is_flag=True, help="Hand it to spark-submit at once.")
 @click.option("--master", metavar="URL", help="For spark-submit: local[4], spark://…, yarn.")
 @limit_options
@@ -138,7 +145,7 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     from spaseq.cli.submit import SubmitArguments, submit
 
     kb, settings = KnowledgeArguments.taken_from(options), run_options(options)
-    names = ("job", "checkpoint", "shards", "follow", "end_of_stream", "run_it", "master")
+    names = ("job", "checkpoint", "shards", "follow", "end_of_stream", "on_data_loss", "run_it", "master")
     job = SubmitArguments(*(options.pop(name) for name in names))
     submit(RunArguments(queries=queries, kb=kb, options=settings, **options), job)
 

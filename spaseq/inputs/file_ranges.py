@@ -69,6 +69,12 @@ class _Bounded:
         return found
 
 
+def is_whole(name: str) -> bool:
+    """True if a file is always one range: it is compressed, or not of consecutive lines."""
+    rdf_format = format_of(name)
+    return rdf_format is None or compression_of(name) is not None or not FORMATS[rdf_format].lines
+
+
 def ranges_of(name: str, begin: int, stop: int | None, line: int, size: int) -> Iterator[FileRange]:
     """A file from `begin` to `stop` (None: its end) in ranges of about `size` bytes.
 
@@ -76,7 +82,7 @@ def ranges_of(name: str, begin: int, stop: int | None, line: int, size: int) -> 
     """
     rdf_format = format_of(name)
     assert rdf_format is not None, name
-    if compression_of(name) or not FORMATS[rdf_format].lines:
+    if is_whole(name):
         if not begin and stop != 0:
             yield FileRange(name, rdf_format)
         return

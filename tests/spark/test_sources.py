@@ -5,15 +5,18 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.errors import PySparkException
 
 import spaseq.spark
 from sparql_gpm.dictionary import Dictionary
@@ -24,7 +27,8 @@ from spaseq.inputs.formats import texts_of
 from spaseq.inputs.texts import InputText
 from spaseq.lang.parse import parse
 from spaseq.runtime.spark.sources.directory import Directory, FilePosition
-from spaseq.runtime.spark.sources.options import read_options
+from spaseq.runtime.spark.sources.kafka_offsets import KafkaPlace
+from spaseq.runtime.spark.sources.options import SourceOptions, read_options
 
 STAMP = "<http://www.w3.org/ns/prov#generatedAtTime>"
 TIME = '"2026-01-01T00:00:%02dZ"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
@@ -160,6 +164,110 @@ def test_a_file_that_sorts_before_what_was_read_is_an_error(tmp_path: Path) -> N
         list(directory.ranges(here, 10**6))
 
 
+def read_up(reader: Any, start: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+    """The offset after all there is, as JSON keeps it, and the texts on the way to it."""
+    from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+    end = reader.latestOffset(start, ReadAllAvailable())
+    texts = [row["value"] for part in reader.partitions(start, end) for row in rows_of(reader.read(part))]
+    return json.loads(json.dumps(end)), texts
+
+
+def rows_of(batches: Iterator[Any]) -> list[dict[str, Any]]:
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def gone(folder: Path) -> None:
+    (folder / "a.nq").unlink()
+
+
+def made_anew(folder: Path) -> None:
+    for name in "abc":
+        (folder / f"{name}.nq").unlink()
+    (folder / "b.nq").write_bytes(nquads(range(3)))
+
+
+def renamed(folder: Path) -> None:
+    (folder / "a.nq").rename(folder / "aa.nq")
+
+
+def cut(folder: Path) -> None:
+    (folder / "c.nq").write_bytes(nquads(range(1)))
+
+
+def appended_to_a_whole_file(folder: Path) -> None:
+    with open(folder / "c.nq.gz", "ab") as file:
+        file.write(gzip.compress(nquads(range(1))))
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (gone, "of the 3 files that were read, up to .*c.nq, 1 are gone"),
+        (made_anew, "3 files that were read, up to .*c.nq, 2 are gone"),
+        (renamed, "the files up to .*c.nq are others than those that were read"),
+        (cut, "c.nq has .* bytes, and had .* when it was read"),
+        (appended_to_a_whole_file, "c.nq.gz has .* bytes, and had .* when it was read"),
+    ],
+)
+def test_files_that_were_read_and_are_no_longer_there_are_told(
+    harm: Callable[[Path], None], said: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from spaseq.runtime.spark.sources.files import FilesStreamReader
+
+    for number, name in enumerate("abc"):
+        (tmp_path / f"{name}.nq").write_bytes(nquads(range(4 * number, 4 * number + 4)))
+    if harm is appended_to_a_whole_file:
+        (tmp_path / "c.nq").unlink()
+        (tmp_path / "c.nq.gz").write_bytes(gzip.compress(nquads(range(8, 12))))
+    options = SourceOptions(path=str(tmp_path), text=True)
+    here, texts = read_up(FilesStreamReader(options), FilesStreamReader(options).initialOffset())
+    assert names_of(texts) == named(range(12))
+    harm(tmp_path)
+    (tmp_path / "d.nq").write_bytes(nquads(range(20, 22)))
+    for use in (
+        lambda: read_up(FilesStreamReader(options), here),
+        lambda: FilesStreamReader(options).partitions(here, here),
+    ):
+        with pytest.raises(RunError, match=said):
+            use()
+    skipping = FilesStreamReader(replace(options, on_data_loss="skip"))
+    there, texts = read_up(skipping, here)
+    assert names_of(texts) == named(range(20, 22))
+    assert re.search(said, caplog.text)
+    assert read_up(FilesStreamReader(options), there) == (there, [])
+
+
+def test_files_of_a_micro_batch_that_is_run_again_are_told_if_they_are_gone(tmp_path: Path) -> None:
+    from spaseq.runtime.spark.sources.files import FilesStreamReader
+
+    for name in "ab":
+        (tmp_path / f"{name}.nq").write_bytes(nquads(range(2)))
+    reader = FilesStreamReader(SourceOptions(path=str(tmp_path)))
+    start = reader.initialOffset()
+    end, _ = read_up(reader, start)
+    (tmp_path / "a.nq").unlink()
+    with pytest.raises(RunError, match=r"of the 2 files that were read, up to .*b\.nq, 1 are gone"):
+        reader.partitions(start, end)
+
+
+def test_the_checkpoint_of_an_earlier_version_is_checked_by_what_it_has(tmp_path: Path) -> None:
+    from spaseq.runtime.spark.sources.files import FilesStreamReader
+
+    (tmp_path / "a.nq").write_bytes(nquads(range(2)))
+    reader = FilesStreamReader(SourceOptions(path=str(tmp_path), text=True))
+    old = {
+        "file": str(tmp_path / "a.nq"),
+        "byte": (tmp_path / "a.nq").stat().st_size,
+        "line": 6,
+        "files": 1,
+        "ended": False,
+    }
+    (tmp_path / "b.nq").write_bytes(nquads(range(2, 4)))
+    _, texts = read_up(reader, old)
+    assert names_of(texts) == named(range(2, 4))
+
+
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
@@ -250,6 +358,16 @@ def test_a_folder_is_read_within_limits_and_goes_on_after_a_restart(source: Any,
 
 @pytest.fixture
 def brokers() -> Iterator[str]:
+    yield from cluster()
+
+
+@pytest.fixture
+def other_brokers() -> Iterator[str]:
+    """To the reader, the same cluster after all of its topics were deleted and made again."""
+    yield from cluster()
+
+
+def cluster() -> Iterator[str]:
     """Kafka's protocol, served by librdkafka itself; the cluster lives as long as its producer."""
     from confluent_kafka import Producer
 
@@ -282,6 +400,87 @@ def test_kafka_messages_come_once_each_over_restarts(source: Any, tmp_path: Path
     assert sorted(names_of(texts)) == sorted(named(range(100)))
     static = source.read.format("spaseq").options(**options).load().collect()
     assert sorted(names_of([bytes(row.value) for row in static])) == sorted(named(range(100)))
+
+
+def kafka_reader(brokers: str, **more: Any) -> Any:
+    from spaseq.runtime.spark.sources.kafka import KafkaStreamReader
+
+    return KafkaStreamReader(SourceOptions(brokers=brokers, topics=("events",), **more))
+
+
+@pytest.mark.parametrize("count", [3, 30])
+def test_a_topic_that_was_made_anew_is_told_however_far_it_has_come(
+    brokers: str, other_brokers: str, count: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    produce(brokers, "events", range(10))
+    here, texts = read_up(kafka_reader(brokers), kafka_reader(brokers).initialOffset())
+    assert sorted(names_of(texts)) == sorted(named(range(10)))
+    assert read_up(kafka_reader(brokers), here) == (here, [])
+    produce(other_brokers, "events", range(100, 100 + count))
+    said = "the topic was made anew"
+    for use in (lambda reader: read_up(reader, here), lambda reader: reader.partitions(here, here)):
+        with pytest.raises(RunError, match=said):
+            use(kafka_reader(other_brokers))
+    there, texts = read_up(kafka_reader(other_brokers, on_data_loss="skip"), here)
+    assert sorted(names_of(texts)) == sorted(named(range(100, 100 + count)))
+    assert said in caplog.text
+    assert read_up(kafka_reader(other_brokers), there) == (there, [])
+
+
+def test_messages_past_retention_are_told(brokers: str, caplog: pytest.LogCaptureFixture) -> None:
+    from confluent_kafka import Producer
+
+    produce(brokers, "events", range(10))
+    reader = kafka_reader(brokers)
+    start = reader.initialOffset()
+    here, _ = read_up(reader, start)
+    long = Producer({"bootstrap.servers": brokers})
+    for number in range(80):  # a partition of the mock keeps 5 MB
+        long.produce("events", "\n".join([*event_lines(200 + number), "#" + "x" * 100_000]), partition=0)
+    assert long.flush(20) == 0
+    with pytest.raises(RunError, match=r"messages 5 to \d+ of events\[0\] are no longer kept"):
+        read_up(kafka_reader(brokers), here)
+    with pytest.raises(RunError, match=r"messages 0 to \d+ of events\[0\] are no longer kept"):
+        kafka_reader(brokers).partitions(start, here)
+    with pytest.raises(RunError, match=r"messages 2 to \d+ of events\[0\] are no longer kept"):
+        given = kafka_reader(brokers, starting_offsets='{"events": {"0": 2}}')
+        read_up(given, given.initialOffset())
+    _, texts = read_up(kafka_reader(brokers, on_data_loss="skip"), here)
+    kept = names_of(texts)
+    assert kept == named(range(280 - len(kept), 280)) and 30 < len(kept) < 60
+    assert "are no longer kept" in caplog.text
+
+
+def test_a_job_on_spark_ends_with_what_it_has_lost_or_goes_on_without_it(
+    source: Any, tmp_path: Path, brokers: str, other_brokers: str
+) -> None:
+    produce(brokers, "events", range(20))
+    options = {"subscribe": "events", "kafka.bootstrap.servers": brokers}
+    collected(source, tmp_path / "checkpoint", options)
+    produce(other_brokers, "events", range(30, 70))
+    options["kafka.bootstrap.servers"] = other_brokers
+    with pytest.raises(PySparkException, match="is another one: the topic was made anew"):
+        collected(source, tmp_path / "checkpoint", options)
+    found = collected(source, tmp_path / "checkpoint", {**options, "onDataLoss": "skip"})
+    assert sorted(names_of([bytes(row.value) for _, row in found])) == sorted(named(range(30, 70)))
+
+
+@pytest.mark.parametrize(
+    ("lost", "kept"),
+    [
+        (("events[1] is no longer there",), {"events": {"0": 0}}),
+        (("messages 0 to 2 of events[2] are no longer kept",), {"events": {"0": 4, "1": 6, "2": 3}}),
+        ((), {"events": {"0": 4, "1": 6}, "others": {"0": 0}}),
+    ],
+)
+def test_partitions_that_are_gone_or_new_are_told(lost: tuple[str, ...], kept: dict[str, dict[str, int]]) -> None:
+    bounds = {
+        topic: {number: (low if number == "2" else 0, 9) for number, low in found.items()}
+        for topic, found in kept.items()
+    }
+    place = KafkaPlace({"events": {"0": 4, "1": 6}})
+    assert tuple(place.lost(bounds, {})) == lost
+    assert place.kept(bounds, {}).next == kept
 
 
 def test_a_socket_gives_whole_events_and_then_the_end(source: Any, tmp_path: Path) -> None:

@@ -1,21 +1,26 @@
 """Directory streams: the ranges of bytes between two places. Files are read in natural order and never change.
 
 A place is a file and a byte in it, so that a checkpoint is small however many files there are. A file that appears must
-therefore sort after those that were begun, as segments of a log do (another one is an error, not left out), and be
-complete when it appears (written elsewhere, or under a hidden name, then moved in).
+therefore sort after those that were begun, as segments of a log do, and be complete when it appears (written elsewhere,
+or under a hidden name, then moved in). Files that were read and are gone, others in their place, and files that appear
+before them are told, never left out in silence.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from typing import Any
 
-from spaseq.errors import RunError
-from spaseq.inputs.file_ranges import FileRange, ranges_of
+from spaseq.inputs.file_ranges import FileRange, is_whole, ranges_of
 from spaseq.inputs.formats import format_of
 from spaseq.inputs.paths import files_of, natural_order
+from spaseq.runtime.spark.sources.options import SourceOptions
+
+_HASH_MAX = (1 << 64) - 1
+_FAILING = SourceOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,7 @@ class FilePosition:
 
     line    lines before that byte
     files   the number of files up to this one
+    names   a hash of the set of their names; "": not known, in the checkpoint of an earlier version
     ended   the end of the stream has been signalled
     """
 
@@ -32,6 +38,7 @@ class FilePosition:
     line: int = 0
     files: int = 0
     ended: bool = False
+    names: str = ""
 
     @staticmethod
     def of(offset: dict[str, Any]) -> FilePosition:
@@ -44,10 +51,11 @@ class FilePosition:
 
 
 class Directory:
-    """The files that a PATH means now, and later."""
+    """The files that a PATH means now, and later; `lose` is told what is not as it was read, by default an error."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, lose: Callable[[str, Sequence[str]], None] = _FAILING.lose) -> None:
         self._path = path
+        self._lose = lose
 
     def files(self) -> list[str]:
         """Their names, in order."""
@@ -56,24 +64,29 @@ class Directory:
     def end(self) -> FilePosition:
         """The place after all files; its line is not counted."""
         files = self.files()
-        return FilePosition(files[-1], os.path.getsize(files[-1]), files=len(files)) if files else FilePosition()
+        return _placed(FilePosition(files[-1], os.path.getsize(files[-1])), files) if files else FilePosition()
 
     def after(self, part: FileRange) -> FilePosition:
         """The place after a range."""
-        files = _up_to(part.file, self.files())
         if part.end is None:
-            return FilePosition(part.file, max(1, os.path.getsize(part.file)), files=files)
-        return FilePosition(part.file, part.end, part.line + part.lines(), files)
+            return _placed(FilePosition(part.file, max(1, os.path.getsize(part.file))), self.files())
+        return _placed(FilePosition(part.file, part.end, part.line + part.lines()), self.files())
+
+    def kept(self, place: FilePosition, files: Sequence[str] | None = None) -> FilePosition:
+        """The place among the files of now, after `lose` was told what of the files up to it is not as it was."""
+        files = self.files() if files is None else files
+        now = _placed(place, files)
+        lost = [] if not place.file else [*_other_files(place, now), *_other_bytes(place, files)]
+        if not lost:
+            return place
+        self._lose(self._path, lost)
+        return replace(now, byte=min(place.byte, os.path.getsize(place.file))) if place.file in files else now
 
     def ranges(self, start: FilePosition, bytes_max: int, end: FilePosition | None = None) -> Iterator[FileRange]:
-        """The ranges of about `bytes_max` from one place to another, or to the last file.
-
-        Raises RunError if a file has appeared before one of the places.
-        """
+        """The ranges of about `bytes_max` from one place to another, or to the last file; both are `kept` first."""
         files = self.files()
-        self._check(files, start)
-        if end is not None:
-            self._check(files, end)
+        start = self.kept(start, files)
+        end = end and self.kept(end, files)
         for name in files:
             order = natural_order(name)
             if order >= natural_order(start.file) and (end is None or order <= natural_order(end.file)):
@@ -81,14 +94,36 @@ class Directory:
                 stop = end.byte if end is not None and name == end.file else None
                 yield from ranges_of(name, begin, stop, line, bytes_max)
 
-    def _check(self, files: list[str], place: FilePosition) -> None:
-        if _up_to(place.file, files) > place.files:
-            reason = f"a file has appeared in {self._path} that sorts before {place.file}, which was already read"
-            raise RunError(
-                reason, hint="give each new file a name that sorts after the others, and move that file away"
-            )
+
+def _up_to(last: str, files: Sequence[str]) -> list[str]:
+    """The files up to this one."""
+    return [name for name in files if natural_order(name) <= natural_order(last)]
 
 
-def _up_to(last: str, files: list[str]) -> int:
-    """The number of files up to this one."""
-    return sum(natural_order(name) <= natural_order(last) for name in files)
+def _placed(place: FilePosition, files: Sequence[str]) -> FilePosition:
+    """The place with the number of files up to it, and the hash of their names."""
+    found = _up_to(place.file, files)
+    hashes = (
+        int.from_bytes(blake2b(name.encode("utf-8", "surrogateescape"), digest_size=8).digest()) for name in found
+    )
+    return replace(place, files=len(found), names=f"{sum(hashes) & _HASH_MAX:016x}")
+
+
+def _other_files(place: FilePosition, now: FilePosition) -> Iterator[str]:
+    match place.files - now.files:
+        case 0 if place.names not in ("", now.names):
+            yield f"the files up to {place.file} are others than those that were read"
+        case 0:
+            return
+        case gone if gone > 0:
+            yield f"of the {place.files} files that were read, up to {place.file}, {gone} are gone"
+        case appeared:
+            yield f"a file has appeared that sorts before {place.file}, which was already read ({-appeared} in all)"
+
+
+def _other_bytes(place: FilePosition, files: Sequence[str]) -> Iterator[str]:
+    if place.file not in files:
+        return
+    size = os.path.getsize(place.file)
+    if size < place.byte or (is_whole(place.file) and max(1, size) != place.byte):
+        yield f"{place.file} has {size} bytes, and had {place.byte} when it was read"

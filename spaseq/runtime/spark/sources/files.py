@@ -64,7 +64,7 @@ class FilesReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Partitions of about `partition_bytes`; raises InputError if there is no file."""
-        ranges = Directory(self._options.path).ranges(FilePosition(), self._options.partition_bytes)
+        ranges = Directory(self._options.path, self._options.lose).ranges(FilePosition(), self._options.partition_bytes)
         found = list(_partitions(ranges, self._options))
         if not found:
             hint = f"a stream is files that end in {SUFFIXES}"
@@ -81,7 +81,7 @@ class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
-        self._directory = Directory(options.path)
+        self._directory = Directory(options.path, options.lose)
         self._target: FilePosition | None = None
 
     def initialOffset(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The place that the limit allows, at most the end of the run; the signal of the end is a micro-batch."""
-        here = FilePosition.of(start)
+        here = self._directory.kept(FilePosition.of(start))
         if here.ended:
             self._options.check_ended(any(self._directory.ranges(here, _BYTES_MAX, self._target)))
             return start

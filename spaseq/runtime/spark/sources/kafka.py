@@ -7,9 +7,11 @@ committed to the broker. Messages of N-Quads are concatenated into longer rows.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
@@ -18,20 +20,19 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from spaseq.errors import InputError, RunError
 from spaseq.inputs.formats import FORMATS, TEXT_BYTES
 from spaseq.inputs.texts import InputText
+from spaseq.runtime.spark.sources.kafka_offsets import Bounds, KafkaPlace, Marks, Offsets, changed, limited
 from spaseq.runtime.spark.sources.options import SourceOptions
 from spaseq.runtime.spark.sources.rows import END, batch
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
-Offsets = dict[str, dict[str, int]]
-"""Topic → partition → the next message; partitions are strings, as JSON has them."""
-
 _ANSWER_S_MAX = 30.0
 _POLL_S = 1.0
 _MESSAGES_MAX = 10_000
-_ENDED = "spaseq.ended"
-"""A key of an offset beside the topics: the end of the stream has been signalled. No topic has this name."""
+_MARK_S_MAX = 5.0
+_MARK_SETTINGS = {"queued.min.messages": 1, "max.partition.fetch.bytes": 1 << 16, "fetch.wait.max.ms": 100}
+"""For reading one message of each partition."""
 
 
 @dataclass
@@ -50,17 +51,40 @@ class Topics:
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
 
-    def first(self) -> Offsets:
-        """The offsets at which reading begins: those of the options, else of the first messages kept."""
-        given, bounds = self._given(), self._bounds()
-        return {
-            topic: {str(p): given.get(topic, {}).get(str(p), low) for p, (low, _) in bounds[topic].items()}
-            for topic in bounds
-        }
+    def first(self, bounds: Bounds) -> KafkaPlace:
+        """The place at which reading begins: that of the options, else of the first messages kept."""
+        given = self._given()
+        return KafkaPlace(
+            {t: {p: given.get(t, {}).get(p, low) for p, (low, _) in found.items()} for t, found in bounds.items()}
+        )
 
-    def last(self) -> Offsets:
-        """The offsets after the last messages."""
-        return {topic: {str(p): high for p, (_, high) in found.items()} for topic, found in self._bounds().items()}
+    def kept(self, place: KafkaPlace, bounds: Bounds) -> KafkaPlace:
+        """The place on the brokers of now; raises RunError if messages are lost, unless these are to be skipped."""
+        marks = self.marks({t: {p: place.next[t][p] for p in found} for t, found in place.marks.items()})
+        if lost := place.lost(bounds, marks):
+            self._options.lose(f"kafka://{self._options.brokers}", lost)
+            return place.kept(bounds, marks)
+        return place
+
+    def marks(self, offsets: Offsets) -> Marks:
+        """The marks of the messages before these offsets, where there are such messages."""
+        from confluent_kafka import TopicPartition
+
+        wanted = {(t, int(p)): number - 1 for t, found in offsets.items() for p, number in found.items() if number}
+        found: dict[str, dict[str, str]] = {}
+        if not wanted:
+            return found
+        consumer, until = _consumer(self._options, _MARK_SETTINGS), time.monotonic() + _MARK_S_MAX
+        try:
+            consumer.assign([TopicPartition(*place, offset) for place, offset in wanted.items()])
+            while wanted and time.monotonic() < until:
+                for message in consumer.consume(len(wanted), timeout=_POLL_S):
+                    place = message.topic() or "", message.partition() or 0
+                    if wanted.pop(place, None) == message.offset() and message.error() is None:
+                        found.setdefault(place[0], {})[str(place[1])] = _mark(message)
+        finally:
+            consumer.close()
+        return found
 
     def messages(self, partition: KafkaPartition) -> Iterator[Message]:
         """The messages of one partition; raises RunError for one that does not arrive or is no longer kept."""
@@ -84,14 +108,15 @@ class Topics:
             hint = 'earliest, or offsets such as {"topic": {"0": 17}}: only these are the same after a restart'
             raise InputError(f"option startingOffsets: '{text}' is unknown", hint=hint) from error
 
-    def _bounds(self) -> dict[str, dict[int, tuple[int, int]]]:
+    def bounds(self) -> Bounds:
+        """The first and last messages of each partition; raises RunError where brokers do not answer."""
         from confluent_kafka import KafkaException, TopicPartition
 
         consumer = _consumer(self._options)
         try:
             return {
                 topic: {
-                    number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_ANSWER_S_MAX)
+                    str(number): consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_ANSWER_S_MAX)
                     for number in _partitions(consumer, topic)
                 }
                 for topic in self._options.topics
@@ -102,6 +127,14 @@ class Topics:
             consumer.close()
 
 
+def _last(bounds: Bounds) -> Offsets:
+    return {topic: {number: high for number, (_, high) in found.items()} for topic, found in bounds.items()}
+
+
+def _mark(message: Message) -> str:
+    return f"{message.timestamp()[1]}-{crc32(message.value() or b''):08x}"
+
+
 def _partitions(consumer: Consumer, topic: str) -> list[int]:
     found = consumer.list_topics(topic, timeout=_ANSWER_S_MAX).topics[topic]
     if found.error is not None:
@@ -109,7 +142,7 @@ def _partitions(consumer: Consumer, topic: str) -> list[int]:
     return sorted(found.partitions)
 
 
-def _consumer(options: SourceOptions) -> Consumer:
+def _consumer(options: SourceOptions, more: Mapping[str, Any] | None = None) -> Consumer:
     try:
         from confluent_kafka import Consumer
     except ImportError as error:
@@ -120,6 +153,7 @@ def _consumer(options: SourceOptions) -> Consumer:
         "enable.auto.commit": False,
         "enable.partition.eof": True,
         **options.kafka,
+        **(more or {}),
         "bootstrap.servers": options.brokers,
     }
     return Consumer(settings)
@@ -139,6 +173,9 @@ def _consumed(consumer: Consumer, wanted: KafkaPartition) -> Iterator[Message]:
             offset, failure = message.offset(), message.error()
             assert offset is not None
             if failure is not None:
+                if failure.code() in (KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._AUTO_OFFSET_RESET):
+                    reason = f"{place}: message {position} is not there; Spark's next try, or the next start, says why"
+                    raise RunError(reason)
                 if failure.code() != KafkaError._PARTITION_EOF:
                     raise RunError(f"{place}@{position}: {failure.str()}", hint="Spark tries again")
                 position = max(position, offset)
@@ -185,7 +222,8 @@ class KafkaReader(_Reading, DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """One for each partition of each topic."""
-        return _between(self._topics.first(), self._topics.last())
+        bounds = self._topics.bounds()
+        return _between(self._topics.kept(self._topics.first(bounds), bounds).next, _last(bounds))
 
 
 class KafkaStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -193,11 +231,12 @@ class KafkaStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailab
 
     def __init__(self, options: SourceOptions) -> None:
         super().__init__(options)
-        self._target: Offsets | None = None
+        self._target: Bounds | None = None
+        self._checked = False
 
     def initialOffset(self) -> dict[str, Any]:
         """The offsets of the first messages."""
-        return self._topics.first()
+        return self._topics.first(self._topics.bounds()).offset()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """The messages of one micro-batch."""
@@ -206,41 +245,32 @@ class KafkaStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailab
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Leave messages that arrive from now on to the next run."""
-        self._target = self._topics.last()
+        self._target = self._topics.bounds()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The offsets that the limit allows, shared among partitions by backlog; the end is a micro-batch."""
-        last = self._target if self._target is not None else self._topics.last()
-        if _ENDED in start:
-            self._options.check_ended(bool(_between(start, last)))
+        bounds = self._target if self._target is not None else self._topics.bounds()
+        here = self._topics.kept(KafkaPlace.of(start), bounds)
+        last = _last(bounds)
+        more = any(changed(here.next, last))
+        if here.ended:
+            self._options.check_ended(more)
             return start
-        most = getattr(limit, "max_rows", None)
-        reached = last if most is None or isinstance(limit, ReadAllAvailable) else _limited(start, last, most)
-        if not _between(start, reached):
-            return {**start, _ENDED: {}} if self._options.end and self._target is not None else start
-        return reached
+        if not more:
+            return replace(here, ended=self._options.end and self._target is not None).offset()
+        most = None if isinstance(limit, ReadAllAvailable) else getattr(limit, "max_rows", None)
+        reached = last if most is None else limited(here.next, last, most)
+        return KafkaPlace(reached, {**here.marks, **self._topics.marks(reached)}).offset()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """One for each partition that has something new."""
-        found = _between(start, {topic: end[topic] for topic in end if topic != _ENDED})
-        return [*found, KafkaPartition("", 0, 0, 0)] if _ENDED in end and _ENDED not in start else found
+        """One for each partition that has something new; RunError if a micro-batch that is run again has lost some."""
+        first, last = KafkaPlace.of(start), KafkaPlace.of(end)
+        if not self._checked or self._options.on_data_loss == "skip":
+            self._checked, bounds = True, self._topics.bounds()
+            first, last = self._topics.kept(first, bounds), self._topics.kept(last, bounds)
+        found = _between(first.next, last.next)
+        return [*found, KafkaPartition("", 0, 0, 0)] if last.ended and not first.ended else found
 
 
 def _between(start: Offsets, end: Offsets) -> list[InputPartition]:
-    """The messages between two offsets; a new partition begins with its first message."""
-    return [
-        KafkaPartition(topic, int(number), start.get(topic, {}).get(number, 0), stop)
-        for topic, partitions in sorted(end.items())
-        for number, stop in sorted(partitions.items(), key=lambda item: int(item[0]))
-        if start.get(topic, {}).get(number, 0) < stop
-    ]
-
-
-def _limited(start: Offsets, last: Offsets, messages: int) -> Offsets:
-    """The offsets after about so many messages, at least one of each partition with a backlog."""
-    waiting = {(t, n): stop - start.get(t, {}).get(n, 0) for t, found in last.items() for n, stop in found.items()}
-    total = sum(waiting.values())
-    if total <= messages:
-        return last
-    taken = {key: min(count, max(1, count * messages // total)) for key, count in waiting.items()}
-    return {t: {n: start.get(t, {}).get(n, 0) + taken[t, n] for n in found} for t, found in last.items()}
+    return [KafkaPartition(topic, int(number), begin, stop) for topic, number, begin, stop in changed(start, end)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from spaseq.errors import InputError, RunError
@@ -33,6 +35,7 @@ class SourceOptions:
                             reported: for a finite replay, with `trigger(availableNow=True)`
     text                    [text] "true": rows of files hold their text; else they name a range of a file, which
                             stage 1 reads itself, so that Spark does not carry the text
+    on_data_loss            [onDataLoss] "fail" where input is gone or replaced; "skip": go on, with a warning
     """
 
     path: str = ""
@@ -48,6 +51,16 @@ class SourceOptions:
     partition_bytes: int = PARTITION_BYTES
     end: bool = False
     text: bool = False
+    on_data_loss: str = "fail"
+
+    def lose(self, where: str, lost: Sequence[str]) -> None:
+        """Raises RunError that says what was lost; with `skip` a warning says it, once for each reason."""
+        more = f"; and {len(lost) - _LOST_SHOWN_MAX} more" if len(lost) > _LOST_SHOWN_MAX else ""
+        reason = f"{where} is not what was read: {'; '.join(lost[:_LOST_SHOWN_MAX])}{more}"
+        if self.on_data_loss == "fail":
+            way = "put it back, begin with a new checkpoint, or go on with what is left: --on-data-loss skip"
+            raise RunError(f"{reason}. {way}", hint=way)
+        _warn_once(reason)
 
     def check_ended(self, more: bool) -> None:
         """Raises RunError where a checkpoint says that the stream has ended, and more input is wanted or there."""
@@ -59,10 +72,19 @@ class SourceOptions:
 
 
 _PREFIX = "kafka."
+_LOST_SHOWN_MAX = 5
+
+
+@lru_cache(maxsize=256)
+def _warn_once(reason: str) -> None:
+    logging.getLogger(__name__).warning("%s", reason)
+
+
 _FIELDS = {
     "path": "path", "subscribe": "topics", "startingoffsets": "starting_offsets", "host": "host", "port": "port",
     "rdfformat": "format", "maxbytespertrigger": "bytes_per_trigger", "maxoffsetspertrigger": "messages_per_trigger",
     "maxpartitionbytes": "partition_bytes", "end": "end", "text": "text",
+    "ondataloss": "on_data_loss",
 }  # fmt: skip
 """The field of each option, by its name in lower case."""
 
@@ -104,6 +126,8 @@ def _value(name: str, text: str) -> Any:
             return tuple(topic.strip() for topic in text.split(",") if topic.strip())
         case "end" | "text":
             return text.lower() == "true"
+        case "ondataloss" if text not in ("fail", "skip"):
+            raise InputError(f"option onDataLoss: '{text}' is unknown", hint="fail or skip")
         case "port" | "maxbytespertrigger" | "maxoffsetspertrigger" | "maxpartitionbytes":
             if not text.isdigit() or not int(text):
                 raise InputError(f"option {name}: '{text}' is no number from 1 on", hint="leave it out for the default")

@@ -31,6 +31,14 @@ def in_ranges(begins: Ids, counts: Ids) -> Ids:
     return np.repeat(begins - ends + counts, counts) + np.arange(size, dtype=np.int64)
 
 
+def numbers_within(ascending: Ids) -> Ids:
+    """0, 1, 2 and so on for the rows of each value."""
+    new = np.ones(len(ascending), dtype=np.bool_)
+    new[1:] = ascending[1:] != ascending[:-1]
+    rows = np.arange(len(ascending), dtype=np.int64)
+    return rows - np.maximum.accumulate(np.where(new, rows, 0))
+
+
 def offsets_of(counts: Ids) -> Ids:
     """The offsets of a CSR column: 0, and where each range of so many rows ends."""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)

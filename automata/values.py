@@ -12,7 +12,8 @@ __all__ = ["NONE", "UNBOUND", "Ids", "Mask", "Match"]
 class Match(NamedTuple):
     """One match.
 
-    entries     (symbol, position of the event, serial number of the solution), by position and symbol
+    entries     (symbol, position of the event, number of the solution), by position and symbol; the solutions of a
+                symbol in an event are numbered from 0, in the order in which the evaluator got them
     registers   the value of each variable, seen from outside
     outputs     the values of `Program.outputs`
     first, last positions; start, time: their times in nanoseconds

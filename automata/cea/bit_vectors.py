@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from arrays.columns import numbers_within
 from automata.slices.events import SymbolSolutions
 from automata.values import UNBOUND, Ids
 
@@ -71,7 +72,7 @@ class Solved:
     """The solutions of a slice, sorted by (event, key, symbol), with the borders of entries and bit vectors.
 
     events, symbols, keys   of each solution; a key is a number of the slice
-    values                  int64[n, variables]
+    values                  int64[n, variables + 1]: the values, and the number of the solution in its event
     entries                 the first solution of each entry
     vectors                 the first entry of each bit vector
     bits                    the symbols of each bit vector
@@ -94,7 +95,9 @@ def solve(
     Solutions that leave a variable of the key unbound are left out.
     """
     used = [(symbol, table) for symbol, table in sorted(solutions.items()) if len(table.events)]
-    values = np.concatenate([_values(table, variables) for _, table in used] or [np.zeros((0, variables), np.int64)])
+    values = np.concatenate(
+        [_values(table, variables) for _, table in used] or [np.zeros((0, variables + 1), np.int64)]
+    )
     events = np.concatenate([table.events for _, table in used] or [np.zeros(0, np.int64)])
     symbol = np.repeat([number for number, _ in used], [len(table.events) for _, table in used]).astype(np.int64)
     keyed = (values[:, list(key)] != UNBOUND).all(axis=1)
@@ -111,9 +114,10 @@ def solve(
 
 
 def _values(table: SymbolSolutions, variables: int) -> Ids:
-    values = np.zeros((len(table.events), variables), dtype=np.int64)
+    values = np.zeros((len(table.events), variables + 1), dtype=np.int64)
     for variable, column in table.values.items():
         values[:, variable] = column
+    values[:, variables] = numbers_within(table.events)
     return values
 
 

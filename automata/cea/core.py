@@ -59,7 +59,7 @@ class CeaCore:
         selects = program.selector not in (Selector.ALL, Selector.STRICT)  # compares with what is consumed, too
         self._rules = Rules(gaps, bool(program.partition), program.skip is Skip.CONSUME_ALL and not selects)
         self._creation_times = CreationTimes()
-        self.entries, self.solutions = Log(7), Log(program.variables)
+        self.entries, self.solutions = Log(7), Log(program.variables + 1)
         self.position = 0
 
     def feed(
@@ -110,7 +110,7 @@ class CeaCore:
 
     def live_ids(self) -> list[Ids]:
         """Columns of the ids in the window and in keys."""
-        return [np.unique(self.solutions.rows), self.keys.live_ids()]
+        return [np.unique(self.solutions.rows[:, :-1]), self.keys.live_ids()]
 
     @property
     def nodes(self) -> int:

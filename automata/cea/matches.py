@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -43,21 +43,22 @@ class MatchReader:
         """The matches of complex events over one word of symbols; entries: int64[n, length, 7]."""
         which, within = expand(entries[:, :, COUNT].prod(axis=1))
         entries = entries[which]
-        serials = np.empty(entries.shape[:2], dtype=np.int64)
+        taken = np.empty(entries.shape[:2], dtype=np.int64)
         for step in range(len(word) - 1, -1, -1):
             count = entries[:, step, COUNT]
-            serials[:, step] = entries[:, step, FIRST] + within % count
+            taken[:, step] = entries[:, step, FIRST] + within % count
             within //= count
-        steps = np.stack((entries[:, :, SYMBOL], entries[:, :, POSITION], serials), axis=2)
+        solutions = [self._core.solutions.take(taken[:, step]) for step in range(len(word))]
+        numbers = np.column_stack([values[:, -1] for values in solutions])
+        steps = np.stack((entries[:, :, SYMBOL], entries[:, :, POSITION], numbers), axis=2)
         ends, none = entries[:, [0, -1]], np.zeros((len(entries), 0), dtype=np.int64)
         facts = np.column_stack((ends[:, :, POSITION], ends[:, :, TIME], entries[:, 0, SUBSTREAM]))
-        registers = self._registers(serials, self._binders(word))
+        registers = self._registers(solutions, self._binders(word))
         return MatchTable(facts, registers, none, steps.reshape(-1, 3), np.arange(1, len(steps) + 1) * len(word))
 
-    def _registers(self, serials: Ids, binders: Binders) -> Ids:
-        registers = np.full((len(serials), self._plan.program.variables), UNBOUND, dtype=np.int64)
-        for step in range(serials.shape[1]):
-            values = self._core.solutions.take(serials[:, step])
+    def _registers(self, solutions: Sequence[Ids], binders: Binders) -> Ids:
+        registers = np.full((len(solutions[0]), self._plan.program.variables), UNBOUND, dtype=np.int64)
+        for step, values in enumerate(solutions):
             for variable, steps in binders.items():
                 if step in steps:
                     new = values[:, variable]

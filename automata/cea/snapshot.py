@@ -26,7 +26,7 @@ def core_state(core: CeaCore) -> dict[str, Any]:
     return {
         "position": core.position,
         "entries": [core.entries.first, *columns_of(core.entries.rows)],
-        "solutions": [core.solutions.first, Values(core.solutions.rows)],
+        "solutions": [core.solutions.first, Values(core.solutions.rows[:, :-1]), core.solutions.rows[:, -1]],
         "keys": Values(np.array([key for key, _, _ in parts], dtype=np.int64).reshape(len(parts), width)),
         "parts": np.array([part[1:] for part in parts], dtype=np.int64).reshape(-1, 2),
     }
@@ -38,7 +38,8 @@ def restore_core(core: CeaCore, state: Mapping[str, Any]) -> None:
     first, *columns = state["entries"]
     entries = rows_of(columns, len(columns[0]))
     core.entries.restore(first, entries)
-    core.solutions.restore(state["solutions"][0], state["solutions"][1].ids)
+    first_solution, values, numbers = state["solutions"]
+    core.solutions.restore(first_solution, np.column_stack((values.ids, numbers)))
     partitions = [tuple(key) for key in state["keys"].ids.tolist()]
     parts = state["parts"].tolist()
     core.keys.restore([(key, *part) for key, part in zip(partitions, parts, strict=True)])

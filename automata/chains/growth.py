@@ -40,10 +40,10 @@ class Growth:
         for part in table.parts[:-1]:
             inner = rows.copy()
             inner[:, [col.EDGE, col.STATE]] = NONE
-            self._fill(inner, parents, part.symbol, part.positions[pairs.steps], part.serials[pairs.steps])
+            self._fill(inner, parents, part.symbol, part.positions[pairs.steps], part.numbers[pairs.steps])
             parents = self._runs.append(inner)
         last = table.parts[-1]
-        self._fill(rows, parents, last.symbol, last.positions[pairs.steps], last.serials[pairs.steps])
+        self._fill(rows, parents, last.symbol, last.positions[pairs.steps], last.numbers[pairs.steps])
         return self._runs.append(rows)
 
     def open(self, number: int, sources: Ids) -> dict[int, Ids]:
@@ -78,11 +78,11 @@ class Growth:
         return rows
 
     @staticmethod
-    def _fill(rows: Rows, parents: Ids, symbol: int, positions: Ids, serials: Ids) -> None:
+    def _fill(rows: Rows, parents: Ids, symbol: int, positions: Ids, numbers: Ids) -> None:
         rows[:, col.PARENT] = parents
         rows[:, col.SYMBOL] = symbol
         rows[:, col.POSITION] = positions
-        rows[:, col.SOLUTION] = serials
+        rows[:, col.SOLUTION] = numbers
 
     @staticmethod
     def _stamp(rows: Rows, table: StepTable, steps: Ids, begins: bool) -> None:

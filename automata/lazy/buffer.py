@@ -17,7 +17,7 @@ from automata.slices.step_table import Part, StepTable, blocks
 from automata.state import Values, rows_of
 from automata.values import UNBOUND, Ids
 
-LOW, TIME, STREAM, SLOT, SEQ, TAIL, RANK, WINDOW, PARTITION, SERIAL = range(10)
+LOW, TIME, STREAM, SLOT, SEQ, TAIL, RANK, WINDOW, PARTITION, NUMBER = range(10)
 _FIXED = 10
 _ROWS_INITIAL = 256
 _TAIL_MAX = 256
@@ -45,7 +45,7 @@ class Buffer:
             begin, needed = self.end - self._origin, self.end - self._origin + len(table)
         fixed = (
             table.low, table.times, table.streams, table.slots, table.seq_low, table.tails, table.rank_low,
-            table.windows, table.partitions, table.parts[0].serials,
+            table.windows, table.partitions, table.parts[0].numbers,
         )  # fmt: skip
         for number, column in enumerate(fixed):
             self._columns[number, begin:needed] = column
@@ -95,10 +95,10 @@ class Buffer:
     def table(self, numbers: Ids) -> StepTable:
         """These solutions as a step table."""
         some = self._columns[:, numbers - self._origin]
-        low, times, streams, slots, seq, tails, rank, windows, partitions, serials = some[:_FIXED]
+        low, times, streams, slots, seq, tails, rank, windows, partitions, within = some[:_FIXED]
         return StepTable(
             low, low, times, streams, slots, seq, seq, tails != 0, rank, rank, windows, partitions,
-            dict(enumerate(some[_FIXED:])), (Part(self._symbol, low, serials),),
+            dict(enumerate(some[_FIXED:])), (Part(self._symbol, low, within),),
         )  # fmt: skip
 
     def search(

@@ -80,7 +80,7 @@ def _restore_core(core: ChainStore, state: Mapping[str, Any]) -> None:
 
 
 def _table_state(table: StepTable) -> dict[str, Any]:
-    parts = [[part.symbol, part.positions, part.serials] for part in table.parts]
+    parts = [[part.symbol, part.positions, part.numbers] for part in table.parts]
     columns = {name: getattr(table, name) for name in PLAIN_COLUMNS}
     variables = sorted(table.values)
     return {**columns, "variables": variables, "values": Values(table.matrix(variables)), "parts": parts}
@@ -126,7 +126,7 @@ def _candidates(state: Sequence[Any]) -> list[Candidate]:
     candidates = []
     values = zip(facts, registers.ids.tolist(), outputs.ids.tolist(), strict=True)
     for (table, numbers, gapless, decided), own, more in values:
-        entries = tuple((symbol, position, serial) for symbol, position, serial in table.tolist())
+        entries = tuple((symbol, position, number) for symbol, position, number in table.tolist())
         match = Match(entries, tuple(own), tuple(more), *numbers)
         candidates.append(candidate_of(match, decided=decided)._replace(gapless=bool(gapless)))
     return candidates

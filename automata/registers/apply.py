@@ -30,7 +30,7 @@ class Output(NamedTuple):
 
     facts       FACTS columns
     registers   the values of the variables
-    entries     (symbol, position, serial number of the solution), the steps of a match in their order
+    entries     (symbol, position, number of the solution in the event), the steps of a match in their order
     counts      MATCHES, ENTRIES
     """
 
@@ -62,7 +62,7 @@ def has_room(machine: Machine, scratch: Scratch, output: Output) -> bool:
 
 
 @lean_part
-def apply(machine: Machine, scratch: Scratch, output: Output, number: int, symbol: int, serial: int) -> None:
+def apply(machine: Machine, scratch: Scratch, output: Output, number: int, symbol: int, solution: int) -> None:
     """Lets one candidate take its edge; its solution's values are in `scratch.own`."""
     edge, source = scratch.candidates[number, event.EDGE], scratch.candidates[number, event.RUN]
     ends, goes_on = scratch.candidates[number, event.ENDS], scratch.candidates[number, event.GOES_ON]
@@ -70,16 +70,16 @@ def apply(machine: Machine, scratch: Scratch, output: Output, number: int, symbo
         return
     merge(machine, scratch, edge, source)
     if ends:
-        _report(machine, scratch, output, number, symbol, serial)
+        _report(machine, scratch, output, number, symbol, solution)
     if goes_on:
         row = run.take_row(machine.pool, source)
-        _write_run(machine, scratch, row, number, symbol, serial)
+        _write_run(machine, scratch, row, number, symbol, solution)
         _write_repetitions(machine, edge, source, row)
         _link_run(machine, scratch, row)
 
 
 @lean_part
-def _report(machine: Machine, scratch: Scratch, output: Output, number: int, symbol: int, serial: int) -> None:
+def _report(machine: Machine, scratch: Scratch, output: Output, number: int, symbol: int, solution: int) -> None:
     rows, source, now = machine.pool.rows, scratch.candidates[number, event.RUN], scratch.now
     partition = machine.partitions.rows[scratch.candidates[number, event.PARTITION]]
     match, end = output.counts[MATCHES], output.counts[ENTRIES] + rows[source, run.DEPTH] + 1
@@ -95,20 +95,20 @@ def _report(machine: Machine, scratch: Scratch, output: Output, number: int, sym
     output.counts[MATCHES] += 1
     output.counts[ENTRIES] = end
     place, row = end - 1, source
-    _write_entry(output, place, symbol, now[event.POSITION], serial)
+    _write_entry(output, place, symbol, now[event.POSITION], solution)
     while row != ROOT:
         place -= 1
-        _write_entry(output, place, rows[row, run.SYMBOL], rows[row, run.POSITION], rows[row, run.SERIAL])
+        _write_entry(output, place, rows[row, run.SYMBOL], rows[row, run.POSITION], rows[row, run.SOLUTION])
         row = rows[row, run.PARENT]
 
 
 @lean_part
-def _write_entry(output: Output, place: int, symbol: int, position: int, serial: int) -> None:
-    output.entries[place, 0], output.entries[place, 1], output.entries[place, 2] = symbol, position, serial
+def _write_entry(output: Output, place: int, symbol: int, position: int, solution: int) -> None:
+    output.entries[place, 0], output.entries[place, 1], output.entries[place, 2] = symbol, position, solution
 
 
 @lean_part
-def _write_run(machine: Machine, scratch: Scratch, row: int, number: int, symbol: int, serial: int) -> None:
+def _write_run(machine: Machine, scratch: Scratch, row: int, number: int, symbol: int, solution: int) -> None:
     """Writes the last event, the state and the registers of a new run."""
     rows, now = machine.pool.rows, scratch.now
     edge, source = scratch.candidates[number, event.EDGE], scratch.candidates[number, event.RUN]
@@ -116,7 +116,7 @@ def _write_run(machine: Machine, scratch: Scratch, row: int, number: int, symbol
     place = machine.partitions.rows[partition]
     rank, time, position = place[part.RANK], now[event.TIME], now[event.POSITION]
     rows[row, run.PARENT], rows[row, run.STATE], rows[row, run.SYMBOL] = source, target, symbol
-    rows[row, run.POSITION], rows[row, run.SERIAL] = position, serial
+    rows[row, run.POSITION], rows[row, run.SOLUTION] = position, solution
     rows[row, run.TIME], rows[row, run.STREAM] = time, now[event.STREAM]
     rows[row, run.SLOT], rows[row, run.SEQ] = place[part.SLOT], place[part.SEQ]
     rows[row, run.RANK], rows[row, run.PARTITION] = rank, partition

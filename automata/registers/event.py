@@ -28,7 +28,8 @@ class Slice(NamedTuple):
     ends                for each symbol: the solution after its last one
     cursors             for each symbol: the next solution
     progress            the next event
-    position, serial    of the first event, and of the first solution
+    position            of the first event
+    numbers             of each solution in its event
     """
 
     times: Ids
@@ -39,7 +40,7 @@ class Slice(NamedTuple):
     cursors: Ids
     progress: Ids
     position: int
-    serial: int
+    numbers: Ids
 
 
 class Scratch(NamedTuple):

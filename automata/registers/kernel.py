@@ -180,6 +180,6 @@ def _apply(machine: Machine, scratch: Scratch, output: Output, slice_: Slice) ->
             solution = scratch.candidates[number, event.SOLUTION]
             _read_solution(machine, scratch, slice_, scratch.candidates[number, event.SYMBOL], solution)
         scratch.now[event.IN_PARTITION] = scratch.candidates[number, event.PARTITION]
-        apply(machine, scratch, output, number, scratch.now[event.OWN], slice_.serial + solution)
+        apply(machine, scratch, output, number, scratch.now[event.OWN], slice_.numbers[solution])
     for number in range(scratch.now[event.FOUND]):
         close(machine, scratch, number)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from arrays.columns import numbers_within
 from automata.matches.selection import after_state, restore_after
 from automata.plan.plan import Plan
 from automata.registers import partitions, pool
@@ -62,7 +63,6 @@ class RegisterEvaluator:
         self._scopes = [sorted(symbol.scope) for symbol in program.symbols]
         self._widest = max(len(scope) for scope in self._scopes)
         self._position = 0
-        self._serial = 0
 
     @property
     def needs_whole_slots(self) -> bool:
@@ -88,7 +88,6 @@ class RegisterEvaluator:
         while (stop := Stop(consume(self._machine, self._scratch, self._output, slice_, numbers))) is not Stop.DONE:
             self._provide(stop)
         self._position += len(events)
-        self._serial += len(slice_.events)
         self._reporter.collect(self._output)
         return self._reporter.report(self.oldest_position())
 
@@ -122,13 +121,13 @@ class RegisterEvaluator:
     def snapshot(self) -> dict[str, Any]:
         """See `automata.state.Restorable`."""
         after = after_state(self._reporter.after)
-        return {"machine": machine_state(self._machine), "after": after, "seen": [self._position, self._serial]}
+        return {"machine": machine_state(self._machine), "after": after, "position": self._position}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """See `automata.state.Restorable`."""
         self._machine = restored_machine(self._machine, self._scratch.merged, state["machine"])
         restore_after(self._reporter.after, state["after"])
-        self._position, self._serial = state["seen"]
+        self._position = state["position"]
 
     def _slice(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Slice:
         """The kernel's input: every array is int64 and contiguous."""
@@ -149,7 +148,7 @@ class RegisterEvaluator:
             ends - sizes,
             np.zeros(1, dtype=np.int64),
             self._position,
-            self._serial,
+            np.concatenate([numbers_within(table.events) for table in tables]),
         )
 
     def _provide(self, stop: Stop) -> None:

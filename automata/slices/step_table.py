@@ -25,11 +25,11 @@ SEVERAL = -2
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One member of the set: for each row its position and the serial number of its solution."""
+    """One member of the set: for each row its position and the number of its solution in the event."""
 
     symbol: int
     positions: Ids
-    serials: Ids
+    numbers: Ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class StepTable:
         """These rows, in this order."""
         columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in PLAIN_COLUMNS}
         values = {variable: column[rows] for variable, column in self.values.items()}
-        parts = tuple(Part(p.symbol, p.positions[rows], p.serials[rows]) for p in self.parts)
+        parts = tuple(Part(p.symbol, p.positions[rows], p.numbers[rows]) for p in self.parts)
         return StepTable(parts=parts, values=values, **columns)
 
     @staticmethod
@@ -92,7 +92,7 @@ class StepTable:
             Part(
                 part.symbol,
                 np.concatenate([table.parts[number].positions for table in tables]),
-                np.concatenate([table.parts[number].serials for table in tables]),
+                np.concatenate([table.parts[number].numbers for table in tables]),
             )
             for number, part in enumerate(tables[0].parts)
         )

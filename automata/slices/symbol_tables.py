@@ -1,13 +1,14 @@
-"""From a slice of events and the solutions of its symbols to symbol tables: places, partitions, windows, serials."""
+"""From a slice of events and the solutions of its symbols to symbol tables: places, partitions, windows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from arrays.columns import numbers_within
 from automata.plan.plan import Plan
 from automata.slices.events import Events, SymbolSolutions
 from automata.slices.shared_work import SharedWork
@@ -19,37 +20,30 @@ from automata.values import NONE, UNBOUND, Ids, Mask
 
 
 class SymbolTables:
-    """Numbers whatever comes in, slice after slice; `substreams` are told of the events of each partition."""
+    """Numbers whatever comes in, slice after slice; `substreams` are told of the events of each partition.
+
+    used    the symbols that have tables
+    """
 
     def __init__(self, plan: Plan, substreams: Substreams) -> None:
         self._program = plan.program
-        self._used = plan.used | plan.negated
+        self.used = plan.used | plan.negated
         self._substreams = substreams
         self.timeline = Timeline(total=not plan.whole_slots)
         self._partitions: dict[tuple[int, ...], int] = {}
         self._partitions_seen = 0
-        self._serial = 0
 
     def tables(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> dict[int, StepTable]:
         """symbol → its solutions in the next slice, of the symbols that are used."""
         positions = self.timeline.advance(events)
         return self._symbol_tables(events, positions, solutions)
 
-    def serials(self, solutions: Mapping[int, Sized]) -> dict[int, int]:
-        """Of each used symbol the serial number of its first solution, when these come."""
-        first = {}
-        for symbol, found in solutions.items():
-            if symbol in self._used:
-                first[symbol] = self._serial
-                self._serial += len(found)
-        return first
-
     def partition_ids(self) -> Ids:
         """The ids that partitions are known by."""
         return np.array([i for key in self._partitions for i in key], dtype=np.int64)
 
     def snapshot(self) -> dict[str, Any]:
-        """The places of the streams, the key and the number of each partition, and the numbers given so far."""
+        """The places of the streams, the key and the number of each partition, and how many there have been."""
         carries = [[partition, carry.rank, carry.slot] for partition, carry in self.timeline.carries.items()]
         shape = len(self._partitions), len(self._program.partition)
         return {
@@ -58,7 +52,6 @@ class SymbolTables:
             "keys": Values(self.partition_ids().reshape(shape)),
             "numbers": np.array(list(self._partitions.values()), dtype=np.int64),
             "seen": self._partitions_seen,
-            "serial": self._serial,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -67,7 +60,7 @@ class SymbolTables:
         self.timeline.carries = {partition: Carry(rank, slot) for partition, rank, slot in state["carries"].tolist()}
         keys, numbers = state["keys"].ids.tolist(), state["numbers"].tolist()
         self._partitions = {tuple(key): number for key, number in zip(keys, numbers, strict=True)}
-        self._partitions_seen, self._serial = state["seen"], state["serial"]
+        self._partitions_seen = state["seen"]
 
     def forget(self, kept: set[int]) -> None:
         """Drop every other partition; only where ranks need not go on."""
@@ -77,7 +70,7 @@ class SymbolTables:
     def _symbol_tables(
         self, events: Events, positions: Ids, solutions: Mapping[int, SymbolSolutions]
     ) -> dict[int, StepTable]:
-        used = {s: table for s, table in solutions.items() if s in self._used}
+        used = {s: table for s, table in solutions.items() if s in self.used}
         if not self._program.partition:
             places = self.timeline.all_places(events)
             return {s: self._table(s, events, positions, table, places, table.events) for s, table in used.items()}
@@ -122,9 +115,7 @@ class SymbolTables:
     def _table(
         self, symbol: int, events: Events, positions: Ids, table: SymbolSolutions, places: Places, which: Ids
     ) -> StepTable:
-        count = len(table.events)
-        serials = np.arange(self._serial, self._serial + count, dtype=np.int64)
-        self._serial += count
+        numbers = events.shared.of(numbers_within, table.events)
         partitioned = bool(self._program.partition)
         shared = SharedWork() if partitioned else events.shared
         placed = shared.of(_placed, events, positions, table.events, places, which, partitioned)
@@ -134,7 +125,7 @@ class SymbolTables:
         low, ranks, seqs = placed.low, placed.ranks, placed.seqs
         return StepTable(
             low, low, placed.times, placed.streams, placed.slots, seqs, seqs, placed.tails, ranks, ranks, windows,
-            placed.partitions, table.values, (Part(symbol, low, serials),), shared,
+            placed.partitions, table.values, (Part(symbol, low, numbers),), shared,
         )  # fmt: skip
 
 

@@ -98,7 +98,7 @@ def test_a_blob_of_another_version_says_what_to_do(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(snapshot, "VERSION", 7)
     blob = dumps([], Dictionary())
     monkeypatch.undo()
-    with pytest.raises(RunError, match="version 7; this SPAseq reads version 3") as caught:
+    with pytest.raises(RunError, match="version 7; this SPAseq reads version 4") as caught:
         loads(blob, Dictionary())
     assert "new checkpoint folder" in str(caught.value.hint)
     with pytest.raises(RunError, match="no SPAseq state at all"):

@@ -29,11 +29,11 @@ class StepCandidate(NamedTuple):
     """A solution, or a combination of several, that a step can take.
 
     values      of the step's variables in ascending order
-    serials     of the solution of each of its symbols
+    numbers     of the solution of each of its symbols in the event
     """
 
     values: Solution
-    serials: tuple[int, ...]
+    numbers: tuple[int, ...]
     moment: Moment
 
 
@@ -53,24 +53,21 @@ class StepCandidates:
         self._joint: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
         self._number = (0, 0, 0)
 
-    def single(
-        self, time: int, solutions: Mapping[int, Sequence[Solution]], serials: Mapping[int, int]
-    ) -> dict[int, list[StepCandidate]]:
+    def single(self, time: int, solutions: Mapping[int, Sequence[Solution]]) -> dict[int, list[StepCandidate]]:
         """symbol → its solutions; the next event stands after the one before.
 
         solutions   symbol → the event's solutions, of the symbols that have any
-        serials     the serial number of each symbol's first
         """
         if not self._program.partition:
             here = self._next(0, time)
             return {
-                symbol: [StepCandidate(values, (serials[symbol] + n,), here) for n, values in enumerate(found)]
+                symbol: [StepCandidate(values, (n,), here) for n, values in enumerate(found)]
                 for symbol, found in solutions.items()
             }
         moments: dict[int, Moment] = {}
         return {
             symbol: [
-                StepCandidate(values, (serials[symbol] + n,), self._moment(symbol, values, time, moments))
+                StepCandidate(values, (n,), self._moment(symbol, values, time, moments))
                 for n, values in enumerate(found)
             ]
             for symbol, found in solutions.items()
@@ -86,10 +83,10 @@ class StepCandidates:
         found = [StepCandidate((UNBOUND,) * width, (), OUTSIDE)]
         for symbol, own in zip(symbols, places, strict=True):
             found = [
-                StepCandidate(values, candidate.serials + more.serials, more.moment)
+                StepCandidate(values, candidate.numbers + more.numbers, more.moment)
                 for candidate in found
                 for more in single.get(symbol, ())
-                if (not candidate.serials or candidate.moment == more.moment)
+                if (not candidate.numbers or candidate.moment == more.moment)
                 and (values := _joined(candidate.values, own, more.values)) is not None
             ]
         return found

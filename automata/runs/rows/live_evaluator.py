@@ -55,10 +55,10 @@ class LiveRunEvaluator(RunEvaluator):
             self._to_lists()
         if self._rows.new >= max(_NEW_MIN, _NEW_SHARE * self._left):
             self._look(time)
-        serials = self.symbol_tables.serials(solutions)
-        if len(serials) < len(solutions):
-            solutions = {symbol: solutions[symbol] for symbol in serials}
-        matches = self._rows.take(time, stream, solutions, serials)
+        used = self.symbol_tables.used
+        if not solutions.keys() <= used:
+            solutions = {symbol: found for symbol, found in solutions.items() if symbol in used}
+        matches = self._rows.take(time, stream, solutions)
         if self.chains.is_large(len(self._rows)):
             self._look(time)
             self._to_columns()

@@ -31,7 +31,7 @@ class _Kept(NamedTuple):
     time: int
     stream: int
     moment: Moment
-    serial: int
+    number: int
     values: Solution
 
 
@@ -117,7 +117,7 @@ class RowNegationIndex:
         """Remember the next event's solutions of negated steps."""
         for number, symbol in self._symbols.items():
             for candidate in single.get(number, ()):
-                kept = _Kept(position, time, stream, candidate.moment, candidate.serials[0], candidate.values)
+                kept = _Kept(position, time, stream, candidate.moment, candidate.numbers[0], candidate.values)
                 self.added += 1
                 symbol.new.append(kept)
                 symbol.add(kept)
@@ -211,16 +211,16 @@ def _from_columns(table: StepTable, scope: Sequence[int]) -> list[_Kept]:
         table.partitions.tolist(), table.rank_low.tolist(), table.slots.tolist(), table.windows.tolist(), strict=True
     )
     columns = table.low.tolist(), table.times.tolist(), table.streams.tolist()
-    serials, values = table.parts[0].serials.tolist(), table.matrix(scope).tolist()
+    numbers, values = table.parts[0].numbers.tolist(), table.matrix(scope).tolist()
     return [
-        _Kept(position, time, stream, Moment(*moment), serial, tuple(solution))
-        for position, time, stream, moment, serial, solution in zip(*columns, moments, serials, values, strict=True)
+        _Kept(position, time, stream, Moment(*moment), number, tuple(solution))
+        for position, time, stream, moment, number, solution in zip(*columns, moments, numbers, values, strict=True)
     ]
 
 
 def _as_columns(number: int, symbol: _Symbol) -> StepTable:
     """The new solutions as a table, as `SymbolTables` makes it of events that are the only ones of their slots."""
-    low, times, streams, serials = (
+    low, times, streams, numbers = (
         np.array([kept[field] for kept in symbol.new], dtype=np.int64) for field in (0, 1, 2, 4)
     )
     moments = np.array([kept.moment for kept in symbol.new], dtype=np.int64)
@@ -231,5 +231,5 @@ def _as_columns(number: int, symbol: _Symbol) -> StepTable:
     seqs = np.where(inside, 0, NONE)
     return StepTable(
         low, low, times, streams, slots, seqs, seqs, inside, ranks, ranks, windows, partitions, values,
-        (Part(number, low, serials),),
+        (Part(number, low, numbers),),
     )  # fmt: skip

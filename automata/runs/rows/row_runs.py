@@ -102,17 +102,14 @@ class RowRuns:
         self.negations.sync()
         self._ending.sync()
 
-    def take(
-        self, time: int, stream: int, solutions: Mapping[int, Sequence[Solution]], serials: Mapping[int, int]
-    ) -> Sequence[Match]:
+    def take(self, time: int, stream: int, solutions: Mapping[int, Sequence[Solution]]) -> Sequence[Match]:
         """The next event, alone in its time slot: the matches that can then be reported, in report order.
 
         solutions   symbol → the event's solutions, of the symbols that have any
-        serials     the serial number of each symbol's first
         """
         position = self._timeline.position
         self._timeline.position += 1
-        single = self._candidates.single(time, solutions, serials)
+        single = self._candidates.single(time, solutions)
         self.negations.add(single, position, time, stream)
         taken = self._takings(single, time, stream) if single else []
         self._pass_by(single)
@@ -231,17 +228,17 @@ class RowRuns:
         step, number, registers, candidate = taken
         old, (partition, rank, slot, window) = self._rows[number], candidate.moment
         row = [
-            number, number, old[col.INSTANCE], step.number, step.target, step.symbols[-1], candidate.serials[-1],
+            number, number, old[col.INSTANCE], step.number, step.target, step.symbols[-1], candidate.numbers[-1],
             position, time, stream, position, time, stream, position, slot, 0, 1, rank,
             *(old[col.FIRST_TIME:col.CLOSED] if old[col.FIRST] != NONE else (time, position, rank, window, partition)),
             0, *registers, *old[self._registers.stop :],
         ]  # fmt: skip
         if step.notes:
             self._note(step, row, old, number, len(self._rows) + len(step.symbols) - 1)
-        for symbol, serial in zip(step.symbols[:-1], candidate.serials[:-1], strict=True):
+        for symbol, solution in zip(step.symbols[:-1], candidate.numbers[:-1], strict=True):
             inner = row.copy()
             inner[col.EDGE] = inner[col.STATE] = NONE
-            inner[col.SYMBOL], inner[col.SOLUTION] = symbol, serial
+            inner[col.SYMBOL], inner[col.SOLUTION] = symbol, solution
             self._rows.append(inner)
             row[col.PARENT] = len(self._rows) - 1
         self._rows.append(row)

@@ -13,12 +13,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from sparql_gpm.columns import UNBOUND, Ids
+from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.interning.term_objects import TermObjects
 from sparql_gpm.terms import Term
 
 if TYPE_CHECKING:
     from sparql_gpm.interning.term_table import TermTable
+
+_BLANK = ord("_")
+"""The first byte of the text of a blank node, and of no other term."""
 
 
 class Dictionary:
@@ -88,6 +91,15 @@ class Dictionary:
     def joined(self, ids: Ids) -> tuple[bytes, Ids]:
         """The canonical N-Triples texts of live ids, one after the other, and their lengths in bytes."""
         return self._terms.joined(ids)
+
+    def blank(self, ids: NDArray[np.int64]) -> Mask:
+        """Mask of the blank nodes among live ids and UNBOUND, in the shape of `ids`."""
+        distinct, inverse = np.unique(ids, return_inverse=True)
+        text, lengths = self.joined(distinct[distinct != UNBOUND])
+        found = np.zeros(len(distinct), dtype=np.bool_)
+        starts = np.cumsum(lengths) - lengths
+        found[distinct != UNBOUND] = np.frombuffer(text, dtype=np.uint8)[starts] == _BLANK
+        return found[inverse].reshape(ids.shape)
 
     def intern_joined(self, text: bytes, lengths: Ids, numbers: NDArray[np.float64]) -> Ids:
         """The ids of terms, assigned now where they are new.

@@ -96,7 +96,7 @@ def comparable(row: Row | ReferenceRow, variables: Mapping[str, object] | None =
         lines = None if row.triples is None else tuple(_plain(line) for line in row.lines())
     bound = tuple(sorted((name, _shown(term)) for name, term in bindings.items()))
     events = tuple(sorted((step, tuple(names)) for step, names in dict(row.events).items()))
-    return row.time, row.start, bound, lines if lines is None else tuple(sorted(lines)), events
+    return row.time, row.start, bound, lines if lines is None else tuple(sorted(lines)), row.graph, events
 
 
 def _shown(term: Term) -> object:

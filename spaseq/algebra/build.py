@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 
 from automata.plan import expression
 from sparql_gpm.algebra.rewrite import filtered
@@ -13,6 +14,7 @@ from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import AnyQuery, Column, GraphPattern, TemporalQuery
 from spaseq.algebra.sequence import normal_form
 from spaseq.lang.ast import Define, Query
+from spaseq.lang.canonical import canonical_text
 
 
 def build(query: AnyQuery) -> TemporalQuery:
@@ -42,6 +44,7 @@ def build(query: AnyQuery) -> TemporalQuery:
         query.register,
         _knowledge(query, patterns),
         query,
+        b"" if query.template is None else sha256(canonical_text(query).encode()).digest(),
     )
 
 

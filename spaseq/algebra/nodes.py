@@ -69,6 +69,7 @@ class TemporalQuery:
     template    CONSTRUCT's, else None
     knowledge   IRIs of the KBs that `GRAPH ?g` ranges over and that GPMs name
     parsed      the query as written, for messages and the headings of output
+    digest      CONSTRUCT: the SHA-256 of the query's canonical text, which the names of its graphs depend on; else b""
     enrichments what `spaseq.optimise` has removed from GPMs, in join order
     """
 
@@ -88,6 +89,7 @@ class TemporalQuery:
     register: str | None
     knowledge: tuple[str, ...]
     parsed: Query = field(compare=False, repr=False)
+    digest: bytes = field(repr=False)
     enrichments: tuple[Enrichment, ...] = ()
 
     def output_expressions(self) -> tuple[Expression, ...]:

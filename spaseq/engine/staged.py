@@ -171,7 +171,11 @@ def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dicti
             if position in pattern.streams
         )
         own = plan.distribution
-        queries.append(QueryPartitioning(steps, own.key, plan.home, own.whole_order, plan.graphs, setup.entailed))
+        queries.append(
+            QueryPartitioning(
+                steps, own.key, plan.home, own.whole_order, plan.graphs, query.template is not None, setup.entailed
+            )
+        )
     return ShardPartitioner(queries, job.shards, dictionary, job.options.match_bounds), dictionary, setup.bases
 
 

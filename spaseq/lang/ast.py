@@ -92,6 +92,7 @@ class Query:
     template        CONSTRUCT's triples; None for SELECT
     register        the IRI of REGISTER STREAM, or None
     knowledge       the KB IRIs of FROM NAMED, in order
+    base            of BASE, or None
     """
 
     name: str
@@ -110,4 +111,5 @@ class Query:
     skip: Skip
     limit: int | None
     prefixes: tuple[tuple[str, str], ...]
+    base: str | None
     warnings: tuple[Problem, ...]

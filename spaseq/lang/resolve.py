@@ -63,6 +63,7 @@ class Resolver:
             skip=after.skip if after else Skip.NO_SKIP,
             limit=limit,
             prefixes=tuple(self._namespace.prefixes.items()),
+            base=self._namespace.base,
             warnings=self._report.problems(),
         )
 

@@ -204,7 +204,9 @@ def _remaining(query: TemporalQuery, step: int, refusals: dict[Graph, str]) -> I
 
 
 def _without_unread(query: TemporalQuery) -> TemporalQuery:
-    """Enrich(m, k) -> m, where neither the output nor a later enrichment reads new(k)."""
+    """Enrich(m, k) -> m, where neither the output nor a later enrichment reads new(k); names of graphs read all."""
+    if query.template is not None:
+        return query
     read = set(read_by_output(query))
     kept: list[Enrichment] = []
     for enrichment in reversed(query.enrichments):

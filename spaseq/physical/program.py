@@ -53,6 +53,11 @@ class Compiled:
         """True if a condition reads the graphs of events (EXISTS)."""
         return any(condition.needs_event for condition in self.program.conditions)
 
+    @property
+    def reads_graphs(self) -> bool:
+        """True if, once patterns are matched, something reads graphs of events: a condition, or a name (CONSTRUCT)."""
+        return self.keeps_graphs or self.query.template is not None
+
     def name(self, reference: Reference) -> str:
         """The name of what a reference stands for, in expressions: of a variable, or of a column of iterations."""
         node = self.nodes[reference]

@@ -46,21 +46,21 @@ def late_events(streams: Mapping[str, Arrivals], max_delay_ns: int = 0) -> dict[
     return {name: [event[1] for event in punctual(arrivals, max_delay_ns)[1]] for name, arrivals in streams.items()}
 
 
-def derive(query: ast.Query, found: Sequence[Keyed]) -> list[tuple[int, str, Triples]]:
+def derive(found: Sequence[Keyed]) -> list[tuple[int, str, Triples]]:
     """A REGISTERed query's rows as events of its stream: by triggering event, then in output order; never late."""
     events = [
-        (match.positions[-1], (row.time, f"urn:derived:{query.name}:{number}", _own_nodes(row.triples, number)))
-        for number, (_, match, row) in enumerate(found)
-        if row.triples is not None
+        (match.positions[-1], (row.time, row.graph, _own_nodes(row.triples, row.graph)))
+        for _, match, row in found
+        if row.triples is not None and row.graph is not None
     ]
     return [event for _, event in sorted(events, key=lambda pair: pair[0])]
 
 
-def _own_nodes(triples: Triples, number: int) -> Triples:
+def _own_nodes(triples: Triples, graph: str) -> Triples:
     """A blank node is local to its event."""
 
     def own(term: Term) -> Term:
-        return BlankNode(f"derived.{number}.{term.label}") if isinstance(term, BlankNode) else term
+        return BlankNode(f"{graph[-32:]}.{term.label}") if isinstance(term, BlankNode) else term
 
     return frozenset((own(s), own(p), own(o)) for s, p, o in triples)
 
@@ -91,5 +91,5 @@ def evaluate_all(
             found = _evaluated(query, given, kb, max_delay_ns=2**62)
             answers[index] = [row for _, _, row in found]
             if query.register:
-                events[query.register] = derive(query, found)
+                events[query.register] = derive(found)
     return [answers[index] for index in range(len(queries))]

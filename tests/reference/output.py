@@ -10,6 +10,7 @@ from sparql_gpm.pattern import Node, Variable
 from sparql_gpm.terms import IRI, BlankNode, Literal, Term, to_ntriples
 from spaseq.lang import ast
 from tests.reference.expression import Scope, value_or_none
+from tests.reference.names import graph_name
 from tests.reference.shape import names
 from tests.reference.view import scope_of
 from tests.reference.whole import Match, skip
@@ -22,6 +23,7 @@ class Row:
 
     time, start bindings, …     of SELECT; `bindings` holds no unbound variable
     triples                     of CONSTRUCT: the graph, None for SELECT
+    graph                       of CONSTRUCT: its name
     events                      per step taken, in order of SEQ, the graph names of its events in order
     """
 
@@ -30,6 +32,7 @@ class Row:
     bindings: Mapping[str, Term]
     triples: frozenset[tuple[Term, Term, Term]] | None
     events: Mapping[str, tuple[str, ...]]
+    graph: str | None = None
 
     def lines(self) -> list[str]:
         """The constructed graph as sorted N-Triples lines."""
@@ -64,16 +67,17 @@ def rows(world: World, selected: Sequence[Match]) -> list[Keyed]:
 def _keyed(world: World, match: Match) -> Keyed:
     events = sorted({entry.event for entry in match.entries}, key=lambda event: event.position)
     scope = scope_of(match.entries, (), world.given, world.loops)
-    bindings, triples = {}, None
+    bindings, triples, graph = {}, None, None
     if world.query.template is None:
         bindings = _project(world, scope)
         reported = [bindings.get(name) for name in projected(world)]
     else:
         triples = _construct(world.query.template, scope)
         reported = _used(world.query.template, scope)
+        graph = graph_name(world, match.entries)
     values = tuple((0, "") if term is None else (1, to_ntriples(term)) for term in reported)
-    row = Row(events[-1].time, events[0].time, bindings, triples, _provenance(world, match))
-    return (*match.order, values), match, row
+    row = Row(events[-1].time, events[0].time, bindings, triples, _provenance(world, match), graph)
+    return (*match.order, values, graph or ""), match, row
 
 
 def projected(world: World) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ class QueryPartitioning:
     key             the variables by which events are partitioned; none: all go to the shard `home`
     whole_order     every event is sent
     graphs          the graphs of matched events are sent too
+    named           those of events with a solution that binds a blank node are, for the names of graphs
     entailed        adds the triples that follow by some schema; None: patterns see the events as they are
     """
 
@@ -63,16 +64,22 @@ class QueryPartitioning:
     home: int
     whole_order: bool
     graphs: bool
+    named: bool
     entailed: Callable[[EventBatch], EventBatch] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _StepSolutions:
-    """The solutions of a step, the shard of each of their triples, and the events whose graphs are sent too, if any."""
+    """The solutions of a step, with the shard of each of their triples.
+
+    graphs      the events whose graphs are sent with some of them
+    reading     mask of the triples with which the graphs of their events are sent
+    """
 
     shards: Ids
     marked: MarkedTriples
-    graphs: EventBatch | None
+    graphs: EventBatch
+    reading: Mask
 
 
 class ShardPartitioner:
@@ -125,7 +132,13 @@ class ShardPartitioner:
         marked = encode(found.events, [found.columns[name] for name in step.variables], step.mark)
         shards = self._shards_of(query, step, found)
         width = len(marked.events) // len(found) if len(found) else 1
-        return _StepSolutions(np.repeat(shards, width), marked, seen if query.graphs else None)
+        return _StepSolutions(np.repeat(shards, width), marked, seen, self._reading(query, marked))
+
+    def _reading(self, query: QueryPartitioning, marked: MarkedTriples) -> Mask:
+        """Mask of the triples of solutions with which the graphs of their events are sent."""
+        if query.named and not query.graphs:
+            return self._dictionary.blank(marked.firsts) | self._dictionary.blank(marked.seconds)
+        return np.full(len(marked.events), query.graphs, dtype=np.bool_)
 
     def _shards_of(self, query: QueryPartitioning, step: StepPattern, found: Solutions) -> Ids:
         if not query.key:
@@ -180,8 +193,9 @@ def _of_shard(shard: int, solved: Sequence[_StepSolutions]) -> MarkedTriples:
         if not len(rows):
             continue
         own.append(step.marked.take(rows))
-        if step.graphs is not None:
-            read.setdefault(id(step.graphs), (step.graphs, []))[1].append(own[-1].events)
+        reading = rows[step.reading[rows]]
+        if len(reading):
+            read.setdefault(id(step.graphs), (step.graphs, []))[1].append(step.marked.events[reading])
     own += [_graphs(graphs, np.unique(np.concatenate(events))) for graphs, events in read.values()]
     return MarkedTriples.concatenate(own)
 

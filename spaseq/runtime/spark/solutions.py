@@ -111,7 +111,7 @@ class SolvedPatterns:
     ) -> None:
         order = {name: number for number, name in enumerate(compiled.query.variables)}
         self._variables = [[order[name] for name in pattern.variables] for pattern in compiled.query.patterns]
-        self._keeps_graphs = compiled.keeps_graphs
+        self._reads_graphs = compiled.reads_graphs
         self._marks = marks
         self._all_marks = np.array(all_marks, dtype=np.int64)
         self._derived = np.array(derived, dtype=np.int64)
@@ -130,7 +130,7 @@ class SolvedPatterns:
             if len(unsolved):
                 found = _both(found, self._patterns.solve(Slice(batch.take(unsolved)), dict).solutions, unsolved)
         taken = slice_.named([table.events for table in found.values()])
-        graphs = _own_triples(batch, of_triple, self._all_marks) if self._keeps_graphs else None
+        graphs = _own_triples(batch, of_triple, self._all_marks) if self._reads_graphs else None
         return SolvedSlice(Events(batch.times, batch.streams), found, taken, graphs)
 
 

@@ -53,6 +53,15 @@ class Enricher:
                 values += found[0] if found else unbound
         return True
 
+    def of_solution(self, step: int, values: Mapping[str, int]) -> dict[str, int]:
+        """The values of one solution of a step with those of its enrichments."""
+        found = dict(values)
+        for enrichment, lookup, _ in self._lookups:
+            if enrichment.step == step:
+                keys = {key: np.array([found[key]], dtype=np.int64) for key in enrichment.keys}
+                found |= {name: int(column[0]) for name, column in lookup.columns(keys, 1).items()}
+        return found
+
     def enriched(self, columns: Mapping[str, Ids], matches: Sequence[Match]) -> dict[str, Ids]:
         """The columns of some matches with those of the enrichments."""
         found = dict(columns)

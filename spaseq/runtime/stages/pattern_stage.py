@@ -12,7 +12,8 @@ from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.shared import Entailed, NamedEvents, PatternPool, Slice
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.pattern_solver import PatternSolver, SemiJoinFilters
-from spaseq.runtime.stages.row_solver import RowSolver, SolutionRow
+from spaseq.runtime.stages.row_solver import RowSolver
+from spaseq.runtime.state.kept_solutions import SolutionRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class SolvedSlice:
 
     solutions   by symbol
     taken       the events with a solution; None: there is none
-    graphs      the events with their triples; None: no condition reads them
+    graphs      the events with their triples; None: nothing reads them
     """
 
     events: Events
@@ -57,7 +58,7 @@ class PatternStage:
         self.patterns = [pool.add(pattern.pattern, background) for pattern in compiled.query.patterns]
         self.solver = PatternSolver(compiled.query, self.patterns, conjunctions)
         self._row_solver = RowSolver(compiled.query, self.patterns)
-        self._keeps_graphs = compiled.keeps_graphs
+        self._reads_graphs = compiled.reads_graphs
         self._pool = pool
         self._entailed = entailed
 
@@ -68,7 +69,7 @@ class PatternStage:
         if not self.solver.touched(slice_):
             return SolvedSlice(events, self.solver.nothing, None, None)
         solutions = self.solver.solve(slice_, semi_join_filters)
-        graphs = slice_.batch if self._keeps_graphs else None
+        graphs = slice_.batch if self._reads_graphs else None
         return SolvedSlice(events, solutions, self.solver.taken(slice_, solutions), graphs)
 
     def each(self, slice_: Slice) -> Iterator[tuple[RowEvent, Mapping[int, Sequence[SolutionRow]]]]:

@@ -30,16 +30,22 @@ _TEXTS_MAX = 10_000
 
 
 class Projector:
-    """Rows of one query, in report order."""
+    """Rows of one query, in report order; `name` gives the names of CONSTRUCT's graphs."""
 
     def __init__(
-        self, compiled: Compiled, dictionary: Dictionary, evaluator: ExpressionEvaluator, enricher: Enricher
+        self,
+        compiled: Compiled,
+        dictionary: Dictionary,
+        evaluator: ExpressionEvaluator,
+        enricher: Enricher,
+        name: Callable[[Match], str],
     ) -> None:
         self._query = query = compiled.query
         self._compiled = compiled
         self._dictionary = dictionary
         self._evaluator = evaluator
         self._enricher = enricher
+        self._name = name
         self._template = None if query.template is None else GraphTemplate(query.template, dictionary)
         if self._template is None:
             self._expressions = {column.name: column.expression for column in query.columns}
@@ -49,7 +55,6 @@ class Projector:
         self._known_texts: dict[int, str] = {}
         self._generation = dictionary.generation
         self._steps = [pattern.name for pattern in query.patterns]
-        self._graphs = 0
         self._reported: dict[tuple[int, int], int] = {}
         self._projected: dict[tuple[int, int], set[tuple[str, ...]]] = {}
 
@@ -68,7 +73,7 @@ class Projector:
         for _, group in alone or groupby(numbers, key=lambda number: _decided_events(matches[number])):
             alike = list(group)
             events = self._events(matches[alike[0]], names)
-            for number in self._by_text(alike, values) if len(alike) > 1 else alike:
+            for number in self._by_text(alike, values, matches) if len(alike) > 1 else alike:
                 if not filters or self._admit(matches[number], values[number]):
                     rows.append(self._row(matches[number], values[number], events))
         return rows
@@ -82,8 +87,11 @@ class Projector:
         return RowTable(self._query.name, self._steps, values, matches, names.of_entries(matches), self._dictionary)
 
     def texts(self, matches: Sequence[Match]) -> list[tuple[str, ...]]:
-        """The projected values of each match as N-Triples texts, unbound first."""
-        return [self._text(ids) for ids in self._ids(matches)]
+        """The projected values of each match as N-Triples texts, unbound first; for CONSTRUCT, then its name."""
+        values = [self._text(ids) for ids in self._ids(matches)]
+        if self._template is None:
+            return values
+        return [(*own, self._name(match)) for own, match in zip(values, matches, strict=True)]
 
     def _text(self, ids: Sequence[int]) -> tuple[str, ...]:
         """The N-Triples texts of some ids, "" for unbound."""
@@ -103,16 +111,14 @@ class Projector:
                 del memory[key]
 
     def snapshot(self) -> dict[str, Any]:
-        """The state of DISTINCT, LIMIT and graph numbers, for `spaseq.runtime.state.snapshot`."""
+        """The state of DISTINCT and LIMIT, for `spaseq.runtime.state.snapshot`."""
         return {
-            "graphs": self._graphs,
             "reported": [[*trigger, count] for trigger, count in self._reported.items()],
             "projected": [[*trigger, list(seen)] for trigger, seen in self._projected.items()],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continues from a snapshot."""
-        self._graphs = state["graphs"]
         self._reported = {(partition, last): count for partition, last, count in state["reported"]}
         self._projected = {(partition, last): set(map(tuple, seen)) for partition, last, seen in state["projected"]}
 
@@ -154,13 +160,15 @@ class Projector:
         ranks[sorted(range(len(distinct)), key=texts.__getitem__)] = np.arange(len(distinct))
         return ranks[inverse]
 
-    def _by_text(self, numbers: list[int], values: Sequence[Sequence[int]]) -> list[int]:
-        """Some matches in the order of their texts; only values that differ are compared."""
+    def _by_text(self, numbers: list[int], values: Sequence[Sequence[int]], matches: Sequence[Match]) -> list[int]:
+        """Some matches in the order of their texts, then of their names; only values that differ are compared."""
         tied = [values[number] for number in numbers]
         differing = [column for column in zip(*tied, strict=True) if column.count(column[0]) < len(column)]
-        if not differing:
-            return numbers
         texts = [self._text(column) for column in differing]
+        if self._template is not None:
+            texts.append(tuple([self._name(matches[number]) for number in numbers]))
+        if not texts:
+            return numbers
         order = sorted(range(len(tied)), key=list(zip(*texts, strict=True)).__getitem__)
         return [numbers[place] for place in order]
 
@@ -183,8 +191,7 @@ class Projector:
             bound = zip(self._expressions, self._dictionary.terms(ids), strict=True)
             pairs = tuple([(name, term) for name, term in bound if term is not None])
             return Row(self._query.name, match.time, match.start, pairs, events)
-        graph = f"urn:derived:{self._query.name}:{self._graphs}"
-        self._graphs += 1
+        graph = self._name(match)
         triples = self._template.triples(dict(zip(self._expressions, ids, strict=True)), graph)
         return Row(self._query.name, match.time, match.start, (), events, graph, triples, match.last)
 

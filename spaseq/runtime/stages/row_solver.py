@@ -13,9 +13,7 @@ from sparql_gpm.matching.row_matcher import RowMatcher, Triples, by_predicate
 from sparql_gpm.shared import NamedPattern, PatternLabel, PatternPool
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.runtime.stages.pattern_solver import label_of
-
-SolutionRow = tuple[int, ...]
-"""The values of a step's variables in one solution, in the order in which the query numbers them."""
+from spaseq.runtime.state.kept_solutions import SolutionRow
 
 
 class RowSolver:

@@ -17,15 +17,17 @@ from spaseq.errors import RunError
 from spaseq.outputs.row_table import Rows
 from spaseq.physical.evaluators import evaluator_of
 from spaseq.physical.plan import PhysicalPlan
+from spaseq.physical.program import Compiled
 from spaseq.physical.replanning import switch_in_words
 from spaseq.runtime.stages.conditions import TermConditionEvaluator, condition_matchers
 from spaseq.runtime.stages.enrichment import Enricher
+from spaseq.runtime.stages.naming import MatchNames
 from spaseq.runtime.stages.pattern_solver import SemiJoinFilters
 from spaseq.runtime.stages.pattern_stage import SolvedSlice
 from spaseq.runtime.stages.projection import Projector
-from spaseq.runtime.stages.row_solver import SolutionRow
 from spaseq.runtime.state.graph_names import GraphNames
 from spaseq.runtime.state.kept_graphs import KeptGraphs
+from spaseq.runtime.state.kept_solutions import KeptSolutions, SolutionRow
 
 _FORGET_EVENTS = 256
 """Events evaluated row at a time between checks for state that can be forgotten."""
@@ -45,9 +47,11 @@ class SequenceStage:
         compiled, query = plan.compiled, plan.compiled.query
         enricher = Enricher(query.enrichments, query.variables, background, dictionary, evaluator)
         self._query = query
-        self._projector = Projector(compiled, dictionary, evaluator, enricher)
         self._graphs = KeptGraphs()
         self._names = GraphNames()
+        self._solutions = KeptSolutions(_named_scopes(compiled), dictionary)
+        named = MatchNames(compiled, dictionary, enricher, self._solutions, self._names)
+        self._projector = Projector(compiled, dictionary, evaluator, enricher, named.of)
         self._position = 0
         matchers = condition_matchers(compiled, dictionary, evaluator, background)
         conditions = TermConditionEvaluator(
@@ -56,6 +60,7 @@ class SequenceStage:
         self._evaluator = evaluator_of(plan, conditions)
         self._row_evaluator = self._evaluator if isinstance(self._evaluator, RowEvaluator) else None
         self._keeps_graphs = compiled.keeps_graphs
+        self._names_graphs = query.template is not None
         self.needs_whole_slots = self._evaluator.needs_whole_slots
         self.semi_join_filters: SemiJoinFilters = (
             self._evaluator.semi_join_filters if isinstance(self._evaluator, SemiJoinSource) else dict
@@ -65,8 +70,10 @@ class SequenceStage:
         """The rows after the next slice."""
         if solved.taken is not None:
             self._names.add(self._position, solved.taken)
-            if solved.graphs is not None:
+            if self._keeps_graphs and solved.graphs is not None:
                 self._graphs.add(self._position, solved.graphs)
+            if self._names_graphs and solved.graphs is not None:
+                self._solutions.add(self._position, solved.solutions, solved.graphs)
         self._position += len(solved.events)
         matches = self._evaluator.on_batch(solved.events, solved.solutions)
         return self._rows(matches) if matches or solved.taken is not None else []
@@ -84,6 +91,8 @@ class SequenceStage:
         assert self._row_evaluator is not None
         if solutions:
             self._names.add_one(self._position, event.name)
+            if self._names_graphs:
+                self._solutions.add_one(self._position, solutions, event)
         if self._keeps_graphs:
             self._graphs.add(self._position, event.batch)
         self._position += 1
@@ -108,7 +117,7 @@ class SequenceStage:
 
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""
-        return [*self._evaluator.live_ids(), *self._graphs.live_ids()]
+        return [*self._evaluator.live_ids(), *self._graphs.live_ids(), *self._solutions.live_ids()]
 
     @property
     def replanned(self) -> tuple[str, ...]:
@@ -126,6 +135,7 @@ class SequenceStage:
             "position": self._position,
             "names": self._names.since(oldest),
             "graphs": self._graphs.snapshot(oldest),
+            "solutions": self._solutions.snapshot(oldest),
             "projector": self._projector.snapshot(),
         }
 
@@ -142,6 +152,7 @@ class SequenceStage:
         self._position = state["position"]
         self._names.restore(state["names"])
         self._graphs.restore(state["graphs"])
+        self._solutions.restore(state["solutions"])
         self._projector.restore(state["projector"])
 
     def _rows(self, matches: Sequence[Match]) -> Rows:
@@ -153,4 +164,12 @@ class SequenceStage:
         oldest = self._evaluator.oldest_position()
         self._names.forget(oldest)
         self._graphs.forget(oldest)
+        self._solutions.forget(oldest)
         self._projector.forget(oldest)
+
+
+def _named_scopes(compiled: Compiled) -> dict[int, list[int]]:
+    """symbol → its variables in order, of the symbols whose solutions names of graphs depend on."""
+    if compiled.query.template is None:
+        return {}
+    return {symbol: sorted(compiled.program.symbols[symbol].scope) for symbol in sorted(compiled.plan.used)}

@@ -1,0 +1,64 @@
+"""The names of constructed graphs (specification 3.5.3)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import sha256
+from itertools import permutations
+
+import pyoxigraph
+
+from sparql_gpm.terms import BlankNode, Term, to_ntriples
+from spaseq.lang import ast
+from spaseq.lang.canonical import canonical_text
+from tests.reference.shape import names
+from tests.reference.stream import Triples
+from tests.reference.view import Entries, Entry
+from tests.reference.world import World
+
+
+def graph_name(world: World, entries: Entries) -> str:
+    """The name of the graph of a match."""
+    order = {step: number for number, step in enumerate(names(world.root))}
+    takings = sorted((order[entry.step], entry.event.position, _taking(entry)) for entry in entries)
+    whole = _digest_of_query(world.query) + b"".join(taking for _, _, taking in takings)
+    return f"urn:spaseq:match:{sha256(whole).hexdigest()[:32]}"
+
+
+@lru_cache(maxsize=64)
+def _digest_of_query(query: ast.Query) -> bytes:
+    return sha256(canonical_text(query).encode()).digest()
+
+
+def _taking(entry: Entry) -> bytes:
+    texts = [entry.step, entry.event.name]
+    for variable, term in sorted(entry.solution):
+        texts += [variable, _shown(term, entry.event.triples)]
+    return sha256(b"".join(b"%d:%s" % (len(text.encode()), text.encode()) for text in texts)).digest()
+
+
+def _shown(term: Term, triples: Triples) -> str:
+    if not isinstance(term, BlankNode):
+        return to_ntriples(term)
+    return _canonical_labels(triples).get(term.label, f"_:{term.label}")
+
+
+@lru_cache(maxsize=4096)
+def _canonical_labels(triples: Triples) -> dict[str, str]:
+    """Some renaming of the blank nodes that gives the canonical graph, which pyoxigraph finds."""
+    nodes = sorted({term.label for triple in triples for term in triple if isinstance(term, BlankNode)})
+    canonical = pyoxigraph.Dataset(pyoxigraph.parse(_lines(triples, {}), format=pyoxigraph.RdfFormat.N_TRIPLES))
+    canonical.canonicalize(pyoxigraph.CanonicalizationAlgorithm.RDFC_1_0)
+    wanted = {f"{quad.triple} ." for quad in canonical}
+    for order in permutations(range(len(nodes))):
+        renaming = {label: f"_:c14n{number}" for label, number in zip(nodes, order, strict=True)}
+        if set(_lines(triples, renaming).splitlines()) == wanted:
+            return renaming
+    raise AssertionError(triples)
+
+
+def _lines(triples: Triples, renaming: dict[str, str]) -> str:
+    def shown(term: Term) -> str:
+        return renaming.get(term.label, f"_:{term.label}") if isinstance(term, BlankNode) else to_ntriples(term)
+
+    return "".join(f"{shown(s)} {shown(p)} {shown(o)} .\n" for s, p, o in triples)

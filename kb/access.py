@@ -42,9 +42,8 @@ class Access:
             raise KnowledgeBaseError("credentials do not belong into a URL", shown(url), hint=hint)
         if self.hosts is not None and not {_host(parts), parts.hostname.lower()} & self.hosts:
             allowed = ", ".join(sorted(self.hosts)) or "none"
-            raise KnowledgeBaseError(
-                f"the host {parts.hostname} may not be asked", shown(url), hint=f"allowed: {allowed}"
-            )
+            message = f"the host {parts.hostname} may not be asked"
+            raise KnowledgeBaseError(message, shown(url), hint=f"allowed: {allowed}")
         return url
 
     def authorization(self, url: str) -> str | None:

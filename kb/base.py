@@ -13,7 +13,8 @@ from kb.entail import SCHEMA, Schema
 from kb.errors import KnowledgeBaseError
 from kb.loaded import Loaded
 from kb.local import Progress
-from kb.prepared import SUFFIX, Prepared
+from kb.prepared import Prepared
+from kb.prepared_file import SUFFIX
 from kb.proofs import covers, one_each
 from kb.source import PathLike, Source
 from sparql_gpm.columns import EventBatch, Ids, Solutions
@@ -228,9 +229,8 @@ class KnowledgeBases:
     def _base(self, iri: str) -> Base:
         if iri not in self._bases:
             supplied = ", ".join(self.names()) or "none"
-            raise KnowledgeBaseError(
-                "the query asks this knowledge base, but it was not supplied", iri, hint=f"supplied: {supplied}"
-            )
+            message = "the query asks this knowledge base, but it was not supplied"
+            raise KnowledgeBaseError(message, iri, hint=f"supplied: {supplied}")
         return self._bases[iri]
 
 

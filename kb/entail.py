@@ -108,16 +108,14 @@ class Schema:
     def applied(self, batch: EventBatch) -> EventBatch:
         """The events with the triples that follow from theirs, each once."""
         of = batch.event_of_triple()
-        stated = (batch.subjects, batch.predicates, batch.objects)
-        rows, derived = self.conclusions(stated)
+        rows, derived = self.conclusions(batch.terms)
         if not len(rows):
             return batch
-        columns = [np.concatenate(pair) for pair in zip(stated, derived, strict=True)]
+        columns = [np.concatenate(pair) for pair in zip(batch.terms, derived, strict=True)]
         events = np.concatenate((of, of[rows]))
         first = first_rows([events, *columns])
         order = first[np.argsort(events[first], kind="stable")]
-        counts = np.bincount(events[order], minlength=len(batch))
-        offsets = offsets_of(counts)
+        offsets = offsets_of(np.bincount(events[order], minlength=len(batch)))
         return EventBatch(batch.times, batch.streams, batch.names, offsets, *(column[order] for column in columns))
 
     def _not_literal(self, ids: Ids) -> Ids:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from kb.errors import KnowledgeBaseError
-from kb.prepared_file import SUFFIX, PreparedFile
+from kb.prepared_file import PreparedFile
 from kb.prepared_terms import PreparedTerms
 from kb.source import Source
 from sparql_gpm.algebra.scope import in_scope
@@ -27,8 +27,6 @@ from sparql_gpm.pattern import Graph, Pattern, Service
 from sparql_gpm.relations.join import join
 from sparql_gpm.relations.keys import groups
 from sparql_gpm.relations.relation import Relation
-
-__all__ = ["SUFFIX", "Prepared"]
 
 _SOLVED_MAX = 64
 """Patterns whose solutions are cached."""

@@ -25,15 +25,8 @@ def resolve_iri(reference: str, base: str) -> str:
         path, query = _without_dots(merged), own_query
     elif own_query is not None:
         query = own_query
-    return "".join(
-        (
-            f"{scheme}:" if scheme is not None else "",
-            f"//{authority}" if authority is not None else "",
-            path,
-            f"?{query}" if query is not None else "",
-            f"#{fragment}" if fragment is not None else "",
-        )
-    )
+    parts = (("", scheme, ":"), ("//", authority, ""), ("", path, ""), ("?", query, ""), ("#", fragment, ""))
+    return "".join(before + part + after for before, part, after in parts if part is not None)
 
 
 def _split(iri: str) -> tuple[str | None, str | None, str, str | None, str | None]:

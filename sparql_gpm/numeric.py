@@ -183,9 +183,8 @@ def _divide(a: int | Decimal, b: int | Decimal) -> Number:
     quotient = _context(min(digits, EXACT.prec)).divide(top, bottom)
     exponent = quotient.as_tuple().exponent
     assert isinstance(exponent, int), quotient
-    return Number(
-        _DECIMAL, quotient if -exponent <= _DIVISION_DIGITS else quotient.quantize(_LAST_PLACE, context=EXACT)
-    )
+    cut = quotient if -exponent <= _DIVISION_DIGITS else quotient.quantize(_LAST_PLACE, context=EXACT)
+    return Number(_DECIMAL, cut)
 
 
 @lru_cache(maxsize=EXACT.prec)

@@ -24,15 +24,9 @@ _EXPONENT_MAX = 40
 _CUT = Context(prec=_EXPONENT_MAX, rounding=ROUND_DOWN)
 
 _UNITS_NS = {
-    "ns": 1,
-    "us": 1_000,
-    "ms": 1_000_000,
-    "": SECOND_NS,
-    "s": SECOND_NS,
-    "m": 60 * SECOND_NS,
-    "h": 3600 * SECOND_NS,
+    "ns": 1, "us": 1_000, "ms": 1_000_000, "": SECOND_NS, "s": SECOND_NS, "m": 60 * SECOND_NS, "h": 3600 * SECOND_NS,
     "d": _DAY_NS,
-}
+}  # fmt: skip
 _SIMPLE_DURATION = re.compile(r"(\d{1,30})(?:\.(\d{1,30}))? *([a-z]*)", re.ASCII)
 _ISO_DURATION = re.compile(
     r"P(?=[\dT])(?:(\d{1,30})D)?(?:T(?=\d)(?:(\d{1,30})H)?(?:(\d{1,30})M)?(?:(\d{1,30})(?:\.(\d{1,30}))?S)?)?", re.ASCII

@@ -10,16 +10,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.functions_strings import bounded
 from sparql_gpm.expressions.values import order_key, text_of
-from sparql_gpm.numeric import (
-    ZERO,
-    Number,
-    NumericType,
-    calculate,
-    integer_literal,
-    numeric_literal,
-    require_number,
-    total,
-)
+from sparql_gpm.numeric import Number, NumericType, calculate, integer_literal, numeric_literal, require_number, total
 from sparql_gpm.pattern import Aggregate
 from sparql_gpm.terms import Literal, Term, to_ntriples
 
@@ -68,7 +59,7 @@ def _fold_terms(aggregate: Aggregate, terms: Sequence[Term]) -> Term | None:
             return numeric_literal(_sum(terms))
         case "AVG":
             if not terms:
-                return numeric_literal(ZERO)
+                return numeric_literal(_sum(terms))
             return numeric_literal(calculate("/", _sum(terms), Number(NumericType.INTEGER, len(terms))))
         case "MIN":
             return min(terms, key=_place, default=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from sparql_gpm.datetimes import date_time_of
 from sparql_gpm.errors import ExpressionError
@@ -18,18 +19,15 @@ def _lexical(term: Term, kind: str = "string") -> str:
     raise ExpressionError("cannot be cast")
 
 
-def _to_number(kind: NumericType) -> Callable[[Term], Term]:
-    def to_number(term: Term) -> Term:
-        found = number(term)
-        if found is None and isinstance(term, Literal) and term.datatype == XSD + "boolean":
-            found = ZERO._replace(value=int(_boolean(term.lexical)))
-        if found is None:
-            found = parse_number(_lexical(term), kind)
-        if found is None:
-            raise ExpressionError("no such number")
-        return numeric_literal(cast(found, kind))
-
-    return to_number
+def _to_number(term: Term, kind: NumericType) -> Term:
+    found = number(term)
+    if found is None and isinstance(term, Literal) and term.datatype == XSD + "boolean":
+        found = ZERO._replace(value=int(_boolean(term.lexical)))
+    if found is None:
+        found = parse_number(_lexical(term), kind)
+    if found is None:
+        raise ExpressionError("no such number")
+    return numeric_literal(cast(found, kind))
 
 
 def _boolean(lexical: str) -> bool:
@@ -77,12 +75,6 @@ def _well_formed(literal: Literal) -> Literal:
 
 
 CASTS: dict[str, Callable[[Term], Term]] = {
-    XSD + "boolean": to_boolean,
-    XSD + "string": to_string,
-    XSD + "dateTime": to_date_time,
-    XSD + "date": to_date,
-    XSD + "integer": _to_number(NumericType.INTEGER),
-    XSD + "decimal": _to_number(NumericType.DECIMAL),
-    XSD + "float": _to_number(NumericType.FLOAT),
-    XSD + "double": _to_number(NumericType.DOUBLE),
-}
+    XSD + "boolean": to_boolean, XSD + "string": to_string, XSD + "dateTime": to_date_time, XSD + "date": to_date,
+    **{XSD + kind.name.lower(): partial(_to_number, kind=kind) for kind in NumericType},
+}  # fmt: skip

@@ -87,15 +87,7 @@ def _alone(key: bytes) -> tuple[Bytes, Ids, Ids]:
 
 @kernel
 def first_known(
-    text: Bytes,
-    starts: Ids,
-    stops: Ids,
-    remember: bool,
-    size: int,
-    arena: Bytes,
-    ends: Ids,
-    slots: Slots,
-    state: Ids,
+    text: Bytes, starts: Ids, stops: Ids, remember: bool, size: int, arena: Bytes, ends: Ids, slots: Slots, state: Ids
 ) -> int:
     """The index of the first key text[starts[i]:stops[i]] that is among the last `size` keys, else the number of keys.
 

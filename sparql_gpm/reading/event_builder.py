@@ -61,12 +61,6 @@ class Malformed:
     raw_length: int = 0
     raw_sha256: str = ""
 
-    @classmethod
-    def of(cls, line: int, column: int, reason: str, raw: RawText, kind: str) -> Malformed:
-        """The report about a text of any length, with a reason of any length."""
-        shown_reason = reason if len(reason) <= _REASON_CHARACTERS_MAX else f"{reason[:_REASON_CHARACTERS_MAX]}…"
-        return cls(line, column, shown_reason, raw.shown, kind, *raw.whole)
-
 
 Report = Callable[[Malformed], None]
 
@@ -171,7 +165,9 @@ class EventBuilder:
 
     def report(self, line: int, column: int, reason: str, raw: bytes | RawText, kind: str) -> None:
         """Report a part of the input that is left out without its event."""
-        self._report(Malformed.of(line, column, reason, RawText(raw) if isinstance(raw, bytes) else raw, kind))
+        left_out = RawText(raw) if isinstance(raw, bytes) else raw
+        shown_reason = reason if len(reason) <= _REASON_CHARACTERS_MAX else f"{reason[:_REASON_CHARACTERS_MAX]}…"
+        self._report(Malformed(line, column, shown_reason, left_out.shown, kind, *left_out.whole))
 
     def break_off(self, line: int, error: BrokenOff | None) -> None:
         """End a truncated input, if there is an error: the open event is incomplete unless the text is complete."""

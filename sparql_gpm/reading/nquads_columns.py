@@ -179,16 +179,10 @@ class ColumnReader:
         )
         kernel.scan(source, _strings(table.strings), table.numbers, _strings(forms.strings), out)
         table.set_numbers(out.uncertain[: out.counts[kernel.UNCERTAIN]])
-        block = Block(
-            text,
-            source.text,
-            lines,
-            before,
-            out.rows[:, : out.counts[kernel.ROWS]],
-            out.groups[: out.counts[kernel.GROUPS]],
-        )
+        rows, groups = out.rows[:, : out.counts[kernel.ROWS]], out.groups[: out.counts[kernel.GROUPS]]
+        block = Block(text, source.text, lines, before, rows, groups)
         if out.counts[kernel.WRITTEN]:
-            forms.replace(block.rows, block.groups)
+            forms.replace(rows, groups)
         self._read_times(block)
         return block
 

@@ -16,14 +16,7 @@ from arrays.words import Bytes, byte_at
 from sparql_gpm.columns import Ids
 from sparql_gpm.interning.term_table_kernels import CHECKED, Slots, add, find, hash_of, same_bytes
 from sparql_gpm.reading.nquads_cut import NONE, cut, next_line
-from sparql_gpm.reading.token_kernels import (
-    LESS,
-    NO_TIME,
-    is_plain_iri,
-    is_plain_token,
-    plain_number,
-    plain_time,
-)
+from sparql_gpm.reading.token_kernels import LESS, NO_TIME, is_plain_iri, is_plain_token, plain_number, plain_time
 
 ODD, STAMPED, UNREAD, CONFLICT = 1, 2, 4, 8
 """States of a group: it has an unusual line; a timestamp; a timestamp in another form; two different timestamps."""

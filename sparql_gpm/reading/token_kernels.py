@@ -164,11 +164,8 @@ def _is_plain_language(text: Bytes, start: int, stop: int) -> bool:
 @part
 def _is_plain_datatype(text: Bytes, start: int, stop: int) -> bool:
     """True for a plain IRI of a datatype other than xsd:string and those of RDF itself."""
-    return (
-        is_plain_iri(text, start, stop)
-        and not _begins_with(text, start, stop, _RDF)
-        and not _is_xsd(text, start, stop, _STRING)
-    )
+    reserved = _begins_with(text, start, stop, _RDF) or _is_xsd(text, start, stop, _STRING)
+    return not reserved and is_plain_iri(text, start, stop)
 
 
 @part
@@ -198,16 +195,10 @@ def plain_number(text: Bytes, start: int, stop: int) -> tuple[float, bool]:
         return np.nan, True
     if _is_xsd(text, datatype, end, _INTEGER):
         return _digits_value(text, start + 1, close, False)
-    if _is_xsd(text, datatype, end, _DECIMAL):
+    if _is_xsd(text, datatype, end, _DECIMAL) or _is_xsd(text, datatype, end, _DOUBLE):
         return _digits_value(text, start + 1, close, True)
-    if _is_xsd(text, datatype, end, _DOUBLE):
-        return _digits_value(text, start + 1, close, True)
-    other = (
-        _is_xsd(text, datatype, end, _DATE_TIME)
-        or _is_xsd(text, datatype, end, _DATE)
-        or _is_xsd(text, datatype, end, _BOOLEAN)
-    )
-    return np.nan, other
+    is_time = _is_xsd(text, datatype, end, _DATE_TIME) or _is_xsd(text, datatype, end, _DATE)
+    return np.nan, is_time or _is_xsd(text, datatype, end, _BOOLEAN)
 
 
 @part

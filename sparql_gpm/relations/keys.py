@@ -74,15 +74,13 @@ class _Digit:
             position = np.minimum(np.searchsorted(self.ranks, high), len(self.ranks) - 1)
             present = self.ranks[position] == high
             high = position
-        if len(high) and (high.max() > self.high_max or low.max() >= self.radix or self._any_absent(high)):
+        outside = len(high) and (high.max() > self.high_max or low.max() >= self.radix)
+        if outside or (len(high) and not self.first and high.min() < 0):
             fits = (high <= self.high_max) & (low < self.radix) & (high >= 0)
             present = fits if present is None else present & fits
         if present is None:
             return high * self.radix + low
         return np.where(present, np.where(present, high, 0) * self.radix + low, _ABSENT)
-
-    def _any_absent(self, high: Ids) -> bool:
-        return not self.first and bool(high.min() < 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ class GroupReader:
     def pattern(self, tree: Tree) -> Pattern:
         """The pattern of a group."""
         filters, pattern = self._parts(tree)
-        return _filtered([self._expressions.read(found.expr) for found in filters], pattern)
+        condition = conjunction([self._expressions.read(found.expr) for found in filters])
+        return pattern if condition is None else algebra.Filter(condition, pattern)
 
     def top(self, tree: Tree, first: Pattern) -> tuple[Pattern, tuple[tuple[Tree, Expression], ...]]:
         """The pattern of the outermost group, and its filters, which may hold aggregates and iterations.
@@ -114,7 +115,7 @@ class GroupReader:
         return algebra.Values(variables, rows)
 
     def _row(self, row: Any, block: Tree, width: int) -> tuple[Term | None, ...]:
-        cells = tuple(row) if _is_list(row) else (row,)
+        cells = (row,) if isinstance(row, str) or name_of(row) else tuple(row)
         if len(cells) != width:
             anchor = next((cell for cell in (*cells, *(block.var or ())) if not _is_undef(cell)), None)
             offset = self._source.token(anchor).start if anchor is not None else 0
@@ -134,19 +135,10 @@ class GroupReader:
                 raise PatternSyntaxError(message, token.start, "use a variable instead")
 
 
-def _filtered(conditions: Sequence[Expression], pattern: Pattern) -> Pattern:
-    condition = conjunction(conditions)
-    return pattern if condition is None else algebra.Filter(condition, pattern)
-
-
 def _join(patterns: Sequence[Pattern]) -> Pattern:
     """The join without units (Section 18.2.2.8)."""
     parts = [pattern for pattern in patterns if pattern != algebra.EMPTY]
     return balanced(algebra.Join, parts) if parts else algebra.EMPTY
-
-
-def _is_list(row: Any) -> bool:
-    return not isinstance(row, str) and not name_of(row)
 
 
 def _is_undef(cell: Any) -> bool:

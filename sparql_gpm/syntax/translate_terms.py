@@ -59,9 +59,11 @@ class Source:
 
     def node(self, node: Any) -> Node:
         """A node of a triple or of VALUES; numbers with their sign."""
+        from rdflib import BNode
+
         leaf = self.leaf(node)
         if leaf is None:
-            return self._own_node(node)
+            return self.fresh(f"rdflib {node}") if isinstance(node, BNode) else IRI(str(node))
         if leaf.signed is not None:
             return leaf.signed
         match leaf.value:
@@ -89,11 +91,6 @@ class Source:
         """A blank node's variable: for a key always the same one, without a key a new one."""
         name = f"_:{len(self._fresh) + 1}"
         return Variable(self._fresh.setdefault(key or name, name))
-
-    def _own_node(self, node: Any) -> Node:
-        from rdflib import BNode
-
-        return self.fresh(f"rdflib {node}") if isinstance(node, BNode) else IRI(str(node))
 
 
 def misplaced(expression: Expression, token: Token) -> PatternSyntaxError:

@@ -43,6 +43,7 @@ from tests.strategies_query import QueryText, under_any
 from tests.strategies_register import FirstQuery, RegisterQuery
 from tests.strategies_sequence import Dice, SeededDice
 from tests.strategies_stream import Arrived, drawn_cuts, drawn_streams
+from tests.strategies_subsets import SubsetText
 
 STEADINESS = 0.5
 """The chance that the adaptive evaluator's mood lasts from batch to batch: the rates of ten events say nothing."""
@@ -98,6 +99,7 @@ TEXTS: Sequence[Callable[[Dice], str]] = (
     late_any_order,
     lambda dice: RegisterQuery(dice).whole(),
     lambda dice: FirstQuery(dice).whole(),
+    lambda dice: SubsetText(dice).whole(),
 )
 """Kinds of random queries, one after the other: of the whole language, and of what single evaluators cover."""
 

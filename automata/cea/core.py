@@ -48,7 +48,7 @@ class CeaCore:
     def __init__(self, plan: Plan) -> None:
         program = self._program = plan.program
         self.configurations = Configurations(plan)
-        self._determinised = Determinised(strategy_for(program.selector, self.configurations))
+        self._determinised = Determinised(strategy_for(plan, self.configurations))
         self.key = key_of(plan)
         self.keys = KeyTables(len(program.partition))
         self._arena = new_arena(_NODES_FIRST)

@@ -7,12 +7,16 @@ the others also the configurations that other markings with the same first event
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple, Protocol
 
 from automata.cea.configurations import FINAL, Configurations, States
+from automata.plan.plan import Plan
 from automata.plan.program import Selector
 
+FIRST_MAX = 64
+"""A greater LIMIT makes too many cells: all matches are enumerated."""
 NOTHING: States = frozenset()
 """No state."""
 Steps = tuple[Hashable | None, dict[int, Hashable]]
@@ -32,17 +36,25 @@ class Strategy(Protocol):
         """The configurations of a run in the cell."""
 
 
-def strategy_for(selector: Selector, configurations: Configurations) -> Strategy:
-    """The construction of a selector."""
+def strategy_for(plan: Plan, configurations: Configurations) -> Strategy:
+    """The construction of a plan's selector, or of what LIMIT or AFTER MATCH leaves (`automata.plan.pruning`)."""
+    selector = plan.program.selector
     match selector:
         case Selector.ALL:
-            return Unselected(configurations)
+            first = first_of_start(plan)
+            return Unselected(configurations) if first is None else Ranked(configurations, last=False, most=first)
         case Selector.STRICT:
             return Gapless(configurations)
         case Selector.NEXT | Selector.LAST:
             return Ranked(configurations, last=selector is Selector.LAST)
         case Selector.MAX:
             return Maximal(configurations)
+
+
+def first_of_start(plan: Plan) -> int | None:
+    """The markings with one start and end that are enumerated, without a selector; None: all of them."""
+    first = plan.program.first
+    return None if first is None or first > FIRST_MAX or plan.program.first_of_values else first
 
 
 def _symbols(bits: int) -> Iterable[int]:
@@ -86,7 +98,7 @@ class _Place(NamedTuple):
     """A run of NEXT or LAST.
 
     order   the markings from one start, best first: for each the sets of configurations that its label words reach,
-            without those that a better marking has reached
+            without those that enough better markings have reached
     marking, own    the run's marking and configurations among them
     """
 
@@ -98,12 +110,14 @@ class _Place(NamedTuple):
 class Ranked:
     """NEXT and LAST: a marking keeps only configurations that no better one has reached (B Appendix C.3.2, C.3.3).
 
-    Two markings in one configuration have the same futures, so the worse one is dropped.
+    Two markings in one configuration have the same futures, so the worse one is dropped. LIMIT n: NEXT's order is that
+    of output, and a configuration is dropped that `most` = n better ones have reached.
     """
 
-    def __init__(self, configurations: Configurations, last: bool) -> None:
+    def __init__(self, configurations: Configurations, last: bool, most: int = 1) -> None:
         self._configurations = configurations
         self._last = last
+        self._most = most
 
     def begin(self, bits: int) -> dict[int, Hashable]:
         """See `Strategy`."""
@@ -117,6 +131,7 @@ class Ranked:
         assert isinstance(cell, _Place)
         order: list[tuple[States, ...]] = []
         claimed: set[int] = set()
+        reached_by: Counter[int] = Counter()
         skipped: tuple[int, States] | None = None
         marked: dict[int, tuple[int, States]] = {}
         for number, marks in self._by_rank(len(cell.order)):
@@ -129,7 +144,8 @@ class Ranked:
             elif number == cell.marking and taken[cell.own, -1]:
                 skipped = (len(order), taken[cell.own, -1])
             order.append(reached)
-            claimed = claimed.union(*reached)
+            reached_by.update(NOTHING.union(*reached))
+            claimed = {state for state, markings in reached_by.items() if markings >= self._most}
         whole = tuple(order)
         return (
             None if skipped is None else _Place(whole, *skipped),

@@ -12,6 +12,7 @@ from automata.chains import columns as col
 from automata.chains.active_runs import ActiveRuns
 from automata.chains.all_join import AllJoin
 from automata.chains.conditions import RunConditions
+from automata.chains.dominance import Dominance
 from automata.chains.extend import Extender
 from automata.chains.growth import Growth
 from automata.chains.iteration import Iterations, OuterIterations
@@ -19,6 +20,7 @@ from automata.chains.lookback import Lookback
 from automata.chains.table import Layout, Runs
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
+from automata.plan.pruning import pruning_of
 from automata.slices.substreams import Substream
 from automata.values import NONE, Ids
 
@@ -45,6 +47,7 @@ class ChainStore:
     registers   what the run at START has bound; None: nothing
     outer       iterations counted before it
     active      position → the runs there that an event may still extend
+    dominance   what drops runs that lead to no match that counts; None: nothing does
     substream   the events that `,` considers, where steps may take events outside it
     """
 
@@ -67,6 +70,8 @@ class ChainStore:
         self.growth = Growth(plan, self.runs)
         self.all_joins = [AllJoin(plan, number, self.runs) for number in range(len(plan.unordered))]
         self.active = [ActiveRuns(plan, p, self.runs, self.extender) for p in range(len(plan.positions))]
+        pruning = pruning_of(plan)
+        self.dominance = None if pruning is None else Dominance(plan, self.layout, pruning)
         self._compaction_due = 0
         self._schedule_compaction()
 
@@ -83,6 +88,8 @@ class ChainStore:
         if not self.is_large(self.runs.size) and not always:
             return None
         numbers = self.runs.compact([*self.alive(), held])
+        if self.dominance is not None:
+            self.dominance.forget()
         for active in self.active:
             active.replace(numbers[active.rows])
         for all_join in self.all_joins:
@@ -98,6 +105,14 @@ class ChainStore:
         """The next compaction: when the rows have doubled, or are halfway to the bound on partial matches."""
         size = self.runs.size
         self._compaction_due = min(2 * max(COMPACT_MIN, size), (size + self.plan.program.runs_max) // 2 + 1)
+
+    def undominated(self, rows: Ids, beside: Ids | None = None) -> Ids:
+        """Those rows that can lead to a match that counts; `beside` is of their futures, too."""
+        if self.dominance is None or len(rows) < 2:
+            return rows
+        table, others = self.runs.table, [0] * len(rows) if beside is None else beside.tolist()
+        kept = self.dominance.kept(lambda number: table[number].tolist(), zip(rows.tolist(), others, strict=True))
+        return np.array(kept, dtype=np.int64)
 
     def join_members(self, which: int, member: int, rows: Ids) -> Ids:
         """The rows of an ALL that newly finished rows of one member complete, as far as its conditions hold."""

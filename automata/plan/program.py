@@ -42,7 +42,7 @@ class Skip(Enum):
 
 
 class Demand(Enum):
-    """The matches of one triggering event and partition that are needed: LIMIT 1 (specification 3.4).
+    """The matches of one triggering event and partition that are needed: LIMIT 1, NEXT (specification 3.4).
 
     FIRST       the first in output order, and those that only their values put before or behind it
     HAPPENED    the first, whatever its values: they are not shown
@@ -148,6 +148,9 @@ class Program:
     outputs     iteration values that the matches must carry
     streams     how many streams the query declares
     demand      the matches of each triggering event that are needed
+    first       of the matches with one first event, triggering event and partition the first so many sets of positions
+                in output order suffice; None: all are needed
+    first_of_values   they suffice of those that bind the same values
     runs_max    the most partial matches, and matches of one slice, that an evaluator may hold
     """
 
@@ -162,6 +165,8 @@ class Program:
     outputs: tuple[IterationValue | FoldValue, ...]
     streams: int
     demand: Demand = Demand.EVERY
+    first: int | None = None
+    first_of_values: bool = False
     runs_max: int = RUNS_MAX
 
     def check_runs(self, count: int) -> None:

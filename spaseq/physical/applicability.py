@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from automata.adaptive.adaptive_evaluator import why_not_adaptive
+from automata.cea.strategies import first_of_start
 from automata.lazy.path import NotLazy, paths
 from automata.lazy.units import units_of
-from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
-from automata.plan.program import Selector
+from automata.plan.program import Demand, Selector
+from automata.plan.pruning import is_gapless, pruning_of, takes_subsets
 from automata.registers.iterated import register_of
 from automata.registers.tables import why_not
-from automata.values import NONE
 from sparql_gpm.algebra.describe import expression_text
 from sparql_gpm.dictionary import Dictionary
 from spaseq.physical.program import Compiled
@@ -43,10 +43,16 @@ def needs_known_rates(plan: Plan) -> str | None:
     return "it pays where later steps are the rarer ones, and their rates are not known before it runs"
 
 
-def selects_among_subsets(plan: Plan) -> bool:
-    """True if a selector compares the matches of a repetition under `:`, of which every subset is one."""
-    loops = (edge for edge in plan.edges if edge.loop != NONE)
-    return plan.program.selector is not Selector.ALL and any(edge.operator is Contiguity.ANY for edge in loops)
+def leaves_runs_out(plan: Plan) -> bool:
+    """True if a repetition takes any subset of events, and runs are not built whose matches are all discarded."""
+    return takes_subsets(plan) and (is_gapless(plan) or pruning_of(plan) is not None)
+
+
+def builds_subsets(plan: Plan) -> str | None:
+    """The argument against complex event automata where they enumerate matches that runs leave out; or None."""
+    if plan.program.selector is Selector.ALL and first_of_start(plan) is None and leaves_runs_out(plan):
+        return "it enumerates every subset of the events of a repetition, of which few are reported"
+    return None
 
 
 def why_no_registers(compiled: Compiled) -> str | None:
@@ -54,6 +60,8 @@ def why_no_registers(compiled: Compiled) -> str | None:
     reason = why_not(compiled.plan)
     if reason is not None:
         return reason
+    if compiled.program.demand is Demand.EVERY and leaves_runs_out(compiled.plan):
+        return "its kernels build every run, those too that lead to no match that counts"
     dictionary, registers = Dictionary(), register_of(compiled.program)
     for condition, expression in zip(compiled.program.conditions, compiled.conditions, strict=True):
         names = {compiled.name(r): registers[r] for r in condition.references}

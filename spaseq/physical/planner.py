@@ -12,8 +12,9 @@ from automata.plan.plan import Plan
 from automata.plan.program import Demand, Program
 from spaseq.errors import InputError
 from spaseq.physical.applicability import (
+    builds_subsets,
+    leaves_runs_out,
     needs_known_rates,
-    selects_among_subsets,
     single_step,
     why_no_registers,
     why_not_lazy,
@@ -40,18 +41,21 @@ class _Kind:
     unless: Callable[[Plan], str | None] = lambda plan: None
 
 
+_LAZY_BUILDS = "few of the subsets of events that a repetition takes are reported, and lazy chains build every one"
+"""The reason why rates are not measured where runs are left out."""
 _KINDS = {
     "cea": _Kind(
         "complex event automata with tECS",
         why_not_cea,
         "the steps are related by nothing but equality on a key: constant time an event",
+        builds_subsets,
     ),
     "adaptive": _Kind(
         "runs or lazy automata, as measured rates favour",
         why_not_replanned,
         "its steps can be looked for in any order: the rarest first makes the fewest partial matches, and which is the "
         "rarest is measured while it runs",
-        lambda plan: "it has one step only" if single_step(plan) else None,
+        lambda plan: _LAZY_BUILDS if leaves_runs_out(plan) else "it has one step only" if single_step(plan) else None,
     ),
     "lazy": _Kind(
         "lazy chain automata",
@@ -92,14 +96,14 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True
     registers = why_no_registers(compiled) if kernels else TOO_SHORT
     if requested == "auto":
         refusals = {name: refusal or _KINDS[name].unless(plan) for name, refusal in refusals.items()}
-        if not kernels and not selects_among_subsets(plan):
+        if not kernels and not leaves_runs_out(plan):
             refusals["cea"] = refusals["cea"] or TOO_SHORT
         elif registers is None and plan.program.demand is not Demand.EVERY:
             refusals["adaptive"] = refusals["adaptive"] or RECOGNISER
         evaluator = next(name for name, refusal in refusals.items() if refusal is None)
         reason = _KINDS[evaluator].why
-        if evaluator == "cea" and selects_among_subsets(plan):
-            reason = f"{reason}, and {plan.program.selector.value} finds no match that it discards"
+        if evaluator == "cea" and leaves_runs_out(plan):
+            reason = f"{reason}, and runs are not built of which no match is reported"
     else:
         evaluator, reason = _requested(compiled, requested, refusals), "asked for"
     if evaluator == "adaptive":

@@ -94,6 +94,7 @@ def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX) -> Compiled:
         tuple(numbering.iterated(node) for node in outputs),
         len(query.streams),
         _wanted(query),
+        *_first(query, bool(outputs)),
         runs_max,
     )
     folds = tuple(numbering.folds)
@@ -101,11 +102,27 @@ def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX) -> Compiled:
 
 
 def _wanted(query: TemporalQuery) -> Demand:
-    """The demand that LIMIT 1 leaves of the matches of an event, where nothing but their order decides it."""
+    """The demand that LIMIT 1 or NEXT leaves of the matches of an event, where nothing but their order decides it."""
+    if query.selector is Selector.NEXT:
+        return Demand.FIRST
     if query.limit != 1 or query.selector is not Selector.ALL or query.skip is not Skip.NO_SKIP:
         return Demand.EVERY
     bare = query.template is None and not any(expression_variables(column.expression) for column in query.columns)
     return Demand.HAPPENED if bare else Demand.FIRST
+
+
+def _first(query: TemporalQuery, iterates: bool) -> tuple[int | None, bool]:
+    """`Program.first` and `Program.first_of_values`: what AFTER MATCH, DISTINCT and LIMIT leave, without a selector.
+
+    iterates    values are made of iterations, so that those of a match say nothing of them
+    """
+    if query.selector is not Selector.ALL:
+        return None, False
+    if query.skip in (Skip.TO_NEXT, Skip.PAST_LAST):
+        return 1, False
+    if query.distinct:
+        return (None, False) if iterates or query.enrichments else (1, True)
+    return query.limit, False
 
 
 class _Numbering:

@@ -157,8 +157,8 @@ def test_keys_out_of_the_window_are_forgotten() -> None:
 
 
 def test_determinisation_forgets_what_no_run_needs() -> None:
-    configurations = Configurations(plan(PHI3, 3))
-    determinised = Determinised(strategy_for(Selector.ALL, configurations))
+    automaton = plan(PHI3, 3)
+    determinised = Determinised(strategy_for(automaton, Configurations(automaton)))
     determinised.determine(0, determinised.number_of(0b001))
     (wanted,) = (int(cell) for cell in determinised.moves.targets[:1])
     for bits in range(1, 8):

@@ -125,6 +125,7 @@ def test_the_plan_says_whether_runs_are_kept_as_a_register_automaton(sequence: s
         ("SELECT (1 AS ?happened)", "LIMIT 2", Demand.EVERY),
         ("SELECT (1 AS ?happened)", "AFTER MATCH SKIP PAST LAST EVENT LIMIT 1", Demand.EVERY),
         ("SELECT MAX (1 AS ?happened)", "LIMIT 1", Demand.EVERY),
+        ("SELECT NEXT (1 AS ?happened)", "", Demand.FIRST),
     ],
 )
 def test_what_limit_one_leaves_is_all_that_is_wanted(selected: str, limit: str, demand: Demand) -> None:

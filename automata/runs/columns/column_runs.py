@@ -5,15 +5,18 @@ The runs at a position meet all events of the slice at once; what comes of it is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from automata.chains import columns as col
 from automata.chains.deferred import DeferredRuns
+from automata.chains.dominance import gapless
 from automata.chains.store import AcceptedRuns, ChainStore
 from automata.chains.table import ROOT, RunView
 from automata.plan.automaton import START
+from automata.plan.pruning import is_gapless
 from automata.runs.columns.adjacency_lookahead import AdjacencyLookahead
 from automata.runs.columns.expiry import Bounds, Expiry
 from automata.slices.pairs import Pairs
@@ -30,25 +33,35 @@ class ColumnRuns:
         self._plan = chains.plan
         self._expiry = Expiry(chains.plan)
         self._lookahead = AdjacencyLookahead(chains.plan, chains.extender.substream is None)
+        self._gapless = is_gapless(chains.plan)
         self._able: dict[int, Mask] = {}
+        self._taking: list[Ids] = []
         self._new: list[tuple[int, Ids | DeferredRuns]] = []
         self._accepted: list[AcceptedRuns] = []
-        self._deferred = [self._is_deferred(position) for position in range(len(self._plan.positions))]
+        prunes = chains.dominance is not None
+        self._deferred = [not prunes and self._is_deferred(position) for position in range(len(self._plan.positions))]
         self._arrive(START, np.array([ROOT], dtype=np.int64))
         self._grow({})
 
     def grow(self, symbols: Mapping[int, StepTable]) -> list[AcceptedRuns]:
         """Consumes one slice: symbol → its solutions. Returns where matches may have ended."""
+        if self._chains.dominance is None:
+            self._consume(symbols)
+        else:
+            for part in _by_event(symbols, self._plan.whole_slots):
+                self._consume(part)
+        accepted, self._accepted = self._accepted, []
+        return accepted
+
+    def _consume(self, symbols: Mapping[int, StepTable]) -> None:
         tables = self._step_tables(symbols)
         if not tables:
-            return []
-        self._able = self._lookahead.able(tables)
+            return
+        self._able = self._lookahead.able(tables) if self._chains.dominance is None else {}
         for position, active in enumerate(self._chains.active):
             if len(rows := active.lookup(tables)):
                 self._follow(self._taken(self._chains.runs, position, rows, tables), tables)
         self._grow(tables)
-        accepted, self._accepted = self._accepted, []
-        return accepted
 
     def expire(self, over: Bounds) -> None:
         """Drops runs that are over."""
@@ -76,6 +89,7 @@ class ColumnRuns:
 
     def _grow(self, tables: Mapping[int, StepTable]) -> None:
         """Works the queue off."""
+        self._settle()
         while self._new:
             new, self._new = self._new, []
             for position, arrived in new:
@@ -84,6 +98,17 @@ class ColumnRuns:
                 else:
                     self._chains.active[position].add(arrived)
                     self._follow(self._taken(self._chains.runs, position, arrived, tables), tables)
+            self._settle()
+
+    def _settle(self) -> None:
+        """Lets the runs arrive that no other one makes superfluous."""
+        if not self._taking:
+            return
+        rows = self._chains.undominated(np.concatenate(self._taking))
+        self._taking.clear()
+        states = self._chains.runs.column(rows, col.STATE)
+        for position in np.unique(states).tolist():
+            self._arrive(position, rows[states == position])
 
     def _taken(self, runs: RunView, position: int, rows: Ids, tables: Mapping[int, StepTable]) -> dict[int, Pairs]:
         """edge → the runs at a position that take it, but for those that can do nothing with it."""
@@ -92,6 +117,8 @@ class ColumnRuns:
             able = self._able.get(self._plan.edges[number].target)
             if able is not None:
                 taken[number] = pairs.take(able[pairs.steps])
+            if self._gapless:
+                taken[number] = gapless(runs, taken[number], tables[self._plan.edges[number].target])
         return {number: pairs for number, pairs in taken.items() if len(pairs)}
 
     def _follow(self, taken: Mapping[int, Pairs], tables: Mapping[int, StepTable]) -> None:
@@ -101,8 +128,10 @@ class ColumnRuns:
             table = tables[edge.target]
             if self._deferred[edge.target]:
                 self._new.append((edge.target, DeferredRuns(self._chains.runs, number, edge, pairs, table)))
-            else:
+            elif self._chains.dominance is None:
                 self._arrive(edge.target, self._chains.growth.take(number, pairs, table))
+            else:
+                self._taking.append(self._chains.growth.take(number, pairs, table))
 
     def _go_on(self, position: int, arrived: DeferredRuns, tables: Mapping[int, StepTable]) -> None:
         """Runs have come to a position where they can only go on: rows are made of those that do, now or later."""
@@ -144,3 +173,13 @@ class ColumnRuns:
             joined = chains.join_members(which, member, finished)
             if len(joined):
                 self._arrive(self._plan.unordered[which].position, joined)
+
+
+def _by_event(symbols: Mapping[int, StepTable], whole_slots: bool) -> Iterator[Mapping[int, StepTable]]:
+    """The tables, event by event, or time by time where a slice must not end inside one."""
+    places = {symbol: table.times if whole_slots else table.low for symbol, table in symbols.items()}
+    for place in np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *places.values()])).tolist():
+        bounds = {symbol: np.searchsorted(column, (place, place + 1)) for symbol, column in places.items()}
+        yield {
+            symbol: symbols[symbol].take(np.arange(*bound)) for symbol, bound in bounds.items() if bound[0] < bound[1]
+        }

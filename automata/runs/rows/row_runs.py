@@ -13,6 +13,7 @@ import numpy as np
 
 from automata.chains import columns as col
 from automata.matches.match_stage import StagedEvaluator
+from automata.plan.pruning import is_gapless
 from automata.runs.columns.expiry import Bounds
 from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.arrivals import Arrivals
@@ -61,6 +62,7 @@ class RowRuns:
         self._candidates = StepCandidates(program, stage.symbol_tables)
         self.negations = RowNegationIndex(core, stage.negations, conditions, rows)
         self._ending = Ending(stage.reporter, self.negations, conditions, self._store)
+        self._gapless = is_gapless(core.plan)
         self._check_runs, self._runs_max = program.check_runs, program.runs_max
         self._counted = 0
         self._arrivals = Arrivals(self._places, self._store, all_join)
@@ -115,8 +117,13 @@ class RowRuns:
         self._pass_by(single)
         if len(self._rows) + len(taken) > self._runs_max:
             self._check_runs(len(self._rows) - 1 + len(taken))
-        for each in taken:
-            self._arrivals.arrive(each.step.target, self._grow(each, time, stream, position))
+        if self._core.dominance is None:
+            for each in taken:
+                self._arrivals.arrive(each.step.target, self._grow(each, time, stream, position))
+        elif taken:
+            grown = [(self._grow(each, time, stream, position), None) for each in taken]
+            for number in self._core.dominance.kept(self._rows.__getitem__, grown):
+                self._arrivals.arrive(self._rows[number][col.STATE], number)
         return self._ending.matches(self._arrivals.reached(), time, self._timeline)
 
     def pass_time(self, time: int) -> Sequence[Match]:
@@ -150,7 +157,14 @@ class RowRuns:
         for each in taken:
             if each.step.closes:
                 self._store.close(each.step, each.number)
+        if self._gapless:
+            taken = [each for each in taken if self._is_gapless(each)]
         return [each for each in taken if self._is_adjacent(each)] if self._strict_rivals else taken
+
+    def _is_gapless(self, taken: _Taken) -> bool:
+        """The run has left no event out."""
+        row = self._rows[taken.number]
+        return row[col.FIRST] == NONE or taken.candidate.moment.rank <= row[col.RANK] + 1
 
     def _is_adjacent(self, taken: _Taken) -> bool:
         """False if the edge asks for an adjacent event, and this one is not."""

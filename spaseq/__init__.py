@@ -25,18 +25,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Engine": "spaseq.engine.live",
-    "Job": "spaseq.engine.job",
-    "RunOptions": "spaseq.engine.options",
-    "describe": "spaseq.engine.described",
-    "run": "spaseq.engine.job",
-    "InputError": "spaseq.errors",
-    "QueryError": "spaseq.errors",
-    "RunError": "spaseq.errors",
-    "SPAseqError": "spaseq.errors",
-    "parse": "spaseq.lang.parse",
-    "read_query": "spaseq.lang.parse",
-    "Row": "spaseq.outputs.rows",
+    "spaseq.engine.described": ("describe",),
+    "spaseq.engine.job": ("Job", "run"),
+    "spaseq.engine.live": ("Engine",),
+    "spaseq.engine.options": ("RunOptions",),
+    "spaseq.errors": ("InputError", "QueryError", "RunError", "SPAseqError"),
+    "spaseq.lang.parse": ("parse", "read_query"),
+    "spaseq.outputs.rows": ("Row",),
 }
 
 __all__ = [
@@ -48,6 +43,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "spark":
         return import_module("spaseq.spark")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'spaseq' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'spaseq' has no attribute '{name}'")

@@ -24,12 +24,7 @@ from spaseq.algebra.nodes import TemporalQuery
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The sharding of one query.
-
-    key             the variables by whose values its events are divided; none: one shard
-    reason          in words
-    whole_order     events that no pattern matches are needed too: they count
-    """
+    """The variables by whose values events are divided (none: one shard), why so, and True if events are counted."""
 
     key: tuple[str, ...]
     reason: str

@@ -6,6 +6,7 @@ from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity, Expression
 from automata.plan.program import Selector, Skip, Window
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.lang.ast import Unit
 
 _THEN = {
     Contiguity.STRICT: "directly followed by",
@@ -29,13 +30,6 @@ _SKIPS = {
     Skip.PAST_LAST: "After a match, none that begins at or before its last event is reported.",
     Skip.CONSUME_ALL: "Once the matches of an event are reported, every partial match is dropped.",
 }
-_UNITS = (
-    (86_400_000_000_000, "day"),
-    (3_600_000_000_000, "hour"),
-    (60_000_000_000, "minute"),
-    (1_000_000_000, "second"),
-    (1_000_000, "millisecond"),
-)
 
 
 def sentences(query: TemporalQuery) -> tuple[str, ...]:
@@ -67,9 +61,9 @@ def window_in_words(window: Window) -> str:
 
 def duration_in_words(nanoseconds: int) -> str:
     """Such as "30 minutes": in the largest unit that divides it."""
-    for size, name in _UNITS:
-        if nanoseconds % size == 0:
-            return _counted(nanoseconds // size, name)
+    for unit in reversed(Unit):
+        if unit is not Unit.EVENT and nanoseconds % unit.value == 0:
+            return _counted(nanoseconds // unit.value, unit.name.lower())
     return _counted(nanoseconds, "nanosecond")
 
 

@@ -30,11 +30,7 @@ _COMPILED_BYTES_MIN = 256 << 20
 
 
 class Job:
-    """Queries over files, to their end.
-
-    streams     the path of each stream, by IRI or by name in the query
-    kb          by IRI, the path of each knowledge base, the URL of its endpoint, or a `kb.source.Source`
-    """
+    """Queries over files, to their end; its streams and knowledge bases are those of `run`."""
 
     def __init__(
         self,

@@ -41,12 +41,7 @@ class PatternPlan:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeUse:
-    """A part of a GPM over a knowledge base.
-
-    variables   that it binds
-    when        what it is joined with: "each event", "each match" or "never"
-    why         the reason for that, in words
-    """
+    """A part of a GPM over a knowledge base, joined `when`: with "each event", "each match" or "never"; and why."""
 
     step: str
     variables: tuple[str, ...]

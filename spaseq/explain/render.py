@@ -1,14 +1,83 @@
-"""A description as text for people, as JSON for programs, as DOT and Mermaid for pictures."""
+"""A description as text for people, as JSON for programs, and its automaton as a picture in DOT and in Mermaid.
+
+Characters of queries can be special in both languages; every label goes through one escaping function per language.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
-from spaseq.explain.description import Description, Format
-from spaseq.explain.diagram import to_dot, to_mermaid
+from spaseq.explain.description import Description, Edge, Format, StateKind, move_text
 from spaseq.explain.text import to_text
+
+_MERMAID_SPECIAL = re.compile(r"[^\w \-+.,:=?!*/()…→]")
+"""Characters escaped as numbers in a Mermaid label; letters of any script are not."""
+_DOT_SHAPES: dict[StateKind, str] = {
+    "start": "shape=circle, style=bold",
+    "step": "shape=circle",
+    "any-order": "shape=hexagon",
+    "accept": "shape=doublecircle",
+}
+_MERMAID_BRACKETS: dict[StateKind, tuple[str, str]] = {
+    "start": ("([", "])"),
+    "step": ("(", ")"),
+    "any-order": ("{{", "}}"),
+    "accept": ("(((", ")))"),
+}
+
+
+def to_dot(description: Description) -> str:
+    """The automaton for `dot`; the lines of a label are centred."""
+    lines = [
+        f"digraph {_dot_text([description.query])} {{",
+        "  rankdir=LR;",
+        f"  label={_dot_text([description.query, _evaluator(description)])};",
+        "  node [fontname=Helvetica];",
+        "  edge [fontname=Helvetica];",
+    ]
+    lines += [
+        f"  s{state.id} [{_DOT_SHAPES[state.kind]}, label={_dot_text([state.label])}];" for state in description.states
+    ]
+    lines += [
+        f"  s{edge.source} -> s{edge.target} [label={_dot_text(_edge_lines(edge))}];" for edge in description.edges
+    ]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def to_mermaid(description: Description) -> str:
+    """The automaton as a Mermaid flowchart."""
+    lines = ["flowchart LR", f"  %% {_one_line(description.query)}: {_one_line(_evaluator(description))}"]
+    for state in description.states:
+        left, right = _MERMAID_BRACKETS[state.kind]
+        lines.append(f"  s{state.id}{left}{_mermaid_text([state.label])}{right}")
+    lines += [f"  s{edge.source} -->|{_mermaid_text(_edge_lines(edge))}| s{edge.target}" for edge in description.edges]
+    return "\n".join(lines) + "\n"
+
+
+def _evaluator(description: Description) -> str:
+    return f"evaluator: {description.evaluator.name}"
+
+
+def _edge_lines(edge: Edge) -> list[str]:
+    """`; B`, then each note on a line of its own."""
+    return [move_text(edge), *edge.notes]
+
+
+def _dot_text(lines: Iterable[str]) -> str:
+    escaped = (_one_line(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'
+
+
+def _mermaid_text(lines: Sequence[str]) -> str:
+    escaped = (_MERMAID_SPECIAL.sub(lambda match: f"#{ord(match[0])};", _one_line(line)) for line in lines)
+    return '"' + "<br/>".join(escaped) + '"'
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def to_json(description: Description) -> str:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from typing import cast
 
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import ByteStream
@@ -54,10 +54,10 @@ class GuardedStream:
 
 
 @contextmanager
-def opened(file: InputFile, standard_input: BinaryIO | None = None) -> Iterator[OpenInput]:
+def opened(file: InputFile) -> Iterator[OpenInput]:
     """An open input; standard input, pipes and devices are live."""
     if file.path == STANDARD_INPUT:
-        raw = standard_input if standard_input is not None else sys.stdin.buffer
+        raw = sys.stdin.buffer
         buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, raw))
         yield _unpacked(buffered, file, live=True)
         return

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spaseq.errors import InputError
-from spaseq.inputs.formats import SUFFIXES, format_of, input_format
+from spaseq.inputs.formats import SUFFIXES, format_of
 
 STANDARD_INPUT = "-"
 _DIGITS = re.compile("([0-9]+)")
@@ -24,12 +24,10 @@ class InputFile:
     format: str | None
 
 
-def input_files(path: str, rdf_format: str | None = None) -> tuple[InputFile, ...]:
+def input_files(path: str) -> tuple[InputFile, ...]:
     """The files of a stream in natural order, of a directory those of known suffix; InputError if none can be read."""
-    if rdf_format is not None:
-        input_format(rdf_format)
     if path == STANDARD_INPUT:
-        return (InputFile(path, rdf_format),)
+        return (InputFile(path, None),)
     if os.path.isdir(path):
         found = [name for name in files_of(path) if format_of(name)]
         reason, hint = f"directory {path} has no RDF file", f"expected files that end in {SUFFIXES}"
@@ -42,7 +40,7 @@ def input_files(path: str, rdf_format: str | None = None) -> tuple[InputFile, ..
         raise InputError(f"cannot read {path}: there is no such file", hint=_nearby(path))
     if not found:
         raise InputError(reason, hint=hint)
-    return tuple(InputFile(name, _readable(name, rdf_format)) for name in found)
+    return tuple(InputFile(name, _readable(name)) for name in found)
 
 
 def files_of(path: str) -> list[str]:
@@ -94,9 +92,9 @@ def unreadable(path: str, error: OSError) -> InputError:
     return InputError(f"cannot read {path}: {error.strerror}", hint="check the path and its permissions")
 
 
-def _readable(path: str, rdf_format: str | None) -> str:
+def _readable(path: str) -> str:
     """The format of a file that can be opened; raises InputError for any other."""
-    found = rdf_format or format_of(path)
+    found = format_of(path)
     if found is None:
         raise InputError(
             f"cannot tell the RDF format of {path} from its name",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import BinaryIO
 
 import numpy as np
 
@@ -44,45 +43,29 @@ class SourceBatch:
 
 
 def open_stream(
-    path: str,
-    name: str,
-    dictionary: Dictionary,
-    on_malformed: OnMalformed,
-    options: ReadOptions | None = None,
-    *,
-    rdf_format: str | None = None,
-    standard_input: BinaryIO | None = None,
+    path: str, name: str, dictionary: Dictionary, on_malformed: OnMalformed, options: ReadOptions
 ) -> Iterator[SourceBatch]:
     """The events of the stream `name`; the files of its PATH are one concatenated input. Ids hold until the next batch.
 
     Raises InputError at once if there is nothing to read; later faults are reported to `on_malformed`.
     """
-    files = input_files(path, rdf_format)
-    if path == STANDARD_INPUT and standard_input is None and sys.stdin is None:
+    files = input_files(path)
+    if path == STANDARD_INPUT and sys.stdin is None:
         raise InputError("cannot read standard input: it is closed", hint="name a file")
-    return _read_all(files, name, dictionary, on_malformed, options or ReadOptions(), standard_input)
+    return _read_all(files, dictionary, on_malformed, replace(options, stream=name))
 
 
 def _read_all(
-    files: tuple[InputFile, ...],
-    name: str,
-    dictionary: Dictionary,
-    on_malformed: OnMalformed,
-    options: ReadOptions,
-    standard_input: BinaryIO | None,
+    files: tuple[InputFile, ...], dictionary: Dictionary, on_malformed: OnMalformed, options: ReadOptions
 ) -> Iterator[SourceBatch]:
     """Batches across files, since a Turtle file has a single event."""
     source = ""
-
-    def report(fault: Malformed) -> None:
-        on_malformed(source, fault)
-
-    reader = EventReader(dictionary, replace(options, stream=name), report)
+    reader = EventReader(dictionary, options, lambda fault: on_malformed(source, fault))
     waiting: list[tuple[str, LocatedBatch]] = []
     events = 0
     for file in files:
         source = "standard input" if file.path == STANDARD_INPUT else file.path
-        with opened(file, standard_input) as unpacked:
+        with opened(file) as unpacked:
             for batch in reader.read(unpacked.stream, unpacked.format, unpacked.live):
                 waiting.append((source, batch))
                 events += len(batch.events)

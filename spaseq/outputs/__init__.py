@@ -27,8 +27,8 @@ def open_sink(format: str, path: Path | None, queries: Sequence[AnyQuery]) -> Si
     """A sink of the queries' rows on a file, None: standard output; InputError for a format or file that is no good."""
     if format not in FORMATS:
         raise InputError(f"unknown output format '{format}'", hint=f"formats: {', '.join(FORMATS)}")
-    from spaseq.outputs.columns import columns_of
     from spaseq.outputs.destination import Output
+    from spaseq.outputs.sink import columns_of
 
     sink: Sink = getattr(import_module(f"spaseq.outputs.{format}"), FORMATS[format])(
         Output.open(path), columns_of(queries)

@@ -6,10 +6,9 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from spaseq.outputs.columns import Columns
 from spaseq.outputs.destination import Output
 from spaseq.outputs.rows import Row, bare, ntriples_lines, time_text
-from spaseq.outputs.sink import Sink
+from spaseq.outputs.sink import Columns, Sink
 
 
 class CsvSink(Sink):

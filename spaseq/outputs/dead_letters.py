@@ -105,12 +105,7 @@ def event_as_nquads(events: EventBatch, index: int, dictionary: Dictionary) -> s
 
 
 class DeadLetters:
-    """The dead letters of a run; to be closed.
-
-    path        the NDJSON file, truncated; None: nothing is written
-    strict      the first letter stops the run with a RunError
-    counts      letters by kind
-    """
+    """The dead letters of a run, counted by kind, in an NDJSON file if there is one; strict: the first is an error."""
 
     def __init__(self, path: Path | str | None = None, strict: bool = False) -> None:
         self._strict = strict

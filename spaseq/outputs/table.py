@@ -9,10 +9,9 @@ from rich.cells import cell_len, set_cell_size
 
 from sparql_gpm.terms import IRI, Term, to_ntriples
 from spaseq.errors import visible
-from spaseq.outputs.columns import Columns
 from spaseq.outputs.destination import Output
 from spaseq.outputs.rows import Row, bare, time_text
-from spaseq.outputs.sink import Sink
+from spaseq.outputs.sink import Columns, Sink
 
 _SCREENFUL_MAX = 50
 """Rows by which the widths of the columns are chosen."""

@@ -23,10 +23,9 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
-from spaseq.outputs.columns import Columns
 from spaseq.outputs.destination import Output
 from spaseq.outputs.rows import Row, ntriples_lines, time_text
-from spaseq.outputs.sink import Sink
+from spaseq.outputs.sink import Columns, Sink
 
 PROV = "http://www.w3.org/ns/prov#"
 VOCABULARY = "urn:spaseq:vocabulary:"

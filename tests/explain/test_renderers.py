@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from spaseq.explain.description import Format
-from spaseq.explain.diagram import to_dot, to_mermaid
-from spaseq.explain.render import render, to_json
+from spaseq.explain.render import render, to_dot, to_json, to_mermaid
 from spaseq.explain.text import to_text
 from tests.explain.descriptions import ALL, AWKWARD, SMART_GRID
 

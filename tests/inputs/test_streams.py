@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import random
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,6 +17,7 @@ import pytest
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
 from spaseq.errors import InputError, RunError
+from spaseq.inputs.formats import input_format
 from spaseq.inputs.paths import hidden_names
 from spaseq.inputs.streams import SourceBatch, open_stream
 from spaseq.outputs.dead_letters import DeadLetters
@@ -26,7 +28,7 @@ TURTLE = PREFIXES + ":s prov:generatedAtTime 6 ; :p :o .\n"
 
 
 def opened(path: str | Path, letters: DeadLetters, **how: Any) -> Iterator[SourceBatch]:
-    return open_stream(str(path), "S", Dictionary(), partial(letters.malformed, "S"), **how)
+    return open_stream(str(path), "S", Dictionary(), partial(letters.malformed, "S"), ReadOptions(**how))
 
 
 def batches(path: str | Path, letters: DeadLetters | None = None, **how: Any) -> list[SourceBatch]:
@@ -61,11 +63,6 @@ def test_the_suffix_tells_the_format(tmp_path: Path, suffix: str, text: str, nam
 def test_gzip_is_known_by_its_first_bytes_too(tmp_path: Path) -> None:
     (tmp_path / "in.nq").write_bytes(gzip.compress(quads("a").encode()) + gzip.compress(stamp("<urn:b>", 3).encode()))
     assert names(tmp_path / "in.nq") == ["urn:a", "urn:b"]
-
-
-def test_the_format_can_be_given(tmp_path: Path) -> None:
-    (tmp_path / "events.txt").write_text(TRIG)
-    assert names(tmp_path / "events.txt", rdf_format="trig") == ["http://ex.org/t"]
 
 
 def test_a_directory_is_read_in_natural_order_as_one_input(tmp_path: Path) -> None:
@@ -118,7 +115,7 @@ def test_an_event_does_not_reach_over_the_end_of_a_file(tmp_path: Path) -> None:
 def test_batches_are_of_the_size_asked_for_over_many_files(tmp_path: Path) -> None:
     for number in range(10):
         (tmp_path / f"{number}.ttl").write_text(TURTLE)
-    found = batches(tmp_path, options=ReadOptions(batch_events=4))
+    found = batches(tmp_path, batch_events=4)
     assert [len(batch) for batch in found] == [4, 4, 2]
     assert [name for batch in found for name in batch.events.names] == [f"urn:spaseq:event:S:{i}" for i in range(10)]
 
@@ -134,18 +131,23 @@ def test_batches_are_of_the_size_asked_for_over_many_files(tmp_path: Path) -> No
         ('<urn:s> <urn:p> "{ x:y {" <urn:a> .\n' + stamp("<urn:a>", 1), "urn:a"),
     ],
 )
-def test_standard_input_is_nquads_or_trig_by_its_look(text: str, name: str, packed: bool) -> None:
+def test_standard_input_is_nquads_or_trig_by_its_look(
+    monkeypatch: pytest.MonkeyPatch, text: str, name: str, packed: bool
+) -> None:
     data = gzip.compress(text.encode()) if packed else text.encode()
-    assert names("-", standard_input=io.BytesIO(data)) == [name]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert names("-") == [name]
 
 
-def test_standard_input_takes_the_format_given() -> None:
-    assert names("-", standard_input=io.BytesIO(TURTLE.encode()), rdf_format="turtle") == ["urn:spaseq:event:S:0"]
-    assert names("-", standard_input=io.BytesIO(b"")) == []
+def test_standard_input_may_be_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    assert names("-") == []
 
 
 @pytest.mark.parametrize("through", ["fifo", "standard input"])
-def test_a_live_input_gives_events_before_it_ends(tmp_path: Path, through: str) -> None:
+def test_a_live_input_gives_events_before_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, through: str
+) -> None:
     path = tmp_path / "pipe.nq"
     os.mkfifo(path)
     seen = threading.Event()
@@ -166,7 +168,8 @@ def test_a_live_input_gives_events_before_it_ends(tmp_path: Path, through: str) 
         assert [name for batch in stream for name in batch.events.names] == ["urn:b", "urn:c"]
     else:
         with open(path, "rb") as pipe:
-            stream = opened("-", DeadLetters(strict=True), standard_input=pipe)
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(pipe))
+            stream = opened("-", DeadLetters(strict=True))
             assert list(next(stream).events.names) == ["urn:a"]
             seen.set()
             assert [name for batch in stream for name in batch.events.names] == ["urn:b", "urn:c"]
@@ -231,9 +234,10 @@ def test_an_unknown_suffix_is_refused_with_the_known_ones(tmp_path: Path) -> Non
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
-    error = problem("-", rdf_format="rdfxml")
-    assert error.message == "unknown RDF format 'rdfxml'"
-    assert error.hint == "the formats are nquads, trig, turtle, ntriples"
+    with pytest.raises(InputError) as caught:
+        input_format("rdfxml")
+    assert caught.value.message == "unknown RDF format 'rdfxml'"
+    assert caught.value.hint == "the formats are nquads, trig, turtle, ntriples"
 
 
 def test_a_dangling_link_is_unreadable(tmp_path: Path) -> None:

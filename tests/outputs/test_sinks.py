@@ -20,9 +20,9 @@ from spaseq.errors import InputError, RunError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.outputs import FORMATS, open_sink
-from spaseq.outputs.columns import columns_of
 from spaseq.outputs.destination import Output, OutputClosed
 from spaseq.outputs.rows import Row, to_json
+from spaseq.outputs.sink import columns_of
 from spaseq.outputs.table import TableSink
 
 SECOND = 1_000_000_000

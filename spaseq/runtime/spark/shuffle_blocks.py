@@ -67,12 +67,7 @@ class ShuffleBlock:
 
 @dataclass(frozen=True, slots=True)
 class BlockContents:
-    """The contents of a blob.
-
-    batch       the events, with the triples of `solutions`
-    reporting   whether this shard is the one to report the event if it is late
-    letters     dead letters of stage 1
-    """
+    """The events of a blob, a mask of those that this shard reports if they are late, and dead letters of stage 1."""
 
     batch: EventBatch
     reporting: Mask

@@ -46,11 +46,7 @@ _cache: dict[tuple[str, str], Compiled] = {}
 
 @dataclass(frozen=True, slots=True)
 class MatchStage:
-    """Stage 1 of one stream: what `mapInArrow` calls.
-
-    job         a unique name of the job, by which compiled patterns are cached
-    columns     of the input: QUADS, or the column of texts and those of BESIDE that exist
-    """
+    """Stage 1 of one stream, for `mapInArrow`; `job` names its cached patterns. Columns: QUADS, or texts and BESIDE."""
 
     job: str
     build: Callable[[str], Compiled]

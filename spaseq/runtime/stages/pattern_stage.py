@@ -18,12 +18,7 @@ from spaseq.runtime.state.kept_solutions import SolutionRow
 
 @dataclass(frozen=True, slots=True)
 class SolvedSlice:
-    """A slice of the merged order as the sequence stage sees it.
-
-    solutions   by symbol
-    taken       the events with a solution; None: there is none
-    graphs      the events with their triples; None: nothing reads them
-    """
+    """A slice with its solutions by symbol, the events that have some, and its graphs if anything reads them."""
 
     events: Events
     solutions: Mapping[int, SymbolSolutions]

@@ -64,7 +64,7 @@ class BindJoin:
         self._dictionary = dictionary
         self._asked = asked
         self._now = now
-        self._caches: dict[Names, AnswerCache[str]] = {}
+        self._caches: dict[Names, AnswerCache] = {}
         self._bodies: dict[Names, str] = {}
         self._whole: tuple[float, list[TermTuple]] | None = None
         self._is_large = source.whole_rows_max == 0

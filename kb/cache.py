@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, TypeVar
 
 from sparql_gpm.terms import Term
 
 TermTuple = tuple[Term | None, ...]
 """A solution: the term of each variable of its query, None where it is unbound."""
 
-Key = TypeVar("Key")
 
-
-class AnswerCache(Generic[Key]):
+class AnswerCache:
     """The solutions for each key, also for keys without any; the least recently used are dropped first.
 
     rows_max    solutions kept, a key without any counted as one
@@ -27,12 +24,12 @@ class AnswerCache(Generic[Key]):
         self._age_max = age_s_max
         self._clock = clock
         self._size = 0
-        self._kept: OrderedDict[Key, tuple[float, Sequence[TermTuple]]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[float, Sequence[TermTuple]]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, key: Key) -> Sequence[TermTuple] | None:
+    def get(self, key: str) -> Sequence[TermTuple] | None:
         """The solutions for the key; None if there is no entry, or it has expired."""
         found = self._kept.get(key)
         if found is None:
@@ -43,7 +40,7 @@ class AnswerCache(Generic[Key]):
         self._kept.move_to_end(key)
         return found[1]
 
-    def put_all(self, answers: Mapping[Key, Sequence[TermTuple]]) -> None:
+    def put_all(self, answers: Mapping[str, Sequence[TermTuple]]) -> None:
         """Keep the solutions for some keys."""
         until = self._clock() + self._age_max
         kept = self._kept
@@ -55,7 +52,7 @@ class AnswerCache(Generic[Key]):
         while self._size > self._rows_max:
             self._drop(next(iter(kept)))
 
-    def _drop(self, key: Key) -> None:
+    def _drop(self, key: str) -> None:
         found = self._kept.pop(key, None)
         if found is not None:
             self._size -= max(1, len(found[1]))

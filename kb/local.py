@@ -19,6 +19,7 @@ from typing import IO, cast
 
 import numpy as np
 import pyoxigraph
+from pyoxigraph import RdfFormat
 
 from kb.entail import materialised
 from kb.errors import KnowledgeBaseError
@@ -31,16 +32,10 @@ from sparql_gpm.reading.document_terms import ParsedTerm, UnsupportedTerm, to_te
 from sparql_gpm.relations.keys import first_rows
 from sparql_gpm.terms import BlankNode
 
-FORMATS: Mapping[str, pyoxigraph.RdfFormat] = {
-    ".ttl": pyoxigraph.RdfFormat.TURTLE,
-    ".nt": pyoxigraph.RdfFormat.N_TRIPLES,
-    ".nq": pyoxigraph.RdfFormat.N_QUADS,
-    ".trig": pyoxigraph.RdfFormat.TRIG,
-    ".rdf": pyoxigraph.RdfFormat.RDF_XML,
-    ".xml": pyoxigraph.RdfFormat.RDF_XML,
-    ".owl": pyoxigraph.RdfFormat.RDF_XML,
-    ".jsonld": pyoxigraph.RdfFormat.JSON_LD,
-}
+FORMATS: Mapping[str, RdfFormat] = {
+    ".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".nq": RdfFormat.N_QUADS, ".trig": RdfFormat.TRIG,
+    ".rdf": RdfFormat.RDF_XML, ".xml": RdfFormat.RDF_XML, ".owl": RdfFormat.RDF_XML, ".jsonld": RdfFormat.JSON_LD,
+}  # fmt: skip
 """The suffixes that are read, each also with `.gz`."""
 
 _SUFFIXES = " ".join(FORMATS) + ", each also with .gz"
@@ -122,7 +117,7 @@ def _read_file(
     if suffix not in FORMATS:
         raise KnowledgeBaseError(f"unknown suffix {suffix!r}", str(path), hint=f"suffixes read: {_SUFFIXES}")
     try:
-        if FORMATS[suffix] == pyoxigraph.RdfFormat.RDF_XML:
+        if FORMATS[suffix] == RdfFormat.RDF_XML:
             _check_entities(path)
         with _opened(path, progress) as stream:
             quads = pyoxigraph.parse(stream, format=FORMATS[suffix], base_iri=iri)

@@ -246,6 +246,7 @@ class Slice:
         return self._surveys[pool]
 
 
+@dataclass(eq=False)
 class PatternPool:
     """The distinct patterns of all queries over one dictionary, compiled once each.
 
@@ -254,21 +255,14 @@ class PatternPool:
     left_out    is called with each event that exceeds one
     """
 
-    def __init__(
-        self,
-        dictionary: Dictionary,
-        evaluator: ExpressionEvaluator,
-        bounds: MatchBounds | None = None,
-        left_out: OnLeftOut = lambda label, batch, exceeded: None,
-    ) -> None:
-        self.bounds = bounds or MatchBounds()
-        self.left_out = left_out
-        self.summary = Summary()
-        self._summarises = True
-        self._dictionary = dictionary
-        self._evaluator = evaluator
-        self._known: dict[tuple[Pattern, Background | None], SharedPattern] = {}
-        self._uses: list[int] = []
+    dictionary: Dictionary
+    evaluator: ExpressionEvaluator
+    bounds: MatchBounds = field(default_factory=MatchBounds)
+    left_out: OnLeftOut = lambda label, batch, exceeded: None
+    summary: Summary = field(default_factory=Summary)
+    _summarises: bool = True
+    _known: dict[tuple[Pattern, Background | None], SharedPattern] = field(default_factory=dict)
+    _uses: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
         """The number of distinct patterns."""
@@ -312,7 +306,7 @@ class PatternPool:
         return NamedPattern(self._known[key], known.names)
 
     def _compiled(self, pattern: Pattern, background: Background | None) -> SharedPattern:
-        matcher = compile_pattern(pattern, self._dictionary, self._evaluator, background)
+        matcher = compile_pattern(pattern, self.dictionary, self.evaluator, background)
         number = len(self._uses)
         self._uses.append(0)
         self.summary.add(number, matcher.needs)

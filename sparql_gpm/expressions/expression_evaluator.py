@@ -45,27 +45,19 @@ class ExpressionEvaluator:
 
     A variable without a column is unbound. PREV, FIRST, LAST and aggregates are looked up in the columns under their
     `column_name`.
+
+    now     the value of NOW(), the same in every solution; None: the present time
     """
 
-    def __init__(self, dictionary: Dictionary, seed: int | None = None) -> None:
+    def __init__(self, dictionary: Dictionary, seed: int | None = None, now: Literal | None = None) -> None:
         self._dictionary = dictionary
         self._random = random.Random(seed)
-        self._now = current_time()
+        self._now = now or current_time()
         self._compiled: dict[Expression, CompiledExpression] = {}
         self._generation = dictionary.generation
         self._cached = 0
         self._true = dictionary.pin(TRUE_TERM)
         self._false = dictionary.pin(FALSE_TERM)
-
-    @property
-    def now(self) -> Literal:
-        """The value of NOW(), the same in every solution."""
-        return self._now
-
-    @now.setter
-    def now(self, moment: Literal) -> None:
-        self._now = moment
-        self._clear()
 
     def evaluate(
         self, expression: Expression, columns: Mapping[str, Ids], rows: int, exists: ExistsResolver | None = None

@@ -8,11 +8,10 @@ import pyoxigraph as ox
 
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import BLOCK_BYTES, TOO_LONG, ByteStream, parse_fault
-from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term
+from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, quads_of, to_term
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText
-from sparql_gpm.reading.strict import parse
 
 _KEY = b""
 """The key of the event of a document: it has no graph."""
@@ -43,7 +42,7 @@ class DocumentReader:
         builder.raw.append(text)
         builder.break_off(1, broken_off)
         try:
-            self._take(_parse(text, self._format))
+            self._take(quads_of(text, self._format))
         except (SyntaxError, UnsupportedTerm) as error:
             if self._format == ox.RdfFormat.N_TRIPLES:
                 self._take(self._lines(text))
@@ -54,30 +53,22 @@ class DocumentReader:
         yield from builder.flush()
         self._terms.refresh()
 
-    def _lines(self, text: bytes) -> list[ox.Triple]:
+    def _lines(self, text: bytes) -> list[ox.Quad]:
         """The triples of the well-formed lines; the others are reported."""
-        triples: list[ox.Triple] = []
+        quads: list[ox.Quad] = []
         for number, line in enumerate(text.splitlines(), 1):
             try:
-                triples += _parse(line, self._format)
+                quads += quads_of(line, self._format)
             except (SyntaxError, UnsupportedTerm) as error:
                 found = parse_fault(error)
                 self._builder.report(number, found.column, found.reason, line, found.kind)
-        return triples
+        return quads
 
-    def _take(self, triples: list[ox.Triple]) -> None:
-        for triple in triples:
-            if triple.predicate in self._time_predicates:
-                self._builder.timestamp(to_term(triple.object), 1, lambda: 1)
-            self._terms.add(triple.subject, triple.predicate, triple.object)
-
-
-def _parse(text: bytes, rdf_format: ox.RdfFormat) -> list[ox.Triple]:
-    """All triples; raises the first error."""
-    triples = [quad.triple for quad in parse(text, rdf_format)]
-    for triple in triples:
-        to_term(triple.object)
-    return triples
+    def _take(self, quads: list[ox.Quad]) -> None:
+        for subject, predicate, object_, _ in quads:
+            if predicate in self._time_predicates:
+                self._builder.timestamp(to_term(object_), 1, lambda: 1)
+            self._terms.add(subject, predicate, object_)
 
 
 def _all_of(stream: ByteStream, bytes_max: int) -> tuple[bytes | RawText, BrokenOff | None]:

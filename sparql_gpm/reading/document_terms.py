@@ -52,6 +52,19 @@ def to_term(term: ParsedTerm) -> Term:
     raise UnsupportedTerm("triple terms (RDF-star, RDF 1.2) are not supported")
 
 
+def quads_of(text: bytes, rdf_format: ox.RdfFormat) -> list[ox.Quad]:
+    """All quads of a text; raises the first SyntaxError or UnsupportedTerm."""
+    quads = list(parse(text, rdf_format))
+    for quad in quads:
+        to_term(quad.object)
+    return quads
+
+
+def token_of(term: object) -> bytes:
+    """The canonical token of a pyoxigraph term; b"" for the default graph."""
+    return b"" if isinstance(term, ox.DefaultGraph) else str(term).encode()
+
+
 def parse_token(token: bytes) -> Term | None:
     """The term of an N-Triples token, or None unless it is exactly one valid and supported term."""
     try:

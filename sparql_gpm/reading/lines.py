@@ -15,11 +15,10 @@ import pyoxigraph as ox
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
-from sparql_gpm.reading.document_terms import PLAIN_IRI, TermIds, is_token, parse_token, to_term
+from sparql_gpm.reading.document_terms import PLAIN_IRI, TermIds, is_token, parse_token, quads_of, token_of
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText
-from sparql_gpm.reading.strict import parse
 from sparql_gpm.terms import IRI
 
 if TYPE_CHECKING:
@@ -190,17 +189,12 @@ class NQuadsReader:
     def _parsed_tokens(self, line: bytes, number: int) -> list[Tokens]:
         """The quads of a line by the strict parser; a malformed line is reported and has none."""
         try:
-            quads = list(parse(line, ox.RdfFormat.N_QUADS))
-            for quad in quads:
-                to_term(quad.object)
+            quads = quads_of(line, ox.RdfFormat.N_QUADS)
         except (SyntaxError, ValueError) as error:
             found = parse_fault(error)
             self._builder.report(number + found.line - 1, found.column, found.reason, line, found.kind)
             return []
-        return [
-            (_token(quad.subject), _token(quad.predicate), _token(quad.object), _graph_token(quad.graph_name))
-            for quad in quads
-        ]
+        return [(token_of(s), token_of(p), token_of(o), token_of(g)) for s, p, o, g in quads]
 
 
 @cache
@@ -225,14 +219,6 @@ def _ending(key: bytes | None) -> bytes:
 def _is_plain_node(token: bytes) -> bool:
     """True for a token that is certainly a valid, canonical IRI, or a blank node label of letters and digits."""
     return bool(PLAIN_IRI.fullmatch(token)) or (token.startswith(b"_:") and token[2:].isalnum())
-
-
-def _token(term: object) -> bytes:
-    return str(term).encode()
-
-
-def _graph_token(name: object) -> bytes:
-    return b"" if isinstance(name, ox.DefaultGraph) else _token(name)
 
 
 def _column(line: bytes, token: bytes) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pyoxigraph as ox
 
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, parse_fault
-from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term
+from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term, token_of
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.strict import parse
@@ -103,12 +103,12 @@ class TriGReader:
             if graph != current:
                 current, in_default = graph, isinstance(graph, ox.DefaultGraph)
                 if not in_default:
-                    self._enter(_key(graph), unit.line, unit.text)
+                    self._enter(token_of(graph), unit.line, unit.text)
             states_time = predicate in self._time_predicates and (in_default or subject == graph)
             if in_default and not states_time:
                 foreign += 1
             elif states_time:
-                self._enter(_key(subject), unit.line, unit.text)
+                self._enter(token_of(subject), unit.line, unit.text)
                 self._builder.timestamp(to_term(object_), unit.line, lambda: unit.column)
             if not in_default:
                 self._terms.add(subject, predicate, object_)
@@ -146,8 +146,4 @@ class TriGReader:
         except SyntaxError:
             return None
         graph = probe[-1].graph_name
-        return None if isinstance(graph, ox.DefaultGraph) else _key(graph)
-
-
-def _key(graph: object) -> bytes:
-    return str(graph).encode()
+        return None if isinstance(graph, ox.DefaultGraph) else token_of(graph)

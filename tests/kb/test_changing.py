@@ -160,7 +160,7 @@ def test_answers_of_an_endpoint_are_believed_as_long_as_the_source_says(endpoint
 
 def test_a_cache_forgets_what_is_old_and_what_was_not_used_lately() -> None:
     now = [0.0]
-    cache: AnswerCache[str] = AnswerCache(3, 10.0, lambda: now[0])
+    cache: AnswerCache = AnswerCache(3, 10.0, lambda: now[0])
     cache.put_all({"a": []})
     cache.put_all({"b": [(IRI("http://x/1"),)]})
     now[0] = 5.0

@@ -200,8 +200,9 @@ def test_random_values_are_fresh_in_every_row_and_now_is_not() -> None:
     for text in ("RAND()", "UUID()", "STRUUID()", "BNODE()", 'BNODE("a")', "CONCAT(STR(RAND()), 'x')"):
         assert len(set(evaluator.evaluate(_read(text), {}, 30).tolist())) == 30
     assert len(set(evaluator.evaluate(_read("NOW()"), {}, 30).tolist())) == 1
-    evaluator.now = Literal("2000-01-01T00:00:00Z", XSD + "dateTime")
-    assert dictionary.term(evaluator.evaluate(_read("NOW()"), {}, 1)[0]) == evaluator.now
+    then = Literal("2000-01-01T00:00:00Z", XSD + "dateTime")
+    evaluator = ExpressionEvaluator(dictionary, now=then)
+    assert dictionary.term(evaluator.evaluate(_read("NOW()"), {}, 1)[0]) == then
     assert evaluator.holds(_read("YEAR(NOW()) = 2000"), {}, 1).all()
 
 

@@ -90,6 +90,11 @@ def late_any_order(dice: Dice) -> str:
     return under_any(LateText(dice).whole())
 
 
+def any_subsets(dice: Dice) -> str:
+    """A query for the lazy evaluators of whose matches few count."""
+    return under_any(SubsetText(dice).whole())
+
+
 TEXTS: Sequence[Callable[[Dice], str]] = (
     lambda dice: QueryText(dice).whole(),
     any_order,
@@ -100,6 +105,7 @@ TEXTS: Sequence[Callable[[Dice], str]] = (
     lambda dice: RegisterQuery(dice).whole(),
     lambda dice: FirstQuery(dice).whole(),
     lambda dice: SubsetText(dice).whole(),
+    any_subsets,
 )
 """Kinds of random queries, one after the other: of the whole language, and of what single evaluators cover."""
 
@@ -132,7 +138,7 @@ def drawn(seed: int, number: int) -> Pair | None:
     try:
         query = parse(kind(dice), "q")
     except QueryError:
-        assert kind in (any_order, brief, late_any_order), number
+        assert kind in (any_order, brief, late_any_order, any_subsets), number
         return None
     declared = {stream.name for stream in query.streams}
     least, most = (8, 14) if kind is brief else (4, 12)

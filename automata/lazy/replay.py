@@ -13,6 +13,7 @@ import numpy as np
 from arrays.columns import expand, hash_columns
 from automata.chains import bindings
 from automata.chains import columns as col
+from automata.chains.dominance import gapless
 from automata.chains.store import AcceptedRuns, ChainStore
 from automata.chains.table import ROOT
 from automata.lazy.buffer import LOW, PARTITION, RANK, STREAM, TIME, WINDOW, Buffer
@@ -21,6 +22,7 @@ from automata.lazy.partial import RANK_MAX, TIME_MAX, Rows
 from automata.lazy.partial import WINDOW as OF_WINDOW
 from automata.lazy.path import AllOf, Item, Step
 from automata.lazy.search import Search
+from automata.plan.pruning import is_gapless
 from automata.slices.pairs import Pairs
 from automata.slices.step_table import StepTable, side_by_side
 from automata.slices.timeline import earlier
@@ -44,6 +46,7 @@ class Replay:
         self._layout = search.layout
         self._units_of_edge = {step.edge: search.units.of_step(n) for n, step in enumerate(search.units.steps)}
         self._distinct = not any(unit.repeated for unit in search.units.units)
+        self._gapless = is_gapless(core.plan)
         self._complete: Rows = search.layout.root()[:0]
 
     def ended(self, complete: Rows) -> AcceptedRuns:
@@ -78,6 +81,8 @@ class Replay:
     def _take(self, number: int, rows: Ids, which: Ids, table: StepTable) -> _Walked:
         """Each row takes the edge with the table's row beside it, where values and conditions allow."""
         pairs = Pairs(rows, np.arange(len(rows), dtype=np.int64))
+        if self._gapless:
+            pairs = gapless(self._core.runs, pairs, table)
         pairs = pairs.take(bindings.fits(self._core.runs, self._core.plan.edges[number], table, pairs))
         pairs = pairs.take(self._core.conditions.admitted(number, table, pairs))
         if not len(pairs):
@@ -88,24 +93,56 @@ class Replay:
 
     def _repeated(self, step: Step, walked: _Walked) -> _Walked:
         """All possibilities for iterations before the last one."""
+        if self._core.dominance is not None and step.loop != NONE:
+            return self._undominated(step, walked)
         rows, which = walked
         edge, done = step.edge, []
-        repetition = self._core.plan.positions[step.position].repetitions[-1]
-        counts = self._core.layout.count(repetition)
         while len(rows):
-            ended, of = self._take(edge, rows, which, self._last(step, which))
-            often = self._core.runs.column(ended, counts) >= step.at_least
-            done.append((ended[often], of[often]))
+            done.append(self._ended(step, edge, rows, which))
             earlier, numbers = self._earlier(step, rows, which)
-            buffer = self._search.buffers.positive[step.symbols[0]]
-            rows, which = self._take(edge, rows[earlier], which[earlier], buffer.table(numbers))
+            rows, which = self._able(step, *self._iterated(step, edge, rows[earlier], which[earlier], numbers))
             edge = step.loop
-            able = np.isin(rows, self._core.extender.able(self._core.runs, edge, rows))
-            rows, which = rows[able], which[able]
-        return tuple(np.concatenate(columns) for columns in zip(*done, strict=True)) if done else walked  # type: ignore[return-value]
+        return _both(*done) if done else walked
 
-    def _earlier(self, step: Step, rows: Ids, which: Ids) -> tuple[Ids, Ids]:
-        """Pairs of a row and an event after it and before the step's last one, within the match's window."""
+    def _undominated(self, step: Step, walked: _Walked) -> _Walked:
+        """The same, event by event, without the rows that others of the same complete match make superfluous."""
+        buffer, none = self._search.buffers.positive[step.symbols[0]], walked[0][:0]
+        inside: _Walked = none, none
+        begun, firsts = self._earlier(step, *walked)
+        for low in np.unique(buffer.at(LOW, firsts)).tolist():
+            now = buffer.at(LOW, firsts) == low
+            new = self._iterated(step, step.edge, walked[0][begun[now]], walked[1][begun[now]], firsts[now])
+            later, numbers = self._earlier(step, *inside, low)
+            more = self._iterated(step, step.loop, inside[0][later], inside[1][later], numbers)
+            inside = _both(inside, self._able(step, *self._pruned(_both(new, more))))
+        return self._pruned(_both(self._ended(step, step.edge, *walked), self._ended(step, step.loop, *inside)))
+
+    def _pruned(self, walked: _Walked) -> _Walked:
+        rows, which = walked
+        kept = np.isin(rows, self._core.undominated(rows, which))
+        return rows[kept], which[kept]
+
+    def _iterated(self, step: Step, edge: int, rows: Ids, which: Ids, numbers: Ids) -> _Walked:
+        """The rows that take one iteration each."""
+        return self._take(edge, rows, which, self._search.buffers.positive[step.symbols[0]].table(numbers))
+
+    def _able(self, step: Step, rows: Ids, which: Ids) -> _Walked:
+        """Those that may iterate once more."""
+        able = np.isin(rows, self._core.extender.able(self._core.runs, step.loop, rows))
+        return rows[able], which[able]
+
+    def _ended(self, step: Step, edge: int, rows: Ids, which: Ids) -> _Walked:
+        """The rows that take the last iteration."""
+        ended, of = self._take(edge, rows, which, self._last(step, which))
+        repetition = self._core.plan.positions[step.position].repetitions[-1]
+        often = self._core.runs.column(ended, self._core.layout.count(repetition)) >= step.at_least
+        return ended[often], of[often]
+
+    def _earlier(self, step: Step, rows: Ids, which: Ids, low: int | None = None) -> tuple[Ids, Ids]:
+        """Pairs of a row and an event after it and before the step's last one, within the match's window.
+
+        low     only events with this first position
+        """
         (unit,) = self._units_of_edge[step.edge]
         buffer = self._search.buffer(unit)
         complete = self._complete[which]
@@ -116,6 +153,10 @@ class Replay:
             begin = np.maximum(begin, buffer.number(TIME, earlier(complete[:, TIME_MAX], window.size)))
         context = [complete[:, OF_PARTITION], complete[:, OF_WINDOW]]
         end = buffer.number(LOW, buffer.at(LOW, last))
+        if low is not None:
+            at_low = np.full(len(rows), low, dtype=np.int64)
+            begin = np.maximum(begin, buffer.number(LOW, at_low))
+            end = np.minimum(end, buffer.number(LOW, at_low, after=True))
         found = buffer.search(begin, end, (), hash_columns(context, len(rows)), in_context=True)
         parts = [
             (at[keep], numbers[keep])
@@ -183,6 +224,11 @@ class Replay:
         shared = rows[first[same.ravel()]]
         walks = np.flatnonzero(shared != NONE)
         return shared[walks], walks
+
+
+def _both(*parts: _Walked) -> _Walked:
+    """The rows of all parts."""
+    return np.concatenate([rows for rows, _ in parts]), np.concatenate([which for _, which in parts])
 
 
 def _steps(items: Sequence[Item]) -> Iterator[Step]:

@@ -41,7 +41,9 @@ class _Kind:
     unless: Callable[[Plan], str | None] = lambda plan: None
 
 
-_LAZY_BUILDS = "few of the subsets of events that a repetition takes are reported, and lazy chains build every one"
+_FEW_REPORTED = (
+    "few of the subsets of events that a repetition takes are reported: runs leave out the others the soonest"
+)
 """The reason why rates are not measured where runs are left out."""
 _KINDS = {
     "cea": _Kind(
@@ -55,7 +57,7 @@ _KINDS = {
         why_not_replanned,
         "its steps can be looked for in any order: the rarest first makes the fewest partial matches, and which is the "
         "rarest is measured while it runs",
-        lambda plan: _LAZY_BUILDS if leaves_runs_out(plan) else "it has one step only" if single_step(plan) else None,
+        lambda plan: _FEW_REPORTED if leaves_runs_out(plan) else "it has one step only" if single_step(plan) else None,
     ),
     "lazy": _Kind(
         "lazy chain automata",

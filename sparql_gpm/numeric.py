@@ -101,8 +101,8 @@ def float64(term: Term) -> float:
     if not isinstance(term, Literal) or (kind := NUMERIC_TYPES.get(term.datatype)) is None:
         return nan
     lexical = term.lexical.strip(WHITE_SPACE)
-    if kind == _DECIMAL and len(lexical) <= _EXACT_DIGITS_MAX:
-        return float(lexical) if is_number(lexical, kind) else nan
+    if kind <= _DECIMAL and len(lexical) <= _EXACT_DIGITS_MAX:
+        return float(lexical if kind else int(lexical)) if is_number(lexical, kind) else nan
     found = parse_number(lexical, kind)
     if found is None:
         return nan

@@ -21,10 +21,10 @@ _SHIFT = np.uint64(29)
 def expand(counts: Ids) -> tuple[Ids, Ids]:
     """For each i, counts[i] times: (i, 0), (i, 1), … as two columns."""
     which = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-    return which, in_ranges(np.zeros(len(counts), dtype=np.int64), counts)
+    return which, in_ranges(0, counts)
 
 
-def in_ranges(begins: Ids, counts: Ids) -> Ids:
+def in_ranges(begins: Ids | int, counts: Ids) -> Ids:
     """begins[i], begins[i] + 1 and so on, counts[i] of them, for each i in turn: rows of CSR and of sorted columns."""
     ends = np.cumsum(counts)
     size = int(ends[-1]) if len(ends) else 0
@@ -33,10 +33,12 @@ def in_ranges(begins: Ids, counts: Ids) -> Ids:
 
 def numbers_within(ascending: Ids) -> Ids:
     """0, 1, 2 and so on for the rows of each value."""
-    new = np.ones(len(ascending), dtype=np.bool_)
-    new[1:] = ascending[1:] != ascending[:-1]
+    new = ascending[1:] != ascending[:-1]
+    if new.all():
+        return np.zeros(len(ascending), dtype=np.int64)
     rows = np.arange(len(ascending), dtype=np.int64)
-    return rows - np.maximum.accumulate(np.where(new, rows, 0))
+    rows[1:] -= np.maximum.accumulate(np.where(new, rows[1:], 0))
+    return rows
 
 
 def offsets_of(counts: Ids) -> Ids:

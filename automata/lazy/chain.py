@@ -7,7 +7,7 @@ old one only: every match is found once, whatever the plan does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,8 @@ class LazyChain:
     """
 
     def __init__(self, search: Search, joiner: Joiner, plan: EvaluationOrder) -> None:
-        self._search = search
         self._units = search.units
+        self._buffers = [search.buffer(unit) for unit in range(len(search.units))]
         self._layout = search.layout
         self._joiner = joiner
         self._plan = plan
@@ -48,11 +48,12 @@ class LazyChain:
         position    of its first event
         fresh       symbol → the number of its first solution
         """
-        self._plan.observe([len(self._search.buffer(unit)) for unit in range(len(self._units))], at_boundary)
+        sizes = [len(buffer) for buffer in self._buffers]
+        self._plan.observe(sizes, at_boundary)
         if not self.states:
             self._begin()
         position, fresh = self.held or (position, fresh)
-        if not self._completable():
+        if not self._completable(sizes):
             self.held = position, fresh
             return self._layout.root()[:0]
         self.held = None
@@ -100,14 +101,11 @@ class LazyChain:
             waiting = self.states[frozenset(bound)] = Waiting(self._layout.width, unit)
             waiting.replace(np.concatenate((rows_of(fixed, len(registers.ids)), registers.ids), axis=1))
 
-    def _completable(self) -> bool:
+    def _completable(self, sizes: Sequence[int]) -> bool:
         """True if each unit has a buffered event, and there are no fewer events than steps."""
-        buffers = [self._search.buffer(unit) for unit in range(len(self._units))]
-        if not all(map(len, buffers)):
-            return False
-        if max(map(len, buffers)) >= self._steps:
-            return True
-        return len(np.unique(np.concatenate([buffer.column(LOW) for buffer in buffers]))) >= self._steps
+        if not all(sizes) or max(sizes) >= self._steps:
+            return all(sizes)
+        return len(np.unique(np.concatenate([buffer.column(LOW) for buffer in self._buffers]))) >= self._steps
 
     def _held(self) -> int:
         """The partial matches that wait."""
@@ -127,7 +125,7 @@ class LazyChain:
         rows = waiting.await_instead(chosen, position, self._layout)
         if not self._units.waits(bound, chosen):
             waiting.keep(np.zeros(len(rows), dtype=np.bool_))
-        return chosen, self._joiner.join(bound, rows, chosen, self._search.buffer(chosen).first)
+        return chosen, self._joiner.join(bound, rows, chosen, self._buffers[chosen].first)
 
     def _arrive(self, bound: Bound, rows: Rows) -> tuple[Bound, Rows]:
         """New partial matches at a state: joined with all that is buffered; kept if more can come."""
@@ -136,5 +134,5 @@ class LazyChain:
             waiting = self.states[bound] = Waiting(self._layout.width, self._plan.following(bound, None))
         if self._units.waits(bound, waiting.unit):
             waiting.add(rows)
-        first = self._search.buffer(waiting.unit).first
+        first = self._buffers[waiting.unit].first
         return bound | {waiting.unit}, self._joiner.join(bound, rows, waiting.unit, first)

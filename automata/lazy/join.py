@@ -25,7 +25,7 @@ from automata.lazy.partial import (
     Rows,
 )
 from automata.lazy.search import Search
-from automata.slices.timeline import earlier, later
+from automata.slices.timeline import LAST, earlier, later
 from automata.values import Ids, Mask
 
 Bound = frozenset[int]
@@ -74,7 +74,7 @@ class Joiner:
     def _bounds(self, bound: Bound, rows: Rows, unit: int, buffer: Buffer) -> tuple[Ids, Ids]:
         """For each row the numbers between which events of the unit may lie."""
         after = rows[:, self._layout.floor(unit)] - 1
-        before = np.full(len(rows), np.iinfo(np.int64).max)
+        before = np.full(len(rows), LAST)
         for other in bound:
             low = self._search.at(rows, other, LOW)
             if self._units.before[other, unit]:

@@ -40,14 +40,6 @@ def _word_at(typing: Any, text: Any, at: Any) -> Any:
     return types.int64(text, types.int64), _load(64)
 
 
-def _byte_in_python(text: Bytes, at: int) -> int:
-    return int(text[at])
-
-
-def _word_in_python(text: Bytes, at: int) -> Any:
-    return text[at : at + WORD].view("<i8")[0]
-
-
 def _first_byte(typing: Any, mask: Any) -> Any:
     """The number of the byte, counted from the lowest, that holds the lowest bit set in a word; there must be one."""
 
@@ -58,14 +50,11 @@ def _first_byte(typing: Any, mask: Any) -> Any:
     return types.int64(types.int64), code
 
 
-def _first_byte_in_python(mask: int) -> int:
-    return (int(mask & -mask).bit_length() - 1) // WORD
+def _either(code: Callable[..., Any], in_python: Callable[..., Any]) -> Callable[..., Any]:
+    """The intrinsic of numba; where kernels run as Python, the function in Python."""
+    return cast("Callable[..., Any]", intrinsic(code)) if COMPILED else in_python
 
 
-byte_at: Callable[[Bytes, int], int] = _byte_in_python
-word_at: Callable[[Bytes, int], int] = _word_in_python
-first_byte: Callable[[int], int] = _first_byte_in_python
-if COMPILED:
-    byte_at = cast("Callable[[Bytes, int], int]", intrinsic(_byte_at))
-    word_at = cast("Callable[[Bytes, int], int]", intrinsic(_word_at))
-    first_byte = cast("Callable[[int], int]", intrinsic(_first_byte))
+byte_at: Callable[[Bytes, int], int] = _either(_byte_at, lambda text, at: int(text[at]))
+word_at: Callable[[Bytes, int], int] = _either(_word_at, lambda text, at: text[at : at + WORD].view("<i8")[0])
+first_byte: Callable[[int], int] = _either(_first_byte, lambda mask: (int(mask & -mask).bit_length() - 1) // WORD)

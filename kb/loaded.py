@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +28,7 @@ Reader = Callable[[], EventBatch]
 Fingerprint = tuple[tuple[Path, int, int, int], ...]
 
 
+@dataclass(eq=False)
 class Loaded:
     """A graph in memory whose patterns are solved; read again when its files have changed.
 
@@ -38,23 +40,15 @@ class Loaded:
     is_bind_joined = False
     how = "is read into memory: each pattern is solved once, and looked up"
 
-    def __init__(
-        self,
-        read: Reader,
-        dictionary: Dictionary,
-        evaluator: ExpressionEvaluator,
-        fingerprint: Callable[[], Fingerprint] = tuple,
-        refresh_s: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._read = read
-        self._dictionary = dictionary
-        self._evaluator = evaluator
-        self._fingerprint = fingerprint
-        self._refresh_s = refresh_s
-        self._clock = clock
-        self._looked = clock()
-        self._seen = fingerprint()
+    read: Reader
+    dictionary: Dictionary
+    evaluator: ExpressionEvaluator
+    fingerprint: Callable[[], Fingerprint] = tuple
+    refresh_s: float | None = None
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self._looked, self._seen = self.clock(), self.fingerprint()
         self._matchers: dict[Pattern, Matcher] = {}
         self.view = self._viewed()
 
@@ -81,14 +75,14 @@ class Loaded:
     def unprovable(self) -> str | None:
         """The reason why it may change, for `explain`; None if it never does."""
         changes = "its files may change while it runs, and events meet them as they are then"
-        return None if self._refresh_s is None else changes
+        return None if self.refresh_s is None else changes
 
     def solve(self, pattern: Pattern, given: Mapping[str, Ids] | None, rows: int, background: Background) -> Solutions:
         """The multiset of solutions, once or for each row of given values."""
         if pattern not in self._matchers:
             if len(self._matchers) >= _MATCHERS_MAX:
                 self._matchers.clear()
-            self._matchers[pattern] = compile_pattern(pattern, self._dictionary, self._evaluator, background)
+            self._matchers[pattern] = compile_pattern(pattern, self.dictionary, self.evaluator, background)
         matcher = self._matchers[pattern]
         return matcher.solve(self.view, np.zeros(rows, dtype=np.int64), given) if given else matcher.solve(self.view)
 
@@ -103,12 +97,12 @@ class Loaded:
 
         Files that cannot be read, as while they are being written, leave the graph as it is until the next check.
         """
-        now = self._clock()
-        if self._refresh_s is None or now - self._looked < self._refresh_s:
+        now = self.clock()
+        if self.refresh_s is None or now - self._looked < self.refresh_s:
             return False
         self._looked = now
         try:
-            found = self._fingerprint()
+            found = self.fingerprint()
             if found == self._seen:
                 return False
             self.view = self._viewed()
@@ -122,8 +116,8 @@ class Loaded:
 
     def _viewed(self) -> BatchView:
         """The present graph; the dictionary holds its terms in place of those of the last one."""
-        batch = self._read()
-        self._dictionary.hold(self, batch.terms)
+        batch = self.read()
+        self.dictionary.hold(self, batch.terms)
         return BatchView(batch)
 
 

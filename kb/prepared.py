@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -34,6 +35,7 @@ _LOCAL_MAX = 1 << 20
 """Ids of the run whose ids in the file are cached."""
 
 
+@dataclass(eq=False)
 class Prepared:
     """A prepared file, shared by any number of processes.
 
@@ -43,21 +45,15 @@ class Prepared:
     is_bind_joined = True
     how = "is a prepared file, mapped into memory: each pattern is solved once, and looked up for the keys of a batch"
 
-    def __init__(
-        self,
-        path: Path,
-        iri: str,
-        dictionary: Dictionary,
-        refresh_s: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._path = path
-        self._iri = iri
-        self._dictionary = dictionary
-        self._refresh_s = refresh_s
-        self._clock = clock
-        self._looked = clock()
-        self._use(PreparedFile(path))
+    path: Path
+    iri: str
+    dictionary: Dictionary
+    refresh_s: float | None = None
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self._looked = self.clock()
+        self._use(PreparedFile(self.path))
 
     @staticmethod
     def opened(source: Source, iri: str, dictionary: Dictionary) -> Prepared:
@@ -71,13 +67,13 @@ class Prepared:
     @property
     def unprovable(self) -> str | None:
         """The reason why it may change, for `explain`; None if it never does."""
-        return None if self._refresh_s is None else "it may be replaced while it runs, and events meet it as it is then"
+        return None if self.refresh_s is None else "it may be replaced while it runs, and events meet it as it is then"
 
     def prepare(self, pattern: Pattern) -> None:
         """Solves a pattern for later bind-joins; KnowledgeBaseError if it names another knowledge base."""
         if any(isinstance(node, Graph | Service) for node in walk(pattern)):
             hint = "write the two one after the other, not one inside the other"
-            raise KnowledgeBaseError("GRAPH or SERVICE inside GRAPH over a prepared file", self._iri, hint=hint)
+            raise KnowledgeBaseError("GRAPH or SERVICE inside GRAPH over a prepared file", self.iri, hint=hint)
         self.solved(pattern)
 
     def bind_join(self, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
@@ -99,19 +95,19 @@ class Prepared:
         if it may change; else, and if that fails, KnowledgeBaseError.
         """
         if self._file.is_overwritten():
-            if self._refresh_s is None:
+            if self.refresh_s is None:
                 hint = "replace it by another file, as `spaseq kb build` does, or give --kb-refresh"
-                raise KnowledgeBaseError("overwritten while it was in use", str(self._path), hint=hint)
-            self._use(PreparedFile(self._path))
+                raise KnowledgeBaseError("overwritten while it was in use", str(self.path), hint=hint)
+            self._use(PreparedFile(self.path))
             return True
-        now = self._clock()
-        if self._refresh_s is None or now - self._looked < self._refresh_s:
+        now = self.clock()
+        if self.refresh_s is None or now - self._looked < self.refresh_s:
             return False
         self._looked = now
         if not self._file.is_replaced():
             return False
         try:
-            file = PreparedFile(self._path)
+            file = PreparedFile(self.path)
             file.verify()
         except KnowledgeBaseError:
             return False  # it is being replaced: keep the old one until the next check
@@ -123,7 +119,7 @@ class Prepared:
 
     def triples_with(self, predicate_ids: Ids) -> tuple[Ids, Ids, Ids]:
         """The triples with these predicates, all in the ids of the run."""
-        wanted = np.array([self._terms.stored(self._dictionary.term(i)) for i in predicate_ids.tolist()])
+        wanted = np.array([self._terms.stored(self.dictionary.term(i)) for i in predicate_ids.tolist()])
         batch = self._view.batch
         rows = np.flatnonzero(np.isin(batch.predicates, wanted[wanted != UNBOUND]))
         return self._own(batch.subjects[rows]), self._own(batch.predicates[rows]), self._own(batch.objects[rows])
@@ -136,7 +132,7 @@ class Prepared:
     @cached_property
     def _view(self) -> BatchView:
         terms = self._file["subjects"], self._file["predicates"], self._file["objects"]
-        return BatchView(EventBatch.of_graph(self._iri, *terms))
+        return BatchView(EventBatch.of_graph(self.iri, *terms))
 
     @cached_property
     def _evaluator(self) -> ExpressionEvaluator:
@@ -148,7 +144,7 @@ class Prepared:
         for name in ("_view", "_evaluator"):
             self.__dict__.pop(name, None)
         self._known: dict[Pattern, Relation] = {}
-        self._generation = self._dictionary.generation
+        self._generation = self.dictionary.generation
         self._local: dict[int, int] = {}
         self._own_ids = np.zeros(len(self._terms) + 1, dtype=np.int64)
 
@@ -162,10 +158,10 @@ class Prepared:
         return self._known[pattern]
 
     def _forget_if_released(self) -> None:
-        if self._generation != self._dictionary.generation or len(self._local) > _LOCAL_MAX:
+        if self._generation != self.dictionary.generation or len(self._local) > _LOCAL_MAX:
             self._local.clear()
             self._own_ids[:] = UNBOUND
-            self._generation = self._dictionary.generation
+            self._generation = self.dictionary.generation
 
     def _stored(self, ids: Ids) -> Ids:
         """Ids of the run as ids of the file, UNBOUND for terms that it has not."""
@@ -174,7 +170,7 @@ class Prepared:
         for row, identifier in enumerate(ids.tolist()):
             local = known.get(identifier)
             if local is None:
-                local = known[identifier] = self._terms.find(self._dictionary.term(identifier))
+                local = known[identifier] = self._terms.find(self.dictionary.term(identifier))
             result[row] = local
         return result
 
@@ -186,7 +182,7 @@ class Prepared:
             grown[: len(self._own_ids)] = self._own_ids
             self._own_ids = grown
         for identifier in np.unique(ids[(self._own_ids[ids] == UNBOUND) & (ids != UNBOUND)]).tolist():
-            self._own_ids[identifier] = self._dictionary.intern(self._terms.term(identifier))
+            self._own_ids[identifier] = self.dictionary.intern(self._terms.term(identifier))
         own: Ids = self._own_ids[ids]
         return own
 

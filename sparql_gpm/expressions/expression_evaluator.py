@@ -121,7 +121,9 @@ class ExpressionEvaluator:
 
     def _compile(self, expression: Expression) -> CompiledExpression:
         if self._is_stale(self._generation) or len(self._compiled) > _COMPILED_MAX:
-            self._clear()
+            self._generation = self._dictionary.generation
+            self._cached = 0
+            self._compiled.clear()
         compiled = self._compiled.get(expression)
         if compiled is None:
             compiled = self._compiled[expression] = compile_expression(expression, self._dictionary)
@@ -138,11 +140,6 @@ class ExpressionEvaluator:
             for name, test in compiled.tests:
                 columns[name] = np.where(exists(test, columns, rows) != test.negated, self._true, self._false)
         return compiled, columns
-
-    def _clear(self) -> None:
-        self._generation = self._dictionary.generation
-        self._cached = 0
-        self._compiled.clear()
 
     def _values(self, compiled: CompiledExpression, columns: Mapping[str, Ids], rows: int) -> Ids:
         match compiled.expression:

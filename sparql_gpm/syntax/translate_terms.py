@@ -13,12 +13,9 @@ from sparql_gpm.syntax.tokens import Token
 from sparql_gpm.terms import IRI, RDF
 
 _ANCHORED = {
-    "Filter": ("FILTER",),
-    "SubSelect": ("SELECT",),
-    "OptionalGraphPattern": ("OPTIONAL",),
-    "MinusGraphPattern": ("MINUS",),
-    "Bind": ("BIND",),
-}
+    "Filter": ("FILTER",), "SubSelect": ("SELECT",), "OptionalGraphPattern": ("OPTIONAL",),
+    "MinusGraphPattern": ("MINUS",), "Bind": ("BIND",),
+}  # fmt: skip
 _ANCHORS = frozenset(word for words in _ANCHORED.values() for word in words) | frozenset(AGGREGATE_WORDS)
 
 

@@ -44,7 +44,8 @@ def distribution(query: TemporalQuery) -> Distribution:
     key = joined_by_every_step(query)
     if not key:
         return Distribution((), "no variable is joined by every step, and there is no PARTITION BY", whole_order)
-    if query.distinct and not set(key) <= _projected(query):
+    projected = {column.expression.name for column in query.columns if isinstance(column.expression, Variable)}
+    if query.distinct and not set(key) <= projected:
         return Distribution((), "DISTINCT compares matches of different keys", whole_order)
     return Distribution(key, "every step joins it" if len(key) == 1 else "every step joins them", False)
 
@@ -118,7 +119,3 @@ def _bound_before_repetitions(expression: Expression, bound: bool) -> bool:
         case nodes.Optional(inner):
             return _bound_before_repetitions(inner, bound)
     return True
-
-
-def _projected(query: TemporalQuery) -> set[str]:
-    return {column.expression.name for column in query.columns if isinstance(column.expression, Variable)}

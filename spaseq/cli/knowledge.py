@@ -34,16 +34,15 @@ class KnowledgeArguments:
 
 def sources_of(locations: Mapping[str, str], arguments: KnowledgeArguments) -> dict[str, Source]:
     """Each knowledge base with its options; raises InputError for an option that is malformed or applies to none."""
-    failure = _assigned("--kb-failure", arguments.failure, locations, _failure)
-    refresh = _assigned("--kb-refresh", arguments.refresh, locations, _seconds)
-    timeout = _assigned("--kb-timeout", arguments.timeout, locations, _positive_seconds)
+    given: dict[str, dict[str, Any]] = {
+        "failure": _assigned("--kb-failure", arguments.failure, locations, _failure),
+        "refresh_s": _assigned("--kb-refresh", arguments.refresh, locations, _seconds),
+        "timeout_s": _assigned("--kb-timeout", arguments.timeout, locations, _positive_seconds),
+    }
     entail = _assigned("--entail", arguments.entail, locations, _rdfs)
     found = {}
     for iri, location in locations.items():
-        source = Source(location)
-        source = replace(source, failure=failure[iri]) if iri in failure else source
-        source = replace(source, refresh_s=refresh[iri]) if iri in refresh else source
-        source = replace(source, timeout_s=timeout[iri]) if iri in timeout else source
+        source = Source(location, **{name: values[iri] for name, values in given.items() if iri in values})
         meant_for_all = not any(text.startswith((f"{iri}=", f"<{iri}>=")) for text in arguments.entail)
         found[iri] = replace(source, entail=iri in entail and not (source.remote and meant_for_all))
     return found

@@ -15,7 +15,6 @@ from kb.base import KnowledgeBases
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import Variable
-from sparql_gpm.shared import PatternLabel
 from spaseq.algebra.build import build
 from spaseq.algebra.distribution import Distribution, distribution, negated_symbols
 from spaseq.algebra.nodes import AnyQuery, Column, TemporalQuery
@@ -165,7 +164,7 @@ def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dicti
                 mark(dictionary, plan.number, symbol),
                 pattern.variables,
                 symbol in negated,
-                _stream_label(query, symbol, (job.names[iri], iri)),
+                replace(label_of(query, symbol), streams=((job.names[iri], iri),)),  # the one stream of stage 1
             )
             for symbol, pattern in enumerate(query.patterns)
             if position in pattern.streams
@@ -213,11 +212,6 @@ def _with_partition(query: TemporalQuery) -> TemporalQuery:
         return query
     hidden = tuple(Column(f"{PARTITION_COLUMN}{name}", Variable(name)) for name in query.partition)
     return replace(query, columns=query.columns + hidden)
-
-
-def _stream_label(query: TemporalQuery, symbol: int, stream: tuple[str, str]) -> PatternLabel:
-    """In stage 1 all events are on stream 0."""
-    return replace(label_of(query, symbol), streams=(stream,))
 
 
 def _ignored(rows: Rows) -> None:

@@ -9,6 +9,7 @@ from spaseq.explain.description import (
     Condition,
     Description,
     Edge,
+    Evaluator,
     KnowledgeBase,
     PatternPlan,
     Repetition,
@@ -24,17 +25,18 @@ _KINDS = {"start": "start", "step": "", "any-order": "any order", "accept": "mat
 
 def to_text(description: Description) -> str:
     """Every section that is not empty, in the order in which a query is read."""
+    partition = ", ".join(f"?{name}" for name in description.partition)
     sections = [
         (f"query {description.query}", list(_wrapped(description.sentences))),
         ("streams", list(_streams(description.streams))),
         ("knowledge bases", [line for known in description.knowledge for line in _knowledge(known)]),
         ("window", list(_wrapped([description.window]))),
-        ("partition", list(_wrapped([_partition(description.partition)] if description.partition else []))),
+        ("partition", list(_wrapped([f"once for each value of {partition}"] if partition else []))),
         ("on Spark", list(_wrapped([description.sharding] if description.sharding else []))),
         ("graph pattern matchers", [line for plan in description.patterns for line in _pattern(plan)]),
         ("automaton", list(_automaton(description.states, description.edges))),
         ("contiguity between iterations", list(_repetitions(description.repetitions))),
-        ("evaluator", list(_evaluator(description))),
+        ("evaluator", list(_evaluator(description.evaluator))),
     ]
     shown = sections[:1] + [section for section in sections[1:] if section[1]]
     return "\n\n".join("\n".join([title, *lines]) for title, lines in shown) + "\n"
@@ -66,10 +68,6 @@ def _knowledge(known: KnowledgeBase) -> Iterator[str]:
         variables = " ".join(f"?{name}" for name in use.variables) or "no variable"
         joined = "not queried" if use.when == "never" else f"joined with {use.when}"
         yield from _wrapped([f"{use.step} → {variables}, {joined}: {use.why}"], _INDENT * 2, _INDENT)
-
-
-def _partition(variables: Sequence[str]) -> str:
-    return "once for each value of " + ", ".join(f"?{name}" for name in variables)
 
 
 def _pattern(pattern: PatternPlan) -> Iterator[str]:
@@ -119,16 +117,11 @@ def _repetitions(repetitions: Sequence[Repetition]) -> Iterator[str]:
         yield from _wrapped([line], hanging=" " * (width + 2))
 
 
-def _evaluator(description: Description) -> Iterator[str]:
-    evaluator = description.evaluator
-    yield from _wrapped([f"{evaluator.name}: {evaluator.reason}"], hanging=_INDENT)
-    if evaluator.form:
-        yield from _wrapped([f"form: {evaluator.form}: {evaluator.form_reason}"], hanging=_INDENT)
-    if evaluator.on_short_input:
-        yield from _wrapped([f"on short input: {evaluator.on_short_input}"], hanging=_INDENT)
-    if evaluator.replanning:
-        yield from _wrapped([evaluator.replanning], hanging=_INDENT)
-    for estimate in evaluator.estimates:
-        yield from _wrapped([f"estimate: {estimate}"], hanging=_INDENT)
-    for alternative in evaluator.alternatives:
-        yield from _wrapped([f"not {alternative.evaluator}: {alternative.why_not}"], hanging=_INDENT)
+def _evaluator(chosen: Evaluator) -> Iterator[str]:
+    lines = [f"{chosen.name}: {chosen.reason}"]
+    lines += [f"form: {chosen.form}: {chosen.form_reason}"] if chosen.form else []
+    lines += [f"on short input: {chosen.on_short_input}"] if chosen.on_short_input else []
+    lines += [chosen.replanning] if chosen.replanning else []
+    lines += [f"estimate: {estimate}" for estimate in chosen.estimates]
+    lines += [f"not {alternative.evaluator}: {alternative.why_not}" for alternative in chosen.alternatives]
+    return _wrapped(lines, hanging=_INDENT)

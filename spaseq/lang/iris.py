@@ -35,7 +35,8 @@ class Namespace:
         """The IRI of `<…>` or `prefix:local`."""
         try:
             if word.text.startswith("<"):
-                return self._resolved(unescape(word.text[1:-1]))
+                reference = unescape(word.text[1:-1])
+                return reference if self.base is None else resolve_iri(reference, self.base)
             self.check(word)
             prefix, _, local = word.text.partition(":")
             return self.prefixes.get(prefix, "") + unescape(local)
@@ -56,6 +57,3 @@ class Namespace:
     def with_undeclared(self) -> dict[str, str]:
         """The prefixes, undeclared ones included, so that one missing prefix hides no other error."""
         return {**self.prefixes, **{prefix: f"urn:undeclared:{prefix}:" for prefix in self._undeclared}}
-
-    def _resolved(self, reference: str) -> str:
-        return reference if self.base is None else resolve_iri(reference, self.base)

@@ -83,7 +83,8 @@ class _Layout:
         """Checks the place of the clause that begins with these lexemes."""
         kind = lexeme.kind
         if kind in self._seen and kind not in _REPEATABLE:
-            self._report.error(lexeme.span, f"{_title(kind)} is given twice", _twice_hint(kind))
+            hint = _BRACES_HINT if kind in {"LBRACE", "RBRACE"} else "keep one"
+            self._report.error(lexeme.span, f"{_TITLES.get(kind, kind)} is given twice", hint)
             return
         if kind in _FORMS and _FORMS & self._seen.keys():
             self._report.error(lexeme.span, "a query has either SELECT or CONSTRUCT, not both", "keep one")
@@ -112,6 +113,7 @@ class _Layout:
     def _check_place(self, lexeme: Lexeme) -> None:
         kind = lexeme.kind
         section, words = _PLACES[kind]
+        misplaced = f"{_TITLES.get(kind, kind)} is not expected here"
         if self._section == Section.FRONT and section == Section.HEADER:
             self._require(lexeme.span, "SELECT")
             self._section = Section.HEADER
@@ -119,9 +121,9 @@ class _Layout:
             self._report.error(lexeme.span, "expected '{' before the first DEFINE", _BRACES_HINT)
             self._section = Section.BODY
         elif self._section != section and not (kind == "SEQ" and self._section == Section.HEADER):
-            self._report.error(lexeme.span, f"{_title(kind)} is not expected here", f"it stands {words}")
+            self._report.error(lexeme.span, misplaced, f"it stands {words}")
         elif (after := _NOT_AFTER.get(kind)) in self._seen:
-            self._report.error(lexeme.span, f"{_title(kind)} is not expected here", f"it stands before {after}")
+            self._report.error(lexeme.span, misplaced, f"it stands before {after}")
 
     def _require(self, at: Span, *kinds: str) -> None:
         for kind in kinds:
@@ -138,11 +140,3 @@ _MISSING = {
     "SEQ": ("the query has no SEQ( )", "state the order of the events: SEQ(A ; B)"),
     "DEFINE": ("the query has no DEFINE GPM", "define each step of SEQ: DEFINE GPM A ON S1 { ?s ?p ?o }"),
 }
-
-
-def _title(kind: str) -> str:
-    return _TITLES.get(kind, kind)
-
-
-def _twice_hint(kind: str) -> str:
-    return _BRACES_HINT if kind in {"LBRACE", "RBRACE"} else "keep one"

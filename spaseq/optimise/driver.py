@@ -88,7 +88,7 @@ def _next(
     for form in forms(query.patterns[step].pattern):
         refusal = why_not(query, step, form, facts)
         if refusal is None:
-            return _moved(query, step, form)
+            return late(query, step, form)
         known = refusals.setdefault(form.of, refusal)
         if refusal == _UNKNOWN and known not in (_UNKNOWN, known.removesuffix(_PARTLY_UNKNOWN) + _PARTLY_UNKNOWN):
             refusals[form.of] = known + _PARTLY_UNKNOWN
@@ -113,7 +113,7 @@ def why_not(query: TemporalQuery, step: int, form: Form, facts: Facts | None) ->
     return _unreadable(found) or _unproven(form, facts)
 
 
-def late(query: TemporalQuery, step: int, form: Form) -> TemporalQuery:
+def late(query: TemporalQuery, step: int, form: Form) -> tuple[TemporalQuery, Placement]:
     """Match(step: LeftJoin(p, k)) -> Enrich(Match(step: p), k), where `why_not` has no objection.
 
     With at most one solution of k for each value of key(k), which p binds, ν in [[p]] and ν ∪ k(ν) in
@@ -121,39 +121,30 @@ def late(query: TemporalQuery, step: int, form: Form) -> TemporalQuery:
     order, under the same selector, and k is computed from key(k), whose value in the match is its value at the
     step, or at the last iteration of it. For a step that only stands in `!` k is dropped.
     """
-    pattern = query.patterns[step]
-    scope, bound = in_scope(form.rest), certain(form.rest)
+    assert isinstance(form.last.name, IRI), form
+    name, knowledge, found = query.patterns[step].name, form.last.name.value, places(query.sequence, step)
+    keys, new = keys_of(form.rest, form.last), tuple(sorted(new_variables(form.rest, form.last)))
+    without = _reduced(query, step, form.rest)
+    if all(place.negated for place in found):
+        reason = "a negated step only needs the existence of an event"
+        return without, Placement(name, knowledge, new, True, reason, dropped=True)
+    missing = "it is optional" if form.beside is None else "it has one for each that the rest finds"
+    shown = ", ".join(f"?{key}" for key in keys) or "every event"
+    reason = f"{missing}, and has at most one solution for {shown}"
+    skippable = any(place.skippable for place in found)
+    enrichment = Enrichment(step, knowledge, form.last.inner, keys, new, skippable)
+    joined = replace(without, enrichments=(enrichment, *query.enrichments))
+    return joined, Placement(name, knowledge, new, True, reason)
+
+
+def _reduced(query: TemporalQuery, step: int, rest: Pattern) -> TemporalQuery:
+    """The query with a part of a GPM's pattern in place of the pattern."""
+    pattern, scope = query.patterns[step], in_scope(rest)
     kept = tuple(name for name in pattern.variables if name in scope)
-    changed = replace(pattern, pattern=form.rest, variables=kept, certain=pattern.certain & bound)
+    changed = replace(pattern, pattern=rest, variables=kept, certain=pattern.certain & certain(rest))
     patterns = (*query.patterns[:step], changed, *query.patterns[step + 1 :])
     variables = tuple(dict.fromkeys(name for each in patterns for name in each.variables))
-    found = places(query.sequence, step)
-    if all(place.negated for place in found):
-        return replace(query, patterns=patterns, variables=variables)
-    assert isinstance(form.last.name, IRI), form
-    enrichment = Enrichment(
-        step,
-        form.last.name.value,
-        form.last.inner,
-        keys_of(form.rest, form.last),
-        tuple(sorted(new_variables(form.rest, form.last))),
-        any(place.skippable for place in found),
-    )
-    return replace(query, patterns=patterns, variables=variables, enrichments=(enrichment, *query.enrichments))
-
-
-def _moved(query: TemporalQuery, step: int, form: Form) -> tuple[TemporalQuery, Placement]:
-    assert isinstance(form.last.name, IRI), form
-    variables = tuple(sorted(new_variables(form.rest, form.last)))
-    dropped = all(place.negated for place in places(query.sequence, step))
-    if dropped:
-        reason = "a negated step only needs the existence of an event"
-    else:
-        keys = ", ".join(f"?{name}" for name in keys_of(form.rest, form.last)) or "every event"
-        missing = "it is optional" if form.beside is None else "it has one for each that the rest finds"
-        reason = f"{missing}, and has at most one solution for {keys}"
-    placement = Placement(query.patterns[step].name, form.last.name.value, variables, True, reason, dropped)
-    return late(query, step, form), placement
+    return replace(query, patterns=patterns, variables=variables)
 
 
 def _evidence(form: Form) -> list[Pattern]:

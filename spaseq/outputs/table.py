@@ -42,7 +42,8 @@ class TableSink(Sink):
         if self._widths is None:
             header = _shown(self._header())
             self._widths = [max(map(cell_len, column)) for column in zip(header, *lines[:_SCREENFUL_MAX], strict=True)]
-            text = self._emphasised(self._line(header)) + self._line(["─" * width for width in self._widths])
+            text, rule = self._line(header), self._line(["─" * width for width in self._widths])
+            text = (f"{_BOLD}{text.rstrip()}{_PLAIN}\n" if self._output.styled else text) + rule
         return text + "".join(self._line(cells) for cells in lines)
 
     def _header(self) -> list[str]:
@@ -89,9 +90,6 @@ class TableSink(Sink):
         if self._output.width is not None and cell_len(line) > self._output.width:
             line = set_cell_size(line, self._output.width - 1) + "…"
         return line + "\n"
-
-    def _emphasised(self, line: str) -> str:
-        return f"{_BOLD}{line.rstrip()}{_PLAIN}\n" if self._output.styled else line
 
 
 _LOCAL = re.compile(r"[^/#\s]+")

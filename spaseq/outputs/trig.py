@@ -49,19 +49,15 @@ class TrigSink(Sink):
             return _named_graph(row.graph, row.time, ntriples_lines(row.triples))
         number = self._rows[row.query]
         self._rows[row.query] += 1
+        statement = "[ " + " ;\n    ".join(_properties(row)) + " ] ."
         name = quote(row.query, safe="", errors="surrogatepass")
-        return _named_graph(f"urn:spaseq:match:{name}:{number}", row.time, [_description(row)])
+        return _named_graph(f"urn:spaseq:match:{name}:{number}", row.time, [statement])
 
 
 def _named_graph(name: str, time: int, statements: Sequence[str]) -> str:
     body = "".join(f"  {statement}\n" for statement in statements)
     graph = to_ntriples(IRI(name))
     return f"{graph} <{PROV}generatedAtTime> {_date_time(time)} .\n{graph} {{\n{body}}}\n"
-
-
-def _description(row: Row) -> str:
-    """The statement that describes a match, with a blank node as its subject."""
-    return "[ " + " ;\n    ".join(_properties(row)) + " ] ."
 
 
 def _properties(row: Row) -> Iterator[str]:

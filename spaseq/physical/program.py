@@ -81,7 +81,8 @@ def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX) -> Compiled:
         Condition(symbol, numbering.references(expression), bool(exists_in(expression)))
         for symbol, expression in expressions
     )
-    outputs = tuple(dict.fromkeys(node for e in query.output_expressions() for node in _iterated(e)))
+    shown = (node for expression in query.output_expressions() for node in plain_nodes(expression))
+    outputs = tuple(dict.fromkeys(node for node in shown if isinstance(node, Iteration | Aggregate)))
     program = Program(
         query.sequence,
         symbols,
@@ -162,7 +163,3 @@ class _Numbering:
         number = self.variables[name]
         self.nodes[number] = Variable(name)
         return number
-
-
-def _iterated(expression: Expression) -> list[Iteration | Aggregate]:
-    return [node for node in plain_nodes(expression) if isinstance(node, Iteration | Aggregate)]

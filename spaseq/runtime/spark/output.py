@@ -15,7 +15,7 @@ from automata.matches.match_table import START, TIME
 from sparql_gpm.term_text import term_of
 from sparql_gpm.terms import Term, to_ntriples
 from spaseq.outputs.arrow import EVENTS, STRINGS, bound_terms, events, repeated, terms
-from spaseq.outputs.dead_letters import LETTER_FIELDS, DeadLetter
+from spaseq.outputs.dead_letters import LETTER_FIELDS
 from spaseq.outputs.row_table import RowTable
 from spaseq.outputs.rows import Row, ntriples_lines
 from spaseq.runtime.spark.shard import PARTITION_COLUMN, ShardOutput, without_hidden
@@ -72,7 +72,9 @@ class OutputTable:
             records = []
             for begin in range(0, len(found), OUTPUT_ROWS_MAX):
                 yield self._batch(found.part(begin, begin + OUTPUT_ROWS_MAX), schema, shard, first + begin)
-        yield from _batches(records + [_letter_record(letter) for letter in output.letters], schema)
+        for letter in output.letters:
+            records.append({"kind": letter.kind, "letter": {name: getattr(letter, name) for name in LETTER_FIELDS}})
+        yield from _batches(records, schema)
 
     def _record(self, shard: int, number: int, full: Row) -> dict[str, Any]:
         row, partition = without_hidden(full)
@@ -118,10 +120,6 @@ class OutputTable:
 def _batches(records: Sequence[dict[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for begin in range(0, len(records), OUTPUT_ROWS_MAX):
         yield pa.RecordBatch.from_pylist(records[begin : begin + OUTPUT_ROWS_MAX], schema=schema)
-
-
-def _letter_record(letter: DeadLetter) -> dict[str, Any]:
-    return {"kind": letter.kind, "letter": {name: getattr(letter, name) for name in LETTER_FIELDS}}
 
 
 def row_of(fields: Mapping[str, Any]) -> Row:

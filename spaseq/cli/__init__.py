@@ -11,21 +11,7 @@ from typing import Any
 
 import click
 
-from spaseq.cli.options import (
-    EVALUATORS,
-    QUERY,
-    debug_option,
-    evaluator_option,
-    kb_option,
-    knowledge_options,
-    limit_options,
-    max_delay_option,
-    queries_argument,
-    stream_option,
-    strict_option,
-    time_predicate_option,
-    version_option,
-)
+from spaseq.cli import options as common
 from spaseq.cli.reporting import BAD_USAGE, ReportingGroup
 from spaseq.outputs import FILE_FORMATS, FORMATS
 
@@ -35,8 +21,8 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.group("spaseq", cls=ReportingGroup, context_settings=_SETTINGS, invoke_without_command=True)
-@version_option
-@debug_option
+@common.version_option
+@common.debug_option
 @click.pass_context
 def main(context: click.Context) -> None:
     """Find temporal patterns in streams of RDF graphs."""
@@ -46,25 +32,27 @@ def main(context: click.Context) -> None:
 
 
 @main.command("run", short_help="Run queries over streams.")
-@queries_argument
-@stream_option(
+@common.queries_argument
+@common.stream_option(
     help="A stream, by its name in the query or by its IRI. PATH is a file, a folder, a glob, or - for standard input."
 )
-@kb_option(help="A knowledge base: RDF files, a file made by 'spaseq kb build', or the URL of a SPARQL endpoint.")
+@common.kb_option(
+    help="A knowledge base: RDF files, a file made by 'spaseq kb build', or the URL of a SPARQL endpoint."
+)
 @click.option(
     "--format", type=click.Choice(list(FORMATS)), default="table", show_default=True, help="How rows are written."
 )
 @click.option("--output", metavar="PATH", type=_FILE, help="Write rows to this file.  [default: standard output]")
-@evaluator_option
-@max_delay_option
+@common.evaluator_option
+@common.max_delay_option
 @click.option(
     "--dead-letter", metavar="PATH", type=_FILE, help="Write late events and malformed input to this file, as NDJSON."
 )
-@strict_option
+@common.strict_option
 @click.option(
     "--runtime", type=click.Choice(["embedded", "spark"]), default="embedded", show_default=True, help="Where it runs."
 )
-@time_predicate_option
+@common.time_predicate_option
 @click.option("--arrival-time", is_flag=True, help="Stamp events as they arrive; they need no timestamp.")
 @click.option(
     "--batch-size",
@@ -73,9 +61,9 @@ def main(context: click.Context) -> None:
     type=click.IntRange(min=1),
     help="Events handled at a time; changes no row.",
 )
-@limit_options
-@knowledge_options
-@debug_option
+@common.limit_options
+@common.knowledge_options
+@common.debug_option
 def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     """Run one or more queries over streams and print a row for each match.
 
@@ -97,18 +85,20 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
 
 
 @main.command("submit", short_help="Write, or run, a Spark job.")
-@queries_argument
-@stream_option(help="A stream: a file, a folder that grows, a glob, kafka://HOST:PORT/TOPIC, or tcp://HOST:PORT.")
-@kb_option(help="A knowledge base, as for 'spaseq run'; every worker must be able to read it.")
+@common.queries_argument
+@common.stream_option(
+    help="A stream: a file, a folder that grows, a glob, kafka://HOST:PORT/TOPIC, or tcp://HOST:PORT."
+)
+@common.kb_option(help="A knowledge base, as for 'spaseq run'; every worker must be able to read it.")
 @click.option(
     "--format", type=click.Choice(FILE_FORMATS), default="ndjson", show_default=True, help="How rows are written."
 )
 @click.option("--output", metavar="FOLDER", type=_FOLDER, help="Write rows here, a file for each micro-batch.")
-@max_delay_option
-@evaluator_option
+@common.max_delay_option
+@common.evaluator_option
 @click.option("--dead-letter", metavar="FOLDER", type=_FOLDER, help="Write late events and malformed input here.")
-@strict_option
-@time_predicate_option
+@common.strict_option
+@common.time_predicate_option
 @click.option(
     "--job", metavar="FILE.py", type=_FILE, default="spaseq_job.py", show_default=True, help="The job to write."
 )
@@ -130,9 +120,9 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
 )
 @click.option("--run", "run_it", is_flag=True, help="Hand it to spark-submit at once.")
 @click.option("--master", metavar="URL", help="For spark-submit: local[4], spark://…, yarn.")
-@limit_options
-@knowledge_options
-@debug_option
+@common.limit_options
+@common.knowledge_options
+@common.debug_option
 def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     """Write a Spark job: a Python file that spark-submit runs, and that goes on where it stopped.
 
@@ -151,7 +141,7 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
 
 
 @main.command("explain", short_help="Say what a query means and how it is run.")
-@click.argument("query", metavar="QUERY", type=QUERY)
+@click.argument("query", metavar="QUERY", type=common.QUERY)
 @click.option(
     "--format",
     type=click.Choice(["text", "json", "dot", "mermaid"]),
@@ -161,16 +151,16 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
 )
 @click.option(
     "--evaluator",
-    type=click.Choice(EVALUATORS),
+    type=click.Choice(common.EVALUATORS),
     default="auto",
     show_default=True,
     help="Explain the run with this evaluator.",
 )
-@kb_option(
+@common.kb_option(
     help="A knowledge base, as for 'spaseq run': it is opened to see which parts can be joined with matches alone."
 )
-@knowledge_options
-@debug_option
+@common.knowledge_options
+@common.debug_option
 def explain_command(query: Path, format: Any, knowledge: tuple[str, ...], **options: Any) -> None:
     """Say what a query means: its streams, the plans of its patterns, its automaton, the evaluator and why."""
     from spaseq.cli.explain import explained
@@ -188,8 +178,8 @@ def explain_command(query: Path, format: Any, knowledge: tuple[str, ...], **opti
 
 
 @main.command("validate", short_help="Check queries without running them.")
-@queries_argument
-@debug_option
+@common.queries_argument
+@common.debug_option
 def validate_command(queries: tuple[Path, ...]) -> None:
     """Check queries: exit with 0, or print every problem with line, column and a hint and exit with 2."""
     from spaseq.cli.queries import report_problems
@@ -204,12 +194,12 @@ def knowledge_group() -> None:
 
 
 @knowledge_group.command("build", short_help="Make a file that every process opens at once.")
-@click.argument("files", metavar="FILE…", nargs=-1, required=True, type=QUERY)
+@click.argument("files", metavar="FILE…", nargs=-1, required=True, type=common.QUERY)
 @click.option("-o", "--output", metavar="NAME.kb", required=True, type=_FILE, help="The prepared file.")
 @click.option(
     "--entail", type=click.Choice(["rdfs"]), help="Add what follows by RDFS, here and in every run to events."
 )
-@debug_option
+@common.debug_option
 def build_command(files: tuple[Path, ...], output: Path, entail: str | None) -> None:
     """Read RDF files, folders and globs into one prepared file.
 

@@ -20,12 +20,7 @@ _HOW = "(files are solved once and looked up; an endpoint is asked for distinct 
 def describe(
     query: AnyQuery, evaluator: str = "auto", kb: Knowledge | None = None, options: RunOptions | None = None
 ) -> Description:
-    """The description of a query.
-
-    kb      its knowledge bases, which are opened for proofs about them; None: the query alone is described
-
-    Raises InputError for an evaluator that cannot run it, and for knowledge bases that cannot be used.
-    """
+    """The description of a query, with proofs about knowledge bases that are given; InputError if one is unusable."""
     (meaning,) = meanings_of(query)
     check_knowledge(kb)
     if not kb:

@@ -118,17 +118,14 @@ def endpoints_of(query: TemporalQuery) -> tuple[str, ...]:
 
 def _queried_at(iri: str, queries: Sequence[TemporalQuery]) -> tuple[Pattern, ...]:
     """The patterns that some query evaluates over a knowledge base; a variable stands for all knowledge bases."""
-
-    def is_queried(node: Pattern) -> bool:
+    found: dict[Pattern, None] = {}
+    for node in (node for query in queries for node in _parts(query)):
         match node:
-            case Graph(name):
-                return isinstance(name, Variable) or name == IRI(iri)
-            case Service(endpoint):
-                return endpoint == IRI(iri)
-        return False
-
-    parts = (node for query in queries for node in _parts(query))
-    return tuple(dict.fromkeys(node.inner for node in parts if isinstance(node, Graph | Service) and is_queried(node)))
+            case Graph(name, inner) if isinstance(name, Variable) or name == IRI(iri):
+                found[inner] = None
+            case Service(endpoint, inner) if endpoint == IRI(iri):
+                found[inner] = None
+    return tuple(found)
 
 
 def _parts(query: TemporalQuery) -> Iterator[Pattern]:

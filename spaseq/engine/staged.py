@@ -20,7 +20,6 @@ from spaseq.algebra.distribution import Distribution, distribution, negated_symb
 from spaseq.algebra.nodes import AnyQuery, Column, TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
-from spaseq.outputs.row_table import Rows
 from spaseq.physical.plan import PhysicalPlan
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
@@ -119,7 +118,7 @@ def check(job: StagedJob) -> None:
     try:
         network = Network(Dictionary(), 0)
         for plan in job.plans:
-            network.add(setup.operator(plan.query), _ignored)
+            network.add(setup.operator(plan.query), lambda rows: None)
     finally:
         setup.bases.close()
 
@@ -212,7 +211,3 @@ def _with_partition(query: TemporalQuery) -> TemporalQuery:
         return query
     hidden = tuple(Column(f"{PARTITION_COLUMN}{name}", Variable(name)) for name in query.partition)
     return replace(query, columns=query.columns + hidden)
-
-
-def _ignored(rows: Rows) -> None:
-    """Nothing is pushed, so there are none."""

@@ -44,12 +44,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """The variables and functions of an expression, a template or the filters of a GPM.
-
-    variables   each at its first place, those inside `folds` included
-    folds       every aggregate and iteration value outside of subqueries
-    exists      every EXISTS
-    """
+    """The first places of variables, aggregates and iterations outside subqueries (their variables too), and EXISTS."""
 
     variables: tuple[Word, ...]
     folds: tuple[Fold, ...]

@@ -98,7 +98,8 @@ class Scopes:
             self._report.warning(word.span, message, hint)
 
     def _warn_unbound(self, word: Word) -> None:
-        hint = choices_hint(word.text, self._shown(), "the steps bind {}")
+        positive = [name for name, steps in self._binders.items() if any(not step.negations for step in steps)]
+        hint = choices_hint(word.text, [f"?{name}" for name in positive], "the steps bind {}")
         self._report.warning(word.span, f"nothing binds {word.text}; it stays unbound", hint)
 
     def _check_target(self, projection: Projection, seen: set[str]) -> None:
@@ -139,10 +140,6 @@ class Scopes:
         """The hint that names the variables of repeated steps."""
         names = {f"?{name}" for name, binders in self._binders.items() if any(binder.repeated for binder in binders)}
         return f"repeated steps bind {listed(names)}" if names else "no step is repeated: write A+ to repeat A"
-
-    def _shown(self) -> list[str]:
-        """The variables that positive steps bind."""
-        return [f"?{name}" for name, steps in self._binders.items() if any(not step.negations for step in steps)]
 
     def _binds(self, occurrence: Occurrence) -> frozenset[str]:
         gpm = self._gpms.get(occurrence.step.symbol)

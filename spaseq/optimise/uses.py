@@ -39,12 +39,7 @@ def read_by_output(query: TemporalQuery) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place of a step.
-
-    negated     inside `!`
-    skippable   inside `?` or a branch of `|`, so that a match may be without it
-    sometimes   skippable inside a repetition, so that an iteration may be without it
-    """
+    """A place of a step: inside `!`; inside `?` or `|`, so that it may be absent; and that inside a repetition."""
 
     negated: bool
     skippable: bool

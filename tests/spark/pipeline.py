@@ -14,7 +14,7 @@ from spaseq.inputs.texts import InputText
 from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.outputs.rows import Row
-from spaseq.runtime.spark.shard import ShardOutput
+from spaseq.runtime.spark.shard import ShardOutput, without_hidden
 from spaseq.runtime.spark.shuffle_blocks import ShuffleBlock
 from spaseq.runtime.spark.tasks import Task
 
@@ -90,6 +90,6 @@ def _blocks(job: staged.StagedJob, number: int, batch: MicroBatch, rdf_format: s
 
 
 def _collect(found: Found, outcomes: ShardOutput) -> None:
-    found.rows.extend(outcomes.rows())
+    found.rows.extend(without_hidden(row)[0] for _, rows in outcomes.found for row in rows)
     found.letters.extend(outcomes.letters)
     found.outcomes.append(outcomes)

@@ -39,10 +39,6 @@ class ShardOutput:
     found: Sequence[tuple[int, Rows]]
     letters: Sequence[DeadLetter]
 
-    def rows(self) -> list[Row]:
-        """All rows, without their hidden columns."""
-        return [without_hidden(row)[0] for _, rows in self.found for row in rows]
-
 
 @dataclass(slots=True)
 class _Stream:
@@ -54,13 +50,7 @@ class _Stream:
 
 
 class Shard:
-    """The queries of one shard.
-
-    operators   of the queries with events in the shard
-    names       of the input streams, by IRI
-    delay_ns    by how much events may be late
-    left_out    the letters of events that exceeded a bound since the last call
-    """
+    """The queries of one shard; streams are named by IRI; `left_out` gives letters over a bound since its last call."""
 
     def __init__(
         self,

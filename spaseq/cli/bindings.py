@@ -12,11 +12,7 @@ from spaseq.errors import InputError
 
 
 def bind_streams(queries: Sequence[AnyQuery], assignments: Iterable[str]) -> dict[str, str]:
-    """The path of each stream by its IRI.
-
-    Raises InputError for an assignment that is malformed, ambiguous, given twice or declared by no
-    query, and for a declared stream that has no input.
-    """
+    """The path of each stream by its IRI; InputError for what is malformed, ambiguous, given twice or missing."""
     meanings = [build(query) for query in queries]
     known = {part for name, iri, _ in declared_by(meanings) for part in (name, iri)}
     given = (_split("--stream", "NAME=PATH", assignment, known) for assignment in assignments)
@@ -27,10 +23,7 @@ def bind_streams(queries: Sequence[AnyQuery], assignments: Iterable[str]) -> dic
 
 
 def bind_knowledge(queries: Sequence[AnyQuery], assignments: Iterable[str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """The path or URL of each knowledge base by its IRI, and the IRIs that no query names.
-
-    Raises InputError for an assignment that is malformed or given twice, and for a knowledge base without one.
-    """
+    """Each knowledge base's path or URL by IRI, and the IRIs that no query names; InputError if one is missing."""
     meanings = [build(query) for query in queries]
     named = {iri: query.name for query in meanings for iri in query.knowledge}
     services = {iri for query in meanings for iri in endpoints_of(query)}

@@ -40,9 +40,6 @@ class Setup:
     """Compiles queries against one dictionary and some knowledge bases.
 
     queries     those that will be compiled, None: not known yet; triples that they cannot use are not kept
-    evaluator   of expressions
-    pool        the patterns of all queries
-    bases       the knowledge bases
 
     Raises InputError for a knowledge base or an option that cannot be used.
     """

@@ -145,10 +145,7 @@ def reading(job: StagedJob, iri: str) -> StagedJob:
 
 
 def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dictionary, KnowledgeBases]:
-    """Stage 1 for a stream that all queries of the job read, its dictionary, and the knowledge bases that it asks.
-
-    Raises InputError for a knowledge base that cannot be used.
-    """
+    """Stage 1 for a stream, its dictionary, and the knowledge bases that it asks; InputError if one cannot be used."""
     dictionary = Dictionary()
     setup = job.setup(job.plans, dictionary)
     queries = []

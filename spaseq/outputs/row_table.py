@@ -22,7 +22,6 @@ Objects = NDArray[np.object_]
 class RowTable:
     """Rows of a SELECT query, in report order; its ids hold until the next batch.
 
-    query       the query's name
     steps       the names of its steps, by symbol
     columns     of the projection: term ids, UNBOUND where a row has no value
     graphs      the graph name of each entry of the matches

@@ -34,12 +34,7 @@ _NO_TERMS: Ids = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class StepPattern:
-    """A pattern of a query that reads the stream.
-
-    mark        of the pattern, see solutions.py
-    variables   in the order in which solutions hold them
-    negated     it is also used inside `!`: solutions that leave the key unbound go to every shard
-    """
+    """A pattern that reads the stream; `negated`: inside `!`, where solutions without the key go to every shard."""
 
     matcher: Matcher
     mark: int

@@ -34,12 +34,7 @@ _FORGET_EVENTS = 256
 
 
 class SequenceStage:
-    """The evaluator of one query's sequence and its projection, with the state that matches need.
-
-    background          of conditions that read graphs and of enrichments
-    needs_whole_slots   a slice must not end within a time
-    semi_join_filters   by symbol, the solutions that the next slice needs
-    """
+    """The evaluator of one query's sequence and its projection; `background` serves conditions and enrichments."""
 
     def __init__(
         self, plan: PhysicalPlan, dictionary: Dictionary, evaluator: ExpressionEvaluator, background: Background | None

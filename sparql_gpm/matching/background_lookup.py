@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch, Ids, Mask
-from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matching.background_operators import GraphOperator
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.compile import Compiler
@@ -30,20 +27,13 @@ class BackgroundLookup:
     """
 
     def __init__(
-        self,
-        name: str,
-        pattern: Pattern,
-        keys: Sequence[str],
-        variables: Sequence[str],
-        background: Background,
-        dictionary: Dictionary,
-        evaluator: ExpressionEvaluator,
+        self, name: str, pattern: Pattern, keys: Sequence[str], variables: Sequence[str], compiler: Compiler
     ) -> None:
-        self._operator = Compiler(dictionary, evaluator, background).compile(Graph(IRI(name), pattern))
+        self._operator = compiler.compile(Graph(IRI(name), pattern))
         self._keys = tuple(keys)
         self._variables = tuple(variables)
         self._nowhere = BatchView(EventBatch.empty())
-        self._dictionary = dictionary
+        self._dictionary = compiler.dictionary
         self._generation = -1
         self._relation: Relation | None = None
         self._rows: RowsByKey | None = None

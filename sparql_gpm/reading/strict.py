@@ -30,34 +30,32 @@ def parse(text: bytes, rdf_format: ox.RdfFormat) -> Iterator[ox.Quad]:
     if len(text) <= _TERM_BYTES_MAX:
         yield from ox.parse(text, rdf_format)
         return
-    long = _LongStrings(text)
+    short, values = _short(text)
     try:
-        for quad in ox.parse(long.text, rdf_format):
+        for quad in ox.parse(short, rdf_format):
             stated = quad.object
-            if isinstance(stated, ox.Literal) and stated.value in long.values:
-                stated = _with_value(stated, long.values[stated.value])
+            if isinstance(stated, ox.Literal) and stated.value in values:
+                stated = _with_value(stated, values[stated.value])
                 quad = ox.Quad(quad.subject, quad.predicate, stated, quad.graph_name)
             yield quad
     except MemoryError as error:
         raise SyntaxError("a term of more than 16 MiB that is no literal") from error
 
 
-class _LongStrings:
-    """A text in which every long string is replaced by a short one, and the values of the long ones by the short."""
-
-    def __init__(self, text: bytes) -> None:
-        self.values: dict[str, str] = {}
-        mark = "long string"
-        while mark.encode() in text:
-            mark += "'"
-        pieces, start = [], 0
-        for found in _STRINGS.finditer(text):
-            if found.lastindex and found.end() - found.start() > _TERM_BYTES_MAX:
-                name = f"{mark} {len(self.values)}"
-                self.values[name] = _unescaped(found[found.lastindex])
-                pieces += [text[start : found.start()], b'"%b"' % name.encode()]
-                start = found.end()
-        self.text = b"".join([*pieces, text[start:]])
+def _short(text: bytes) -> tuple[bytes, dict[str, str]]:
+    """The text with every long string replaced by a short one, and the values of the long ones by the short."""
+    values: dict[str, str] = {}
+    mark = "long string"
+    while mark.encode() in text:
+        mark += "'"
+    pieces, start = [], 0
+    for found in _STRINGS.finditer(text):
+        if found.lastindex and found.end() - found.start() > _TERM_BYTES_MAX:
+            name = f"{mark} {len(values)}"
+            values[name] = _unescaped(found[found.lastindex])
+            pieces += [text[start : found.start()], b'"%b"' % name.encode()]
+            start = found.end()
+    return b"".join([*pieces, text[start:]]), values
 
 
 def _with_value(literal: ox.Literal, value: str) -> ox.Literal:

@@ -13,6 +13,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.expressions.row_conditions import row_reader
 from sparql_gpm.matching.background_lookup import BackgroundLookup
+from sparql_gpm.matching.compile import Compiler
 from spaseq.algebra.nodes import Enrichment
 
 
@@ -31,9 +32,8 @@ class Enricher:
         self.variables = list(variables)
         for each in enrichments:
             assert background is not None, each
-            lookup = BackgroundLookup(
-                each.knowledge, each.pattern, each.keys, each.variables, background, dictionary, evaluator
-            )
+            compiler = Compiler(dictionary, evaluator, background)
+            lookup = BackgroundLookup(each.knowledge, each.pattern, each.keys, each.variables, compiler)
             places = {name: place for place, name in enumerate(self.variables)}
             self._lookups.append((each, lookup, row_reader(each.keys, places)))
             self.variables += each.variables

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from arrays.columns import compatible, merged
 from automata.chains.table import RunView
-from automata.plan.plan import PlannedEdge
+from automata.plan.plan import Plan, PlannedEdge
 from automata.slices.pairs import Pairs
 from automata.slices.step_table import StepTable
-from automata.values import NONE, Ids, Mask
+from automata.values import NONE, UNBOUND, Ids, Mask
 
 
 def base(runs: RunView, edge: PlannedEdge, rows: Ids) -> NDArray[np.int64]:
@@ -51,6 +51,12 @@ def bound_variable(runs: RunView, edge: PlannedEdge, table: StepTable, pairs: Pa
         return table.value(variable)[pairs.steps]
     old = before(runs, edge, pairs.rows, variable)
     return merged(table.value(variable)[pairs.steps], old) if variable in edge.merged else old
+
+
+def told(plan: Plan, edge: PlannedEdge, table: StepTable, pairs: Pairs) -> dict[int, Mask]:
+    """Those of `Plan.told` that the edge's step may bind → a mask of the pairs in which it does."""
+    scope = plan.positions[edge.target].scope
+    return {variable: table.value(variable)[pairs.steps] != UNBOUND for variable in plan.told if variable in scope}
 
 
 def unify(registers: NDArray[np.int64], values: Mapping[int, Ids]) -> Mask:

@@ -35,6 +35,7 @@ class _Candidates:
     view    their values, once they have taken it
     edge    its number; NONE: they have arrived
     events  symbol → the event that its step takes, where a condition reads it
+    told    see `bindings.told`
     patient what is unbound may still be bound
     """
 
@@ -42,6 +43,7 @@ class _Candidates:
     view: IterationView
     edge: int
     events: Mapping[int, Ids]
+    told: Mapping[int, Mask]
     patient: bool
 
     def __len__(self) -> int:
@@ -49,7 +51,8 @@ class _Candidates:
 
     def take(self, which: Ids) -> _Candidates:
         events = {symbol: positions[which] for symbol, positions in self.events.items()}
-        return replace(self, rows=self.rows[which], view=self.view.take(which), events=events)
+        told = {variable: binds[which] for variable, binds in self.told.items()}
+        return replace(self, rows=self.rows[which], view=self.view.take(which), events=events, told=told)
 
 
 class RunConditions:
@@ -78,23 +81,34 @@ class RunConditions:
             return np.ones(len(pairs), dtype=np.bool_)
         looking = {condition.symbol for point in points if (condition := self._condition(point)).needs_event}
         events = {part.symbol: part.positions[pairs.steps] for part in table.parts if part.symbol in looking}
-        return self.arriving(number, pairs.rows, bindings.bound(self._runs, edge, table, pairs), events)
+        told = bindings.told(self._plan, edge, table, pairs)
+        return self.arriving(number, pairs.rows, bindings.bound(self._runs, edge, table, pairs), events, told)
 
-    def arriving(self, number: int, rows: Ids, registers: NDArray[np.int64], events: Mapping[int, Ids]) -> Mask:
+    def arriving(
+        self,
+        number: int,
+        rows: Ids,
+        registers: NDArray[np.int64],
+        events: Mapping[int, Ids],
+        told: Mapping[int, Mask],
+    ) -> Mask:
         """A mask of the runs that take an edge from `rows` and fulfil every condition that can then be decided.
 
         registers   once the edge has been taken
         events      symbol → the position of the event that the step takes
+        told        see `bindings.told`
         """
         edge = self._plan.edges[number]
         view = self._iterations.arriving(rows, edge, registers)
-        return self._passed(_Candidates(rows, view, number, events, True), self._plan.positions[edge.target].arriving)
+        return self._passed(
+            _Candidates(rows, view, number, events, told, True), self._plan.positions[edge.target].arriving
+        )
 
     def arrived(self, rows: Ids, points: Sequence[EvaluationPoint], patient: bool) -> Mask:
         """The same for runs whose last rows these are; if not `patient`, what is unbound stays so."""
         if not points:
             return np.ones(len(rows), dtype=np.bool_)
-        return self._passed(_Candidates(rows, self._iterations.arrived(rows), NONE, {}, patient), points)
+        return self._passed(_Candidates(rows, self._iterations.arrived(rows), NONE, {}, {}, patient), points)
 
     def _passed(self, runs: _Candidates, points: Sequence[EvaluationPoint]) -> Mask:
         passed = np.ones(len(runs), dtype=np.bool_)
@@ -171,7 +185,8 @@ class RunConditions:
         """
         condition, registers = self._condition(point), run.view.registers[0]
         around = self._plan.positions[point.owner].repetitions
-        seen, ends = self._lookback.seen(chain, at, around, registers, run.edge)
+        told = frozenset(variable for variable, binds in run.told.items() if binds[0])
+        seen, ends = self._lookback.seen(chain, at, around, registers, run.edge, told)
         if run.patient and any(seen[variable] == UNBOUND for variable in point.waiting - spent):
             return True
         view = self._iterations.seen_from(around, ends, replace(run.view, registers=seen[np.newaxis, :]))

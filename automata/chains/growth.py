@@ -33,6 +33,8 @@ class Growth:
         rows = self._copied(pairs.rows, number, edge)
         bindings.bind(self._runs, edge, table, pairs, rows[:, self._runs.layout.registers])
         self._stamp(rows, table, pairs.steps, edge.begins)
+        for variable, binds in bindings.told(self._plan, edge, table, pairs).items():
+            rows[:, self._runs.layout.told[variable]] = binds
         rows[:, col.STATE] = edge.target
         rows[:, self._markers[edge.target]] = 1
         self._note_iterations(rows, pairs.rows, edge, len(pairs) * (len(table.parts) - 1))

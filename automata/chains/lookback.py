@@ -15,6 +15,7 @@ from automata.chains import columns as col
 from automata.chains.table import Runs
 from automata.plan.automaton import Unordered
 from automata.plan.plan import Plan
+from automata.plan.variables import Variables
 from automata.values import NONE, UNBOUND, Mask
 
 Registers = NDArray[np.int64]
@@ -56,7 +57,13 @@ class Lookback:
         return own, own.index(chain[at])
 
     def seen(
-        self, chain: Sequence[int], at: int, repetitions: tuple[int, ...], last: Registers, edge: int
+        self,
+        chain: Sequence[int],
+        at: int,
+        repetitions: tuple[int, ...],
+        last: Registers,
+        edge: int,
+        told: Variables = frozenset(),
     ) -> tuple[Registers, dict[int, int]]:
         """The bindings visible from step number `at` of the chain, and the last row of each iteration around it.
 
@@ -65,6 +72,7 @@ class Lookback:
         repetitions     those around what looks, outermost first
         last            the registers at the end of the match so far
         edge            the edge by which a step is being taken that has no row yet; NONE if there is none
+        told            those of `Plan.told` that this step binds
         """
         if not repetitions:
             return last, {}
@@ -76,7 +84,7 @@ class Lookback:
         rows = {r: chain[at + end] if at + end < len(chain) else NONE for r, end in zip(around, ends, strict=True)}
         for repetition, begin, end in zip(around, ends, [*ends[1:], len(crossed)], strict=True):
             outer = self._registers(chain, at + end, last)
-            bound = self._bound_between(chain, at + begin, at + end, edge, repetition)
+            bound = self._bound_between(chain, at + begin, at + end, edge, told, repetition)
             values = np.where((values == UNBOUND) & bound, outer, values)
         return values, rows
 
@@ -107,19 +115,25 @@ class Lookback:
     def _registers(self, chain: Sequence[int], at: int, last: Registers) -> Registers:
         return self._runs.table[chain[at], self._runs.layout.registers] if at < len(chain) else last
 
-    def _bound_between(self, chain: Sequence[int], begin: int, end: int, edge: int, repetition: int) -> Mask:
-        """The variables that a step outside the repetition may bind between the ends, or another member has bound."""
+    def _bound_between(
+        self, chain: Sequence[int], begin: int, end: int, edge: int, told: Variables, repetition: int
+    ) -> Mask:
+        """The variables that a step outside the repetition binds between the ends, or another member has bound."""
         bound = np.zeros(self._runs.layout.variables, dtype=np.bool_)
         for member in (member for row in chain[begin + 1 : end + 1] for member in self.members(row)):
             if member not in chain:
                 bound |= self._runs.table[member, self._runs.layout.registers] != UNBOUND
         rows = self._runs.table[list(chain[begin + 1 : end + 1])]
-        states = rows[(rows[:, col.STATE] != NONE) & (rows[:, col.SYMBOL] != NONE), col.STATE].tolist()
+        rows = rows[(rows[:, col.STATE] != NONE) & (rows[:, col.SYMBOL] != NONE)]
+        columns = self._runs.layout.told.items()
+        steps = [
+            (int(row[col.STATE]), frozenset(variable for variable, column in columns if row[column])) for row in rows
+        ]
         if edge != NONE and end >= len(chain):
-            states.append(self._plan.edges[edge].target)
-        for state in states:
+            steps.append((self._plan.edges[edge].target, told))
+        for state, binds in steps:
             if state not in self._plan.repetitions[repetition].positions:
-                bound[list(self._plan.positions[state].scope)] = True
+                bound[[v for v in self._plan.positions[state].scope if v in binds or v not in self._plan.told]] = True
         return bound
 
 

@@ -7,7 +7,7 @@ SOURCE, INSTANCE, ENTRY, …) are row numbers; NONE where there is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -32,6 +32,7 @@ class Layout:
     """The columns after the fixed ones.
 
     members     the most that an ALL has
+    told        variable → the column that is 1 where the row's own step binds it
     closed      the columns of closed edges: of the first CLOSED_BITS edges of a position, of the next ones, …
     """
 
@@ -40,6 +41,7 @@ class Layout:
     domains: int
     markers: int
     members: int
+    told: Mapping[int, int]
     closed: tuple[int, ...]
 
     @staticmethod
@@ -48,7 +50,8 @@ class Layout:
         members = max((len(unordered.members) for unordered in plan.unordered), default=0)
         counted = len(plan.repetitions), len(plan.domains), len(plan.markers)
         closable = max([len(position.outgoing) for position in plan.positions], default=0)
-        one = Layout(plan.program.variables, *counted, members, (col.CLOSED,))
+        one = Layout(plan.program.variables, *counted, members, {}, (col.CLOSED,))
+        one = replace(one, told={variable: one.width + place for place, variable in enumerate(plan.told)})
         return replace(one, closed=(col.CLOSED, *range(one.width, one.width + (closable - 1) // CLOSED_BITS)))
 
     @property
@@ -83,7 +86,7 @@ class Layout:
     @property
     def width(self) -> int:
         """The number of columns."""
-        return self.member(self.members) + len(self.closed) - 1
+        return self.member(self.members) + len(self.told) + len(self.closed) - 1
 
     def closed_at(self, place: int) -> tuple[int, int]:
         """Column and bit of the edge at this place among those of its source."""

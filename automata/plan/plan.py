@@ -23,6 +23,7 @@ from automata.plan.variables import BoundVariables, Variables, bound_variables
 from automata.plan.waiting import EvaluationPoint, Waiting
 from automata.values import NONE
 
+_NOTHING: Variables = frozenset()
 _ENDLESS = Window(size=1 << 61, in_events=False, sliding=True)
 
 
@@ -110,6 +111,7 @@ class Plan:
 
     given           variables that the run at START may have bound
     local, entered  repetition → variables that its iterations may bind afresh; bound in every run that enters it
+    told            variables that a repetition may bind, and a step outside of it may bind or leave unbound
     markers         (condition, position of its step) pairs that have a marker column
     domains         iteration domains: repetitions over whose iterations PREV, FIRST, LAST and aggregates range
     domain_of       variable that is iterated over → its domain
@@ -132,6 +134,7 @@ class Plan:
     unordered: tuple[Unordered, ...]
     local: tuple[Variables, ...]
     entered: tuple[Variables, ...]
+    told: tuple[int, ...]
     markers: tuple[tuple[int, int], ...]
     domains: tuple[frozenset[int], ...]
     domain_of: Mapping[int, int]
@@ -185,6 +188,7 @@ class _Compiler:
             automaton.unordered,
             variables.local,
             variables.always.entered,
+            self._told(),
             self._waiting.markers,
             self._domains,
             self._domain_of,
@@ -290,6 +294,16 @@ class _Compiler:
             for edge in self._automaton.edges:
                 live[edge.source] |= read[edge.target] | live[edge.target]
         return live
+
+    def _told(self) -> tuple[int, ...]:
+        """See `Plan.told`."""
+        found: set[int] = set()
+        for number, position in enumerate(self._automaton.positions):
+            certain = _NOTHING.union(*(self._program.symbols[symbol].certain for symbol in position.symbols))
+            outside = [r for r, loop in enumerate(self._automaton.repetitions) if number not in loop.positions]
+            local = _NOTHING.union(*(self._variables.local[repetition] for repetition in outside))
+            found |= (self._variables.scope[number] - certain) & local
+        return _ascending(frozenset(found))
 
     # --- negations and ALL ------------------------------------------------------------------------
 

@@ -47,6 +47,7 @@ class RowEdge(RowCrossing):
     closed, bit where a run keeps that it has taken the edge
     blockers, beyond    the bits of CLOSED that end it; (column, bits) of others that do
     cleared     columns that are set to 0
+    tells       (place in a candidate, variable, column that is 1 where the candidate binds it)
     marks       columns that are set to 1
     inside      columns of the last row inside, of the iterations that the target is in
     members     columns that are set to NONE
@@ -68,6 +69,7 @@ class RowEdge(RowCrossing):
     blockers: int
     beyond: Bounds
     cleared: tuple[int, ...]
+    tells: tuple[tuple[int, int, int], ...]
     marks: tuple[int, ...]
     inside: tuple[int, ...]
     members: tuple[int, ...]
@@ -77,7 +79,7 @@ class RowEdge(RowCrossing):
 
     def __post_init__(self) -> None:
         """The flags."""
-        noted = self.enters, self.loops, self.marks, self.inside, self.members, self.cleared
+        noted = self.enters, self.loops, self.marks, self.inside, self.members, self.cleared, self.tells
         object.__setattr__(self, "bounded", bool(self.at_least or self.below or self.beyond))
         object.__setattr__(self, "notes", any(noted))
 
@@ -170,6 +172,7 @@ def _edge(chains: ChainStore, conditions: Conditions, number: int, edge: Planned
         blockers.get(col.CLOSED, 0),
         tuple((column, mask) for column, mask in blockers.items() if column != col.CLOSED),
         layout.closed[1:],
+        tuple((target.scope.index(v), v, column) for v, column in layout.told.items() if v in target.scope),
         tuple(layout.marker(marker) for marker in target.markers),
         tuple(layout.inside(domain) for domain in target.inside),
         tuple(layout.member(member) for member in range(layout.members)),

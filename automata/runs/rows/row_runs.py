@@ -224,7 +224,8 @@ class RowRuns:
         registers = np.array([each.registers for each in taken], dtype=np.int64)
 
         events = dict.fromkeys(step.symbols, np.full(len(taken), position, dtype=np.int64))
-        passed = self._core.conditions.arriving(step.number, rows, registers, events)
+        told = {v: np.array([each.candidate.values[place] != UNBOUND for each in taken]) for place, v, _ in step.tells}
+        passed = self._core.conditions.arriving(step.number, rows, registers, events, told)
         return [each for each, holds in zip(taken, passed.tolist(), strict=True) if holds]
 
     def _pass_by(self, single: Mapping[int, Sequence[StepCandidate]]) -> None:
@@ -249,6 +250,8 @@ class RowRuns:
         ]  # fmt: skip
         if step.notes:
             self._note(step, row, old, number, len(self._rows) + len(step.symbols) - 1)
+            for place, _, column in step.tells:
+                row[column] = int(candidate.values[place] != UNBOUND)
         for symbol, solution in zip(step.symbols[:-1], candidate.numbers[:-1], strict=True):
             inner = row.copy()
             inner[col.EDGE] = inner[col.STATE] = NONE

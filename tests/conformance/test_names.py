@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 import pytest
@@ -16,43 +15,17 @@ from sparql_gpm.terms import IRI, BlankNode, Literal, Term
 from spaseq.algebra.build import build
 from spaseq.lang.parse import parse
 from spaseq.physical.program import compile_program
+from tests.drawn import drawn
 from tests.driving import comparable, run_engine
 from tests.pairs import EVALUATORS
 from tests.reference.api import evaluate
 from tests.reference.stream import Triples
 from tests.restarting import Restarting
 from tests.strategies import batches, cuts, interleaved, streams, to_trig
-from tests.strategies_keyed import KeyedText
-from tests.strategies_late import LateText
-from tests.strategies_query import QueryText
-from tests.strategies_sequence import Dice
+from tests.strategies_named import named_queries
 from tests.strategies_stream import EX, Arrived
 
-# In the `ci` profile 100 pairs; else fewer.
-PAIRS = 100 if settings().derandomize else 12
-
-
-@dataclass(slots=True)
-class NamedText(QueryText):
-    """A query whose graphs show nothing of what its matches bind."""
-
-    def form(self) -> str:
-        """See `QueryText`."""
-        return f"CONSTRUCT {self.dice.pick('', '', 'MAX ', 'LAST ')}{{ :m :is :m }}"
-
-
-@dataclass(slots=True)
-class NamedLateText(LateText):
-    """One whose matches are decided late."""
-
-    form = NamedText.form
-
-
-@dataclass(slots=True)
-class NamedKeyedText(KeyedText):
-    """One for complex event automata."""
-
-    form = NamedText.form
+PAIRS = drawn(30)
 
 
 @given(st.data())
@@ -60,7 +33,7 @@ class NamedKeyedText(KeyedText):
 def test_a_match_has_the_name_of_the_language_in_every_evaluator_and_batch_and_no_other_has_it(
     data: st.DataObject,
 ) -> None:
-    text = data.draw(st.sampled_from((NamedText, NamedLateText, NamedKeyedText)))(Dice(data.draw)).whole()
+    text = data.draw(named_queries())
     query, arrivals = parse(text, "q"), data.draw(streams())
     arrivals = {stream.name: arrivals[stream.name] for stream in query.streams}
     note("\n".join([text, *(f"# {name}\n{to_trig(events)}" for name, events in arrivals.items())]))
@@ -84,7 +57,7 @@ def test_a_match_has_the_name_of_the_language_in_every_evaluator_and_batch_and_n
 @given(st.data())
 @settings(max_examples=PAIRS)
 def test_labels_and_the_order_of_triples_change_no_name(data: st.DataObject) -> None:
-    query = parse(NamedText(Dice(data.draw)).whole(), "q")
+    query = parse(data.draw(named_queries()), "q")
     arrived = [event for event in interleaved(data.draw(streams())) if event[0] in {s.name for s in query.streams}]
     labels = data.draw(st.permutations([f"n{number}" for number in range(100)]))
     other = [(name, time, graph, _renamed(triples, labels)) for name, time, graph, triples in arrived]

@@ -27,6 +27,7 @@ from tests.driving import comparable, run_engine
 from tests.reference.api import evaluate
 from tests.strategies import batches, cuts, interleaved, streams, to_trig
 from tests.strategies_knowledge import DB, Triples, knowing_queries, knowledge
+from tests.strategies_named import named_knowing_queries
 
 # In the `ci` profile 200 queries, each run three times.
 PAIRS = drawn(200)
@@ -50,7 +51,7 @@ def written(folder: Path, triples: Triples, prepared: bool) -> Path:
 @given(data=st.data())
 @settings(max_examples=PAIRS)
 def test_rows_are_those_of_the_reference_with_and_without_late_enrichment(folder: Path, data: st.DataObject) -> None:
-    text = data.draw(knowing_queries())
+    text = data.draw(knowing_queries() | named_knowing_queries())
     query = parse(text, "q")
     triples = data.draw(knowledge())
     drawn = data.draw(streams())

@@ -27,7 +27,8 @@ class _TooMuchWork(Exception):
 def canonical_labels(triples: Sequence[TripleText]) -> dict[str, str]:
     """Blank node as text, with its `_:`  →  `_:c14n0`, `_:c14n1` and so on."""
     try:
-        return _Canonicalization(triples).labels()
+        nodes = {node for triple in triples for node in triple if _is_blank(node)}
+        return _Canonicalization(triples).labels() if len(nodes) > 1 else _numbered(nodes)
     except _TooMuchWork:
         return _numbered(node for triple in triples for node in triple if _is_blank(node))
 

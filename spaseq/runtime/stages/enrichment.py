@@ -53,13 +53,17 @@ class Enricher:
                 values += found[0] if found else unbound
         return True
 
-    def of_solution(self, step: int, values: Mapping[str, int]) -> dict[str, int]:
+    def of_solution(self, step: int, values: dict[str, int]) -> dict[str, int]:
         """The values of one solution of a step with those of its enrichments."""
-        found = dict(values)
+        found = values if not self._lookups else dict(values)
         for enrichment, lookup, _ in self._lookups:
             if enrichment.step == step:
-                keys = {key: np.array([found[key]], dtype=np.int64) for key in enrichment.keys}
-                found |= {name: int(column[0]) for name, column in lookup.columns(keys, 1).items()}
+                by_key, keys = lookup.by_key(), tuple([found[key] for key in enrichment.keys])
+                if by_key is not None:
+                    found |= zip(enrichment.variables, *(by_key.of(keys) or [()]), strict=False)
+                else:
+                    columns = {key: np.array([value]) for key, value in zip(enrichment.keys, keys, strict=True)}
+                    found |= {name: int(column[0]) for name, column in lookup.columns(columns, 1).items()}
         return found
 
     def enriched(self, columns: Mapping[str, Ids], matches: Sequence[Match]) -> dict[str, Ids]:

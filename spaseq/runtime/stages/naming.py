@@ -26,6 +26,8 @@ PREFIX = "urn:spaseq:match:"
 _BYTES = 16
 _TAKINGS_MAX = 1 << 16
 """Takings whose hashes are cached; when there are more, the cache is cleared."""
+_TEXTS_MAX = 10_000
+"""Terms whose texts are cached; likewise."""
 
 
 class MatchNames:
@@ -34,7 +36,6 @@ class MatchNames:
     def __init__(
         self, compiled: Compiled, dictionary: Dictionary, enricher: Enricher, kept: KeptSolutions, names: GraphNames
     ) -> None:
-        self._query = compiled.query
         self._dictionary = dictionary
         self._enricher = enricher
         self._kept = kept
@@ -42,6 +43,11 @@ class MatchNames:
         self._begun = sha256(compiled.query.digest)
         self._takings: dict[tuple[int, int, int], bytes] = {}
         self._labels: dict[int, Mapping[str, str]] = {}
+        self._texts: dict[int, bytes] = {}
+        self._generation = dictionary.generation
+        self._steps = [_text(pattern.name.encode()) for pattern in compiled.query.patterns]
+        every = {name for pattern in compiled.query.patterns for name in pattern.variables}
+        self._variables = {name: _text(name.encode()) for name in sorted(every.union(enricher.variables))}
 
     def of(self, match: Match) -> str:
         """The name of the graph of a match."""
@@ -60,26 +66,37 @@ class MatchNames:
         return PREFIX + whole.digest()[:_BYTES].hex()
 
     def _taking(self, symbol: int, position: int, number: int) -> bytes:
-        names, query = self._query.variables, self._query
-        solution = {names[variable]: value for variable, value in self._kept.of(symbol, position, number).items()}
-        values = self._enricher.of_solution(symbol, solution)
-        parts = [query.patterns[symbol].name, *self._names.of([position])]
+        if self._generation != self._dictionary.generation or len(self._texts) > _TEXTS_MAX:
+            self._texts.clear()
+            self._generation = self._dictionary.generation
+        values = self._enricher.of_solution(symbol, self._kept.of(symbol, position, number))
+        parts = [self._steps[symbol], _text(self._names.of([position])[0].encode())]
         for name in sorted(values):
-            if values[name] != UNBOUND:
-                parts += name, self._term(values[name], position)
-        encoded = (part.encode(errors="surrogatepass") for part in parts)
-        return sha256(b"".join([b"%d:%s" % (len(part), part) for part in encoded])).digest()
+            value = values[name]
+            if value != UNBOUND:
+                parts += self._variables[name], self._texts.get(value) or self._term(value, position)
+        return sha256(b"".join(parts)).digest()
 
-    def _term(self, identifier: int, position: int) -> str:
+    def _term(self, identifier: int, position: int) -> bytes:
         """The text of a term of a solution of the event at a position."""
-        text = self._text(identifier)
-        if not text.startswith("_:"):
+        token = self._dictionary.token(identifier)
+        if not token.startswith(b"_:"):
+            text = self._texts[identifier] = _text(token)
             return text
         if position not in self._labels:
-            graph = self._kept.graph(position)
-            columns = [] if graph is None else [map(self._text, column.tolist()) for column in graph.terms]
-            self._labels[position] = canonical_labels(list(zip(*columns, strict=True)))
-        return self._labels[position].get(text, text)
+            self._labels[position] = self._labels_at(position)
+        label = self._labels[position].get(token.decode())
+        return _text(token if label is None else label.encode())
 
-    def _text(self, identifier: int) -> str:
-        return self._dictionary.token(identifier).decode(errors="surrogatepass")
+    def _labels_at(self, position: int) -> Mapping[str, str]:
+        graph = self._kept.graph(position)
+        if graph is None:
+            return {}
+        columns = [
+            [self._dictionary.token(i).decode(errors="surrogatepass") for i in ids.tolist()] for ids in graph.terms
+        ]
+        return canonical_labels(list(zip(*columns, strict=True)))
+
+
+def _text(value: bytes) -> bytes:
+    return b"%d:%s" % (len(value), value)

@@ -44,7 +44,7 @@ class SequenceStage:
         self._query = query
         self._graphs = KeptGraphs()
         self._names = GraphNames()
-        self._solutions = KeptSolutions(_named_scopes(compiled), dictionary)
+        self._solutions = KeptSolutions(_named_scopes(compiled), query.variables, dictionary)
         named = MatchNames(compiled, dictionary, enricher, self._solutions, self._names)
         self._projector = Projector(compiled, dictionary, evaluator, enricher, named.of)
         self._position = 0

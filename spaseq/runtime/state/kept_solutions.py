@@ -24,10 +24,12 @@ class KeptSolutions:
     """Solutions by symbol, position of the event and number in it, and some graphs by position.
 
     scopes  symbol → its variables in ascending order, of the symbols that a match can contain
+    names   of the variables
     """
 
-    def __init__(self, scopes: Mapping[int, Sequence[int]], dictionary: Dictionary) -> None:
+    def __init__(self, scopes: Mapping[int, Sequence[int]], names: Sequence[str], dictionary: Dictionary) -> None:
         self._scopes = scopes
+        self._named = {symbol: [names[variable] for variable in scope] for symbol, scope in scopes.items()}
         self._dictionary = dictionary
         self._tables: dict[int, list[tuple[Ids, Ids]]] = {symbol: [] for symbol in scopes}
         self._rows: dict[int, Mapping[int, Sequence[SolutionRow]]] = {}
@@ -66,7 +68,7 @@ class KeptSolutions:
             for position in list(takewhile(lambda position: position < before, kept)):
                 del kept[position]
 
-    def of(self, symbol: int, position: int, number: int) -> Mapping[int, int]:
+    def of(self, symbol: int, position: int, number: int) -> dict[str, int]:
         """Variable → id of one solution; KeyError where there is none."""
         if position in self._rows:
             found = self._rows[position][symbol][number]
@@ -76,8 +78,8 @@ class KeptSolutions:
             if at == len(tables):
                 raise KeyError(position)
             positions, values = tables[at]
-            found = values[int(np.searchsorted(positions, position)) + number].tolist()
-        return dict(zip(self._scopes[symbol], found, strict=True))
+            found = values[int(positions.searchsorted(position)) + number].tolist()
+        return dict(zip(self._named[symbol], found, strict=True))
 
     def graph(self, position: int) -> EventBatch | None:
         """The event at a position, if a solution in it binds a blank node."""

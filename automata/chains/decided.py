@@ -43,21 +43,10 @@ class DecidedConditions:
             if position == NONE:
                 continue
             open_ |= self._rebinds(point, position, values, number, seen_until)
-            open_ &= self._waits(point, chain[: number + 1], at, around, values, position)
+            seen, _ = self._lookback.seen(chain[: number + 1], at, around, values, NONE)
+            open_ &= any(seen[variable] == UNBOUND for variable in point.waits[position])
         target = int(self._runs.table[chain[-1], col.STATE]) if edge == NONE else self._plan.edges[edge].target
         return not open_ and not self._rebinds(point, target, registers, len(passed), seen_until)
-
-    def _waits(
-        self,
-        point: EvaluationPoint,
-        chain: Sequence[int],
-        at: int,
-        around: tuple[int, ...],
-        values: Registers,
-        position: int,
-    ) -> bool:
-        seen, _ = self._lookback.seen(chain, at, around, values, NONE)
-        return any(seen[variable] == UNBOUND for variable in point.waits[position])
 
     def _rebinds(
         self, point: EvaluationPoint, position: int, values: Registers, number: int, seen_until: dict[int, int]

@@ -60,7 +60,8 @@ class Buffer:
 
     def column(self, column: int) -> Ids:
         """One column of everything kept."""
-        return self._columns[column, self.first - self._origin : self.end - self._origin]
+        kept: Ids = self._kept()[column]
+        return kept
 
     def at(self, column: int, numbers: Ids) -> Ids:
         """One column of these solutions."""
@@ -69,16 +70,15 @@ class Buffer:
 
     def value(self, variable: int, numbers: Ids) -> Ids:
         """The values of the variable in these solutions."""
-        found: Ids = self._columns[_FIXED + variable, numbers - self._origin]
-        return found
+        return self.at(_FIXED + variable, numbers)
 
     def values(self) -> Ids:
         """Every id in the buffer, each once."""
-        return np.unique(self._columns[_FIXED:, self.first - self._origin : self.end - self._origin])
+        return np.unique(self._kept()[_FIXED:])
 
     def snapshot(self) -> list[Any]:
         """See `automata.state.Restorable`: the columns that are no ids stand apart."""
-        kept = self._columns[:, self.first - self._origin : self.end - self._origin]
+        kept = self._kept()
         return [self.first, list(kept[:_FIXED]), Values(kept[_FIXED:])]
 
     def restore(self, state: list[Any]) -> None:
@@ -137,8 +137,11 @@ class Buffer:
         columns = [self._columns[c, begin:end] for c in (*context, *(_FIXED + variable for variable in key))]
         return buffer_index(hash_columns(columns, end - begin), since)
 
+    def _kept(self) -> NDArray[np.int64]:
+        return self._columns[:, self.first - self._origin : self.end - self._origin]
+
     def _compact(self, capacity: int) -> None:
-        kept = self._columns[:, self.first - self._origin : self.end - self._origin]
+        kept = self._kept()
         columns = np.empty((len(self._columns), capacity), dtype=np.int64)
         columns[:, : kept.shape[1]] = kept
         self._columns, self._origin = columns, self.first

@@ -37,6 +37,7 @@ class LazyChain:
         self._layout = search.layout
         self._joiner = joiner
         self._plan = plan
+        self._check_runs = search.plan.program.check_runs
         self.states: dict[Bound, Waiting] = {}
         self.operations = 0
         self.held: tuple[int, Mapping[int, int]] | None = None
@@ -67,7 +68,7 @@ class LazyChain:
             if not len(rows):
                 continue
             self.operations += len(rows)
-            self._joiner.check(self._held() + sum(map(len, complete)) + len(rows))
+            self._check_runs(self._held() + sum(map(len, complete)) + len(rows))
             if len(bound) == len(self._units):
                 complete.append(rows)
             else:

@@ -49,12 +49,8 @@ class Horizon:
 
     def alive(self, rows: Rows) -> Mask:
         """A mask of the partial matches that can still grow."""
-        return self._alive(
-            rows[:, lazy_partial.TIME_MIN],
-            rows[:, lazy_partial.RANK_MIN],
-            rows[:, lazy_partial.WINDOW],
-            rows[:, lazy_partial.PARTITION],
-        )
+        columns = (lazy_partial.TIME_MIN, lazy_partial.RANK_MIN, lazy_partial.WINDOW, lazy_partial.PARTITION)
+        return self._alive(*rows[:, columns].T)
 
     def forget(self, buffer: Buffer) -> None:
         """Drops the buffer's events before the first that is still alive."""

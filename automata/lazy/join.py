@@ -15,15 +15,7 @@ from automata.lazy.buffer import PARTITION as BUFFER_PARTITION
 from automata.lazy.buffer import WINDOW as BUFFER_WINDOW
 from automata.lazy.conditions import EarlyConditions
 from automata.lazy.negation import FirstChance
-from automata.lazy.partial import (
-    PARTITION,
-    RANK_MAX,
-    RANK_MIN,
-    TIME_MAX,
-    TIME_MIN,
-    WINDOW,
-    Rows,
-)
+from automata.lazy.partial import PARTITION, RANK_MAX, RANK_MIN, TIME_MAX, TIME_MIN, WINDOW, Rows
 from automata.lazy.search import Search
 from automata.slices.timeline import LAST, earlier, later
 from automata.values import Ids, Mask
@@ -61,10 +53,6 @@ class Joiner:
             count += len(found[-1])
             self._program.check_runs(count)
         return np.concatenate(found) if found else rows[:0]
-
-    def check(self, held: int) -> None:
-        """Raises TooManyRuns if so many partial matches are too many."""
-        self._program.check_runs(held)
 
     def _hashes(self, rows: Rows, key: tuple[int, ...], in_context: bool) -> Ids:
         context = [rows[:, PARTITION], rows[:, WINDOW]] if in_context else []

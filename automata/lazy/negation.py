@@ -5,7 +5,7 @@ A path with another negation than of one step between two steps has all evaluate
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ import numpy as np
 from automata.chains import bindings
 from automata.lazy.buffer import LOW, STREAM, TIME, Buffer
 from automata.lazy.partial import Rows
-from automata.lazy.path import AllOf, Item, Step
+from automata.lazy.path import Step, walk
 from automata.lazy.search import Search
 from automata.lazy.units import Needs
 from automata.plan.program import Reference
@@ -43,7 +43,9 @@ class FirstChance:
         self._program = search.plan.program
         self._units = search.units
         self._negations = tuple(self._found())
-        passed = sum(len(self._plan.edges[edge].passed) for edge in _edges(search.path.items))
+        items = list(walk(search.path.items))
+        edges = [*(item.edge for item in items), *(s.loop for s in items if isinstance(s, Step) and s.loop != NONE)]
+        passed = sum(len(self._plan.edges[edge].passed) for edge in edges)
         self.decides_all = len([n for n in self._negations if all(n.needs.providers)]) == passed
 
     def free(self, bound: frozenset[int], unit: int, rows: Rows) -> Mask:
@@ -115,15 +117,3 @@ class FirstChance:
             if any(variable in self._program.symbols[unit.symbol].scope for unit in self._units.units):
                 providers.append(self._units.providers(self._program, variable))
         yield _Negation(symbol, after, before, Needs(frozenset({after, before}), tuple(providers)))
-
-
-def _edges(items: Sequence[Item]) -> Iterator[int]:
-    """Every edge that a path takes."""
-    for item in items:
-        yield item.edge
-        match item:
-            case Step(loop=loop) if loop >= 0:
-                yield loop
-            case AllOf(members=members):
-                for member in members:
-                    yield from _edges(member)

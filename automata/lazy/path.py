@@ -69,6 +69,15 @@ def paths(plan: Plan) -> tuple[Path, ...]:
     return tuple(found)
 
 
+def walk(items: Sequence[Item]) -> Iterator[Item]:
+    """Every item of a path, those of the members of an ALL included."""
+    for item in items:
+        yield item
+        if isinstance(item, AllOf):
+            for member in item.members:
+                yield from walk(member)
+
+
 def _check(plan: Plan) -> None:
     starts = {START, *(member.start for unordered in plan.unordered for member in unordered.members)}
     for edge in plan.edges:

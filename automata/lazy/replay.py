@@ -5,7 +5,7 @@ Only the earlier iterations of repeated steps are searched, last of all. The row
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
@@ -20,7 +20,7 @@ from automata.lazy.buffer import LOW, PARTITION, RANK, STREAM, TIME, WINDOW, Buf
 from automata.lazy.partial import PARTITION as OF_PARTITION
 from automata.lazy.partial import RANK_MAX, TIME_MAX, Rows
 from automata.lazy.partial import WINDOW as OF_WINDOW
-from automata.lazy.path import AllOf, Item, Step
+from automata.lazy.path import AllOf, Item, Step, walk
 from automata.lazy.search import Search
 from automata.plan.pruning import is_gapless
 from automata.slices.pairs import Pairs
@@ -215,7 +215,8 @@ class Replay:
         walks = np.arange(len(starts), dtype=np.int64)
         if not self._distinct:
             return self._sequence(items, (starts, walks))
-        units = [unit for step in _steps(items) for unit in self._units_of_edge[step.edge]]
+        steps = (step for step in walk(items) if isinstance(step, Step))
+        units = [unit for step in steps for unit in self._units_of_edge[step.edge]]
         key = np.column_stack((starts, self._complete[:, [self._layout.number(unit) for unit in units]]))
         _, first, same = np.unique(key, axis=0, return_index=True, return_inverse=True)
         finished, of = self._sequence(items, (starts[first], first))
@@ -229,14 +230,3 @@ class Replay:
 def _both(*parts: _Walked) -> _Walked:
     """The rows of all parts."""
     return np.concatenate([rows for rows, _ in parts]), np.concatenate([which for _, which in parts])
-
-
-def _steps(items: Sequence[Item]) -> Iterator[Step]:
-    """Every step of a path, those of the members of an ALL included."""
-    for item in items:
-        match item:
-            case Step():
-                yield item
-            case AllOf(members=members):
-                for member in members:
-                    yield from _steps(member)

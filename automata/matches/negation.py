@@ -53,12 +53,7 @@ GroupSearchFactory = Callable[[Plan, ConditionEvaluator], GroupSearch]
 class NegationIndex:
     """The negations of one program."""
 
-    def __init__(
-        self,
-        chains: ChainStore,
-        condition_evaluator: ConditionEvaluator,
-        search: GroupSearch,
-    ) -> None:
+    def __init__(self, chains: ChainStore, condition_evaluator: ConditionEvaluator, search: GroupSearch) -> None:
         self._plan = chains.plan
         self._program = chains.plan.program
         self._runs = chains.runs

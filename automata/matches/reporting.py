@@ -13,7 +13,7 @@ from automata.matches.match_table import in_order
 from automata.matches.negation import NegationIndex
 from automata.matches.negation_intervals import inner_intervals, trailing_intervals
 from automata.matches.pending import PendingMatches
-from automata.matches.reader import Reader
+from automata.matches.reader import read_matches
 from automata.matches.selection import AT_END, AfterMatch, Candidate, candidate_of, report_order
 from automata.plan.program import ConditionEvaluator
 from automata.slices.timeline import Timeline
@@ -32,17 +32,11 @@ class Reporter:
     ready       those that will be reported, once no other can precede them in report order
     """
 
-    def __init__(
-        self,
-        core: ChainStore,
-        negations: NegationIndex,
-        condition_evaluator: ConditionEvaluator,
-    ) -> None:
+    def __init__(self, core: ChainStore, negations: NegationIndex, condition_evaluator: ConditionEvaluator) -> None:
         self._plan = core.plan
         program = self._program = core.plan.program
         self._core = core
         self._negations = negations
-        self._reader = Reader(core)
         self._condition_evaluator = condition_evaluator
         self.after = AfterMatch(program.skip)
         self.pending = PendingMatches()
@@ -61,7 +55,7 @@ class Reporter:
     def report(self, ended: list[AcceptedRuns], time: int, timeline: Timeline) -> Sequence[Match]:
         """The matches that can be reported once the slice up to `time` has been consumed."""
         if not (self._in_turn or self._trails):
-            return in_order(self._reader.table(self._unviolated(ended)))
+            return in_order(read_matches(self._core, self._unviolated(ended)))
         survivors = self._survivors(ended)
         candidates = self._candidates(survivors + self._pass(time, timeline))
         return self.release(candidates, self.next_decision(time, self.pending.earliest))
@@ -171,7 +165,8 @@ class Reporter:
         numbers = np.array([row for row, _ in rows], dtype=np.int64)
         ranks = self._core.runs.table[numbers][:, (col.FIRST_RANK, col.RANK)].tolist()
         candidates = []
-        for (_, decided), (first_rank, last_rank), match in zip(rows, ranks, self._reader.read(numbers), strict=True):
+        matches = read_matches(self._core, numbers)
+        for (_, decided), (first_rank, last_rank), match in zip(rows, ranks, matches, strict=True):
             if self.is_new(match):
                 candidates.append(candidate_of(match, last_rank - first_rank + 1, decided))
         self.forget_seen()

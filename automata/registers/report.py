@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from automata.matches.match_table import MatchTable, in_order
-from automata.matches.selection import AfterMatch, Candidate
+from automata.matches.selection import AfterMatch, Candidate, candidate_of
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
 from automata.registers.apply import ENTRIES, MATCHES, Output
 from automata.registers.iterated import register_of
-from automata.values import Mask, Match
+from automata.values import Ids, Match
 
 _FACTS = 5
 """The columns of `Output.facts` that a match has."""
@@ -31,7 +31,7 @@ class MatchReporter:
         self._condition_evaluator = condition_evaluator
         self.after = AfterMatch(program.skip)
         self._found: list[MatchTable] = []
-        self._gapless: list[Mask] = []
+        self._ranks: list[Ids] = []
         registers = register_of(program)
         self._outputs = [registers[reference] for reference in program.outputs]
 
@@ -46,30 +46,28 @@ class MatchReporter:
             facts[:, :_FACTS], values[:, :variables], values[:, self._outputs], output.entries[:used].copy(), ends
         )
         self._found.append(table)
-        self._gapless.append(last_ranks - first_ranks + 1 == table.sizes)
+        self._ranks.append(last_ranks - first_ranks + 1)
 
     @property
     def collected(self) -> int:
         """The number of matches collected and not yet reported."""
-        return sum(map(len, self._gapless))
+        return sum(map(len, self._ranks))
 
     def report(self, oldest: int) -> Sequence[Match]:
         """The collected matches in report order; no later match begins before `oldest`."""
-        found, gapless = MatchTable.concatenate(self._found), np.concatenate(self._gapless)
-        self._found, self._gapless = [], []
+        found, ranks = MatchTable.concatenate(self._found), np.concatenate(self._ranks)
+        self._found, self._ranks = [], []
         if not self._selects:
             return in_order(found)
-        candidates = _distinct(found, gapless.tolist())
+        candidates = _distinct(found, ranks.tolist())
         chosen = self.after.chosen(candidates, self._program.selector, self._condition_evaluator.texts)
         self.after.forget(oldest)
         return [candidate.match for candidate in chosen]
 
 
-def _distinct(found: Iterable[Match], gapless: Iterable[bool]) -> list[Candidate]:
-    """The distinct matches."""
-    candidates: dict[tuple[tuple[int, int, int], ...], Candidate] = {}
-    for match, tight in zip(found, gapless, strict=True):
-        if match.entries not in candidates:
-            positions = frozenset(position for _, position, _ in match.entries)
-            candidates[match.entries] = Candidate(match, positions, tight, match.time)
-    return list(candidates.values())
+def _distinct(found: Iterable[Match], ranks: Iterable[int]) -> list[Candidate]:
+    """The distinct matches, each over so many events of its substream."""
+    first: dict[tuple[tuple[int, int, int], ...], tuple[Match, int]] = {}
+    for match, events in zip(found, ranks, strict=True):
+        first.setdefault(match.entries, (match, events))
+    return [candidate_of(match, events) for match, events in first.values()]

@@ -36,7 +36,14 @@ class SymbolTables:
     def tables(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> dict[int, StepTable]:
         """symbol → its solutions in the next slice, of the symbols that are used."""
         positions = self.timeline.advance(events)
-        return self._symbol_tables(events, positions, solutions)
+        used = {s: table for s, table in solutions.items() if s in self.used}
+        if not self._program.partition:
+            places = self.timeline.all_places(events)
+            return {s: self._table(s, events, positions, table, places, table.events) for s, table in used.items()}
+        keys = {symbol: self._partition_of(table) for symbol, table in used.items()}
+        places, found = self._partition_places(events, used, keys)
+        self._substreams.add(events, positions, places)
+        return {s: self._table(s, events, positions, table, places, found[s]) for s, table in used.items()}
 
     def partition_ids(self) -> Ids:
         """The ids that partitions are known by."""
@@ -66,18 +73,6 @@ class SymbolTables:
         """Drop every other partition; only where ranks need not go on."""
         self.timeline.forget(kept)
         self._partitions = {key: number for key, number in self._partitions.items() if number in kept}
-
-    def _symbol_tables(
-        self, events: Events, positions: Ids, solutions: Mapping[int, SymbolSolutions]
-    ) -> dict[int, StepTable]:
-        used = {s: table for s, table in solutions.items() if s in self.used}
-        if not self._program.partition:
-            places = self.timeline.all_places(events)
-            return {s: self._table(s, events, positions, table, places, table.events) for s, table in used.items()}
-        keys = {symbol: self._partition_of(table) for symbol, table in used.items()}
-        places, found = self._partition_places(events, used, keys)
-        self._substreams.add(events, positions, places)
-        return {s: self._table(s, events, positions, table, places, found[s]) for s, table in used.items()}
 
     def _partition_of(self, table: SymbolSolutions) -> Ids:
         """The partition of each solution, NONE where it leaves a variable of PARTITION BY unbound."""

@@ -6,7 +6,7 @@ kernels as tables (`tables.py`). Both read one event a transition and write it t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from automata.theory.formulas import NOW, Event, Formula, evaluate, read_by
@@ -66,13 +66,10 @@ def matches(automaton: SymbolicAutomaton, stream: Sequence[Event]) -> list[froze
 
     Every run is followed: meant for small streams. A run accepts in a final state if its last event was marked.
     """
-    leaving = automaton.leaving()
-    now = _closed(leaving, {Configuration(automaton.start, (), frozenset())})
-    found = []
-    for index, event in enumerate(stream):
-        now = _closed(leaving, _successors(leaving, now, index, event))
-        found.append(frozenset(c.marked for c in now if c.state in automaton.finals and index in c.marked))
-    return found
+    return [
+        frozenset(c.marked for c in now if c.state in automaton.finals and index in c.marked)
+        for index, now in enumerate(_configurations(automaton, stream, marks=True))
+    ]
 
 
 def recognised(automaton: SymbolicAutomaton, stream: Sequence[Event]) -> list[bool]:
@@ -81,14 +78,20 @@ def recognised(automaton: SymbolicAutomaton, stream: Sequence[Event]) -> list[bo
     Configurations that differ in nothing but what they marked are one; those of an output-agnostic deterministic
     automaton are never more than one.
     """
+    configurations = _configurations(automaton, stream, marks=False)
+    return [any(c.state in automaton.finals for c in now) for now in configurations]
+
+
+def _configurations(automaton: SymbolicAutomaton, stream: Sequence[Event], marks: bool) -> Iterator[set[Configuration]]:
+    """Those of all runs once each event has been read, with or without what they marked."""
     leaving = automaton.leaving()
     now = _closed(leaving, {Configuration(automaton.start, (), frozenset())})
-    found = []
     for index, event in enumerate(stream):
-        reached = _successors(leaving, now, index, event)
-        now = _closed(leaving, {Configuration(c.state, c.contents, frozenset()) for c in reached})
-        found.append(any(c.state in automaton.finals for c in now))
-    return found
+        now = _successors(leaving, now, index, event)
+        if not marks:
+            now = {Configuration(c.state, c.contents, frozenset()) for c in now}
+        now = _closed(leaving, now)
+        yield now
 
 
 def _successors(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,9 +110,16 @@ class ChainStore:
         """Those rows that can lead to a match that counts; `beside` is of their futures, too."""
         if self.dominance is None or len(rows) < 2:
             return rows
-        table, others = self.runs.table, [0] * len(rows) if beside is None else beside.tolist()
-        kept = self.dominance.kept(lambda number: table[number].tolist(), zip(rows.tolist(), others, strict=True))
-        return np.array(kept, dtype=np.int64)
+        numbers, table = rows.tolist(), self.runs.table
+        known: dict[int, Sequence[int]] = dict(zip(numbers, table[rows].tolist(), strict=True))
+        others = [0] * len(rows) if beside is None else beside.tolist()
+
+        def row_of(number: int) -> Sequence[int]:
+            if number not in known:
+                known[number] = table[number].tolist()
+            return known[number]
+
+        return np.array(self.dominance.kept(row_of, zip(numbers, others, strict=True)), dtype=np.int64)
 
     def join_members(self, which: int, member: int, rows: Ids) -> Ids:
         """The rows of an ALL that newly finished rows of one member complete, as far as its conditions hold."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from automata import protocol
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
@@ -15,7 +17,7 @@ from automata.runs.rows.candidates import Solution
 from automata.runs.rows.conditions import RowConditionEvaluator
 from automata.runs.rows.row_runs import RowRuns
 from automata.slices.events import Events, SymbolSolutions
-from automata.values import Ids, Match
+from automata.values import UNBOUND, Ids, Match
 
 _ROWS_PER_EVENT_MAX = 64
 """Runs become lists once there has been an event by itself for so many of their rows: the price is made good."""
@@ -72,10 +74,26 @@ class LiveRunEvaluator(RunEvaluator):
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         """See `automata.protocol.Evaluator`."""
+        if self.chains.dominance is not None and not self.needs_whole_slots:
+            return self._one_by_one(events, solutions)
         self._to_columns()
         if len(events) > protocol.FEW_EVENTS_MAX:
             self._alone = 0
         return super().on_batch(events, solutions)
+
+    def _one_by_one(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
+        """A slice of which runs are left out event by event: lists are the faster form for that."""
+        alone: list[dict[int, list[Solution]]] = [{} for _ in range(len(events))]
+        for symbol, table in solutions.items():
+            scope = sorted(self.plan.program.symbols[symbol].scope)
+            unbound = np.full(len(table.events), UNBOUND, dtype=np.int64)
+            values = np.column_stack([table.values.get(variable, unbound) for variable in scope] or [unbound])
+            for event, solution in zip(table.events.tolist(), values.tolist(), strict=True):
+                alone[event].setdefault(symbol, []).append(tuple(solution[: len(scope)]))
+        found: list[Match] = []
+        for time, stream, own in zip(events.times.tolist(), events.streams.tolist(), alone, strict=True):
+            found += self.on_event(time, stream, own)
+        return found
 
     def on_watermark(self, time: int) -> Sequence[Match]:
         """See `automata.protocol.Evaluator`."""

@@ -44,12 +44,7 @@ def resolve_streams(queries: Sequence[TemporalQuery], streams: Mapping[str, Path
 def with_inputs(
     queries: Sequence[TemporalQuery], given: Iterable[tuple[str, PathLike]], form: str
 ) -> dict[str, tuple[str, str]]:
-    """IRI → (name, path) of every stream given, each of which has exactly one origin: an input, or another query.
-
-    form    in which an input is given, for hints: to be completed by a name or an IRI
-
-    Raises InputError if one is unknown, ambiguous, given twice, made by a query as well, or missing.
-    """
+    """IRI → (name, path) of every stream given; InputError unless each has one origin; `form` stands in hints."""
     declared = list(declared_by(queries))
     names = {iri: name for name, iri, _ in declared}
     found: dict[str, tuple[str, str]] = {}

@@ -27,13 +27,7 @@ from spaseq.physical.replanning import initial
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """An evaluator of this version.
-
-    title       for `explain`
-    why_not     the reason why it cannot run a program, or None
-    why         the reason for choosing it where it can run
-    unless      the argument against choosing it without being asked, or None
-    """
+    """An evaluator: its title, why it cannot run a program, why to choose it, and an argument against choosing it."""
 
     title: str
     why_not: Callable[[Plan], str | None]

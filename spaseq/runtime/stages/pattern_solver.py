@@ -67,11 +67,7 @@ class PatternSolver:
         return slice_.touches(self._pool, self._numbers)
 
     def solve(self, slice_: Slice, semi_join_filters: SemiJoinFilters) -> dict[int, SymbolSolutions]:
-        """symbol → its solutions in a slice; with a conjunction, the slice must not end within a time.
-
-        semi_join_filters   by symbol, the solutions that are needed; more may be found. Called only where some GPM
-                            is matched for this query alone
-        """
+        """symbol → its solutions, at least those that filters ask for; with a conjunction no slice ends in a time."""
         found: dict[int, SymbolSolutions] = {}
         for together in self.conjunctions:
             found |= self._solve_lazily(together, slice_)

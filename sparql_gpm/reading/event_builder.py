@@ -217,7 +217,7 @@ class EventBuilder:
     @property
     def full(self) -> bool:
         """True if there are enough complete events for a batch."""
-        return not self.room
+        return len(self._times) + self._events_in_pieces >= self._batch_events
 
     def flush(self) -> Iterator[LocatedBatch]:
         """Yield the complete events, if any.

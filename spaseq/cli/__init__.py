@@ -112,6 +112,13 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
 @click.option("--follow", is_flag=True, help="Go on for ever.  [default: read what there is; the next start goes on]")
 @click.option("--end-of-stream", is_flag=True, help="What there is is all: report what waits for more.")
 @click.option(
+    "--idle-timeout",
+    "idle_timeout_ns",
+    metavar="DURATION",
+    callback=common.duration,
+    help="A partition of a topic without messages for so long holds the watermark no longer.  [default: for ever]",
+)
+@click.option(
     "--on-data-loss",
     type=click.Choice(["fail", "skip"]),
     default="fail",
@@ -135,8 +142,8 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     from spaseq.cli.submit import SubmitArguments, submit
 
     kb, settings = KnowledgeArguments.taken_from(options), run_options(options)
-    names = ("job", "checkpoint", "shards", "follow", "end_of_stream", "on_data_loss", "run_it", "master")
-    job = SubmitArguments(*(options.pop(name) for name in names))
+    names = ("job", "checkpoint", "shards", "follow", "end_of_stream", "on_data_loss", "idle_timeout_ns", "run_it")
+    job = SubmitArguments(*(options.pop(name) for name in (*names, "master")))
     submit(RunArguments(queries=queries, kb=kb, options=settings, **options), job)
 
 

@@ -18,12 +18,12 @@ QUERY = click.Path(path_type=Path)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def duration(context: click.Context, parameter: click.Parameter, value: str) -> int:
-    """The nanoseconds of `500ms`, `10s`, `5m`, `1h`, `2d`, `PT10S` or a number of seconds."""
+def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """The nanoseconds of `500ms`, `10s`, `5m`, `1h`, `2d`, `PT10S` or a number of seconds; None if it is not given."""
     from sparql_gpm.times import parse_duration
 
     try:
-        return parse_duration(value)
+        return None if value is None else parse_duration(value)
     except ValueError as error:
         raise click.BadParameter(str(error), ctx=context, param=parameter) from error
 

@@ -31,6 +31,7 @@ class SubmitArguments:
     follow      run for ever; else read the existing input and stop; the next start goes on
     end_of_stream   signal the end after the existing input: nothing is read after it
     on_data_loss    "fail" or "skip"
+    idle_timeout_ns     after which a silent partition of a topic leaves the watermark
     run         run it with spark-submit now
     master      as for spark-submit; None: as Spark is configured
     """
@@ -41,6 +42,7 @@ class SubmitArguments:
     follow: bool
     end_of_stream: bool
     on_data_loss: str
+    idle_timeout_ns: int | None
     run: bool
     master: str | None
 
@@ -68,12 +70,14 @@ def submit(arguments: RunArguments, job: SubmitArguments) -> None:
 def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> str:
     """The job as Python, to be read and changed."""
     output = os.fspath(arguments.output or "")
-    loss = {} if job.on_data_loss == "fail" else {"onDataLoss": job.on_data_loss}
+    more = {} if job.on_data_loss == "fail" else {"onDataLoss": job.on_data_loss}
+    if job.idle_timeout_ns is not None:
+        more["idleTimeout"] = f"{job.idle_timeout_ns / 1e9:f}s"
     return _TEMPLATE.format(
         name=job.job.name,
         titles=", ".join(query.name for query in run.queries),
         queries=_literal({query.name: query.parsed.text for query in run.queries}),
-        streams=_literal({iri: _placed(options) | loss for iri, options in run.sources.items()}),
+        streams=_literal({iri: _placed(options) | more for iri, options in run.sources.items()}),
         knowledge=_knowledge(run.knowledge),
         options=_literal({**run.options, "compiled": run.options["compiled"] or job.follow}),
         shards=job.shards or os.cpu_count() or 1,

@@ -7,7 +7,7 @@ in the embedded runtime, and a replayed micro-batch gives the same rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 
 import numpy as np
 
@@ -42,11 +42,33 @@ class ShardOutput:
 
 @dataclass(slots=True)
 class _Stream:
-    """The progress of one stream; `max_time` is the largest time that any task has seen."""
+    """The progress of one stream.
+
+    max_time    the largest time that any task has seen
+    partitions  of a source with several, the largest time of each
+    active      those that hold the watermark: all that are not idle
+    """
 
     max_time: int = BEFORE_ALL
     watermark: int = BEFORE_ALL
     ended: bool = False
+    partitions: dict[str, int] = field(default_factory=dict)
+    active: list[str] = field(default_factory=list)
+
+    def read(self, block: ShuffleBlock) -> None:
+        """Take over what a block says of the partition that its task has read, and of all of them."""
+        self.max_time = max(self.max_time, block.max_ts)
+        if block.partition:
+            self.partitions[block.partition] = max(self.partitions.get(block.partition, BEFORE_ALL), block.max_ts)
+        if block.active is not None:
+            self.active = list(block.active)
+
+    def reached(self) -> int:
+        """The largest time of the stream: of several partitions the least of theirs, the largest if all are idle."""
+        if not self.partitions:
+            return BEFORE_ALL if self.active else self.max_time
+        times = [self.partitions.get(name, BEFORE_ALL) for name in self.active]
+        return min(times, default=max(self.partitions.values()))
 
 
 class Shard:
@@ -89,7 +111,7 @@ class Shard:
 
     def snapshot(self) -> bytes:
         """The state between two micro-batches, as a blob."""
-        streams = [[iri, s.max_time, s.watermark, s.ended] for iri, s in self._streams.items()]
+        streams = [[iri, *astuple(stream)] for iri, stream in self._streams.items()]
         tree = [self._given, self._finished, streams, self._network.snapshot()]
         return dumps(tree, self._dictionary)
 
@@ -124,8 +146,9 @@ class Shard:
         stream = self._streams[iri]
         if stream.ended:
             return
-        stream.max_time = max(stream.max_time, *(block.max_ts for block in blocks))
-        watermark = max(stream.max_time - self._delay, *(block.advance for block in blocks))
+        for block in blocks:
+            stream.read(block)
+        watermark = max(stream.reached() - self._delay, *(block.advance for block in blocks))
         if watermark > stream.watermark:
             stream.watermark = watermark
             self._network.advance(iri, watermark)

@@ -12,7 +12,7 @@ one micro-batch; saved states have the format of `spaseq.runtime.state.snapshot`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,8 @@ class ShuffleBlock:
     ended       no event will follow on the stream
     advance     no event before this time will follow, BEFORE_ALL if not said
     blob        the events, and dead letters; None: there are none
+    partition   the partition of the source that the task reads; "": the source has one
+    active      the partitions that hold the watermark from now on; None: not said, empty: all are idle
     """
 
     shard: int
@@ -56,6 +58,8 @@ class ShuffleBlock:
     ended: bool
     advance: int
     blob: bytes | None
+    partition: str = ""
+    active: Sequence[str] | None = None
 
     @staticmethod
     def of(row: Mapping[str, Any]) -> ShuffleBlock:

@@ -38,6 +38,7 @@ _SHUFFLE = pa.schema(
         ("key", pa.int64()), ("shard", pa.int32()), ("stream", pa.string()),
         ("place", pa.int64()), ("max_ts", pa.int64()), ("n", pa.int64()),
         ("ended", pa.bool_()), ("advance", pa.int64()), ("blob", pa.binary()),
+        ("partition", pa.string()), ("active", pa.list_(pa.string())),
     ]
 )  # fmt: skip
 

@@ -72,10 +72,21 @@ class StreamInput:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A comment line on the progress of a stream: it has ended, or no event before `advance` will follow."""
+    """Comment lines on the progress of a stream: it has ended, or no event before `advance` will follow.
+
+    partition, active   as in `ShuffleBlock`
+    """
 
     ended: bool = False
     advance: int = BEFORE_ALL
+    partition: str = ""
+    active: tuple[str, ...] | None = None
+
+    def joined(self, later: Signal) -> Signal:
+        """Both signals as one."""
+        active = self.active if later.active is None else later.active
+        ended, advance = self.ended or later.ended, max(self.advance, later.advance)
+        return Signal(ended, advance, later.partition or self.partition, active)
 
 
 def signal(text: bytes) -> Signal | None:
@@ -89,6 +100,10 @@ def signal(text: bytes) -> Signal | None:
         case ["#!spaseq", "advance", time]:
             with suppress(ValueError):
                 return Signal(advance=parse_time(Literal(time, XSD + "dateTime")))
+        case ["#!spaseq", "partition", name]:
+            return Signal(partition=name)
+        case ["#!spaseq", "partitions", *names]:
+            return Signal(active=tuple(names))
     if words[0] == _SIGNAL.decode():
         hint = "write '#!spaseq end' or '#!spaseq advance 2026-01-01T00:00:10Z'"
         raise RunError(f"the input has an unknown signal: {' '.join(words)}", hint=hint)
@@ -115,6 +130,7 @@ class Task:
         self._blank_suffix = f".{source.number}.{label}"
         self._max_time = BEFORE_ALL
         self._signal = Signal()
+        self._passed: list[tuple[str, int]] = []
         self._letters: list[DeadLetter] = []
         self._source, self._line = source.name, 0
         name = f"{source.name}:{label}"
@@ -145,7 +161,10 @@ class Task:
         found = signal(row.text)
         if found is None:
             return False
-        self._signal = Signal(self._signal.ended or found.ended, max(self._signal.advance, found.advance))
+        if found.partition and self._signal.partition:
+            self._passed.append((self._signal.partition, self._max_time))
+            self._max_time = BEFORE_ALL
+        self._signal = self._signal.joined(found)
         return True
 
     def _documents(self, rows: Iterable[InputText]) -> Iterator[LocatedBatch]:
@@ -182,9 +201,12 @@ class Task:
         self._add_all(self._partitioner.letters())
 
     def _late(self, times: Ids) -> Mask:
-        """The events more than the delay below the largest time that the task has read before."""
+        """The events more than the delay below the largest time that the task has read before.
+
+        One of several partitions has none: the watermark is the least of them all, which only stage 2 knows.
+        """
         bounds, self._max_time = lateness_bounds(times, self._max_time, self._input.delay_ns or 0)
-        late: Mask = (times < bounds) & (self._input.delay_ns is not None)
+        late: Mask = (times < bounds) & (self._input.delay_ns is not None and not self._signal.partition)
         return late
 
     def _add(self, letter: DeadLetter) -> None:
@@ -201,8 +223,12 @@ class Task:
             letters, self._letters = tuple(self._letters), []
             contents = BlockContents(_NO_EVENTS, _NO_MASK, letters)
             blob = packed(contents, self._dictionary, self._blank_suffix) if letters else None
-            yield replace(self._block(shard, 0, blob), ended=self._signal.ended, advance=self._signal.advance)
+            for partition, newest in self._passed:
+                yield replace(self._block(shard, 0, None), partition=partition, max_ts=newest)
+            closing, told = self._block(shard, 0, blob), self._signal
+            yield replace(closing, ended=told.ended, advance=told.advance, active=told.active)
 
     def _block(self, shard: int, events: int, blob: bytes | None) -> ShuffleBlock:
         self._place += 1
-        return ShuffleBlock(shard, self._input.iri, self._place, self._max_time, events, False, BEFORE_ALL, blob)
+        place, newest, partition = self._place, self._max_time, self._signal.partition
+        return ShuffleBlock(shard, self._input.iri, place, newest, events, False, BEFORE_ALL, blob, partition)

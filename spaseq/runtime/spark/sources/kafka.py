@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -21,8 +21,8 @@ from spaseq.errors import InputError, RunError
 from spaseq.inputs.formats import FORMATS, TEXT_BYTES
 from spaseq.inputs.texts import InputText
 from spaseq.runtime.spark.sources.kafka_offsets import Bounds, KafkaPlace, Marks, Offsets, changed, limited
-from spaseq.runtime.spark.sources.options import SourceOptions
-from spaseq.runtime.spark.sources.rows import END, batch
+from spaseq.runtime.spark.sources.options import SourceOptions, warn_once
+from spaseq.runtime.spark.sources.rows import batch, signal
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
@@ -37,12 +37,13 @@ _MARK_SETTINGS = {"queued.min.messages": 1, "max.partition.fetch.bytes": 1 << 16
 
 @dataclass
 class KafkaPartition(InputPartition):
-    """Messages begin ≤ offset < end of one partition of a topic; topic "": the end of the stream."""
+    """Messages begin ≤ offset < end of one partition of a topic, after some signals; topic "": only these."""
 
     topic: str
     partition: int
     begin: int
     end: int
+    signals: tuple[str, ...] = ()
 
 
 class Topics:
@@ -196,8 +197,8 @@ class _Reading:
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of one partition, concatenated to rows of about TEXT_BYTES if their format allows it."""
         assert isinstance(partition, KafkaPartition)
+        yield from (batch(signal(words)) for words in partition.signals)
         if not partition.topic:
-            yield batch(END)
             return
         size = TEXT_BYTES if FORMATS[self._options.format].lines else 1
         text, first = bytearray(), partition.begin
@@ -232,7 +233,9 @@ class KafkaStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailab
     def __init__(self, options: SourceOptions) -> None:
         super().__init__(options)
         self._target: Bounds | None = None
+        self._target_s: float | None = None
         self._checked = False
+        self._seen: dict[str, float] = {}
 
     def initialOffset(self) -> dict[str, Any]:
         """The offsets of the first messages."""
@@ -245,22 +248,41 @@ class KafkaStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailab
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Leave messages that arrive from now on to the next run."""
-        self._target = self._topics.bounds()
+        self._target, self._target_s = self._topics.bounds(), time.time()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The offsets that the limit allows, shared among partitions by backlog; the end is a micro-batch."""
         bounds = self._target if self._target is not None else self._topics.bounds()
         here = self._topics.kept(KafkaPlace.of(start), bounds)
         last = _last(bounds)
-        more = any(changed(here.next, last))
+        waiting = {f"{topic}[{number}]" for topic, number, _, _ in changed(here.next, last)}
         if here.ended:
-            self._options.check_ended(more)
+            self._options.check_ended(bool(waiting))
             return start
-        if not more:
+        idle, since = self._idle(here, last, waiting)
+        if not waiting and idle == here.idle:
             return replace(here, ended=self._options.end and self._target is not None).offset()
         most = None if isinstance(limit, ReadAllAvailable) else getattr(limit, "max_rows", None)
         reached = last if most is None else limited(here.next, last, most)
-        return KafkaPlace(reached, {**here.marks, **self._topics.marks(reached)}).offset()
+        marks = {**here.marks, **self._topics.marks(reached)} if waiting else here.marks
+        return KafkaPlace(reached, marks, idle=idle, since=since).offset()
+
+    def _idle(
+        self, here: KafkaPlace, last: Offsets, waiting: Collection[str]
+    ) -> tuple[tuple[str, ...], dict[str, float]]:
+        """The partitions that have had nothing to be read for as long as the options say, and since when each has."""
+        longest, names = self._options.idle_timeout_s, KafkaPlace(last).partitions()
+        if longest is None or len(names) < 2:
+            empty = [
+                f"{topic}[{number}]" for topic, found in last.items() for number, high in found.items() if not high
+            ]
+            if empty and waiting and not self._options.end:
+                warn_once(f"{' '.join(empty)}: no message yet, so nothing is decided but with --idle-timeout")
+            return (), {}
+        now = time.time() if self._target_s is None else self._target_s
+        known = {name: here.since.get(name, self._seen.setdefault(name, now)) for name in names}
+        since = {name: now if name in waiting else known[name] for name in names}
+        return tuple(name for name in names if now - since[name] >= longest), since
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """One for each partition that has something new; RunError if a micro-batch that is run again has lost some."""
@@ -268,9 +290,20 @@ class KafkaStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailab
         if not self._checked or self._options.on_data_loss == "skip":
             self._checked, bounds = True, self._topics.bounds()
             first, last = self._topics.kept(first, bounds), self._topics.kept(last, bounds)
-        found = _between(first.next, last.next)
-        return [*found, KafkaPartition("", 0, 0, 0)] if last.ended and not first.ended else found
+        found = [] if start == end else _signalled(_between(first.next, last.next), last)
+        return [*found, KafkaPartition("", 0, 0, 0, ("end",))] if last.ended and not first.ended else found
 
 
-def _between(start: Offsets, end: Offsets) -> list[InputPartition]:
+def _signalled(found: list[KafkaPartition], end: KafkaPlace) -> list[KafkaPartition]:
+    """The partitions of a micro-batch; of several the first one tells which hold the watermark."""
+    names = end.partitions()
+    if len(names) < 2:
+        return found
+    active = " ".join(["partitions", *(name for name in names if name not in end.idle)])
+    named = [replace(part, signals=(f"partition {part.topic}[{part.partition}]",)) for part in found]
+    first, *others = named or [KafkaPartition("", 0, 0, 0)]
+    return [replace(first, signals=(active, *first.signals)), *others]
+
+
+def _between(start: Offsets, end: Offsets) -> list[KafkaPartition]:
     return [KafkaPartition(topic, int(number), begin, stop) for topic, number, begin, stop in changed(start, end)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ Marks = Mapping[str, Mapping[str, str]]
 Bounds = Mapping[str, Mapping[str, tuple[int, int]]]
 """Topic → partition → the first message that is kept, and the one after the last."""
 
-_ENDED, _MARKS = "spaseq.ended", "#marks"
+_ENDED, _MARKS, _IDLE, _SINCE = "spaseq.ended", "#marks", "#idle", "#since"
 """Keys of an offset beside the topics; no topic has these names."""
 
 
@@ -23,22 +23,31 @@ class KafkaPlace:
 
     marks   by which a topic that was made anew is told from the one that was read
     ended   the end of the stream has been signalled
+    idle    partitions, by name, that do not hold the watermark: the clock has decided it, a replay reads it here
+    since   the time in seconds at which each partition last had something to be read
     """
 
     next: Offsets
     marks: Marks = field(default_factory=dict)
     ended: bool = False
+    idle: Sequence[str] = ()
+    since: Mapping[str, float] = field(default_factory=dict)
 
     @staticmethod
     def of(offset: Mapping[str, Any]) -> KafkaPlace:
         """The place in an offset of Spark's checkpoint."""
-        topics = {topic: found for topic, found in offset.items() if topic not in (_ENDED, _MARKS)}
-        return KafkaPlace(topics, offset.get(_MARKS, {}), _ENDED in offset)
+        topics = {topic: found for topic, found in offset.items() if topic not in (_ENDED, _MARKS, _IDLE, _SINCE)}
+        idle, since = offset.get(_IDLE, ()), offset.get(_SINCE, {})
+        return KafkaPlace(topics, offset.get(_MARKS, {}), _ENDED in offset, tuple(idle), since)
 
     def offset(self) -> dict[str, Any]:
         """The offset for Spark's checkpoint."""
-        more = ({_MARKS: self.marks} if self.marks else {}) | ({_ENDED: {}} if self.ended else {})
-        return {**self.next, **more}
+        more = {_MARKS: self.marks, _IDLE: list(self.idle), _SINCE: self.since}
+        return {**self.next, **{k: v for k, v in more.items() if v}, **({_ENDED: {}} if self.ended else {})}
+
+    def partitions(self) -> list[str]:
+        """The names of all partitions."""
+        return [f"{topic}[{number}]" for topic, found in sorted(self.next.items()) for number in sorted(found, key=int)]
 
     def kept(self, bounds: Bounds, marks: Marks) -> KafkaPlace:
         """The place on the brokers of now: topics made anew from their first messages on, what is gone passed over."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from sparql_gpm.times import SECOND_NS, parse_duration
 from spaseq.errors import InputError, RunError
 from spaseq.inputs.formats import input_format
 
@@ -35,6 +36,8 @@ class SourceOptions:
                             reported: for a finite replay, with `trigger(availableNow=True)`
     text                    [text] "true": rows of files hold their text; else they name a range of a file, which
                             stage 1 reads itself, so that Spark does not carry the text
+    idle_timeout_s          [idleTimeout] a partition of a topic that has had no message for so long (a duration, `30s`)
+                            holds the watermark no longer; None: every partition holds it
     on_data_loss            [onDataLoss] "fail" where input is gone or replaced; "skip": go on, with a warning
     """
 
@@ -52,6 +55,7 @@ class SourceOptions:
     end: bool = False
     text: bool = False
     on_data_loss: str = "fail"
+    idle_timeout_s: float | None = None
 
     def lose(self, where: str, lost: Sequence[str]) -> None:
         """Raises RunError that says what was lost; with `skip` a warning says it, once for each reason."""
@@ -60,7 +64,7 @@ class SourceOptions:
         if self.on_data_loss == "fail":
             way = "put it back, begin with a new checkpoint, or go on with what is left: --on-data-loss skip"
             raise RunError(f"{reason}. {way}", hint=way)
-        _warn_once(reason)
+        warn_once(reason)
 
     def check_ended(self, more: bool) -> None:
         """Raises RunError where a checkpoint says that the stream has ended, and more input is wanted or there."""
@@ -76,7 +80,8 @@ _LOST_SHOWN_MAX = 5
 
 
 @lru_cache(maxsize=256)
-def _warn_once(reason: str) -> None:
+def warn_once(reason: str) -> None:
+    """Write a warning on the standard error of this process, the driver's, once for each reason."""
     logging.getLogger(__name__).warning("%s", reason)
 
 
@@ -84,7 +89,7 @@ _FIELDS = {
     "path": "path", "subscribe": "topics", "startingoffsets": "starting_offsets", "host": "host", "port": "port",
     "rdfformat": "format", "maxbytespertrigger": "bytes_per_trigger", "maxoffsetspertrigger": "messages_per_trigger",
     "maxpartitionbytes": "partition_bytes", "end": "end", "text": "text",
-    "ondataloss": "on_data_loss",
+    "ondataloss": "on_data_loss", "idletimeout": "idle_timeout_s",
 }  # fmt: skip
 """The field of each option, by its name in lower case."""
 
@@ -128,6 +133,11 @@ def _value(name: str, text: str) -> Any:
             return text.lower() == "true"
         case "ondataloss" if text not in ("fail", "skip"):
             raise InputError(f"option onDataLoss: '{text}' is unknown", hint="fail or skip")
+        case "idletimeout":
+            try:
+                return parse_duration(text) / SECOND_NS
+            except ValueError as error:
+                raise InputError(f"option idleTimeout: {error}", hint="leave it out for none") from error
         case "port" | "maxbytespertrigger" | "maxoffsetspertrigger" | "maxpartitionbytes":
             if not text.isdigit() or not int(text):
                 raise InputError(f"option {name}: '{text}' is no number from 1 on", hint="leave it out for the default")

@@ -22,7 +22,14 @@ format      one of spaseq.inputs.formats
 first_byte, last_byte   the range of a value that is left in the file `source`; last_byte null: the whole file
 breaks_off  the reason why the source breaks off with this value; null: it does not
 """
-END = InputText(b"#!spaseq end\n", format="nquads")
+
+
+def signal(words: str) -> InputText:
+    """A signal of `tasks.signal` as a text."""
+    return InputText(f"#!spaseq {words}\n".encode(), format="nquads")
+
+
+END = signal("end")
 """The signal that a stream has ended."""
 
 

@@ -12,9 +12,9 @@ from pyspark.sql.datasource import SimpleDataSourceStreamReader
 from spaseq.errors import RunError
 from spaseq.inputs.cutting import last_start
 from spaseq.runtime.spark.sources.options import SourceOptions
-from spaseq.runtime.spark.sources.rows import END
+from spaseq.runtime.spark.sources.rows import END, SCHEMA
 
-_Cells = tuple[bytes, str, int, str, None, None]
+_NO_RANGE = (None,) * (len(SCHEMA) - SCHEMA.get_field_index("first_byte"))
 _RECEIVED_BYTES_MAX = 1 << 20
 
 
@@ -27,7 +27,7 @@ class SocketReader(SimpleDataSourceStreamReader):
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._connection: socket.socket | None = None
-        self._rows: dict[int, _Cells] = {}
+        self._rows: dict[int, tuple[Any, ...]] = {}
         self._text = b""
         self._lines = 0
         self._ended = False
@@ -41,7 +41,8 @@ class SocketReader(SimpleDataSourceStreamReader):
         first = start["rows"]
         number = first + len([n for n in self._rows if n >= first])
         for text in self._received():
-            self._rows[number] = (text, f"{self._options.host}:{self._options.port}", self._lines, "nquads", None, None)
+            place = f"{self._options.host}:{self._options.port}"
+            self._rows[number] = (text, place, self._lines, "nquads", *_NO_RANGE)
             self._lines += text.count(b"\n")
             number += 1
         return iter([self._rows[n] for n in range(first, number)]), {"rows": number}

@@ -245,6 +245,6 @@ def _lows(window: Window, moments: Ids) -> Ids:
     if window.sliding:
         size = window.size - (1 if window.in_events else 0)
         return np.maximum(moments, NEVER + 1 + size) - size
-    numbers = (moments - window.start) // window.size
-    lows = window.start + numbers * window.size
-    return np.where(numbers < 0, NEVER, lows) if window.anchored else lows
+    into = (moments - window.start) % window.size
+    lows = np.maximum(moments, NEVER + 1 + into) - into
+    return np.where(moments < window.start, NEVER, lows) if window.anchored else lows

@@ -24,8 +24,8 @@ OUTPUT, BOTTOM = -1, -2
 """RIGHT of the nodes that are no union."""
 HEAD, TAIL = range(2)
 """Places in `Arena.marks`."""
-NEVER = -(1 << 62)
-"""The top of a node that is out of every window."""
+NEVER = -(1 << 63)
+"""The top of a node that is out of every window: before the first time that an event may have."""
 DEPTH_MAX = 3
 """Union nodes on the way to the left until something is output: `k` of `k-bounded`."""
 

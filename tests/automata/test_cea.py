@@ -18,6 +18,8 @@ from automata.plan.plan import Plan, compile_plan
 from automata.plan.program import FoldValue, Program, Reference, Selector, Skip, Symbol, Window
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Mask, Match
+from sparql_gpm.times import format_time
+from spaseq import Engine, Row, parse
 
 ANY = Contiguity.ANY
 FOREVER = Window(1 << 40, in_events=False, sliding=True)
@@ -185,3 +187,21 @@ def test_what_is_consumed_still_outdoes_others_before_they_are_reported(selector
     assert [match.entries[0][1] for match in evaluator.on_batch(events(3), taken([0, 1, 2]))] == [0]
     every = CeaEvaluator(plan(some, 1, skip=Skip.CONSUME_ALL), Nothing())
     assert [match.entries[0][1] for match in every.on_batch(events(3), taken([0, 1, 2]))] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("window", ["10 SECONDS SLIDING", "10 SECONDS", "10 EVENTS SLIDING"])
+@pytest.mark.parametrize("origin", [-(2**63) + 1, -(2**62) - 5 * 10**9, -(2**62)])
+def test_times_from_the_first_one_on_are_times(window: str, origin: int) -> None:
+    text = f"""PREFIX : <http://x/> SELECT * WITHIN {window} FROM STREAM S1 <http://x/s> WHERE {{
+      SEQ(A : B) DEFINE GPM A ON S1 {{ ?a a :A }} DEFINE GPM B ON S1 {{ ?b a :B }} }}"""
+    found = []
+    for evaluator in ("nfa", "cea"):
+        rows: list[Row] = []
+        with Engine(evaluator=evaluator) as engine:
+            engine.register(parse(text), on_match=rows.append)
+            for number in range(12):
+                engine.push(
+                    "S1", f"<urn:e{number}> a <http://x/{'AB'[number % 2]}> .", format_time(origin + number * 3 * 10**9)
+                )
+        found.append([row.events for row in rows])
+    assert found[0] == found[1] and found[0]

@@ -60,6 +60,7 @@ class QueryText:
     dice: Dice
     steps: list[StepText] = field(default_factory=list)
     streams: int = 1
+    computed: str | None = None
 
     def whole(self) -> str:
         """The text of the query."""
@@ -71,9 +72,11 @@ class QueryText:
             uses = tuple(use for use in drawn.uses if use.name == name)
             self.steps.append(self.step(name, uses, keyed))
         defines = "\n".join(f"  {self.define(step)}" for step in self.steps)
+        beside = self.beside()
         froms = "\n".join(f"FROM STREAM S{n} <http://ex.org/s{n}>" for n in range(1, self.streams + 1))
         clauses = f"{self.form()}\n{self.window()}\n{self.partition()}{froms}"
-        return f"PREFIX : <http://ex.org/>\n{clauses}\nWHERE {{\n  SEQ({sequence})\n{defines}\n}}\n{self.modifiers()}"
+        body = f"  SEQ({sequence})\n{defines}\n{beside}"
+        return f"PREFIX : <http://ex.org/>\n{clauses}\nWHERE {{\n{body}}}\n{self.modifiers()}"
 
     def sequence(self) -> SequenceText:
         """What draws the SEQ."""
@@ -106,6 +109,32 @@ class QueryText:
         on = self.dice.weighted([("S1, S2", 5), ("S1", 4), ("S2", 1)]) if self.streams == 2 else "S1"
         event = (f"AS {step.graph} " if step.graph else "") + (f"AT {step.time} " if step.time else "")
         return f"DEFINE GPM {step.name} ON {on} {event}{{ {body} }}"
+
+    def beside(self) -> str:
+        """FILTERs and BINDs beside the DEFINEs."""
+        values = sorted({step.value for step in self.positive() if step.value})
+        text = ""
+        if values and self.dice.chance(12):
+            self.computed = "?b1"
+            folds = [f"SUM({value})" for value in self.repeated()]
+            text += f"  BIND ({self.dice.pick(*values, *folds)} + {self.dice.pick('1', *values)} AS ?b1)\n"
+        if values and self.dice.chance(25):
+            text += f"  FILTER ({self.match_condition(values)})\n"
+        return text
+
+    def match_condition(self, values: Sequence[str]) -> str:
+        """A condition of the match: of one, two or three variables, over iterations, or over a computed value."""
+        kind = self.dice.weighted([("two", 5), ("three", 2), ("one", 2), ("folded", 2), ("computed", 2)])
+        one, other, third = (self.dice.pick(*values) for _ in range(3))
+        if kind == "computed" and self.computed:
+            return self.dice.pick(f"{self.computed} <= 3", f"!BOUND({self.computed})", f"{self.computed} != {one} + 1")
+        if kind == "folded" and self.repeated():
+            return self.aggregate(self.dice.pick(*self.repeated()))
+        if kind == "one":
+            return self.dice.pick(f"{one} <= 2", f"!BOUND({one}) || {one} != 1", "1 < 2")
+        if kind == "three":
+            return f"{one} + {other} >= {third}"
+        return self.across(one, other)
 
     def condition(self, step: StepText) -> str | None:
         """A filter of a step's GPM: over its own variables, across steps, or over iterations."""
@@ -194,6 +223,7 @@ class QueryText:
         distinct = "DISTINCT " if self.dice.chance(10) else ""
         if not variables or self.dice.chance(40):
             return f"SELECT {selector}{distinct}*"
+        variables += [self.computed] if self.computed else []
         chosen = list(dict.fromkeys(self.dice.pick(*variables) for _ in range(self.dice.number(1, 3))))
         return f"SELECT {selector}{distinct}{' '.join([*chosen, *self.expressions(variables)])}"
 

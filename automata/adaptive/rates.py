@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from arrays.columns import compatible
-from automata.plan.program import Condition, ConditionEvaluator, Program, Reference
+from automata.plan.program import MATCH, Condition, ConditionEvaluator, Program, Reference
 from automata.slices.events import Events, SymbolSolutions
 from automata.state import Values
 from automata.values import Ids
@@ -179,7 +179,9 @@ def related_symbols(program: Program, one: int, other: int) -> tuple[tuple[int, 
     conditions = tuple(
         number
         for number, condition in enumerate(program.conditions)
-        if condition.symbol in (one, other) and _between(condition, a.certain, b.certain)
+        if condition.symbol in (one, other, MATCH)
+        and not condition.at_end
+        and _between(condition, a.certain, b.certain)
     )
     return tuple(sorted(a.scope & b.scope)), conditions
 

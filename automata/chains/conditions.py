@@ -122,8 +122,8 @@ class RunConditions:
         return self._plan.program.conditions[point.condition]
 
     def _taken(self, point: EvaluationPoint, rows: Ids) -> Mask:
-        """Runs that have an instance of the condition: always so at its owner."""
-        if point.at_owner:
+        """Runs that have an instance of the condition: always so at its owner, and of a condition of the match."""
+        if point.at_owner or point.marker == NONE:
             return np.ones(len(rows), dtype=np.bool_)
         taken: Mask = self._runs.column(rows, self._runs.layout.marker(point.marker)) == 1
         return taken

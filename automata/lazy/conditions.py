@@ -12,7 +12,7 @@ import numpy as np
 from automata.lazy.partial import Rows
 from automata.lazy.search import Search
 from automata.lazy.units import Needs
-from automata.plan.program import Reference
+from automata.plan.program import MATCH, Reference
 from automata.values import Ids, Mask
 
 
@@ -37,8 +37,7 @@ class EarlyConditions:
         found = [
             self._early(condition, home)
             for condition, spec in enumerate(program.conditions)
-            for home, unit in enumerate(units.units)
-            if unit.symbol == spec.symbol
+            for home in units.homes(spec.symbol)
         ]
         self._early_ones = [early for early in found if early is not None]
 
@@ -54,17 +53,17 @@ class EarlyConditions:
                     passed[which] = self._condition_evaluator.holds(early.condition, columns, len(which))
         return passed
 
-    def _early(self, condition: int, home: int) -> _Early | None:
+    def _early(self, condition: int, home: frozenset[int]) -> _Early | None:
         spec = self._program.conditions[condition]
         variables = tuple(reference for reference in spec.references if isinstance(reference, int))
-        if spec.needs_event or len(variables) < len(spec.references):
+        if spec.needs_event or spec.at_end or len(variables) < len(spec.references):
             return None
-        own = self._program.symbols[spec.symbol]
-        foreign = [variable for variable in variables if variable not in own.certain]
-        if own.scope & set(foreign) or any(self._may_vary(variable) for variable in foreign):
+        own = [] if spec.symbol == MATCH else [self._program.symbols[spec.symbol]]
+        foreign = [variable for variable in variables if not any(variable in symbol.certain for symbol in own)]
+        if any(symbol.scope & set(foreign) for symbol in own) or any(self._may_vary(variable) for variable in foreign):
             return None
         providers = tuple(self._units.providers(self._program, variable) for variable in foreign)
-        return _Early(condition, variables, Needs(frozenset({home}), providers))
+        return _Early(condition, variables, Needs(home, providers))
 
     def _may_vary(self, variable: int) -> bool:
         """A repeated step binds it in some iterations only: its value at the end says little of them."""

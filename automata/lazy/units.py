@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.lazy.path import Item, Path, Step
-from automata.plan.program import Program
+from automata.plan.program import MATCH, Program
 
 Relation = NDArray[np.bool_]
 """bool[units, units]."""
@@ -46,6 +46,14 @@ class Units:
     def of_step(self, step: int) -> tuple[int, ...]:
         """The units of one step, in the order of its symbols."""
         return tuple(number for number, unit in enumerate(self.units) if unit.step == step)
+
+    def homes(self, symbol: int) -> list[frozenset[int]]:
+        """For each unit that a condition of the symbol belongs to the units that it needs; for MATCH none, once."""
+        return (
+            [frozenset()]
+            if symbol == MATCH
+            else [frozenset({n}) for n, u in enumerate(self.units) if u.symbol == symbol]
+        )
 
     def waits(self, bound: frozenset[int], unit: int) -> bool:
         """True if an event of the unit can still come once events of `bound` are there."""
@@ -93,7 +101,7 @@ def relations(program: Program, units: Units) -> tuple[frozenset[int], ...]:
             n for n, unit in enumerate(units.units) if unit.symbol == c.symbol or symbols[n].certain & c.variables()
         )
         for c in program.conditions
-        if any(unit.symbol == c.symbol for unit in units.units)
+        if c.symbol == MATCH or any(unit.symbol == c.symbol for unit in units.units)
     ]
     shared = [
         frozenset(

@@ -18,7 +18,17 @@ from automata.plan.automaton import (
     build_automaton,
 )
 from automata.plan.expression import Contiguity, symbols, walk
-from automata.plan.program import FoldValue, IterationValue, Program, Reference, Selector, Skip, Window
+from automata.plan.program import (
+    ELSEWHERE,
+    MATCH,
+    FoldValue,
+    IterationValue,
+    Program,
+    Reference,
+    Selector,
+    Skip,
+    Window,
+)
 from automata.plan.variables import BoundVariables, Variables, bound_variables
 from automata.plan.waiting import EvaluationPoint, Waiting
 from automata.values import NONE
@@ -319,6 +329,10 @@ class _Compiler:
             selector=Selector.ALL,
             skip=Skip.NO_SKIP,
             outputs=(),
+            conditions=tuple(
+                replace(condition, symbol=ELSEWHERE) if condition.symbol == MATCH else condition
+                for condition in self._program.conditions
+            ),
         )
         group = compile_plan(program, self._given.union(*self._variables.scope))
         return PlannedNegation(part.expression, part.repetitions, used, NONE, group)

@@ -104,22 +104,28 @@ class FoldValue:
 Reference = int | IterationValue | FoldValue
 """What a condition reads: the value of a variable, or something made of its iterations."""
 
+MATCH = -1
+"""The symbol of a condition of the match, which belongs to no step."""
+ELSEWHERE = -2
+"""The symbol of a condition of the match in the program of a negated group, where it is not looked at."""
 EVENT = -1
 """The reference under which a condition that looks into its own event finds that event's position."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition of a step, over the bindings of the match.
+    """A condition of a step or of the match, over the bindings of the match.
 
-    symbol          the step it belongs to
+    symbol          the step it belongs to, or MATCH
     references      what it reads
     needs_event     it also reads the graph of its own event
+    at_end          it is decided when the match is complete, not before
     """
 
     symbol: int
     references: tuple[Reference, ...]
     needs_event: bool = False
+    at_end: bool = False
 
     def variables(self) -> frozenset[int]:
         """Every variable it depends on."""

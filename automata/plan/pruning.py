@@ -29,7 +29,7 @@ from enum import Enum
 
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
-from automata.plan.program import Selector
+from automata.plan.program import MATCH, Selector
 
 
 class Better(Enum):
@@ -59,7 +59,8 @@ def pruning_of(plan: Plan) -> Pruning | None:
     """The pruning of a plan; None where it is not sound, or where no repetition takes subsets of events."""
     program = plan.program
     iterated = any(not isinstance(reference, int) for each in program.conditions for reference in each.references)
-    if not takes_subsets(plan) or plan.unordered or plan.negations or plan.markers or iterated:
+    of_match = any(each.symbol == MATCH for each in program.conditions)
+    if not takes_subsets(plan) or plan.unordered or plan.negations or plan.markers or iterated or of_match:
         return None
     if program.selector in _SELECTED:
         return Pruning(_SELECTED[program.selector])

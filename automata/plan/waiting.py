@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from automata.plan.automaton import Automaton
-from automata.plan.program import FoldValue, IterationValue, Program
+from automata.plan.automaton import START, Automaton
+from automata.plan.program import MATCH, FoldValue, IterationValue, Program
 from automata.plan.variables import BoundVariables, Variables
 from automata.values import NONE
 
@@ -18,7 +18,7 @@ class EvaluationPoint:
     """One condition at one position: it is evaluated there once it waits for nothing.
 
     condition   its number
-    owner       the position whose step the condition belongs to
+    owner       the position whose step the condition belongs to; START for a condition of the match
     at_owner    the position just taken is the owner, and the condition the one of this very iteration
     waiting     variables that, while unbound, can still be bound after the position just taken
     waits       the same for every position
@@ -42,9 +42,16 @@ class EvaluationPoint:
 
 def watched_variables(program: Program, condition: int) -> Variables:
     """The variables whose rebinding by a later iteration makes the condition be evaluated again (specification 3.1)."""
+    iterated = {
+        r.variable for r in program.conditions[condition].references if isinstance(r, IterationValue | FoldValue)
+    }
+    return _foreign(program, condition) | iterated
+
+
+def _foreign(program: Program, condition: int) -> Variables:
+    """The variables of a condition that its own step does not bind: all of a condition of the match."""
     spec = program.conditions[condition]
-    iterated = {r.variable for r in spec.references if isinstance(r, IterationValue | FoldValue)}
-    return (spec.variables() - program.symbols[spec.symbol].scope) | iterated
+    return spec.variables() - (program.symbols[spec.symbol].scope if spec.symbol >= 0 else _NOTHING)
 
 
 class Waiting:
@@ -66,23 +73,32 @@ class Waiting:
             (condition, owner)
             for condition, spec in enumerate(program.conditions)
             for owner in positions
-            if spec.symbol in automaton.positions[owner].symbols
+            if spec.symbol in automaton.positions[owner].symbols or (spec.symbol == MATCH and owner == START)
         ]
         self._waits = {pair: tuple(self._waiting(*pair, position) for position in positions) for pair in owned}
-        self.markers = tuple(pair for pair in owned if self._waits[pair][pair[1]] or self._is_rebound_later(*pair))
+        open_ = [pair for pair in owned if self._waits[pair][pair[1]] or self._is_rebound_later(*pair)]
+        self._open = {*open_, *(pair for pair in owned if pair[1] == START)}
+        self.markers = tuple(pair for pair in open_ if pair[1] != START)
         self.arriving = [tuple(point for pair in owned for point in self._at(*pair, p)) for p in positions]
-        self.final = [tuple(self._point(*pair, p) for pair in self.markers if self._waits[pair][p]) for p in positions]
+        self.final = [tuple(self._point(*pair, p) for pair in owned if self._is_final(pair, p)) for p in positions]
 
     def _at(self, condition: int, owner: int, position: int) -> Iterator[EvaluationPoint]:
         pair, point = (condition, owner), self._point(condition, owner, position, at_owner=position == owner)
         if position == owner:
             yield point
-        elif pair in self.markers and position in self._following(owner, owner, loops=True):
+        elif self._program.conditions[condition].at_end:
+            return
+        elif pair in self._open and position in self._following(owner, owner, loops=True):
             sources = [edge.source for edge in self._automaton.edges if edge.target == position]
-            decides = any(self._waits[pair][source] - point.waiting for source in sources)
+            first = owner == START and START in sources
+            decides = first or any(self._waits[pair][source] - point.waiting for source in sources)
             joins = self._automaton.positions[position].any_order != NONE
-            if decides or joins or point.spent or self._scope[position] & self._foreign(condition):
+            if decides or joins or point.spent or self._scope[position] & _foreign(self._program, condition):
                 yield point
+
+    def _is_final(self, pair: tuple[int, int], position: int) -> bool:
+        at_end = self._program.conditions[pair[0]].at_end
+        return at_end or (pair in self._open and bool(self._waits[pair][position]))
 
     def _point(self, condition: int, owner: int, position: int, at_owner: bool = False) -> EvaluationPoint:
         pair, around = (condition, owner), self._automaton.positions[owner].repetitions
@@ -110,16 +126,13 @@ class Waiting:
                         yield variable, repetition
 
     def _is_rebound_later(self, condition: int, owner: int) -> bool:
-        return any(self._scope[position] & self._foreign(condition) for position in self._following(owner, owner))
+        return any(
+            self._scope[position] & _foreign(self._program, condition) for position in self._following(owner, owner)
+        )
 
     def _waiting(self, condition: int, owner: int, position: int) -> Variables:
-        foreign = self._foreign(condition)
+        foreign = _foreign(self._program, condition)
         return foreign and foreign & _NOTHING.union(*(self._scope[p] for p in self._following(position, owner)))
-
-    def _foreign(self, condition: int) -> Variables:
-        """The variables of a condition that its own step does not bind."""
-        spec = self._program.conditions[condition]
-        return spec.variables() - self._program.symbols[spec.symbol].scope
 
     def _following(self, position: int, owner: int, loops: bool = False, never: Variables = _NOTHING) -> frozenset[int]:
         """Positions that can still be taken after `position`, in the iterations that `owner` stands in.

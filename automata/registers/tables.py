@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan, PlannedEdge, references_of
-from automata.plan.program import Demand, FoldValue
+from automata.plan.program import MATCH, Demand, FoldValue
 from automata.plan.waiting import EvaluationPoint
 from automata.registers.iterated import ITERATED, register_of, tracked_variables
 from automata.values import Ids
@@ -103,6 +103,8 @@ def why_not(plan: Plan) -> str | None:
     if any(isinstance(reference, FoldValue) for reference in references_of(program)):
         return "aggregates look at all iterations of a repetition"
     for condition in program.conditions:
+        if condition.symbol == MATCH:
+            return "a FILTER beside the DEFINEs belongs to no step"
         if condition.symbol in plan.used and condition.needs_event:
             return f"a condition of {program.symbols[condition.symbol].name} looks into its event's graph"
     points = _points(plan)

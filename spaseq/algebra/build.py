@@ -8,10 +8,11 @@ from hashlib import sha256
 from automata.plan import expression
 from sparql_gpm.algebra.rewrite import filtered
 from sparql_gpm.algebra.scope import aggregates, background_names, certain, expression_variables, in_scope, iterations
-from sparql_gpm.pattern import Aggregate, Call, Cast, Exists, Expression, Iteration, Pattern, Variable
+from sparql_gpm.algebra.traversal import map_operands
+from sparql_gpm.pattern import FALSE, Aggregate, Call, Cast, Constant, Exists, Expression, Iteration, Pattern, Variable
 from sparql_gpm.syntax.tokens import tokens
 from sparql_gpm.terms import IRI
-from spaseq.algebra.nodes import AnyQuery, Column, GraphPattern, TemporalQuery
+from spaseq.algebra.nodes import AnyQuery, Column, GraphPattern, MatchCondition, TemporalQuery
 from spaseq.algebra.sequence import normal_form
 from spaseq.lang.ast import Define, Query
 from spaseq.lang.canonical import canonical_text
@@ -39,6 +40,8 @@ def build(query: AnyQuery) -> TemporalQuery:
         query.skip,
         query.distinct,
         query.limit,
+        tuple(_match_condition(query, each.expression) for each in query.filters),
+        tuple(Column(bind.variable, bind.expression or Variable(bind.variable)) for bind in query.binds),
         _columns(query, patterns),
         query.template,
         query.register,
@@ -61,6 +64,24 @@ def _graph_pattern(query: Query, define: Define, positions: dict[str, int], boun
     variables = tuple(dict.fromkeys(name for name in (*define.event.variables, *written) if name in scope))
     streams = tuple(dict.fromkeys(positions[name] for name in define.streams))
     return GraphPattern(define.name, streams, pattern, variables, certain(define.pattern), tuple(conditions))
+
+
+def _match_condition(query: Query, expression: Expression) -> MatchCondition:
+    inlined = expression
+    for bind in reversed(query.binds):
+        if bind.expression is not None:
+            inlined = _inlined(inlined, bind.variable, bind.expression)
+    return MatchCondition(inlined, inlined != expression or bool(aggregates(expression) or iterations(expression)))
+
+
+def _inlined(expression: Expression, variable: str, value: Expression) -> Expression:
+    """The expression with `value` in place of a variable; BOUND becomes a test that `value` is no error."""
+    match expression:
+        case Variable(name):
+            return value if name == variable else expression
+        case Call("BOUND", (Variable(name),)) if name == variable:
+            return Call("COALESCE", (Call("SAMETERM", (value, value)), Constant(FALSE)))
+    return map_operands(expression, lambda operand: _inlined(operand, variable, value))
 
 
 def is_condition(expression: Expression, scope: frozenset[str], bound: frozenset[str]) -> bool:
@@ -93,7 +114,8 @@ def _columns(query: Query, patterns: tuple[GraphPattern, ...]) -> tuple[Column, 
     if query.columns is not None:
         return tuple(Column(c.variable, c.expression or Variable(c.variable)) for c in query.columns)
     positive = expression.symbols(query.sequence, negated=False)
-    names = dict.fromkeys(v for pattern in patterns if pattern.name in positive for v in pattern.variables)
+    names = {variable for pattern in patterns if pattern.name in positive for variable in pattern.variables}
+    names.update(bind.variable for bind in query.binds)
     return tuple(Column(name, Variable(name)) for name in sorted(names))
 
 

@@ -58,6 +58,14 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class MatchCondition:
+    """A FILTER beside the DEFINEs; `at_end`: it is decided when the match is complete, not before."""
+
+    expression: Expression
+    at_end: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TemporalQuery:
     """A query.
 
@@ -65,6 +73,8 @@ class TemporalQuery:
     patterns    the GPMs in the order of their first appearance in SEQ; symbols of `sequence` are indices here
     variables   all variables of GPMs in SEQ, in order of appearance; those of enrichments are not among them
     partition   of PARTITION BY
+    filters     conditions of the match; the variables of `binds` are replaced by their expressions
+    binds       values computed of a complete match, in order
     columns     SELECT's, those of `*` in the order of names; empty for CONSTRUCT
     template    CONSTRUCT's, else None
     knowledge   IRIs of the KBs that `GRAPH ?g` ranges over and that GPMs name
@@ -84,6 +94,8 @@ class TemporalQuery:
     skip: Skip
     distinct: bool
     limit: int | None
+    filters: tuple[MatchCondition, ...]
+    binds: tuple[Column, ...]
     columns: tuple[Column, ...]
     template: tuple[TemplateTriple, ...] | None
     register: str | None
@@ -93,9 +105,9 @@ class TemporalQuery:
     enrichments: tuple[Enrichment, ...] = ()
 
     def output_expressions(self) -> tuple[Expression, ...]:
-        """The expressions of SELECT's columns and of the objects of CONSTRUCT's template."""
+        """The expressions of BINDs, of SELECT's columns and of the objects of CONSTRUCT's template."""
         objects = (triple.object for triple in self.template or () if triple.object is not None)
-        return (*(column.expression for column in self.columns), *objects)
+        return (*(column.expression for column in (*self.binds, *self.columns)), *objects)
 
 
 AnyQuery = Query | TemporalQuery

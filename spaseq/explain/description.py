@@ -22,10 +22,18 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition of a step: its text, and in words the moment when it is decided."""
+    """A condition of a step or of the match: its text, and in words the moment when it is decided."""
 
     text: str
     decided: str
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A BIND beside the DEFINEs."""
+
+    variable: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +138,7 @@ class Description:
     sharding    the distribution of its events on Spark, and the reason
     knowledge   the knowledge bases, and the endpoints of SERVICE
     patterns    in the order of SEQ
+    conditions, computed    the FILTERs and BINDs beside the DEFINEs
     """
 
     query: str
@@ -144,6 +153,8 @@ class Description:
     knowledge: tuple[KnowledgeBase, ...] = ()
     repetitions: tuple[Repetition, ...] = ()
     sharding: str = ""
+    conditions: tuple[Condition, ...] = ()
+    computed: tuple[Computed, ...] = ()
 
 
 def move_text(edge: Edge) -> str:

@@ -34,6 +34,7 @@ def to_text(description: Description) -> str:
         ("partition", list(_wrapped([f"once for each value of {partition}"] if partition else []))),
         ("on Spark", list(_wrapped([description.sharding] if description.sharding else []))),
         ("graph pattern matchers", [line for plan in description.patterns for line in _pattern(plan)]),
+        ("match", list(_match(description))),
         ("automaton", list(_automaton(description.states, description.edges))),
         ("contiguity between iterations", list(_repetitions(description.repetitions))),
         ("evaluator", list(_evaluator(description.evaluator))),
@@ -77,6 +78,14 @@ def _pattern(pattern: PatternPlan) -> Iterator[str]:
         yield _INDENT * 2 + line
     for condition in pattern.conditions:
         yield from _condition(condition)
+
+
+def _match(description: Description) -> Iterator[str]:
+    """The conditions and computed values of the match."""
+    for condition in description.conditions:
+        yield from (line.removeprefix(_INDENT) for line in _condition(condition))
+    for computed in description.computed:
+        yield from _wrapped([f"bind ?{computed.variable} = {computed.text}"], hanging=_INDENT)
 
 
 def _condition(condition: Condition) -> Iterator[str]:

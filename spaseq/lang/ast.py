@@ -20,7 +20,11 @@ Expr = Node[str]
 
 @dataclass(frozen=True, slots=True)
 class TopLevelFilter:
-    """A top-level FILTER of a GPM: a part of its pattern or a condition of its step, as `spaseq.algebra` decides."""
+    """A FILTER at the top of a GPM, or beside the DEFINEs.
+
+    In a GPM it is a part of the pattern or a condition of the step, as `spaseq.algebra` decides; beside the DEFINEs a
+    condition of the match.
+    """
 
     expression: Expression
     span: Span
@@ -65,7 +69,7 @@ class Unit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """One column of SELECT: a variable, or `(expression AS ?variable)`."""
+    """A column of SELECT, a variable or `(expression AS ?variable)`, or a BIND beside the DEFINEs."""
 
     variable: str
     expression: Expression | None
@@ -93,6 +97,7 @@ class Query:
     register        the IRI of REGISTER STREAM, or None
     knowledge       the KB IRIs of FROM NAMED, in order
     base            of BASE, or None
+    filters, binds  those beside the DEFINEs, in order
     """
 
     name: str
@@ -108,6 +113,8 @@ class Query:
     knowledge: tuple[str, ...]
     sequence: Expr
     defines: tuple[Define, ...]
+    filters: tuple[TopLevelFilter, ...]
+    binds: tuple[Projection, ...]
     skip: Skip
     limit: int | None
     prefixes: tuple[tuple[str, str], ...]

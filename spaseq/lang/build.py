@@ -28,7 +28,7 @@ Children = list[Any]
 _CLAUSES: dict[str, Callable[..., Any]] = {
     "base": partial(drafts.Declaration, None), "prefix": drafts.Declaration, "register": drafts.RegisterClause,
     "within": drafts.WithinClause, "stream": drafts.StreamClause, "knowledge": drafts.KnowledgeClause,
-    "after": drafts.AfterClause, "limit": drafts.LimitClause,
+    "filter": drafts.FilterClause, "bind": drafts.BindClause, "after": drafts.AfterClause, "limit": drafts.LimitClause,
     "where": drafts.UnreadClause, "lbrace": drafts.UnreadClause, "rbrace": drafts.UnreadClause,
 }  # fmt: skip
 """For each rule that has no method in `Build` the clause that its parts make up, in order."""

@@ -22,7 +22,8 @@ from spaseq.lang.report import Report
 from spaseq.lang.scan import scan
 
 _DECLARATIONS = frozenset({"BASE", "PREFIX"})
-_EMBEDDED = frozenset({"BODY", "TEMPLATE", "EXPRESSION"})
+_BRACED = frozenset({"BODY", "TEMPLATE"})
+_EMBEDDED = _BRACED | {"EXPRESSION", "CONSTRAINT"}
 _AS_WRITTEN = frozenset({"NAME", "WORD", "NUMBER", "DATATYPE"})
 _BLANKS = re.compile(r"\s+")
 _START = Span(0, 0)
@@ -45,7 +46,7 @@ def _tokens(lexemes: Sequence[Lexeme], namespace: Namespace) -> Iterator[str]:
         match lexeme.kind:
             case kind if kind in _EMBEDDED:
                 yield from _sparql(lexeme.text, namespace)
-                if kind != "EXPRESSION":
+                if kind in _BRACED:
                     yield "}"
             case kind if kind in _AS_WRITTEN:
                 yield lexeme.text

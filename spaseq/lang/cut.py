@@ -11,6 +11,7 @@ from sparql_gpm.syntax.tokens import Token, tokens
 from spaseq.lang.lexemes import DEFINITION
 
 _LINE_END = re.compile(r"[\r\n]|\Z")
+_CLOSED_BY = {"(": ")", "{": "}"}
 _AFTER_FORM = frozenset({"WITHIN", "FROM", "PARTITION"})
 
 
@@ -40,6 +41,27 @@ def group_end(text: str, start: int) -> Cut:
 def template_end(text: str, start: int) -> Cut:
     """The end of a CONSTRUCT template that begins at `start`, after its brace."""
     return _closing_brace(text, start, lambda token: token.text.upper() in _AFTER_FORM)
+
+
+def constraint_end(text: str, start: int) -> Cut:
+    """The end of the condition of a FILTER, after the bracket that closes its first one."""
+    bad: list[BadToken] = []
+    opened: list[Token] = []
+    for token in sparql_tokens(text, start, bad):
+        if not opened and token.kind not in ("word", "iri", "pname") and token.text not in _CLOSED_BY:
+            return Cut(token.start, True, tuple(bad))
+        if DEFINITION.match(text, token.start):
+            return Cut(token.start, False, tuple(bad))
+        if token.text in _CLOSED_BY:
+            opened.append(token)
+        elif token.text in _CLOSED_BY.values():
+            bracket = opened.pop()
+            if _CLOSED_BY[bracket.text] != token.text:
+                missing = BadToken(Span(bracket.start, bracket.end), f"this '{bracket.text}' is never closed")
+                return Cut(token.start, True, (*bad, missing))
+            if not opened:
+                return Cut(token.end, True, tuple(bad))
+    return Cut(len(text), False, tuple(bad))
 
 
 def expression_end(text: str, start: int) -> Cut:

@@ -117,6 +117,21 @@ class DefineClause:
 
 
 @dataclass(frozen=True, slots=True)
+class FilterClause:
+    """`FILTER constraint` beside the DEFINEs."""
+
+    constraint: Word
+
+
+@dataclass(frozen=True, slots=True)
+class BindClause:
+    """`BIND (expression AS ?variable)` beside the DEFINEs."""
+
+    expression: Word
+    variable: Word
+
+
+@dataclass(frozen=True, slots=True)
 class AfterClause:
     """AFTER MATCH."""
 
@@ -139,6 +154,6 @@ class UnreadClause:
 
 Clause = (
     Declaration | RegisterClause | FormClause | WithinClause | PartitionClause | StreamClause | KnowledgeClause
-    | SequenceClause | DefineClause | AfterClause | LimitClause | UnreadClause
+    | SequenceClause | DefineClause | FilterClause | BindClause | AfterClause | LimitClause | UnreadClause
 )  # fmt: skip
 """A clause of a query."""

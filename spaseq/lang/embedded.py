@@ -13,7 +13,7 @@ from sparql_gpm.algebra.scope import expression_variables, in_scope
 from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.errors import PatternSyntaxError
 from sparql_gpm.parse import parse_expression, parse_group, parse_template
-from sparql_gpm.pattern import EventData
+from sparql_gpm.pattern import TRUE, Constant, EventData
 from sparql_gpm.syntax.grammar import closing
 from sparql_gpm.syntax.tokens import Token
 from spaseq.lang.ast import Define, Projection, TemplateTriple, TopLevelFilter
@@ -120,6 +120,14 @@ class Embedded:
         if expression is None:
             return None
         return Projection(name, expression, span), uses(self._tokens(draft.expression.span))
+
+    def constraint(self, constraint: Word) -> tuple[TopLevelFilter, Uses] | None:
+        """The condition of a FILTER beside the DEFINEs and what it uses, or None after reporting; without EXISTS."""
+        found = uses(self._tokens(constraint.span))
+        expression = None if found.exists else self._parse(constraint, parse_expression)
+        if found.exists:
+            return TopLevelFilter(Constant(TRUE), constraint.span), found
+        return None if expression is None else (TopLevelFilter(expression, constraint.span), found)
 
     def template(self, template: Word) -> tuple[tuple[TemplateTriple, ...], Uses] | None:
         """The triples of CONSTRUCT and what they use, or None after reporting; no triples if it has EXISTS."""

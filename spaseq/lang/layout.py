@@ -28,7 +28,7 @@ _PLACES = {
     **dict.fromkeys(("REGISTER", *_FORMS), (Section.FRONT, "after the prefixes and before WITHIN and FROM")),
     **dict.fromkeys(("WITHIN", "PARTITION", "FROM"), (Section.HEADER, "after SELECT or CONSTRUCT and before WHERE {")),
     **dict.fromkeys(("WHERE", "LBRACE"), (Section.HEADER, "after WITHIN and FROM")),
-    **dict.fromkeys(("DEFINE", "RBRACE"), (Section.BODY, "after '{' and SEQ( )")),
+    **dict.fromkeys(("DEFINE", "FILTER", "BIND", "RBRACE"), (Section.BODY, "after '{' and SEQ( )")),
     **dict.fromkeys(("AFTER", "LIMIT"), (Section.MODIFIERS, "after the closing '}'")),
     "SEQ": (Section.BODY, "right after '{'"),
 }
@@ -42,7 +42,7 @@ _NOT_AFTER = {
 """For each kind of clause the kind in its section that it must precede."""
 
 _BRACES_HINT = "SEQ( ) and the DEFINEs stand in one pair of braces"
-_REPEATABLE = frozenset({"BASE", "PREFIX", "FROM", "DEFINE"})
+_REPEATABLE = frozenset({"BASE", "PREFIX", "FROM", "DEFINE", "FILTER", "BIND"})
 _TITLES = {
     "LBRACE": "'{'",
     "RBRACE": "'}'",

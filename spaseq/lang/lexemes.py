@@ -1,7 +1,8 @@
 """The tokens of the outer language: their kinds, and the regular expressions that recognise them.
 
-There are three lexicons. Outside of all brackets SPARQL's tokens apply; inside `SEQ( )` there are quantifiers but
-no prefixed names; a GPM body, template or projected expression is SPARQL and one lexeme (BODY, TEMPLATE, EXPRESSION).
+There are three lexicons. Outside of all brackets SPARQL's tokens apply; inside `SEQ( )` there are quantifiers but no
+prefixed names; a GPM body, a template, an expression to be named or the condition of a FILTER is SPARQL and one lexeme
+(BODY, TEMPLATE, EXPRESSION, CONSTRAINT).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ RESERVED = frozenset({"SEQ", "ALL", "DEFINE", "GPM", "ON"})
 
 CLAUSES = frozenset({
     "BASE", "PREFIX", "REGISTER", "SELECT", "CONSTRUCT", "WITHIN", "PARTITION", "FROM", "WHERE", "SEQ", "DEFINE",
-    "AFTER", "LIMIT", "LBRACE", "RBRACE",
+    "FILTER", "BIND", "AFTER", "LIMIT", "LBRACE", "RBRACE",
 })  # fmt: skip
 """The kinds that begin a clause."""
 

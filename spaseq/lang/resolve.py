@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from automata.plan.expression import Step
@@ -18,6 +19,14 @@ from spaseq.lang.structure import check_structure
 _Kind = TypeVar("_Kind")
 _Columns = Sequence[tuple[ast.Projection, Uses]]
 _Template = tuple[tuple[ast.TemplateTriple, ...], Uses]
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """The FILTERs and BINDs beside the DEFINEs, with what they use."""
+
+    filters: Sequence[tuple[ast.TopLevelFilter, Uses]]
+    binds: _Columns
 
 
 class Resolver:
@@ -41,7 +50,8 @@ class Resolver:
         streams = tuple(self._streams())
         knowledge = dict.fromkeys(self._namespace.expand(clause.iri) for clause in self._all(drafts.KnowledgeClause))
         gpms = self._gpms()
-        sequence = self._sequence(gpms, columns or (), template)
+        beside = self._beside()
+        sequence = self._sequence(gpms, columns or (), template, beside)
         after, limit = self._first(drafts.AfterClause), self._limit()
         if self._report.failed:
             return None
@@ -60,6 +70,8 @@ class Resolver:
             knowledge=tuple(knowledge),
             sequence=sequence,
             defines=tuple(gpm.define for gpm in gpms.values() if gpm),
+            filters=tuple(condition for condition, _ in beside.filters),
+            binds=tuple(bind for bind, _ in beside.binds),
             skip=after.skip if after else Skip.NO_SKIP,
             limit=limit,
             prefixes=tuple(self._namespace.prefixes.items()),
@@ -83,6 +95,11 @@ class Resolver:
         if form.columns is None:
             return None
         return [column for column in map(self._embedded.column, form.columns) if column]
+
+    def _beside(self) -> _Beside:
+        constraints = [self._embedded.constraint(clause.constraint) for clause in self._all(drafts.FilterClause)]
+        drafted = [drafts.ColumnDraft(clause.variable, clause.expression) for clause in self._all(drafts.BindClause)]
+        return _Beside([each for each in constraints if each], [b for b in map(self._embedded.column, drafted) if b])
 
     def _window(self) -> Window | None:
         clause = self._first(drafts.WithinClause)
@@ -121,7 +138,9 @@ class Resolver:
             gpms.setdefault(name, gpm)
         return gpms
 
-    def _sequence(self, gpms: dict[str, Gpm | None], columns: _Columns, template: _Template | None) -> ast.Expr | None:
+    def _sequence(
+        self, gpms: dict[str, Gpm | None], columns: _Columns, template: _Template | None, beside: _Beside
+    ) -> ast.Expr | None:
         """SEQ( ), after all checks that depend on it."""
         clause = self._first(drafts.SequenceClause)
         if clause is None:
@@ -131,9 +150,12 @@ class Resolver:
         found = tuple(occurrences(sequence))
         self._check_names([occurrence.step for occurrence in found], gpms)
         scopes = Scopes(found, gpms, self._report)
+        scopes.check_binds(beside.binds)
+        for _, used in beside.filters:
+            scopes.check_outside(used, "a FILTER beside the DEFINEs")
         scopes.check_columns(columns)
         if template is not None:
-            scopes.check_outside(template[1])
+            scopes.check_outside(template[1], "a template")
         scopes.check_conditions()
         scopes.check_partition(self._partition())
         return sequence

@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from re import Match
 
 from automata.plan.expression import Span
-from spaseq.lang.cut import Cut, expression_end, group_end, template_end
+from spaseq.lang.cut import Cut, constraint_end, expression_end, group_end, template_end
 from spaseq.lang.lexemes import CLAUSES, DEFINITION, KEYWORDS, NAME, OUTER, PUNCTUATION, RESERVED, SEQUENCE, Lexeme
 from spaseq.lang.report import Report, nearest
 
 _DEPTH_MAX = 100
 _MISSPELT_MIN = 4
-_NO_KEYWORDS = frozenset({"FILTER"})
-"""Words that resemble a keyword by accident."""
-
 _BEFORE_NAME = {"FROM": frozenset({"STREAM"}), "DEFINE": frozenset({"DEFINE", "GPM", "ON", "COMMA"})}
 """For each clause the lexemes that a Name follows."""
 
@@ -52,8 +49,12 @@ class _Scanner:
         match lexeme.kind, self._clause:
             case "SEQ", _:
                 yield from self._sequence()
-            case "LPAR", "SELECT":
+            case "LPAR", "SELECT" | "BIND":
                 yield self._cut("EXPRESSION", expression_end(self._text, self._offset), lexeme)
+            case "FILTER", _:
+                end = constraint_end(self._text, self._offset)
+                if self._text[self._offset : end.offset].strip():
+                    yield self._cut("CONSTRAINT", end, lexeme)
             case "BODY_OPEN", _:
                 yield self._cut("BODY", group_end(self._text, self._offset), lexeme)
             case "TEMPLATE_OPEN", _:
@@ -85,7 +86,7 @@ class _Scanner:
             return "NAME" if NAME.fullmatch(text) else "WORD"
         if upper in KEYWORDS:
             return upper
-        misspelt = len(text) >= _MISSPELT_MIN and upper not in _NO_KEYWORDS
+        misspelt = len(text) >= _MISSPELT_MIN
         guess = nearest(text, CLAUSES & KEYWORDS) if misspelt else None
         if guess is None:
             return "WORD"
@@ -103,7 +104,7 @@ class _Scanner:
         self._previous = kind
         if kind != "EXPRESSION" and end.closed:
             self._clause = ""
-            self._offset += 1
+            self._offset += kind != "CONSTRAINT"
         return Lexeme(kind, self._text[span.start : span.end], span)
 
     def _sequence(self) -> Iterator[Lexeme]:

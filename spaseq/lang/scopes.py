@@ -11,6 +11,8 @@ from spaseq.lang.drafts import Word
 from spaseq.lang.embedded import Fold, Gpm, Uses
 from spaseq.lang.report import Report, choices_hint, listed
 
+_NEW_VARIABLE = "choose a new variable after AS"
+
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
@@ -36,10 +38,22 @@ class Scopes:
         self._gpms = gpms
         self._report = report
         self._all_known = all(gpms.get(occurrence.step.symbol) for occurrence in found)
+        self._computed: set[str] = set()
         self._binders: dict[str, list[Occurrence]] = {}
         for occurrence in found:
             for variable in self._binds(occurrence):
                 self._binders.setdefault(variable, []).append(occurrence)
+
+    def check_binds(self, binds: Sequence[tuple[Projection, Uses]]) -> None:
+        """Checks the BINDs beside the DEFINEs, whose variables may be used from then on."""
+        for bind, used in binds:
+            if bind.variable in self._computed:
+                self._report.error(bind.span, f"BIND to ?{bind.variable}, which an earlier BIND binds", _NEW_VARIABLE)
+            elif bind.variable in self._binders:
+                steps = listed(binder.step.symbol for binder in self._binders[bind.variable])
+                self._report.error(bind.span, f"BIND to ?{bind.variable}, which step {steps} binds", _NEW_VARIABLE)
+            self.check_outside(used, "a BIND beside the DEFINEs")
+            self._computed.add(bind.variable)
 
     def check_columns(self, columns: Sequence[tuple[Projection, Uses]]) -> None:
         """Checks the columns of SELECT."""
@@ -47,17 +61,17 @@ class Scopes:
         for projection, used in columns:
             self._check_target(projection, seen)
             seen.add(projection.variable)
-            self.check_outside(used, seen if projection.expression else frozenset())
+            self.check_outside(used, "SELECT", seen if projection.expression else frozenset())
 
-    def check_outside(self, used: Uses, known: Iterable[str] = ()) -> None:
-        """Checks a projected variable or expression, or a template; `known` are the columns before it."""
+    def check_outside(self, used: Uses, where: str, known: Iterable[str] = ()) -> None:
+        """Checks what stands outside of the GPMs; `known` are the columns of SELECT before it."""
         for word in used.exists:
             hint = "move it into a FILTER of a GPM: it needs the graph of an event"
-            self._report.error(word.span, "EXISTS cannot stand in SELECT or a template", hint)
+            self._report.error(word.span, f"EXISTS cannot stand in {where}", hint)
         folded = {fold.variable for fold in used.folds}
         for word in used.variables:
             name = word.text[1:]
-            bound = name in folded or name in self._binders or name in known
+            bound = name in folded or name in self._binders or name in self._computed or name in known
             if not self._check_negated(word, frozenset()) and self._all_known and not bound:
                 self._warn_unbound(word)
         self._check_folds(used.folds, frozenset())
@@ -106,10 +120,11 @@ class Scopes:
         name = projection.variable
         if name in seen:
             self._report.error(projection.span, f"?{name} is projected twice", "give one of them another name")
+        elif projection.expression is not None and name in self._computed:
+            self._report.error(projection.span, f"?{name} is already bound by BIND", _NEW_VARIABLE)
         elif projection.expression is not None and name in self._binders:
             steps = listed(binder.step.symbol for binder in self._binders[name])
-            hint = "choose a new variable after AS"
-            self._report.error(projection.span, f"?{name} is already bound by step {steps}", hint)
+            self._report.error(projection.span, f"?{name} is already bound by step {steps}", _NEW_VARIABLE)
 
     def _check_negated(self, word: Word, inside: frozenset[Span]) -> bool:
         """Reports a variable that only steps under `!` bind and that is used outside; True if it did."""

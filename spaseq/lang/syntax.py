@@ -24,6 +24,7 @@ _OPERATOR = "an operator (',', ';', ':', '|' or '&')"
 _PHRASES = {
     "VAR": "a variable", "IRI": "an IRI in < >", "PNAME": "a prefixed name", "NUMBER": "a whole number",
     "STRING": "a dateTime in quotation marks", "DATATYPE": "'^^'", "EXPRESSION": "an expression",
+    "CONSTRAINT": "a condition in brackets",
     "MEMBER_SEQ": "SEQ( )",
     "BODY_OPEN": "'{'", "TEMPLATE_OPEN": "'{'", "LBRACE": "'{'", "RBRACE": "'}'", "STAR": "'*'",
     "REPEAT": "a quantifier ('+', '*', '{n,m}', '?' or '!')", "BANG": "", "QMARK": "", "RPAR": "')'",

@@ -21,6 +21,8 @@ def needed_before_output(query: TemporalQuery, step: int) -> Mapping[str, str]:
             needed |= dict.fromkeys(mentioned(pattern.pattern), f"by the pattern of {pattern.name}")
         for condition in pattern.conditions:
             needed |= dict.fromkeys(expression_variables(condition), f"by a condition of {pattern.name}")
+    for each in query.filters:
+        needed |= dict.fromkeys(expression_variables(each.expression), "by a FILTER beside the DEFINEs")
     for expression in query.output_expressions():
         for node in plain_nodes(expression):
             if isinstance(node, Iteration | Aggregate):

@@ -11,7 +11,7 @@ from automata.plan import automaton as planned
 from automata.plan import expression as nodes
 from automata.plan.automaton import START, Accept
 from automata.plan.plan import Plan
-from automata.plan.program import Program
+from automata.plan.program import MATCH, Program
 from automata.values import NONE
 from sparql_gpm.algebra.describe import describe as describe_pattern
 from sparql_gpm.algebra.describe import expression_text
@@ -20,6 +20,7 @@ from spaseq.algebra.nodes import GraphPattern, TemporalQuery
 from spaseq.algebra.words import BETWEEN, sentences, window_in_words
 from spaseq.explain.description import (
     Alternative,
+    Computed,
     Condition,
     Description,
     Edge,
@@ -62,6 +63,12 @@ def describe(
         knowledge,
         _repetitions(text, meaning.sequence),
         f"{sharding_in_words(distribution(meaning))}; in each shard the evaluator above",
+        tuple(
+            Condition(expression_text(compiled.conditions[number]), _match_decided(compiled, number))
+            for number, condition in enumerate(compiled.program.conditions)
+            if condition.symbol == MATCH
+        ),
+        tuple(Computed(bind.name, expression_text(bind.expression)) for bind in meaning.binds),
     )
 
 
@@ -122,6 +129,14 @@ def _decided(compiled: Compiled, condition: int) -> str:
         return f"when {own} is taken"
     names = ", ".join(f"?{compiled.query.variables[number]}" for number in sorted(waiting))
     return f"when {own} is taken if {names} is bound by then, else as soon as it is or no longer can be"
+
+
+def _match_decided(compiled: Compiled, number: int) -> str:
+    condition = compiled.program.conditions[number]
+    names = ", ".join(f"?{compiled.query.variables[variable]}" for variable in sorted(condition.variables()))
+    if condition.at_end or not names:
+        return "when the match is complete" if condition.at_end else "when the first step is taken"
+    return f"as soon as {names} is bound or no longer can be"
 
 
 def _repetitions(text: str, sequence: nodes.Expression) -> tuple[Repetition, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from automata.plan.plan import Plan, compile_plan
 from automata.plan.program import (
+    MATCH,
     RUNS_MAX,
     Condition,
     Demand,
@@ -76,10 +77,11 @@ def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX) -> Compiled:
         )
         for pattern in query.patterns
     )
-    expressions = [(symbol, e) for symbol, pattern in enumerate(query.patterns) for e in pattern.conditions]
+    owned = [(symbol, e, False) for symbol, pattern in enumerate(query.patterns) for e in pattern.conditions]
+    expressions = owned + [(MATCH, each.expression, each.at_end) for each in query.filters]
     conditions = tuple(
-        Condition(symbol, numbering.references(expression), bool(exists_in(expression)))
-        for symbol, expression in expressions
+        Condition(symbol, numbering.references(expression), bool(exists_in(expression)), at_end)
+        for symbol, expression, at_end in expressions
     )
     shown = (node for expression in query.output_expressions() for node in plain_nodes(expression))
     outputs = tuple(dict.fromkeys(node for node in shown if isinstance(node, Iteration | Aggregate)))
@@ -99,7 +101,7 @@ def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX) -> Compiled:
         runs_max,
     )
     folds = tuple(numbering.folds)
-    return Compiled(query, compile_plan(program), tuple(e for _, e in expressions), folds, outputs, numbering.nodes)
+    return Compiled(query, compile_plan(program), tuple(e for _, e, _ in expressions), folds, outputs, numbering.nodes)
 
 
 def _wanted(query: TemporalQuery) -> Demand:

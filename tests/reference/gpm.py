@@ -65,6 +65,23 @@ def _gpm(define: ast.Define, anywhere: frozenset[str]) -> Gpm:
     return Gpm(define.name, define.streams, pattern, scope, tuple(conditions))
 
 
+def match_conditions(query: ast.Query) -> tuple[tuple[Condition, ...], tuple[Expression, ...]]:
+    """The FILTERs beside the DEFINEs: those that wait, and those that are decided when the match is complete.
+
+    The latter have an aggregate, PREV, FIRST or LAST, or read the variable of a BIND.
+    """
+    computed = {bind.variable for bind in query.binds}
+    waiting: list[Condition] = []
+    at_end: list[Expression] = []
+    for written in query.filters:
+        used = free_variables(written.expression)
+        if iterated(written.expression) or _counts(written.expression) or used & computed:
+            at_end.append(written.expression)
+        else:
+            waiting.append(Condition(written.expression, used, used, used))
+    return tuple(waiting), tuple(at_end)
+
+
 def _counts(expression: Expression) -> bool:
     return any(type(part).__name__ in ("Aggregate", "Iteration") for part in parts(expression))
 

@@ -12,7 +12,7 @@ from spaseq.lang import ast
 from tests.reference.expression import Scope, value_or_none
 from tests.reference.names import graph_name
 from tests.reference.shape import names
-from tests.reference.view import scope_of
+from tests.reference.view import scope_of, with_binds
 from tests.reference.whole import Match, skip
 from tests.reference.world import World
 
@@ -66,7 +66,7 @@ def rows(world: World, selected: Sequence[Match]) -> list[Keyed]:
 
 def _keyed(world: World, match: Match) -> Keyed:
     events = sorted({entry.event for entry in match.entries}, key=lambda event: event.position)
-    scope = scope_of(match.entries, (), world.given, world.loops)
+    scope = with_binds(scope_of(match.entries, (), world.given, world.loops), world.query.binds)
     bindings, triples, graph = {}, None, None
     if world.query.template is None:
         bindings = _project(world, scope)
@@ -81,10 +81,11 @@ def _keyed(world: World, match: Match) -> Keyed:
 
 
 def projected(world: World) -> tuple[str, ...]:
-    """The columns; `SELECT *` is the variables in scope in GPMs of positive steps."""
+    """The columns; `SELECT *` is the variables in scope in GPMs of positive steps and those of BINDs beside them."""
     if world.query.columns is not None:
         return tuple(column.variable for column in world.query.columns)
-    return tuple(sorted(frozenset().union(*(world.gpms[step].scope for step in names(world.root)))))
+    computed = {bind.variable for bind in world.query.binds}
+    return tuple(sorted(computed.union(*(world.gpms[step].scope for step in names(world.root)))))
 
 
 def _project(world: World, scope: Scope) -> dict[str, Term]:

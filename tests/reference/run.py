@@ -25,13 +25,16 @@ class Gap:
     after: Events | None
 
 
+MATCH = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A partial match r.
 
     start   how many entries there were when this sequence (a member of ALL( ), a negated group) began
     last    e: the events of the last positive step, empty at the start
-    owed    (entry, condition) pairs that are still to be decided
+    owed    (entry, condition) pairs that are still to be decided; entry MATCH: a FILTER beside the DEFINEs
     gaps    negations passed, both neighbours known
     open    negations passed since the last positive step
     """
@@ -49,9 +52,9 @@ def events_of(chosen: Sequence[tuple[Event, Solution]]) -> Events:
     return tuple(sorted({event for event, _ in chosen}, key=lambda event: event.position))
 
 
-def rebinds(new: Entry, old: Entry, condition: Condition) -> bool:
-    """Whether `new` is in a later iteration of a repeated step, in the old one's iterations or outside them."""
-    here = dict(old.path)
+def rebinds(new: Entry, path: Path, condition: Condition) -> bool:
+    """Whether `new` is in a later iteration of a repeated step, in the iterations `path` or outside them."""
+    here = dict(path)
     outside = any(loop not in here for loop, _ in new.path)
     visible = all(here.get(loop, iteration) == iteration for loop, iteration in new.path)
     return outside and visible and any(name in condition.watched for name, _ in new.solution)

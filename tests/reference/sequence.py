@@ -13,7 +13,7 @@ from tests.reference.expression import holds
 from tests.reference.gpm import Condition, dataset_of
 from tests.reference.graph import Solution, compatible
 from tests.reference.graph import exists as pattern_exists
-from tests.reference.run import Gap, Run, events_of, rebinds
+from tests.reference.run import MATCH, Gap, Run, events_of, rebinds
 from tests.reference.shape import (
     AnyOrder,
     Either,
@@ -29,7 +29,7 @@ from tests.reference.shape import (
     variants,
 )
 from tests.reference.stream import Event, Events, before
-from tests.reference.view import Entries, Entry, scope_of, seen_from
+from tests.reference.view import Entries, Entry, scope_of, seen_from, with_binds
 from tests.reference.world import World
 
 Step = tuple[Take, Path]
@@ -247,9 +247,21 @@ class Search:
             for i, entry in enumerate(run.entries)
             if i >= self.base
             for which, condition in enumerate(self.conditions(entry))
-            if any(rebinds(new, entry, condition) for new in added)
+            if any(rebinds(new, entry.path, condition) for new in added)
+        }
+        again |= {
+            (MATCH, which)
+            for which, condition in enumerate(self.world.waiting)
+            if self.covers is None and any(rebinds(new, (), condition) for new in added)
         }
         return frozenset(fresh | again)
+
+    def condition(self, entries: Entries, pair: tuple[int, int]) -> tuple[Condition, Path]:
+        """A condition, and the iterations that it is seen from."""
+        place, which = pair
+        if place == MATCH:
+            return self.world.waiting[which], ()
+        return self.conditions(entries[place])[which], entries[place].path
 
     def decide(self, run: Run, at: int, path: Path) -> Run | None:
         """The run with every condition decided that waits for nothing; None when one does not hold."""
@@ -260,23 +272,23 @@ class Search:
 
     def waits(self, run: Run, pair: tuple[int, int], at: int, path: Path) -> bool:
         """Waits iff a variable is not its own GPM's, not bound so far, and a step that can still follow binds it."""
-        entry = run.entries[pair[0]]
-        foreign = self.conditions(entry)[pair[1]].foreign
-        if not foreign:
+        condition, own = self.condition(run.entries, pair)
+        if not condition.foreign:
             return False
-        unbound = foreign - seen_from(run.entries, entry.path, self.world.given).keys()
-        can_follow = followers(self.world.lines, at, path, entry.path, self.within)
+        unbound = condition.foreign - seen_from(run.entries, own, self.world.given).keys()
+        can_follow = followers(self.world.lines, at, path, own, self.within)
         return any(unbound & self.world.gpms[name].scope for name in can_follow)
 
     def true(self, entries: Entries, pair: tuple[int, int]) -> bool:
         """Whether a condition holds, as its step's iteration sees the match."""
-        entry, world = entries[pair[0]], self.world
+        world = self.world
+        condition, own = self.condition(entries, pair)
 
         def exists(pattern: Exists, bindings: Mapping[str, Term]) -> bool:
-            return pattern_exists(pattern, bindings, dataset_of(entry.event, world.named), entry.event.triples)
+            event = entries[pair[0]].event
+            return pattern_exists(pattern, bindings, dataset_of(event, world.named), event.triples)
 
-        scope = scope_of(entries, entry.path, world.given, world.loops)
-        condition = self.conditions(entry)[pair[1]]
+        scope = scope_of(entries, own, world.given, world.loops)
         return holds(condition.expression, replace(scope, exists=exists))
 
     # --- complete matches -------------------------------------------------------------------------
@@ -285,11 +297,18 @@ class Search:
         """Every condition is decided at the latest now; negation removes complete matches only."""
         if not all(self.true(run.entries, pair) for pair in run.owed):
             return
+        if self.covers is None and not self.true_at_end(run.entries):
+            return
         own = [entry.event for entry in run.entries[self.base :]]
         covers = self.covers or (lambda event: self.world.frame.covers(own, event))
         closed = tuple(replace(gap, after=self.after) for gap in run.open)
         if not any(self.occurs(gap, run.entries, covers) for gap in run.gaps + closed):
             yield run
+
+    def true_at_end(self, entries: Entries) -> bool:
+        """Whether the FILTERs hold that are decided when the match is complete; they see the values of BIND."""
+        scope = with_binds(scope_of(entries, (), self.world.given, self.world.loops), self.world.query.binds)
+        return all(holds(expression, scope) for expression in self.world.at_end)
 
     def occurs(self, gap: Gap, entries: Entries, covers: Callable[[Event], bool]) -> bool:
         """Whether what is negated has a match strictly inside the gap, compatible with the whole match."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sparql_gpm.terms import Term
-from tests.reference.expression import Scope
+from spaseq.lang import ast
+from tests.reference.expression import Scope, value_or_none
 from tests.reference.graph import Solution
 from tests.reference.shape import Path
 from tests.reference.stream import Event
@@ -98,6 +99,16 @@ def _later(instance: Path, asking: Path) -> bool:
         if iteration != current:
             return iteration > current
     return False
+
+
+def with_binds(scope: Scope, binds: Sequence[ast.Projection]) -> Scope:
+    """The scope of a complete match with the BINDs beside the DEFINEs, in the order written; errors stay unbound."""
+    for bind in binds:
+        assert bind.expression is not None
+        value = value_or_none(bind.expression, scope)
+        bound = {} if value is None else {bind.variable: value}
+        scope = replace(scope, bindings={**scope.bindings, **bound})
+    return scope
 
 
 def scope_of(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from automata.plan.program import Selector, Skip
-from tests.reference.run import Run
+from tests.reference.run import MATCH, Run
 from tests.reference.sequence import Search
 from tests.reference.shape import names
 from tests.reference.stream import Event
@@ -37,7 +37,8 @@ def matches(world: World) -> list[Match]:
     """Every match of one partition; reached in two ways it is one."""
     search = Search(world, world.frame.holds)
     found: dict[object, Match] = {}
-    for run in search.matches(world.root, Run(()), ()):
+    owed = frozenset((MATCH, which) for which, _ in enumerate(world.waiting))
+    for run in search.matches(world.root, Run((), owed=owed), ()):
         match = _match(world, run)
         identity = frozenset(Counter((e.step, e.event.position, e.solution) for e in run.entries).items())
         other = found.get(identity)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from sparql_gpm.pattern import Expression
 from sparql_gpm.terms import Term
 from spaseq.lang import ast
-from tests.reference.gpm import Gpm, gpms, knowledge, solve
+from tests.reference.gpm import Condition, Gpm, gpms, knowledge, match_conditions, solve
 from tests.reference.graph import Solution
 from tests.reference.shape import Ancestry, Loop, Maybe, Never, Node, Path, ancestry, children, names, shape, takes
 from tests.reference.stream import Event, Events, Triples, before
@@ -21,6 +22,8 @@ from tests.reference.window import Frame
 class World:
     """One query over its events, in one partition.
 
+    waiting     the FILTERs beside the DEFINEs that are decided as soon as they wait for nothing
+    at_end      those that are decided when a match is complete
     solutions   [[P]] per step name and event
     given       the partition's variables, bound before the first step
     substream   the events that `,`, STRICT and EVENTS look at
@@ -31,6 +34,8 @@ class World:
     query: ast.Query
     root: Node
     gpms: Mapping[str, Gpm]
+    waiting: Sequence[Condition]
+    at_end: Sequence[Expression]
     named: Mapping[str, Triples]
     events: Events
     solutions: Mapping[str, Mapping[Event, list[Solution]]]
@@ -64,10 +69,13 @@ def whole_world(query: ast.Query, events: Events, kb: Mapping[str, Triples]) -> 
     """The world of a query without partitions: every event counts, its place is its position."""
     root = shape(query.sequence)
     used, named = gpms(query, root), knowledge(query, kb)
+    waiting, at_end = match_conditions(query)
     return World(
         query=query,
         root=root,
         gpms=used,
+        waiting=waiting,
+        at_end=at_end,
         named=named,
         events=events,
         solutions={name: solve(gpm, events, named) for name, gpm in used.items()},

@@ -115,7 +115,7 @@ class Conditions:
         """Passed where the step was not taken, or where it waits and there is time to."""
         holds = self._check(check.condition, edge)
         waiting = tuple(check.waiting) if patient else ()
-        marker = NONE if check.at_owner else self._layout.marker(check.marker)
+        marker = NONE if check.at_owner or check.marker == NONE else self._layout.marker(check.marker)
         if marker == NONE and not waiting:
             return holds
 

@@ -141,7 +141,9 @@ class Projector:
         }
         for number, node in enumerate(self._compiled.outputs):
             columns[column_name(node)] = np.ascontiguousarray(outputs[:, number])
-        columns = self._enricher.enriched(columns, matches)
+        columns = dict(self._enricher.enriched(columns, matches))
+        for bind in self._query.binds:
+            columns[bind.name] = self._evaluator.evaluate(bind.expression, columns, len(matches))
         return {
             name: self._evaluator.evaluate(expression, columns, len(matches))
             for name, expression in self._expressions.items()
@@ -212,16 +214,20 @@ class _FewValues:
     def __init__(
         self, expressions: Sequence[Expression], compiled: Compiled, evaluator: ExpressionEvaluator, enricher: Enricher
     ) -> None:
+        binds = compiled.query.binds
         nodes: list[Expression] = [*map(Variable, enricher.variables), *compiled.outputs]
+        nodes += [Variable(bind.name) for bind in binds]
         known = {node: place for place, node in enumerate(nodes)}
-        named = {name: place for place, name in enumerate([*enricher.variables, *map(column_name, compiled.outputs)])}
+        names = [*enricher.variables, *map(column_name, compiled.outputs), *(bind.name for bind in binds)]
+        named = {name: place for place, name in enumerate(names)}
+        self._binds = [evaluator.value(bind.expression, named) for bind in binds]
         places = [known.get(expression, -1) for expression in expressions]
         readers = [
             evaluator.value(expression, named) if place < 0 else itemgetter(place)
             for expression, place in zip(expressions, places, strict=True)
         ]
         self._enricher = enricher
-        self._only_registers = not (enricher.variables[compiled.program.variables :] or compiled.outputs)
+        self._only_registers = not (enricher.variables[compiled.program.variables :] or compiled.outputs or binds)
         self._read: Callable[[Sequence[int]], Sequence[int]] = lambda values: [read(values) for read in readers]
         if len(places) > 1 and min(places) >= 0:
             self._read = itemgetter(*places)
@@ -235,6 +241,8 @@ class _FewValues:
             return None
         for values, match in zip(rows, matches, strict=True):
             values += match.outputs
+            for bind in self._binds:
+                values.append(bind(values))
         return [self._read(values) for values in rows]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from datetime import date
 from decimal import ROUND_DOWN, Context, Decimal
+from functools import lru_cache
 
 from sparql_gpm.datetimes import KINDS, parse_date_time
 from sparql_gpm.numeric import NUMERIC_TYPES, is_number
@@ -27,6 +28,9 @@ _UNITS_NS = {
     "ns": 1, "us": 1_000, "ms": 1_000_000, "": SECOND_NS, "s": SECOND_NS, "m": 60 * SECOND_NS, "h": 3600 * SECOND_NS,
     "d": _DAY_NS,
 }  # fmt: skip
+_PLAIN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-5][0-9]Z")
+"""The usual lexical form of a time, whose minute is cached."""
+_MINUTES_MAX = 1024
 _SIMPLE_DURATION = re.compile(r"(\d{1,30})(?:\.(\d{1,30}))? *([a-z]*)", re.ASCII)
 _ISO_DURATION = re.compile(
     r"P(?=[\dT])(?:(\d{1,30})D)?(?:T(?=\d)(?:(\d{1,30})H)?(?:(\d{1,30})M)?(?:(\d{1,30})(?:\.(\d{1,30}))?S)?)?", re.ASCII
@@ -41,6 +45,8 @@ def parse_time(literal: Literal) -> int:
     are cut off. ValueError says what is wrong with anything else.
     """
     lexical, kind = literal.lexical.strip(WHITE_SPACE), literal.datatype.removeprefix(XSD)
+    if kind == "dateTime" and _PLAIN.fullmatch(lexical) and (minute := _minute_ns(lexical[:16])) is not None:
+        return minute + int(lexical[17:19]) * SECOND_NS
     if kind in KINDS:
         moment = parse_date_time(lexical, kind)
         seconds, _, fraction = moment.seconds_text.partition(".")
@@ -56,6 +62,16 @@ def parse_time(literal: Literal) -> int:
         shown = lexical if len(lexical) <= 60 else lexical[:57] + "..."
         raise ValueError(f"time {shown!r} is out of range: it must lie between the years 1678 and 2261")
     return time_ns
+
+
+@lru_cache(maxsize=_MINUTES_MAX)
+def _minute_ns(text: str) -> int | None:
+    """The time of `2026-01-01T00:00` in UTC; None where it or a second of it is no time."""
+    try:
+        time_ns = parse_date_time(f"{text}:00Z", "dateTime").minutes_utc() * 60 * SECOND_NS
+    except ValueError:
+        return None
+    return time_ns if TIME_NS_MIN <= time_ns <= TIME_NS_MAX - 60 * SECOND_NS else None
 
 
 def _seconds_ns(lexical: str, datatype: str) -> int:

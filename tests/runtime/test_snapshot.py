@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +15,11 @@ from hypothesis import strategies as st
 from automata.chains import store as chain_store
 from automata.state import Values
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.terms import IRI, XSD, BlankNode, Literal
+from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, Term
 from spaseq.errors import RunError
 from spaseq.lang.parse import parse
 from spaseq.runtime.state import snapshot
-from spaseq.runtime.state.snapshot import dumps, loads
+from spaseq.runtime.state.snapshot import VERSION, dumps, loads
 from tests.drawn import drawn
 from tests.driving import comparable
 from tests.reference.api import evaluate
@@ -94,12 +97,58 @@ def test_ids_become_terms_and_terms_other_ids() -> None:
 _LANG = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 
 
-def test_a_blob_of_another_version_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "VERSION", 7)
+@pytest.mark.parametrize("version", [*range(1, VERSION), VERSION + 1])
+def test_a_blob_of_another_version_says_what_to_do(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "VERSION", version)
     blob = dumps([], Dictionary())
     monkeypatch.undo()
-    with pytest.raises(RunError, match="version 7; this SPAseq reads version 4") as caught:
+    with pytest.raises(RunError, match=f"version {version}; this SPAseq reads version {VERSION}") as caught:
         loads(blob, Dictionary())
     assert "new checkpoint folder" in str(caught.value.hint)
     with pytest.raises(RunError, match="no SPAseq state at all"):
         loads(b"something else", Dictionary())
+
+
+REPEATED = """PREFIX : <http://ex.org/> SELECT ?o ?k WITHIN 100 SECONDS SLIDING FROM STREAM S1 <http://ex.org/s1>
+WHERE { SEQ((A : B);{1,3} : C)
+  DEFINE GPM A ON S1 { ?a :a ?k OPTIONAL { ?a :n ?o } }
+  DEFINE GPM B ON S1 { ?b :b ?k ; :n ?v FILTER(COALESCE(?v >= ?o, true)) }
+  DEFINE GPM C ON S1 { ?c :c ?k OPTIONAL { ?c :n ?o } } }"""
+CHAINED = """PREFIX : <http://ex.org/> SELECT ?k WITHIN 100 SECONDS SLIDING FROM STREAM S1 <http://ex.org/s1>
+WHERE { SEQ(A : B : C)
+  DEFINE GPM A ON S1 { ?a :a ?k } DEFINE GPM B ON S1 { ?b :b ?k } DEFINE GPM C ON S1 { ?c :c ?k } }"""
+SHAPES = {
+    "runs": (REPEATED, "nfa", "6685035c6d169843"),
+    "chain": (CHAINED, "lazy", "93e73c5df6590706"),
+    "tree": (CHAINED, "tree", "9d8d0ac6abb26464"),
+}
+"""A query, its evaluator, and a digest of VERSION and the shape of its state: both change together."""
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_a_state_of_another_shape_has_another_version(kind: str) -> None:
+    text, evaluator, digest = SHAPES[kind]
+    running = Restarting(parse(text, "q"), 0, evaluator)
+    key: Term = IRI("urn:k")
+    number: Term = Literal("1", XSD + "integer")
+    for t, name in enumerate("abab"):
+        subject = IRI(f"urn:x{t}")
+        triples = {(subject, IRI(f"http://ex.org/{name}"), key), (subject, IRI("http://ex.org/n"), number)}
+        running.push([("S1", t * SECOND, f"urn:e{t}", frozenset(triples))])
+    shape = repr((VERSION, _shape(running.network.snapshot())))
+    found = hashlib.sha256(shape.encode()).hexdigest()[:16]
+    assert found == digest, "what states consist of has changed: raise VERSION in spaseq/runtime/state/snapshot.py"
+
+
+def _shape(tree: Any) -> object:
+    """The names and types that a state is made of, and the number of its parts, without its values."""
+    match tree:
+        case Values(ids):
+            return "Values", ids.shape[1:]
+        case np.ndarray():
+            return tree.dtype.kind, tree.shape[1:]
+        case Mapping():
+            return [(key, _shape(value)) for key, value in sorted(tree.items())]
+        case list() | tuple():
+            return [_shape(value) for value in tree]
+    return type(tree).__name__

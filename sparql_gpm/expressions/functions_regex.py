@@ -24,7 +24,7 @@ Found = TypeVar("Found")
 _FLAGS = {"s": "DOTALL", "m": "MULTILINE", "i": "IGNORECASE", "x": "", "q": ""}
 _COMPILED_MAX = 512
 _SEARCH_SECONDS_MAX = 1.0
-"""Time for one search or replacement in one text."""
+"""CPU time of the process, all threads, for one search or replacement in one text: `regex` counts that."""
 _SLOW_MAX = 64
 """Searches beyond that time that are remembered."""
 _slow: dict[tuple[str, int, str], None] = {}

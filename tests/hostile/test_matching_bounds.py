@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -132,6 +136,30 @@ def test_a_regular_expression_has_a_time_limit_in_each_text(tmp_path: Path, batc
     rows, letters = run(tmp_path, "?a :e ?b FILTER(!REGEX(STR(?a), 'x(a|aa)+$'))", events, batch_events=batch)
     assert rows == 29 and [letter["source"] for letter in letters] == ["http://x/g5"]
     assert "has a regular expression that takes more than 1 s on one text" in letters[0]["reason"]
+
+
+SLOW_SEARCH = """
+import sys, time
+from sparql_gpm.expressions.functions_regex import compiled, timed
+from sparql_gpm.errors import ExpressionError
+matcher, text = compiled("x(a|aa)+$", ""), "x" + "a" * 60 + "b"
+print(flush=True)
+begin = time.process_time()
+try:
+    timed(matcher, text, lambda seconds: matcher.search(text, timeout=seconds))
+except ExpressionError:
+    print(time.process_time() - begin)
+"""
+
+
+def test_the_time_of_a_regular_expression_is_cpu_time() -> None:
+    with subprocess.Popen([sys.executable, "-c", SLOW_SEARCH], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGCONT)
+        assert float(process.stdout.readline()) > 0.9
 
 
 @pytest.mark.parametrize("static", [True, False])

@@ -116,6 +116,7 @@ class QueryText:
         text = ""
         if values and self.dice.chance(12):
             self.computed = "?b1"
+            text += "  BIND (COALESCE(?b1, 7) AS ?b0)\n" if self.dice.chance(30) else ""
             folds = [f"SUM({value})" for value in self.repeated()]
             text += f"  BIND ({self.dice.pick(*values, *folds)} + {self.dice.pick('1', *values)} AS ?b1)\n"
         if values and self.dice.chance(25):
@@ -223,7 +224,7 @@ class QueryText:
         distinct = "DISTINCT " if self.dice.chance(10) else ""
         if not variables or self.dice.chance(40):
             return f"SELECT {selector}{distinct}*"
-        variables += [self.computed] if self.computed else []
+        variables += [self.computed, "?b0"] if self.computed else []
         chosen = list(dict.fromkeys(self.dice.pick(*variables) for _ in range(self.dice.number(1, 3))))
         return f"SELECT {selector}{distinct}{' '.join([*chosen, *self.expressions(variables)])}"
 

@@ -32,6 +32,10 @@ _PATTERNS = frozenset(("OPTIONAL", "MINUS", "GRAPH", "SERVICE", "FILTER", "BIND"
 _OPERATORS = frozenset(("*", "/", "+", "-", "=", "!=", "<", ">", "<=", ">=", "IN", "NOT", "&&", "||", "|", "^", "!"))
 
 
+_WITH_DIGITS = frozenset(("MD5", "SHA1", "SHA256", "SHA384", "SHA512"))
+"""Other words with digits would be read as two: `a15` as `a` and `15`."""
+
+
 def check_brackets(tokens: Sequence[Token], end: int) -> None:
     """PatternSyntaxError for unreadable text, and for brackets that do not pair or are nested too deeply."""
     opened: list[Token] = []
@@ -39,6 +43,8 @@ def check_brackets(tokens: Sequence[Token], end: int) -> None:
         if token.kind == "error":
             what = "a string without its end" if token.text[0] in "'\"" else f"the character '{token.text}'"
             raise PatternSyntaxError(f"{what} cannot be read", token.start)
+        if token.kind == "word" and token.text[-1].isdigit() and token.text.upper() not in _WITH_DIGITS:
+            raise PatternSyntaxError(f"'{token.text}' is no word of SPARQL", token.start)
         if token.kind != "punctuation":
             continue
         if token.text in _CLOSING:

@@ -47,7 +47,7 @@ def build(query: AnyQuery) -> TemporalQuery:
         query.register,
         _knowledge(query, patterns),
         query,
-        b"" if query.template is None else sha256(canonical_text(query).encode()).digest(),
+        b"" if query.template is None else sha256(canonical_text(query).encode(errors="surrogatepass")).digest(),
     )
 
 

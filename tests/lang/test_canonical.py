@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spaseq.algebra.build import build
 from spaseq.lang.canonical import canonical_text
 from spaseq.lang.parse import parse
 
@@ -53,3 +54,8 @@ def test_what_may_matter_stays(old: str, new: str) -> None:
     other = WRITTEN.replace(old, new).replace("on S", "on s" if new == "Stream s" else "on S")
     other = other.replace("(B;+", "(A;+") if new == "Seq( B" else other
     assert canonical_text(parse(other)) != CANONICAL
+
+
+def test_a_query_with_a_lone_surrogate_has_a_digest() -> None:
+    text = "CONSTRUCT { <http://x/m> <http://x/p> '\udcd0' } WITHIN 1 SECOND FROM STREAM S <http://x/s> { SEQ(A) "
+    assert build(parse(text + "DEFINE GPM A ON S { ?s ?p ?o } }")).digest

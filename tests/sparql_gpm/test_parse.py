@@ -319,6 +319,8 @@ def test_a_template_takes_aggregates_and_iterations_as_objects() -> None:
         ("{ ?s :p ?o", "", "expected '}', found the end"),
         ("?s :p", "", "expected a term, found the end"),
         ("BIND(?x ?y)", "?y)", "expected 'AS' or an operator, found '?y'"),
+        ("?s a15 .", "a15", "'a15' is no word of SPARQL"),
+        ("?s a1e999 .", "a1e999", "'a1e999' is no word of SPARQL"),
         ("?s :p ?o BIND(1 AS ?o)", "?o)", "BIND to ?o, which is already in scope"),
         ("{ SELECT (1 AS ?s) { ?s :p ?o } }", "?s) ", "?s is already in scope"),
         ("{ SELECT ?o { ?s :p ?o } GROUP BY ?s }", "?o {", "?o is neither grouped nor aggregated"),

@@ -216,11 +216,13 @@ class _FewValues:
     ) -> None:
         binds = compiled.query.binds
         nodes: list[Expression] = [*map(Variable, enricher.variables), *compiled.outputs]
-        nodes += [Variable(bind.name) for bind in binds]
+        named = {name: place for place, name in enumerate([*enricher.variables, *map(column_name, compiled.outputs)])}
+        self._binds = []
+        for bind in binds:
+            self._binds.append(evaluator.value(bind.expression, dict(named)))
+            named[bind.name] = len(named)
+            nodes.append(Variable(bind.name))
         known = {node: place for place, node in enumerate(nodes)}
-        names = [*enricher.variables, *map(column_name, compiled.outputs), *(bind.name for bind in binds)]
-        named = {name: place for place, name in enumerate(names)}
-        self._binds = [evaluator.value(bind.expression, named) for bind in binds]
         places = [known.get(expression, -1) for expression in expressions]
         readers = [
             evaluator.value(expression, named) if place < 0 else itemgetter(place)

@@ -48,7 +48,7 @@ class ResultReader:
         """
         try:
             answer = self._decoder.decode(text)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:  # the latter for a document that is nested too deeply
             raise ValueError(f"not SPARQL JSON results: {error}") from error
         bindings, named = answer.results.bindings, answer.head.vars
         if self._variables and sorted(named) != sorted(self._variables):

@@ -43,6 +43,12 @@ def test_solutions_that_bind_other_variables_are_refused() -> None:
         ResultReader(["a"]).decode(text, "s")
 
 
+def test_an_answer_nested_too_deeply_is_a_failed_answer() -> None:
+    text = b'{"head": {"vars": ["a"]}, "results": {"bindings": [' + b'{"x": ' * 100_000
+    with pytest.raises(ValueError, match="not SPARQL JSON results"):
+        ResultReader(["a"]).decode(text, "s")
+
+
 @pytest.mark.parametrize(
     "text",
     [b"", b"{}", b"[]", b'{"head": {"vars": ["a"]}, "results": {"bindings": [{"a": {"type": "uri"}}]}}', b"<a/>"],

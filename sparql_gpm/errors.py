@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
+
+
+class Fault(Enum):
+    """The kind of a PatternSyntaxError: no SPARQL, a wrong IRI, depth, or a rule about scopes or aggregates."""
+
+    SYNTAX = auto()
+    IRI = auto()
+    DEPTH = auto()
+    SCOPE = auto()
+    AGGREGATE = auto()
+
 
 class PatternSyntaxError(ValueError):
     """The text of a pattern, expression or template is wrong.
@@ -9,11 +21,12 @@ class PatternSyntaxError(ValueError):
     offset  0-based code point in the text that was given, of the first character of the offending token
     """
 
-    def __init__(self, message: str, offset: int, hint: str = "") -> None:
+    def __init__(self, message: str, offset: int, hint: str = "", fault: Fault = Fault.SYNTAX) -> None:
         super().__init__(message)
         self.message = message
         self.offset = offset
         self.hint = hint
+        self.fault = fault
 
 
 class ExpressionError(Exception):

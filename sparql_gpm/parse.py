@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sparql_gpm.algebra.rewrite import connected
-from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.pattern import EMPTY, Aggregate, Call, Expression, Iteration, Pattern, Triple, Variable
 from sparql_gpm.syntax.grammar import check_brackets, closing, deep_stack, parse_tree
 from sparql_gpm.syntax.masked import AGGREGATE_WORDS, ITERATION_WORDS, LIST, Names, mask
@@ -100,7 +100,7 @@ def _reading(text: str) -> Iterator[list[Token]]:
             yield read
     except RecursionError:
         start = read[0].start if read else len(text)
-        raise PatternSyntaxError("too long or too deeply nested", start) from None
+        raise PatternSyntaxError("too long or too deeply nested", start, fault=Fault.DEPTH) from None
 
 
 def _braced(read: Sequence[Token], end: int) -> list[Token]:
@@ -249,7 +249,8 @@ def _refuse_in_collections(read: Sequence[Token]) -> None:
         depth += (token.text == "(") - (token.text == ")")
         if depth and token.kind == "expression":
             message = f"{token.text.upper()} cannot stand in a collection"
-            raise PatternSyntaxError(message, token.start, "write it as the object of a triple of its own")
+            hint = "write it as the object of a triple of its own"
+            raise PatternSyntaxError(message, token.start, hint, Fault.AGGREGATE)
 
 
 def _template_triple(nodes: tuple[Any, Any, Any], source: Source) -> tuple[Triple, Expression | None]:

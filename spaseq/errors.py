@@ -25,11 +25,13 @@ _HIDDEN = re.compile(
 class Problem:
     """One thing wrong with a query text.
 
+    code            "SQ018": of the kind of problem (docs/errors.md); never given a second meaning
     line, column    of the first character of the offending token, counted from 1 in code points
     length          of the offending token in code points, at least 1: the carets drawn under it
     severity        "error" or "warning"
     """
 
+    code: str
     message: str
     line: int
     column: int
@@ -87,7 +89,7 @@ def check_all(*checks: Callable[[], object]) -> None:
 
 
 def render_problems(problems: Sequence[Problem], text: str, name: str) -> str:
-    """Each problem as `NAME:LINE:COL: error: …` with the line of the text, carets and a hint.
+    """Each problem as `NAME:LINE:COL: error[CODE]: …` with the line of the text, carets and a hint.
 
     Of more than `_PROBLEMS_MAX` the first ones, errors before warnings, and how many more there are.
     """
@@ -110,7 +112,8 @@ def _rendered(problem: Problem, lines: Sequence[str], name: str) -> str:
     indent = "".join("\t" if character == "\t" else " " for character in source[start : problem.column - 1])
     carets = "^" * max(1, min(problem.length, end - problem.column + 1))
     message = _cut(problem.message)
-    parts = [f"{visible(name)}:{problem.line}:{problem.column}: {problem.severity}: {message}"]
+    where = f"{visible(name)}:{problem.line}:{problem.column}"
+    parts = [f"{where}: {problem.severity}[{problem.code}]: {message}"]
     parts += [f"  {before}{visible(source[start:end])}{after}", f"  {' ' * len(before)}{indent}{carets}"]
     if problem.hint:
         parts.append(f"  hint: {_cut(problem.hint)}")

@@ -134,8 +134,8 @@ def test_validate_reports_every_problem_of_every_query(tmp_path: Path, good: Pat
     bad, worse = file(tmp_path, "bad.rq", BAD), file(tmp_path, "worse.rq", GOOD.replace("10 SECONDS", "0 SECONDS"))
     result = spaseq("validate", bad, good, worse)
     assert (result.exit_code, result.stdout) == (2, "")
-    heads = [line for line in result.stderr.splitlines() if ": error: " in line]
-    assert [head.split(": error: ")[0] for head in heads] == [f"{bad}:6:11", f"{bad}:7:29", f"{worse}:3:8"]
+    heads = [line for line in result.stderr.splitlines() if ": error[" in line]
+    assert [head.split(": error[")[0] for head in heads] == [f"{bad}:6:11", f"{bad}:7:29", f"{worse}:3:8"]
     assert "Zed" in heads[0] and "nope" in heads[1]
     lines = result.stderr.splitlines()
     assert lines[lines.index(heads[0]) + 1] == "    SEQ(A ; Zed)"
@@ -147,7 +147,7 @@ def test_validate_warns_with_exit_code_0(tmp_path: Path) -> None:
     result = spaseq("validate", unused)
     assert (result.exit_code, result.stdout) == (0, "")
     assert f"{unused}:8:" in result.stderr
-    assert ": warning: " in result.stderr
+    assert ": warning[" in result.stderr
 
 
 def test_validate_goes_on_after_a_file_that_cannot_be_read(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_validate_goes_on_after_a_file_that_cannot_be_read(tmp_path: Path) -> No
     assert result.exit_code == 2
     assert result.stderr.splitlines()[0].startswith("error: ")
     assert str(tmp_path / "missing.rq") in result.stderr.splitlines()[0]
-    assert f"{bad}:6:11: error: " in result.stderr
+    assert f"{bad}:6:11: error[" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["run", "explain"])
@@ -164,16 +164,16 @@ def test_a_bad_query_is_exit_code_2_with_its_report(tmp_path: Path, command: str
     bad = file(tmp_path, "bad.rq", BAD)
     result = spaseq(command, bad)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"{bad}:6:11: error: " in result.stderr
-    assert f"{bad}:7:29: error: " in result.stderr
+    assert f"{bad}:6:11: error[" in result.stderr
+    assert f"{bad}:7:29: error[" in result.stderr
 
 
 def test_run_reports_the_problems_of_all_queries(tmp_path: Path, good: Path) -> None:
     first, second = file(tmp_path, "first.rq", BAD), file(tmp_path, "second.rq", BAD)
     result = spaseq("run", first, good, second, "--stream", "S1=x.nq")
     assert result.exit_code == 2
-    assert f"{first}:6:11: error: " in result.stderr
-    assert f"{second}:6:11: error: " in result.stderr
+    assert f"{first}:6:11: error[" in result.stderr
+    assert f"{second}:6:11: error[" in result.stderr
 
 
 @pytest.mark.parametrize(

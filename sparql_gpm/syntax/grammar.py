@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.syntax.masked import Masked
 from sparql_gpm.syntax.tokens import Token
 
@@ -50,7 +50,8 @@ def check_brackets(tokens: Sequence[Token], end: int) -> None:
         if token.text in _CLOSING:
             opened.append(token)
             if len(opened) > _NESTING_MAX:
-                raise PatternSyntaxError(f"nested more than {_NESTING_MAX} levels deep", token.start)
+                message = f"nested more than {_NESTING_MAX} levels deep"
+                raise PatternSyntaxError(message, token.start, fault=Fault.DEPTH)
         elif token.text in _CLOSING.values():
             expected = f"'{_CLOSING[opened.pop().text]}'" if opened else "the end"
             if expected != f"'{token.text}'":

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.iris import is_absolute, resolve_iri
 from sparql_gpm.pattern import Constant, Expression, Iteration, Variable
 from sparql_gpm.syntax.tokens import NUMBERS, Token, string_value, unescape
@@ -40,7 +40,7 @@ class Names:
         except PatternSyntaxError:
             raise
         except ValueError as error:
-            raise PatternSyntaxError(str(error), token.start) from None
+            raise PatternSyntaxError(str(error), token.start, fault=Fault.IRI) from None
 
     def _expand(self, token: Token) -> IRI:
         prefix, _, local = token.text.partition(":")
@@ -54,7 +54,7 @@ class Names:
         if self.base is not None:
             return IRI(resolve_iri(written, self.base))
         if not is_absolute(written):
-            raise PatternSyntaxError(f"the IRI <{written}> is relative", token.start, "add BASE <…>")
+            raise PatternSyntaxError(f"the IRI <{written}> is relative", token.start, "add BASE <…>", Fault.IRI)
         return IRI(written)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.rewrite import balanced
 from sparql_gpm.algebra.scope import in_scope
-from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.pattern import Expression, Pattern, Variable
 from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.translate_expressions import ExpressionReader, conjunction
@@ -70,7 +70,7 @@ class GroupReader:
                     self._deepest = 0
                     if depth > _DEPTH_MAX:
                         message = f"more than {_DEPTH_MAX} OPTIONAL, MINUS and BIND after and inside of each other"
-                        raise PatternSyntaxError(message, self._source.token(part).start)
+                        raise PatternSyntaxError(message, self._source.token(part).start, fault=Fault.DEPTH)
         self._deepest = max(outside, depth)
         return filters, _join([*joined, algebra.BGP(tuple(block))])
 
@@ -105,7 +105,8 @@ class GroupReader:
         variable = self._source.variable(part.var)
         if variable in in_scope(pattern):
             offset = self._source.token(part.var).start
-            raise PatternSyntaxError(f"BIND to ?{variable}, which is already in scope", offset, "choose a new variable")
+            message = f"BIND to ?{variable}, which is already in scope"
+            raise PatternSyntaxError(message, offset, "choose a new variable", Fault.SCOPE)
         return algebra.Extend(pattern, variable, self._expressions.read(part.expr))
 
     def values(self, block: Tree) -> Pattern:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.algebra.traversal import map_operands
-from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.pattern import Aggregate, Expression, Pattern, Variable
 from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.tokens import Token
@@ -113,7 +113,8 @@ class SelectReader:
             for name in needed:
                 if name not in grouped:
                     hint = "project a key of GROUP BY, or an aggregate such as SAMPLE"
-                    raise PatternSyntaxError(f"?{name} is neither grouped nor aggregated", column.token.start, hint)
+                    message = f"?{name} is neither grouped nor aggregated"
+                    raise PatternSyntaxError(message, column.token.start, hint, Fault.AGGREGATE)
             grouped = grouped | {column.variable}
 
     def _extended(self, pattern: Pattern, columns: list[_Column], visible: frozenset[str]) -> Pattern:
@@ -122,7 +123,8 @@ class SelectReader:
             if column.expression is not None:
                 if column.variable in visible or column.variable in used:
                     message = f"?{column.variable} is already in scope"
-                    raise PatternSyntaxError(message, column.token.start, "choose a new variable after AS")
+                    hint = "choose a new variable after AS"
+                    raise PatternSyntaxError(message, column.token.start, hint, Fault.SCOPE)
                 pattern = algebra.Extend(pattern, column.variable, column.expression)
             used.add(column.variable)
         return pattern

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.pattern import Aggregate, Constant, Expression, Iteration, Node, Variable
 from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.masked import AGGREGATE_WORDS, Leaf, Masked
@@ -101,7 +101,8 @@ def not_here(token: Token) -> PatternSyntaxError:
     """The error for the word of an aggregate or iteration where the language has none."""
     word = token.text.upper().partition("(")[0].strip()
     where = "in the FILTERs at the top of a pattern, in SELECT, and as an object of the template"
-    return PatternSyntaxError(f"{word} cannot stand here", token.start, f"{word} may stand {where}")
+    hint = f"{word} may stand {where}"
+    return PatternSyntaxError(f"{word} cannot stand here", token.start, hint, Fault.AGGREGATE)
 
 
 def name_of(tree: Tree) -> str:

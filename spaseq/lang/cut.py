@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from automata.plan.expression import Span
 from sparql_gpm.syntax.tokens import Token, tokens
+from spaseq.lang.codes import Code
 from spaseq.lang.lexemes import DEFINITION
 
 _LINE_END = re.compile(r"[\r\n]|\Z")
@@ -19,6 +20,7 @@ _AFTER_FORM = frozenset({"WITHIN", "FROM", "PARTITION"})
 class BadToken:
     """Text that is no SPARQL token."""
 
+    code: Code
     span: Span
     message: str
     hint: str = ""
@@ -57,7 +59,8 @@ def constraint_end(text: str, start: int) -> Cut:
         elif token.text in _CLOSED_BY.values():
             bracket = opened.pop()
             if _CLOSED_BY[bracket.text] != token.text:
-                missing = BadToken(Span(bracket.start, bracket.end), f"this '{bracket.text}' is never closed")
+                message, span = f"this '{bracket.text}' is never closed", Span(bracket.start, bracket.end)
+                missing = BadToken(Code.UNCLOSED_BRACKET, span, message)
                 return Cut(token.start, True, (*bad, missing))
             if not opened:
                 return Cut(token.end, True, tuple(bad))
@@ -106,9 +109,10 @@ def _closing_brace(text: str, start: int, stops: Callable[[Token], bool]) -> Cut
 
 
 def _bad_token(token: Token) -> BadToken:
+    span = Span(token.start, token.start + 1)
     if token.text[:1] in {'"', "'"}:
-        return BadToken(Span(token.start, token.start + 1), "this string is never closed")
-    return BadToken(Span(token.start, token.start + 1), f"unexpected character {token.text[:1]!r}")
+        return BadToken(Code.UNCLOSED_STRING, span, "this string is never closed")
+    return BadToken(Code.UNEXPECTED_CHARACTER, span, f"unexpected character {token.text[:1]!r}")
 
 
 def _resumption(text: str, token: Token) -> int:

@@ -11,12 +11,13 @@ from typing import TypeVar
 from automata.plan.expression import Span
 from sparql_gpm.algebra.scope import expression_variables, in_scope
 from sparql_gpm.algebra.traversal import walk
-from sparql_gpm.errors import PatternSyntaxError
+from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.parse import parse_expression, parse_group, parse_template
 from sparql_gpm.pattern import TRUE, Constant, EventData
 from sparql_gpm.syntax.grammar import closing
 from sparql_gpm.syntax.tokens import Token
 from spaseq.lang.ast import Define, Projection, TemplateTriple, TopLevelFilter
+from spaseq.lang.codes import Code
 from spaseq.lang.cut import sparql_tokens
 from spaseq.lang.drafts import ColumnDraft, DefineClause, Word
 from spaseq.lang.iris import Namespace
@@ -24,6 +25,14 @@ from spaseq.lang.report import Report
 
 _FOLDS = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
 _ITERATIONS = frozenset({"PREV", "FIRST", "LAST"})
+
+_FAULTS = {
+    Fault.SYNTAX: Code.SPARQL_SYNTAX,
+    Fault.IRI: Code.BAD_IRI,
+    Fault.DEPTH: Code.TOO_DEEP,
+    Fault.SCOPE: Code.ALREADY_BOUND,
+    Fault.AGGREGATE: Code.AGGREGATE_PLACE,
+}
 
 _END = "the end"
 """The name that a parser of a piece gives to the text after the piece."""
@@ -104,10 +113,11 @@ class Embedded:
         for keyword, variable in ((word.keyword, word.variable) for word in clause.event):
             kind, name = keyword.text.upper(), variable.text[1:]
             if kind in found:
-                self._report.error(keyword.span, f"{kind} is given twice", "keep one")
+                self._report.add(Code.EVENT_VARIABLES, keyword.span, f"{kind} is given twice", "keep one")
             elif name in found.values():
                 hint = "AS names the graph of the event, AT its time: choose two variables"
-                self._report.error(variable.span, f"?{name} cannot be the event's graph and its time", hint)
+                message = f"?{name} cannot be the event's graph and its time"
+                self._report.add(Code.EVENT_VARIABLES, variable.span, message, hint)
             found.setdefault(kind, name)
         return EventData(found.get("AS"), found.get("AT"))
 
@@ -155,7 +165,7 @@ class Embedded:
             message = error.message
             if message.endswith(_END) and offset >= piece.span.end:
                 message = message.removesuffix(_END) + f"'{self._after(piece.span)}'"
-            self._report.error(Span(offset, end), message, error.hint)
+            self._report.add(_FAULTS[error.fault], Span(offset, end), message, error.hint)
             return None
 
     def _after(self, span: Span) -> str:

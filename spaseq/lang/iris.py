@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from sparql_gpm.iris import resolve_iri
 from sparql_gpm.syntax.tokens import unescape
+from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Clause, Declaration, Word
 from spaseq.lang.report import Report, choices_hint
 
@@ -28,8 +29,8 @@ class Namespace:
                 case Declaration(Word(prefix), iri) if prefix.endswith(":"):
                     self.prefixes[prefix[:-1]] = self.expand(iri)
                 case Declaration(Word() as prefix, _):
-                    message = f"'{prefix.text}' is not a prefix"
-                    self._report.error(prefix.span, message, "a prefix ends with a colon: PREFIX ex: <…>")
+                    hint = "a prefix ends with a colon: PREFIX ex: <…>"
+                    self._report.add(Code.BAD_PREFIX, prefix.span, f"'{prefix.text}' is not a prefix", hint)
 
     def expand(self, word: Word) -> str:
         """The IRI of `<…>` or `prefix:local`."""
@@ -41,7 +42,7 @@ class Namespace:
             prefix, _, local = word.text.partition(":")
             return self.prefixes.get(prefix, "") + unescape(local)
         except ValueError as error:
-            self._report.error(word.span, str(error))
+            self._report.add(Code.BAD_IRI, word.span, str(error))
             return ""
 
     def check(self, word: Word) -> None:
@@ -52,7 +53,7 @@ class Namespace:
         self._undeclared.add(prefix)
         write = f"declare it: PREFIX {prefix}: <…>"
         hint = choices_hint(f"{prefix}:", [f"{known}:" for known in self.prefixes], f"{write}; declared here: {{}}")
-        self._report.error(word.span, f"undeclared prefix '{prefix}:'", hint or write)
+        self._report.add(Code.UNDECLARED_PREFIX, word.span, f"undeclared prefix '{prefix}:'", hint or write)
 
     def with_undeclared(self) -> dict[str, str]:
         """The prefixes, undeclared ones included, so that one missing prefix hides no other error."""

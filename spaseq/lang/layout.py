@@ -7,6 +7,7 @@ from enum import IntEnum
 from itertools import pairwise
 
 from automata.plan.expression import Span
+from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Clause, UnreadClause
 from spaseq.lang.lexemes import CLAUSES, Lexeme
 from spaseq.lang.report import Report
@@ -59,7 +60,8 @@ def read_clauses(lexemes: Sequence[Lexeme], end: int, report: Report) -> Iterato
     starts = [index for index, lexeme in enumerate(lexemes) if lexeme.kind in CLAUSES]
     stray = lexemes[: starts[0] if starts else len(lexemes)]
     if stray and not report.error_within(stray[0].span):
-        report.error(stray[0].span, f"expected PREFIX, SELECT or CONSTRUCT, found '{stray[0].text}'")
+        message = f"expected PREFIX, SELECT or CONSTRUCT, found '{stray[0].text}'"
+        report.add(Code.SYNTAX, stray[0].span, message)
     layout = _Layout(report)
     for start, stop in pairwise([*starts, len(lexemes)]):
         following = lexemes[stop] if stop < len(lexemes) else None
@@ -84,10 +86,12 @@ class _Layout:
         kind = lexeme.kind
         if kind in self._seen and kind not in _REPEATABLE:
             hint = _BRACES_HINT if kind in {"LBRACE", "RBRACE"} else "keep one"
-            self._report.error(lexeme.span, f"{_TITLES.get(kind, kind)} is given twice", hint)
+            message = f"{_TITLES.get(kind, kind)} is given twice"
+            self._report.add(Code.REPEATED_CLAUSE, lexeme.span, message, hint)
             return
         if kind in _FORMS and _FORMS & self._seen.keys():
-            self._report.error(lexeme.span, "a query has either SELECT or CONSTRUCT, not both", "keep one")
+            message = "a query has either SELECT or CONSTRUCT, not both"
+            self._report.add(Code.REPEATED_CLAUSE, lexeme.span, message, "keep one")
             return
         self._check_place(lexeme)
         self._seen.setdefault(kind, lexeme)
@@ -106,9 +110,9 @@ class _Layout:
         if "RBRACE" not in self._seen and self._section <= Section.BODY:
             self._require(end, "SELECT", "WITHIN", "STREAM", "SEQ", "DEFINE")
         if self._section < Section.BODY:
-            self._report.error(end, "expected '{', found the end of the query", _BRACES_HINT)
+            self._report.add(Code.MISSING_CLAUSE, end, "expected '{', found the end of the query", _BRACES_HINT)
         elif "LBRACE" in self._seen and "RBRACE" not in self._seen:
-            self._report.error(self._seen["LBRACE"].span, "this '{' is never closed")
+            self._report.add(Code.UNCLOSED_BRACKET, self._seen["LBRACE"].span, "this '{' is never closed")
 
     def _check_place(self, lexeme: Lexeme) -> None:
         kind = lexeme.kind
@@ -118,18 +122,19 @@ class _Layout:
             self._require(lexeme.span, "SELECT")
             self._section = Section.HEADER
         elif self._section == Section.HEADER and kind == "DEFINE":
-            self._report.error(lexeme.span, "expected '{' before the first DEFINE", _BRACES_HINT)
+            message = "expected '{' before the first DEFINE"
+            self._report.add(Code.MISSING_CLAUSE, lexeme.span, message, _BRACES_HINT)
             self._section = Section.BODY
         elif self._section != section and not (kind == "SEQ" and self._section == Section.HEADER):
-            self._report.error(lexeme.span, misplaced, f"it stands {words}")
+            self._report.add(Code.MISPLACED_CLAUSE, lexeme.span, misplaced, f"it stands {words}")
         elif (after := _NOT_AFTER.get(kind)) in self._seen:
-            self._report.error(lexeme.span, misplaced, f"it stands before {after}")
+            self._report.add(Code.MISPLACED_CLAUSE, lexeme.span, misplaced, f"it stands before {after}")
 
     def _require(self, at: Span, *kinds: str) -> None:
         for kind in kinds:
             accepted = _FORMS if kind == "SELECT" else {kind}
             if kind not in self._missing and not accepted & self._seen.keys():
-                self._report.error(at, *_MISSING[kind])
+                self._report.add(Code.MISSING_CLAUSE, at, *_MISSING[kind])
                 self._missing.add(kind)
 
 

@@ -7,6 +7,7 @@ from sparql_gpm.syntax.tokens import string_value
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time
 from spaseq.lang.ast import Unit
+from spaseq.lang.codes import Code
 from spaseq.lang.drafts import StartingDraft, WithinClause, Word
 from spaseq.lang.iris import Namespace
 from spaseq.lang.report import Report
@@ -22,13 +23,15 @@ def read_window(clause: WithinClause, namespace: Namespace, report: Report) -> W
     sliding = clause.mode is not None and clause.mode.text.upper() == "SLIDING"
     count = read_count(clause.size, "a window", report)
     if count is not None and count * max(unit.value, 1) > _NUMBER_MAX:
-        report.error(clause.size.span, "a window is 292 years long at most", "choose a smaller number or unit")
+        message = "a window is 292 years long at most"
+        report.add(Code.TOO_LARGE, clause.size.span, message, "choose a smaller number or unit")
         count = None
     start = None
     if clause.starting is not None:
         if sliding:
             hint = "a sliding window begins with each match: leave out STARTING AT, or SLIDING"
-            report.error(clause.starting.keyword.span, "STARTING AT cannot stand with SLIDING", hint)
+            message = "STARTING AT cannot stand with SLIDING"
+            report.add(Code.START_OF_SLIDING, clause.starting.keyword.span, message, hint)
         start = _start(clause.starting, in_events, namespace, report)
     if count is None:
         return None
@@ -40,14 +43,15 @@ def read_count(word: Word, what: str, report: Report) -> int | None:
     digits = word.text.removeprefix("+")
     if not (digits.isascii() and digits.isdecimal()):
         hint = "write it without sign, fraction and exponent; for fractions take a smaller unit"
-        report.error(word.span, f"{what} needs a whole number, not '{word.text}'", hint)
+        message = f"{what} needs a whole number, not '{word.text}'"
+        report.add(Code.NOT_A_WHOLE_NUMBER, word.span, message, hint)
         return None
     significant = digits.lstrip("0")
     if not significant:
-        report.error(word.span, f"{what} cannot be 0", "write a number from 1 on")
+        report.add(Code.ZERO, word.span, f"{what} cannot be 0", "write a number from 1 on")
         return None
     if len(significant) > _DIGITS_MAX or int(significant) > _NUMBER_MAX:
-        report.error(word.span, "this number is too large", f"the largest is {_NUMBER_MAX}")
+        report.add(Code.TOO_LARGE, word.span, "this number is too large", f"the largest is {_NUMBER_MAX}")
         return None
     return int(significant)
 
@@ -60,7 +64,7 @@ def _start(starting: StartingDraft, in_events: bool, namespace: Namespace, repor
         return parse_time(_literal(starting, namespace))
     except ValueError as error:
         hint = 'write a dateTime such as "2026-01-01T00:00:00Z", or a number of seconds since 1970'
-        report.error(starting.value.span, f"STARTING AT: {error}", hint)
+        report.add(Code.BAD_START, starting.value.span, f"STARTING AT: {error}", hint)
         return None
 
 
@@ -68,7 +72,8 @@ def _position(value: Word, report: Report) -> int | None:
     digits = value.text.removeprefix("+")
     if not (digits.isascii() and digits.isdecimal() and len(digits) < _DIGITS_MAX):
         hint = "positions are counted from 0: STARTING AT 10"
-        report.error(value.span, f"a window of events starts at a position, not at {value.text}", hint)
+        message = f"a window of events starts at a position, not at {value.text}"
+        report.add(Code.BAD_START, value.span, message, hint)
         return None
     return int(digits)
 

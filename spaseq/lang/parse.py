@@ -13,6 +13,7 @@ from pathlib import Path
 from automata.plan.expression import Span
 from spaseq.errors import InputError, Problem, QueryError
 from spaseq.lang.ast import Query
+from spaseq.lang.codes import Code
 from spaseq.lang.layout import read_clauses
 from spaseq.lang.report import Report
 from spaseq.lang.resolve import Resolver
@@ -36,11 +37,13 @@ def check(text: str, name: str = "query") -> tuple[Query | None, tuple[Problem, 
     try:
         lexemes = scan(text, report)
         if not lexemes:
-            report.error(Span(0, 1), "the query is empty", "a query begins with PREFIX, SELECT or CONSTRUCT")
+            hint = "a query begins with PREFIX, SELECT or CONSTRUCT"
+            report.add(Code.EMPTY_QUERY, Span(0, 1), "the query is empty", hint)
         clauses = tuple(read_clauses(lexemes, end, report))
         query = Resolver(clauses, text, report).query(name)
     except RecursionError:
-        report.error(Span(0, 1), "the query is nested too deeply", "use fewer brackets inside of each other")
+        hint = "use fewer brackets inside of each other"
+        report.add(Code.TOO_DEEP, Span(0, 1), "the query is nested too deeply", hint)
         query = None
     return query, report.problems()
 

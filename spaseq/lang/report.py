@@ -9,6 +9,7 @@ from itertools import accumulate
 
 from automata.plan.expression import Span
 from spaseq.errors import Problem
+from spaseq.lang.codes import Code
 
 _NAMES_SHOWN_MAX = 12
 
@@ -25,14 +26,11 @@ class Report:
         self._problems: set[Problem] = set()
         self._error_offsets: list[int] = []
 
-    def error(self, span: Span, message: str, hint: str = "") -> None:
-        """Adds a problem that makes the query unusable."""
-        self._error_offsets.append(span.start)
-        self._problems.add(self._problem(span, message, hint, "error"))
-
-    def warning(self, span: Span, message: str, hint: str = "") -> None:
-        """Adds a problem that is allowed but hardly intended."""
-        self._problems.add(self._problem(span, message, hint, "warning"))
+    def add(self, code: Code, span: Span, message: str, hint: str = "") -> None:
+        """Adds a problem: its code says whether it is an error, which makes the query unusable, or a warning."""
+        if code.severity == "error":
+            self._error_offsets.append(span.start)
+        self._problems.add(self._problem(code, span, message, hint))
 
     @property
     def failed(self) -> bool:
@@ -47,13 +45,13 @@ class Report:
         """All problems in order of position; at one position errors come first."""
         return tuple(sorted(self._problems, key=lambda p: (p.line, p.column, p.severity, p.message)))
 
-    def _problem(self, span: Span, message: str, hint: str, severity: str) -> Problem:
+    def _problem(self, code: Code, span: Span, message: str, hint: str) -> Problem:
         line = max(0, bisect_right(self._line_starts, span.start) - 1)
         start = self._line_starts[line]
         end = self._line_starts[line + 1] if line + 1 < len(self._line_starts) else len(self._text)
         line_end = start + len(self._text[start:end].rstrip("\r\n"))
         length = max(1, min(span.end, line_end) - span.start)
-        return Problem(message, line + 1, span.start - start + 1, length, hint, severity)
+        return Problem(code.code, message, line + 1, span.start - start + 1, length, hint, code.severity)
 
 
 def listed(names: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from typing import TypeVar
 from automata.plan.expression import Step
 from automata.plan.program import Skip, Window
 from spaseq.lang import ast, drafts
+from spaseq.lang.codes import Code
 from spaseq.lang.embedded import Embedded, Gpm, Uses
 from spaseq.lang.iris import Namespace
 from spaseq.lang.numbers import read_count, read_window
@@ -85,7 +86,8 @@ class Resolver:
             return None
         if form and not form.template:
             hint = "only CONSTRUCT makes graphs that can be events of a stream"
-            self._report.error(clause.keyword.span, "REGISTER STREAM needs CONSTRUCT", hint)
+            message = "REGISTER STREAM needs CONSTRUCT"
+            self._report.add(Code.REGISTER_WITHOUT_CONSTRUCT, clause.keyword.span, message, hint)
         return self._namespace.expand(clause.iri)
 
     def _columns(self, form: drafts.FormClause | None) -> _Columns | None:
@@ -113,10 +115,10 @@ class Resolver:
             iri = self._namespace.expand(word)
             if name.text in names:
                 message = f"stream '{name.text}' is declared twice"
-                self._report.error(name.span, message, "give each stream its own Name")
+                self._report.add(Code.DUPLICATE_STREAM, name.span, message, "give each stream its own Name")
             if iri in iris:
                 hint = "let both GPMs read the one stream: DEFINE GPM B ON the same Name"
-                self._report.error(word.span, f"stream {word.text} is declared twice", hint)
+                self._report.add(Code.DUPLICATE_STREAM, word.span, f"stream {word.text} is declared twice", hint)
             names.add(name.text)
             iris.add(iri)
             yield ast.Stream(name.text, iri)
@@ -130,11 +132,13 @@ class Resolver:
             for stream in clause.streams:
                 if streams and stream.text not in streams | unread:
                     hint = choices_hint(stream.text, streams, "declared here: {}")
-                    self._report.error(stream.span, f"no stream '{stream.text}' is declared", hint)
+                    message = f"no stream '{stream.text}' is declared"
+                    self._report.add(Code.UNDECLARED_STREAM, stream.span, message, hint)
             gpm = self._embedded.gpm(clause)
             name = clause.name.text
             if name in gpms:
-                self._report.error(clause.name.span, f"GPM '{name}' is defined twice", "give each GPM its own Name")
+                message = f"GPM '{name}' is defined twice"
+                self._report.add(Code.DUPLICATE_GPM, clause.name.span, message, "give each GPM its own Name")
             gpms.setdefault(name, gpm)
         return gpms
 
@@ -167,11 +171,13 @@ class Resolver:
             name = step.symbol
             if name not in gpms and name not in unread:
                 hint = choices_hint(name, gpms, "defined here: {}")
-                self._report.error(step.span, f"no DEFINE for pattern '{name}'", hint)
+                self._report.add(Code.UNDEFINED_NAME, step.span, f"no DEFINE for pattern '{name}'", hint)
         used = {step.symbol for step in steps}
         for clause in self._all(drafts.DefineClause):
             if clause.name.text not in used:
-                self._report.warning(clause.name.span, f"GPM '{clause.name.text}' is never used in SEQ( )")
+                message = f"GPM '{clause.name.text}' is never used in SEQ( )"
+                hint = "give it its place in SEQ( ), or leave it out"
+                self._report.add(Code.UNUSED_GPM, clause.name.span, message, hint)
 
     def _unread(self) -> frozenset[str]:
         """The Names in clauses with a syntax error."""

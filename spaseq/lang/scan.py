@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from re import Match
 
 from automata.plan.expression import Span
+from spaseq.lang.codes import Code
 from spaseq.lang.cut import Cut, constraint_end, expression_end, group_end, template_end
 from spaseq.lang.lexemes import CLAUSES, DEFINITION, KEYWORDS, NAME, OUTER, PUNCTUATION, RESERVED, SEQUENCE, Lexeme
 from spaseq.lang.report import Report, nearest
@@ -68,9 +69,11 @@ class _Scanner:
             case "PUNCTUATION":
                 kind = PUNCTUATION[text]
             case "BAD_STRING":
-                self._report.error(Span(span.start, span.start + 1), "this string is never closed")
+                opening = Span(span.start, span.start + 1)
+                self._report.add(Code.UNCLOSED_STRING, opening, "this string is never closed")
             case "BAD_IRI":
-                self._report.error(span, f"{text} is not an IRI", "an IRI stands between < and >, without blanks")
+                hint = "an IRI stands between < and >, without blanks"
+                self._report.add(Code.BAD_IRI, span, f"{text} is not an IRI", hint)
         if kind == "LBRACE":
             kind = {"DEFINE": "BODY_OPEN", "CONSTRUCT": "TEMPLATE_OPEN"}.get(self._clause, kind)
         return Lexeme(kind, text, span)
@@ -90,15 +93,15 @@ class _Scanner:
         guess = nearest(text, CLAUSES & KEYWORDS) if misspelt else None
         if guess is None:
             return "WORD"
-        self._report.error(span, f"unknown word '{text}'", f"did you mean '{guess}'?")
+        self._report.add(Code.UNKNOWN_WORD, span, f"unknown word '{text}'", f"did you mean '{guess}'?")
         return guess
 
     def _cut(self, kind: str, end: Cut, opening: Lexeme) -> Lexeme:
         """The text from here to the bracket that closes it, as one lexeme."""
         for problem in end.problems:
-            self._report.error(problem.span, problem.message, problem.hint)
+            self._report.add(problem.code, problem.span, problem.message, problem.hint)
         if not end.closed:
-            self._report.error(opening.span, f"this '{opening.text}' is never closed")
+            self._report.add(Code.UNCLOSED_BRACKET, opening.span, f"this '{opening.text}' is never closed")
         span = Span(self._offset, end.offset)
         self._offset = end.offset
         self._previous = kind
@@ -127,9 +130,10 @@ class _Scanner:
             if not open_parentheses:
                 return
             if len(open_parentheses) == _DEPTH_MAX + 1 and lexeme.kind == "LPAR":
-                self._report.error(lexeme.span, f"parentheses are nested more than {_DEPTH_MAX} deep")
+                message = f"parentheses are nested more than {_DEPTH_MAX} deep"
+                self._report.add(Code.TOO_DEEP, lexeme.span, message)
         for span in open_parentheses[-1:]:
-            self._report.error(span, "this '(' is never closed")
+            self._report.add(Code.UNCLOSED_BRACKET, span, "this '(' is never closed")
 
 
 def _ends_sequence(lexeme: Lexeme, text: str) -> bool:

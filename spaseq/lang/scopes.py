@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from automata.plan.expression import Negation, Repetition, Span, Step, steps
 from spaseq.lang.ast import Expr, Projection
+from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Word
 from spaseq.lang.embedded import Fold, Gpm, Uses
 from spaseq.lang.report import Report, choices_hint, listed
@@ -48,10 +49,12 @@ class Scopes:
         """Checks the BINDs beside the DEFINEs, whose variables may be used from then on."""
         for bind, used in binds:
             if bind.variable in self._computed:
-                self._report.error(bind.span, f"BIND to ?{bind.variable}, which an earlier BIND binds", _NEW_VARIABLE)
+                message = f"BIND to ?{bind.variable}, which an earlier BIND binds"
+                self._report.add(Code.ALREADY_BOUND, bind.span, message, _NEW_VARIABLE)
             elif bind.variable in self._binders:
                 steps = listed(binder.step.symbol for binder in self._binders[bind.variable])
-                self._report.error(bind.span, f"BIND to ?{bind.variable}, which step {steps} binds", _NEW_VARIABLE)
+                message = f"BIND to ?{bind.variable}, which step {steps} binds"
+                self._report.add(Code.ALREADY_BOUND, bind.span, message, _NEW_VARIABLE)
             self.check_outside(used, "a BIND beside the DEFINEs")
             self._computed.add(bind.variable)
 
@@ -67,7 +70,7 @@ class Scopes:
         """Checks what stands outside of the GPMs; `known` are the columns of SELECT before it."""
         for word in used.exists:
             hint = "move it into a FILTER of a GPM: it needs the graph of an event"
-            self._report.error(word.span, f"EXISTS cannot stand in {where}", hint)
+            self._report.add(Code.EXISTS_WITHOUT_EVENT, word.span, f"EXISTS cannot stand in {where}", hint)
         folded = {fold.variable for fold in used.folds}
         for word in used.variables:
             name = word.text[1:]
@@ -97,7 +100,7 @@ class Scopes:
                 message = f"PARTITION BY {word.text} needs it in every step; it is not in {listed(lacking)}"
                 shared = listed(f"?{name}" for name in common)
                 hint = f"every step binds {shared}" if common else "no variable is in every step"
-                self._report.error(word.span, message, hint)
+                self._report.add(Code.PARTITION_VARIABLE, word.span, message, hint)
 
     def _warn_conditions(self, gpm: Gpm) -> None:
         folded = {fold.variable for fold in gpm.uses.folds}
@@ -109,22 +112,25 @@ class Scopes:
             if word.text[1:] in self._binders:
                 hint = "only FILTERs at the top of a GPM see what other steps bind"
             message = f"nothing in GPM '{gpm.define.name}' binds {word.text}; it stays unbound"
-            self._report.warning(word.span, message, hint)
+            self._report.add(Code.UNBOUND_IN_GPM, word.span, message, hint)
 
     def _warn_unbound(self, word: Word) -> None:
         positive = [name for name, steps in self._binders.items() if any(not step.negations for step in steps)]
         hint = choices_hint(word.text, [f"?{name}" for name in positive], "the steps bind {}")
-        self._report.warning(word.span, f"nothing binds {word.text}; it stays unbound", hint)
+        self._report.add(Code.NEVER_BOUND, word.span, f"nothing binds {word.text}; it stays unbound", hint)
 
     def _check_target(self, projection: Projection, seen: set[str]) -> None:
         name = projection.variable
         if name in seen:
-            self._report.error(projection.span, f"?{name} is projected twice", "give one of them another name")
+            message = f"?{name} is projected twice"
+            self._report.add(Code.PROJECTED_TWICE, projection.span, message, "give one of them another name")
         elif projection.expression is not None and name in self._computed:
-            self._report.error(projection.span, f"?{name} is already bound by BIND", _NEW_VARIABLE)
+            message = f"?{name} is already bound by BIND"
+            self._report.add(Code.ALREADY_BOUND, projection.span, message, _NEW_VARIABLE)
         elif projection.expression is not None and name in self._binders:
             steps = listed(binder.step.symbol for binder in self._binders[name])
-            self._report.error(projection.span, f"?{name} is already bound by step {steps}", _NEW_VARIABLE)
+            message = f"?{name} is already bound by step {steps}"
+            self._report.add(Code.ALREADY_BOUND, projection.span, message, _NEW_VARIABLE)
 
     def _check_negated(self, word: Word, inside: frozenset[Span]) -> bool:
         """Reports a variable that only steps under `!` bind and that is used outside; True if it did."""
@@ -133,7 +139,7 @@ class Scopes:
             return False
         steps = listed(binder.step.symbol for binder in binders)
         hint = f"{steps} under '!' stands for events that are absent, and binds nothing outside"
-        self._report.error(word.span, f"{word.text} is bound only inside '!'", hint)
+        self._report.add(Code.ONLY_NEGATED, word.span, f"{word.text} is bound only inside '!'", hint)
         return True
 
     def _check_folds(self, folds: Iterable[Fold], inside: frozenset[Span]) -> None:
@@ -141,7 +147,7 @@ class Scopes:
             keyword, name = fold.keyword.text.upper(), fold.variable
             if name is None:
                 message = f"{keyword} takes a variable of a repeated step and nothing else"
-                self._report.error(fold.keyword.span, message, f"write {keyword}(?v)")
+                self._report.add(Code.AGGREGATE_ARGUMENT, fold.keyword.span, message, f"write {keyword}(?v)")
                 continue
             binders = self._binders.get(name, [])
             if any(binder.repeated and binder.negations <= inside for binder in binders):
@@ -149,7 +155,7 @@ class Scopes:
             only_negated = bool(binders) and not any(binder.negations <= inside for binder in binders)
             if self._all_known and not only_negated:
                 message = f"{keyword} over ?{name}, which no repeated step binds"
-                self._report.error(fold.keyword.span, message, self._repeated())
+                self._report.add(Code.NOT_REPEATED, fold.keyword.span, message, self._repeated())
 
     def _repeated(self) -> str:
         """The hint that names the variables of repeated steps."""

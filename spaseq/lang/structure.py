@@ -10,6 +10,7 @@ from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity, Span, children, extent, walk
 from spaseq.lang.ast import Expr
 from spaseq.lang.build import REPETITIONS_MAX
+from spaseq.lang.codes import Code
 from spaseq.lang.report import Report
 
 _FIRST_TOKEN = re.compile(r"\w+|.", re.DOTALL)
@@ -26,16 +27,17 @@ _NEVER_EMPTY = {
 def check_structure(sequence: Expr, text: str, report: Report) -> None:
     """Reports every violation of a structural rule of specification 2."""
     if can_be_empty(sequence):
-        report.error(first_token(sequence, text), f"the whole sequence {_EMPTY}", _EMPTY_HINT)
+        report.add(Code.WITHOUT_EVENT, first_token(sequence, text), f"the whole sequence {_EMPTY}", _EMPTY_HINT)
     for expression in walk(sequence):
         if type(expression) in _NEVER_EMPTY:
             for child in filter(can_be_empty, children(expression)):
-                report.error(first_token(child, text), f"{_NEVER_EMPTY[type(expression)]} {_EMPTY}", _EMPTY_HINT)
+                message = f"{_NEVER_EMPTY[type(expression)]} {_EMPTY}"
+                report.add(Code.WITHOUT_EVENT, first_token(child, text), message, _EMPTY_HINT)
         match expression:
             case nodes.Conjunction(members):
                 for part in (part for member in members for part in _not_simultaneous(member)):
                     message = "a member of '&' must be a Name, or a choice or conjunction of Names in parentheses"
-                    report.error(first_token(part, text), message, _simultaneous_hint(part))
+                    report.add(Code.CONJUNCTION_MEMBER, first_token(part, text), message, _simultaneous_hint(part))
             case nodes.AnyOrder(members):
                 for member in members:
                     _check_edges(member, text, report)
@@ -92,7 +94,8 @@ def _check_edges(member: Expr, text: str, report: Report) -> None:
     """Reports a member of ALL( ) that begins or ends with `?` or `!`."""
     if not can_be_empty(member) and (_has_loose_edge(member, 0) or _has_loose_edge(member, -1)):
         hint = "what ? and ! stand for must lie between two steps of the member"
-        report.error(first_token(member, text), "a SEQ in ALL( ) must not begin or end with '!' or '?'", hint)
+        message = "a SEQ in ALL( ) must not begin or end with '!' or '?'"
+        report.add(Code.LOOSE_EDGE, first_token(member, text), message, hint)
 
 
 def _has_loose_edge(expression: Expr, edge: int) -> bool:
@@ -112,17 +115,19 @@ def _has_loose_edge(expression: Expr, edge: int) -> bool:
 def _check_quantifier(repetition: nodes.Repetition[str], text: str, report: Report) -> None:
     inner, span, at_most = repetition.inner, repetition.span, repetition.at_most
     if max(repetition.at_least, at_most or 0) > REPETITIONS_MAX:
-        report.error(span, f"a quantifier counts to {REPETITIONS_MAX} at most", "write {n,} for no upper limit")
+        message = f"a quantifier counts to {REPETITIONS_MAX} at most"
+        report.add(Code.TOO_LARGE, span, message, "write {n,} for no upper limit")
     elif at_most is not None and at_most < repetition.at_least:
-        report.error(
-            span, f"at most {at_most} is less than at least {repetition.at_least}", "write the smaller number first"
-        )
+        message = f"at most {at_most} is less than at least {repetition.at_least}"
+        report.add(Code.BAD_BOUNDS, span, message, "write the smaller number first")
     elif at_most == 0:
-        report.error(span, "a step repeated 0 times matches nothing", "write '!' for the absence of events")
+        message = "a step repeated 0 times matches nothing"
+        report.add(Code.BAD_BOUNDS, span, message, "write '!' for the absence of events")
     if repetition.contiguity is not Contiguity.ANY and (_touches(inner, 0) or _touches(inner, -1)):
         quantifier = text[span.start : span.end].lstrip(",;")
         hint = f"write ':{quantifier}' to allow other events between the iterations"
-        report.error(span, "iterations that begin or end with ALL( ) cannot be contiguous", hint)
+        message = "iterations that begin or end with ALL( ) cannot be contiguous"
+        report.add(Code.CONTIGUOUS_ALL, span, message, hint)
 
 
 def _check_required(inner: Expr, quantifier: Span, text: str, report: Report) -> None:
@@ -131,7 +136,8 @@ def _check_required(inner: Expr, quantifier: Span, text: str, report: Report) ->
         return
     if can_be_empty(inner):
         sign = text[quantifier.start : quantifier.end]
-        report.error(quantifier, f"'{sign}' on what can match without any event anyway", _EMPTY_HINT)
+        message = f"'{sign}' on what can match without any event anyway"
+        report.add(Code.QUANTIFIED_WITHOUT_EVENT, quantifier, message, _EMPTY_HINT)
 
 
 def _check_neighbours(sequence: nodes.Sequence[str], report: Report) -> None:
@@ -142,7 +148,7 @@ def _check_neighbours(sequence: nodes.Sequence[str], report: Report) -> None:
             continue
         if _touches(right, 0) or _touches(left, -1) or _reaches_back(sequence.items[: index + 1]):
             message = f"'{operator.value}' cannot stand next to ALL( ), whose events have no order"
-            report.error(sequence.operator_spans[index], message, "write ':'")
+            report.add(Code.CONTIGUOUS_ALL, sequence.operator_spans[index], message, "write ':'")
 
 
 def _reaches_back(items: tuple[Expr, ...]) -> bool:

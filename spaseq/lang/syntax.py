@@ -11,6 +11,7 @@ from lark.exceptions import UnexpectedToken
 
 from automata.plan.expression import Span
 from spaseq.lang.build import Build
+from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Clause
 from spaseq.lang.lexemes import CLAUSES, KEYWORDS, RESERVED, UNITS, Lexeme
 from spaseq.lang.report import Report, nearest
@@ -77,7 +78,7 @@ def _report(
     phrases = _phrases(clause, kinds)
     what = f"'{found.text}'" if found else "the end of the query"
     message = f"expected {_alternatives(phrases)}, found {what}" if phrases else f"{what} is not expected here"
-    report.error(span, message, _hint(clause, kinds, found, before))
+    report.add(Code.SYNTAX, span, message, _hint(clause, kinds, found, before))
 
 
 def _cut_short(found: Lexeme | None, before: Sequence[Lexeme], report: Report) -> bool:

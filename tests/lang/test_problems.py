@@ -55,7 +55,7 @@ def test_an_error_says_where_and_what_and_how_to_go_on() -> None:
     assert isinstance(error, SPAseqError)
     assert (error.line, error.column, error.hint) == (7, 11, "did you mean 'Wind'?")
     assert str(error).splitlines()[:3] == [
-        "smart:7:11: error: no DEFINE for pattern 'Wnd'",
+        "smart:7:11: error[SQ018]: no DEFINE for pattern 'Wnd'",
         "    SEQ(A ; Wnd)",
         "            ^^^",
     ]
@@ -120,7 +120,7 @@ def test_an_error_in_a_file_names_its_path(tmp_path: Path) -> None:
     path.write_text(text_of("A ; A{0}"), encoding="utf-8")
     with pytest.raises(QueryError) as caught:
         read_query(path)
-    assert str(caught.value).startswith(f"{path}:7:12: error: ")
+    assert str(caught.value).startswith(f"{path}:7:12: error[")
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_of_many_problems_the_first_fifty_are_shown_with_the_line_cut_around_the
     report = render_problems(problems, text, "q").splitlines()
     assert report[-1] == f"q: {len(problems) - 50:,} more problems are not shown"
     assert sum(line.startswith("q:1:") for line in report) == 50
-    assert any("error: no DEFINE for pattern 'Wnd'" in line for line in report)
+    assert any("error[SQ018]: no DEFINE for pattern 'Wnd'" in line for line in report)
     echoes = [(line, report[number + 1]) for number, line in enumerate(report) if "DEFINE GPM U" in line]
     assert all(len(line) <= 2 + 160 + 2 and line[carets.index("^")] in "UW" for line, carets in echoes)
     assert len(echoes) == 50

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _PROBLEMS_MAX = 50
 _ECHO_COLUMNS_MAX = 160
@@ -86,6 +86,11 @@ def check_all(*checks: Callable[[], object]) -> None:
     if failed:
         message, hint = ("; ".join(getattr(error, part) for error in failed) for part in ("message", "hint"))
         raise RunError(message, hint=hint) from failed[0]
+
+
+def warnings_as_errors(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """The problems, each of them an error; codes stay."""
+    return tuple(replace(problem, severity="error") for problem in problems)
 
 
 def render_problems(problems: Sequence[Problem], text: str, name: str) -> str:

@@ -150,6 +150,19 @@ def test_validate_warns_with_exit_code_0(tmp_path: Path) -> None:
     assert ": warning[" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["validate", "run", "explain", "submit"])
+def test_warnings_are_errors_on_request(tmp_path: Path, command: str) -> None:
+    unused = file(tmp_path, "unused.rq", GOOD.replace("A ; B", "A"))
+    result = spaseq(command, unused, "-W", "error")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{unused}:8:14: error[SQ101]: " in result.stderr
+    assert "warning" not in result.stderr
+
+
+def test_a_query_without_warnings_is_no_error_on_request(good: Path) -> None:
+    assert spaseq("validate", good, "-W", "error").exit_code == 0
+
+
 def test_validate_goes_on_after_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     bad = file(tmp_path, "bad.rq", BAD)
     result = spaseq("validate", tmp_path / "missing.rq", tmp_path, bad)

@@ -63,6 +63,7 @@ def main(context: click.Context) -> None:
 )
 @common.limit_options
 @common.knowledge_options
+@common.warnings_option
 @common.debug_option
 def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     """Run one or more queries over streams and print a row for each match.
@@ -129,6 +130,7 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
 @click.option("--master", metavar="URL", help="For spark-submit: local[4], spark://…, yarn.")
 @common.limit_options
 @common.knowledge_options
+@common.warnings_option
 @common.debug_option
 def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     """Write a Spark job: a Python file that spark-submit runs, and that goes on where it stopped.
@@ -167,8 +169,9 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     help="A knowledge base, as for 'spaseq run': it is opened to see which parts can be joined with matches alone."
 )
 @common.knowledge_options
+@common.warnings_option
 @common.debug_option
-def explain_command(query: Path, format: Any, knowledge: tuple[str, ...], **options: Any) -> None:
+def explain_command(query: Path, format: Any, knowledge: tuple[str, ...], warnings: str | None, **options: Any) -> None:
     """Say what a query means: its streams, the plans of its patterns, its automaton, the evaluator and why."""
     from spaseq.cli.explain import explained
     from spaseq.cli.knowledge import KnowledgeArguments
@@ -178,7 +181,7 @@ def explain_command(query: Path, format: Any, knowledge: tuple[str, ...], **opti
     from spaseq.explain.render import render
     from spaseq.outputs.destination import Output
 
-    (parsed,) = read_queries([query])
+    (parsed,) = read_queries([query], warnings)
     kb = KnowledgeArguments.taken_from(options)
     shown = render(explained(parsed, knowledge, kb, run_options(options)), format)
     Output.open(None).write(shown if format == "json" else visible(shown))
@@ -186,12 +189,13 @@ def explain_command(query: Path, format: Any, knowledge: tuple[str, ...], **opti
 
 @main.command("validate", short_help="Check queries without running them.")
 @common.queries_argument
+@common.warnings_option
 @common.debug_option
-def validate_command(queries: tuple[Path, ...]) -> None:
+def validate_command(queries: tuple[Path, ...], warnings: str | None) -> None:
     """Check queries: exit with 0, or print every problem with line, column and a hint and exit with 2."""
     from spaseq.cli.queries import report_problems
 
-    if not report_problems(queries):
+    if not report_problems(queries, warnings):
         raise click.exceptions.Exit(BAD_USAGE)
 
 

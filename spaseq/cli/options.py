@@ -154,6 +154,12 @@ max_delay_option = click.option(
     default="0s",
     help="How late an event may come, in event time: 500ms, 10s, 5m, 1h, 2d.  [default: 0s]",
 )
+warnings_option = click.option(
+    "-W",
+    "warnings",
+    type=click.Choice(["error"]),
+    help="Take warnings about a query for errors: exit with 2 and run nothing.",
+)
 strict_option = click.option("--strict", is_flag=True, help="Stop at the first late event or malformed input.")
 time_predicate_option = _repeated(
     "--time-predicate",

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spaseq.cli.reporting import report, say
-from spaseq.errors import InputError, Problem, QueryError, render_problems
+from spaseq.errors import InputError, Problem, QueryError, render_problems, warnings_as_errors
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import check, read_query, read_text
 
 
-def read_queries(paths: Sequence[Path]) -> list[Query]:
-    """The queries; prints warnings, and the problems of all queries before the last error is raised."""
+def read_queries(paths: Sequence[Path], warnings: str | None = None) -> list[Query]:
+    """The queries; prints warnings, and the problems of all queries before the last error is raised.
+
+    warnings    of `-W`: "error" makes errors of them
+    """
     queries: list[Query] = []
     failures: list[QueryError | InputError] = []
     for path in paths:
@@ -21,7 +24,10 @@ def read_queries(paths: Sequence[Path]) -> list[Query]:
         except (QueryError, InputError) as error:
             failures.append(error)
         else:
-            _say_all(query.warnings, query.text, path)
+            if warnings == "error" and query.warnings:
+                failures.append(QueryError(warnings_as_errors(query.warnings), query.text, str(path)))
+            else:
+                _say_all(query.warnings, query.text, path)
             queries.append(query)
     for failure in failures[:-1]:
         report(failure)
@@ -30,8 +36,8 @@ def read_queries(paths: Sequence[Path]) -> list[Query]:
     return queries
 
 
-def report_problems(paths: Sequence[Path]) -> bool:
-    """Print the problems of all queries; True if all queries can be run."""
+def report_problems(paths: Sequence[Path], warnings: str | None = None) -> bool:
+    """Print the problems of all queries; True if all queries can be run; `warnings` as for `read_queries`."""
     usable = True
     for path in paths:
         try:
@@ -41,8 +47,9 @@ def report_problems(paths: Sequence[Path]) -> bool:
             usable = False
             continue
         query, problems = check(text, path.stem)
-        _say_all(problems, text, path)
-        usable = usable and query is not None
+        strict = warnings == "error"
+        _say_all(warnings_as_errors(problems) if strict else problems, text, path)
+        usable = usable and query is not None and not (strict and problems)
     return usable
 
 

@@ -34,13 +34,17 @@ _HIDDEN_SHOWN_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class RunArguments:
-    """The arguments of `spaseq run`, not yet checked; streams are NAME=PATH, knowledge bases IRI=PATH_OR_URL."""
+    """The arguments of `spaseq run`, not yet checked; streams are NAME=PATH, knowledge bases IRI=PATH_OR_URL.
+
+    warnings    of `-W`: "error" makes errors of the warnings of a query
+    """
 
     queries: tuple[Path, ...]
     streams: tuple[str, ...]
     knowledge: tuple[str, ...]
     format: str
     output: Path | None
+    warnings: str | None
     kb: KnowledgeArguments
     options: RunOptions
 
@@ -64,7 +68,7 @@ def execute(arguments: RunArguments) -> None:
 
 def bound(arguments: RunArguments) -> tuple[list[TemporalQuery], dict[str, str], dict[str, str]]:
     """The queries, the path of each stream and the source of each knowledge base, by IRI, with warnings about both."""
-    queries = [build(query) for query in read_queries(arguments.queries)]
+    queries = [build(query) for query in read_queries(arguments.queries, arguments.warnings)]
     streams = bind_streams(queries, arguments.streams)
     knowledge, unused = bind_knowledge(queries, arguments.knowledge)
     for iri in unused:

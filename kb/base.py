@@ -17,6 +17,7 @@ from kb.prepared import Prepared
 from kb.prepared_file import SUFFIX
 from kb.proofs import covers, one_each
 from kb.source import PathLike, Source
+from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
@@ -35,8 +36,8 @@ _PROVEN_MAX = 1024
 """Proofs that are cached."""
 
 
-class KnowledgeBases:
-    """Knowledge bases by their IRI; a `sparql_gpm.background.Background`, and the facts that optimisation rests on.
+class KnowledgeBases(Background):
+    """Knowledge bases by their IRI, and the facts that optimisation rests on.
 
     bases       by IRI; or graphs that are in memory already, as batches of one event
     services    those of them that SERVICE names; `GRAPH ?g` does not range over them
@@ -135,11 +136,9 @@ class KnowledgeBases:
         return sorted(self._bases.keys() - self._services)
 
     def version(self) -> int:
-        """See `Background`."""
         return self._version[0]
 
     def is_bind_joined(self, name: str, pattern: Pattern) -> bool:
-        """See `Background`."""
         base = self._base(name)
         if isinstance(base, Prepared):
             base.prepare(pattern)
@@ -148,13 +147,11 @@ class KnowledgeBases:
         return base.is_bind_joined
 
     def solve(self, name: str, pattern: Pattern, given: Mapping[str, Ids] | None = None, rows: int = 1) -> Solutions:
-        """See `Background`."""
         base = self._base(name)
         assert isinstance(base, Loaded), name
         return base.solve(pattern, given, rows, self)
 
     def bind_join(self, name: str, pattern: Pattern, given: Mapping[str, Ids]) -> Solutions:
-        """See `Background`."""
         base = self._base(name)
         assert not isinstance(base, Loaded), name
         return base.bind_join(pattern, given)

@@ -37,14 +37,12 @@ class PreparedTerms(Dictionary):
 
     @property  # type: ignore[override, unused-ignore]
     def numbers(self) -> NDArray[np.float64]:  # type: ignore[override, unused-ignore]
-        """See `Dictionary`."""
         if len(self._all_numbers) <= len(self):
             more = self._more.numbers[1 : len(self._more) + 1]
             self._all_numbers = np.concatenate((self._file["numbers"], more))
         return self._all_numbers
 
     def intern(self, term: Term) -> int:
-        """See `Dictionary`."""
         return self.stored(term) or self._stored + self._more.intern(term)
 
     def pin(self, term: Term) -> int:
@@ -55,21 +53,18 @@ class PreparedTerms(Dictionary):
         """See `Dictionary`; everything here is held."""
 
     def find(self, term: Term) -> int:
-        """See `Dictionary`."""
         place = self.stored(term)
         if place == UNBOUND and (more := self._more.find(term)) != UNBOUND:
             place = self._stored + more
         return place
 
     def term(self, identifier: int) -> Term:
-        """See `Dictionary`."""
         if identifier > self._stored:
             return self._more.term(identifier - self._stored)
         term = term_of(self._text(identifier - 1))
         return BlankNode(self._scope + term.label) if isinstance(term, BlankNode) else term
 
     def retain(self, live: Iterable[Ids]) -> int:
-        """See `Dictionary`."""
         return 0
 
     @cached_property

@@ -21,7 +21,7 @@ from automata.adaptive.row_switch import RowSwitch
 from automata.plan.plan import Plan
 from automata.plan.program import Skip
 from automata.plan.semi_join import SemiJoinFilter
-from automata.protocol import RowEvaluator, SemiJoinSource
+from automata.protocol import Restorable, RowEvaluator, SemiJoinSource
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Match
 
@@ -57,8 +57,8 @@ def _reach(plan: Plan) -> int:
     return program.window.size if alone else 2 * program.window.size
 
 
-class AdaptiveEvaluator:
-    """See `automata.protocol.Evaluator`; `why_not_adaptive` says for which programs.
+class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource):
+    """An evaluator that is exchanged while it runs, for programs for which `why_not_adaptive` gives no reason.
 
     makers      name → a new evaluator
     first       the one to begin with where the first slice measures no rates
@@ -67,7 +67,6 @@ class AdaptiveEvaluator:
     """
 
     state_kind = "adaptive"
-    """See `automata.state.Restorable`."""
 
     def __init__(
         self,
@@ -103,15 +102,13 @@ class AdaptiveEvaluator:
 
     @property
     def needs_whole_slots(self) -> bool:
-        """See `automata.protocol.Evaluator`."""
         return self._whole_slots
 
     def semi_join_filters(self) -> Mapping[int, SemiJoinFilter]:
-        """See `automata.plan.semi_join.SemiJoinSource`; a shadowing evaluator finds nothing else."""
+        """Those of the current evaluator; a shadowing evaluator finds nothing else."""
         return self._evaluator.semi_join_filters() if isinstance(self._evaluator, SemiJoinSource) else {}
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         if not len(events):
             return []
         self._observe_alone()
@@ -145,7 +142,7 @@ class AdaptiveEvaluator:
         return [*matches, *self._feed(*_part(events, solutions, cut, len(events)))]
 
     def prefers_rows(self) -> bool:
-        """See `automata.protocol.RowEvaluator`: as the current evaluator, unless it is about to be replaced."""
+        """As the current evaluator, unless it is about to be replaced."""
         if self._time is None and self._name != self._first_alone:
             self._run(self._first_alone, self._made(self._first_alone))
             self._alone.begin()
@@ -155,7 +152,6 @@ class AdaptiveEvaluator:
         return wanted == self._name and self._single.prefers_rows()
 
     def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Match]:
-        """See `automata.protocol.RowEvaluator`."""
         assert self._single is not None, self._name
         self._alone.add(time, stream, solutions)
         self._position += 1
@@ -165,31 +161,25 @@ class AdaptiveEvaluator:
         return self._single.on_event(time, stream, solutions)
 
     def on_watermark(self, time: int) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         if self._shadow is not None:
             self._shadow.evaluator.on_watermark(time)
         return self._evaluator.on_watermark(time)
 
     def finish(self) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         return self._evaluator.finish()
 
     def live_ids(self) -> list[Ids]:
-        """See `automata.protocol.Evaluator`."""
         self._observe_alone()
         running = [ids for evaluator in self._running() for ids in evaluator.live_ids()]
         return [*running, *self._policy.live_ids()]
 
     def oldest_position(self) -> int:
-        """See `automata.protocol.Evaluator`."""
         return min(evaluator.oldest_position() for evaluator in self._running())
 
     def oldest_output_time(self, watermark: int) -> int:
-        """See `automata.protocol.Evaluator`."""
         return self._evaluator.oldest_output_time(watermark)
 
     def snapshot(self) -> dict[str, Any]:
-        """See `automata.state.Restorable`."""
         self._observe_alone()
         shadow = self._shadow
         return {
@@ -204,7 +194,6 @@ class AdaptiveEvaluator:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """See `automata.state.Restorable`."""
         name, running = state["running"]
         self._run(name, self._restored(name, running))
         if state["beside"] is not None:

@@ -13,21 +13,20 @@ from automata.matches.match_table import MatchTable, in_order
 from automata.matches.selection import AfterMatch, after_state, candidate_of, restore_after
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator, Selector
+from automata.protocol import Restorable
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Match
 
 
-class CeaEvaluator:
-    """Complex events of one program to which CEA applies; see `automata.protocol.Evaluator`.
+class CeaEvaluator(Restorable):
+    """Complex events of one program to which CEA applies.
 
     The automaton selects among markings with one start, and for STRICT among all; `AfterMatch.chosen` then selects
     among the best of each start.
     """
 
     state_kind = "cea"
-    """See `automata.state.Restorable`."""
     needs_whole_slots = False
-    """See `automata.protocol.Evaluator`."""
 
     def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
         reason = why_not_cea(plan)
@@ -41,7 +40,6 @@ class CeaEvaluator:
         self._selector = Selector.ALL if program.selector is Selector.STRICT else program.selector
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         tables: list[MatchTable] = []
         for found in self._core.feed(events, solutions):
             tables += self._reader.read(found)
@@ -59,32 +57,25 @@ class CeaEvaluator:
         return [candidate.match for candidate in chosen]
 
     def on_watermark(self, time: int) -> list[Match]:
-        """See `automata.protocol.Evaluator`."""
         self._forget(time)
         return []
 
     def finish(self) -> list[Match]:
-        """See `automata.protocol.Evaluator`."""
         return []
 
     def live_ids(self) -> list[Ids]:
-        """See `automata.protocol.Evaluator`."""
         return self._core.live_ids()
 
     def oldest_position(self) -> int:
-        """See `automata.protocol.Evaluator`."""
         return self._core.oldest_position()
 
     def oldest_output_time(self, watermark: int) -> int:
-        """See `automata.protocol.Evaluator`."""
         return watermark
 
     def snapshot(self) -> dict[str, Any]:
-        """See `automata.state.Restorable`."""
         return {"core": core_state(self._core), "after": after_state(self._after)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """See `automata.state.Restorable`."""
         restore_core(self._core, state["core"])
         restore_after(self._after, state["after"])
 

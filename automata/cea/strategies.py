@@ -61,23 +61,20 @@ def _symbols(bits: int) -> Iterable[int]:
     return (symbol for symbol in range(bits.bit_length()) if bits >> symbol & 1)
 
 
-class Unselected:
+class Unselected(Strategy):
     """ALL: the subset construction, a cell is a set of configurations."""
 
     def __init__(self, configurations: Configurations) -> None:
         self._configurations = configurations
 
     def begin(self, bits: int) -> dict[int, Hashable]:
-        """See `Strategy`."""
         return self._taken(self._configurations.start, bits)
 
     def step(self, cell: Hashable, bits: int) -> Steps:
-        """See `Strategy`."""
         states = self.states(cell)
         return self._configurations.keep(states, bits) or None, self._taken(states, bits)
 
     def states(self, cell: Hashable) -> States:
-        """See `Strategy`."""
         assert isinstance(cell, frozenset)
         return cell
 
@@ -90,7 +87,6 @@ class Gapless(Unselected):
     """STRICT: once begun, a run may leave no event out (B Appendix C.3.1, the second copy of the automaton)."""
 
     def step(self, cell: Hashable, bits: int) -> Steps:
-        """See `Strategy`."""
         return None, self._taken(self.states(cell), bits)
 
 
@@ -107,7 +103,7 @@ class _Place(NamedTuple):
     own: States
 
 
-class Ranked:
+class Ranked(Strategy):
     """NEXT and LAST: a marking keeps only configurations that no better one has reached (B Appendix C.3.2, C.3.3).
 
     Two markings in one configuration have the same futures, so the worse one is dropped. LIMIT n: NEXT's order is that
@@ -120,14 +116,12 @@ class Ranked:
         self._most = most
 
     def begin(self, bits: int) -> dict[int, Hashable]:
-        """See `Strategy`."""
         start = self._configurations.start
         reached = {symbol: self._configurations.take(start, symbol) for symbol in _symbols(bits)}
         order = (_distinct(reached.values()),)
         return {symbol: _Place(order, 0, own) for symbol, own in reached.items() if own}
 
     def step(self, cell: Hashable, bits: int) -> Steps:
-        """See `Strategy`."""
         assert isinstance(cell, _Place)
         order: list[tuple[States, ...]] = []
         claimed: set[int] = set()
@@ -153,7 +147,6 @@ class Ranked:
         )
 
     def states(self, cell: Hashable) -> States:
-        """See `Strategy`."""
         assert isinstance(cell, _Place)
         return cell.own
 
@@ -186,21 +179,19 @@ class _Rivalled(NamedTuple):
     larger: States
 
 
-class Maximal:
+class Maximal(Strategy):
     """MAX: a run keeps only configurations that no marking with more events has reached (B Appendix C.3.4)."""
 
     def __init__(self, configurations: Configurations) -> None:
         self._configurations = configurations
 
     def begin(self, bits: int) -> dict[int, Hashable]:
-        """See `Strategy`."""
         start = self._configurations.start
         marking = self._take_any(start, bits)
         reached = {symbol: self._configurations.take(start, symbol) for symbol in _symbols(bits)}
         return {symbol: _Rivalled(own, marking, NOTHING) for symbol, own in reached.items() if own}
 
     def step(self, cell: Hashable, bits: int) -> Steps:
-        """See `Strategy`."""
         assert isinstance(cell, _Rivalled)
         keep = self._configurations.keep
         larger = self._take_any(cell.larger, bits)
@@ -214,7 +205,6 @@ class Maximal:
         )
 
     def states(self, cell: Hashable) -> States:
-        """See `Strategy`."""
         assert isinstance(cell, _Rivalled)
         return cell.own
 

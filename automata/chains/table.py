@@ -133,7 +133,7 @@ class RunView(Protocol):
         """The edge at a place among those of its source has been taken under skip-till-next."""
 
 
-class Runs:
+class Runs(RunView):
     """The rows. `table` has spare capacity: only table[:size] is meant; `made` counts every row ever written."""
 
     def __init__(self, layout: Layout, registers: Ids, program: Program) -> None:
@@ -168,29 +168,23 @@ class Runs:
         return numbers
 
     def column(self, rows: Ids, column: int) -> Ids:
-        """See `RunView`."""
         result: Ids = self.table[rows, column]
         return result
 
     def registers(self, rows: Ids) -> NDArray[np.int64]:
-        """See `RunView`."""
         result: NDArray[np.int64] = self.table[rows, self.layout.registers]
         return result
 
     def register(self, rows: Ids, variable: int) -> Ids:
-        """See `RunView`."""
         return self.column(rows, col.FIXED + variable)
 
     begun = None
-    """See `RunView`."""
 
     @property
     def written(self) -> Runs:
-        """See `RunView`."""
         return self
 
     def close(self, rows: Ids, place: int) -> None:
-        """See `RunView`."""
         column, bit = self.layout.closed_at(place)
         self.table[rows, column] |= bit
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from automata.lazy.buffer import LOW, PARTITION, Buffer
 from automata.lazy.horizon import Horizon
+from automata.matches.match_stage import PartialMatches
 from automata.plan.plan import Plan
 from automata.slices.step_table import StepTable
 from automata.slices.symbol_tables import positive
@@ -16,8 +17,8 @@ from automata.slices.timeline import Timeline
 from automata.values import Ids
 
 
-class Buffers:
-    """The buffers of one plan; see `automata.matches.match_stage.PartialMatches`.
+class Buffers(PartialMatches):
+    """The buffers of one plan.
 
     positive    by symbol, solutions that a step may take
     negated     by symbol, solutions of negated steps: those outside every partition and window included
@@ -51,23 +52,19 @@ class Buffers:
         return [buffer.values() for buffer in self.positive.values()]
 
     def oldest_position(self, default: int) -> int:
-        """See `PartialMatches`."""
         return min((int(each.column(LOW)[0]) for each in self.positive.values() if len(each)), default=default)
 
     def oldest_time(self, default: int) -> int:
-        """See `PartialMatches`."""
         return min(self.horizon.oldest_time(), default)
 
     def firsts(self) -> list[tuple[Ids, Ids]]:
-        """See `PartialMatches`."""
         return [(buffer.column(PARTITION), buffer.column(LOW)) for buffer in self.positive.values()]
 
     def partitions(self) -> set[int]:
-        """See `PartialMatches`."""
         return {p for buffer in self.positive.values() for p in np.unique(buffer.column(PARTITION)).tolist()}
 
     def snapshot(self) -> dict[str, Any]:
-        """See `automata.state.Restorable`."""
+        """The state, as `automata.state.State`."""
         return {
             "buffers": [buffer.snapshot() for buffer in self.positive.values()],
             "negated": [buffer.snapshot() for buffer in self.negated.values()],
@@ -75,7 +72,7 @@ class Buffers:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """See `automata.state.Restorable`."""
+        """Continue from a state."""
         for buffers, states in ((self.positive, state["buffers"]), (self.negated, state["negated"])):
             for buffer, own in zip(buffers.values(), states, strict=True):
                 buffer.restore(own)

@@ -82,7 +82,7 @@ class LazyChain:
                 waiting.keep(alive(waiting.rows))
 
     def snapshot(self) -> dict[str, Any]:
-        """See `automata.state.Restorable`: the plan, and partial matches by what they are bound to."""
+        """The plan, and partial matches by what they are bound to."""
         registers = self._layout.registers
         waiting = [
             [sorted(bound), w.unit, columns_of(w.rows[:, : registers.start]), Values(w.rows[:, registers])]
@@ -92,7 +92,7 @@ class LazyChain:
         return {"waiting": waiting, "plan": self._plan.snapshot(), "operations": self.operations, "held": held}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """See `automata.state.Restorable`."""
+        """Continue from a snapshot."""
         self._plan.restore(state["plan"])
         self.operations = state["operations"]
         if state["held"] is not None:

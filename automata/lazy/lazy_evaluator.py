@@ -31,13 +31,12 @@ OrderOf = Callable[[Relations], EvaluationOrder]
 
 
 class LazyEvaluator(StagedEvaluator):
-    """Lazy (multi-)chain evaluation of one program; see `automata.protocol.Evaluator`.
+    """Lazy (multi-)chain evaluation of one program; the state of a chain and of a tree differ in their plans only.
 
     Raises `automata.lazy.path.NotLazy` for a program that it does not cover.
     """
 
     state_kind = "lazy"
-    """See `automata.state.Restorable`; chains and trees differ in their plans only."""
 
     def __init__(
         self,
@@ -64,7 +63,6 @@ class LazyEvaluator(StagedEvaluator):
         return sum(chain.operations for chain, _ in self._paths) + self.chains.runs.made
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         if not len(events):
             return []
         begin, in_events = int(events.times[0]), self.plan.program.window.in_events
@@ -88,16 +86,13 @@ class LazyEvaluator(StagedEvaluator):
         return matches
 
     def live_ids(self) -> list[Ids]:
-        """See `automata.protocol.Evaluator`."""
         return [*super().live_ids(), *self._buffers.values()]
 
     def snapshot(self) -> dict[str, Any]:
-        """See `automata.state.Restorable`."""
         chains = [chain.snapshot() for chain, _ in self._paths]
         return {**super().snapshot(), **self._buffers.snapshot(), "chains": chains}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """See `automata.state.Restorable`."""
         super().restore(state)
         self._buffers.restore(state)
         for (chain, _), own in zip(self._paths, state["chains"], strict=True):

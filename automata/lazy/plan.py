@@ -49,7 +49,7 @@ class ChainPlan(EvaluationOrder):
         self._known = 0
 
     def observe(self, counts: Sequence[int], at_boundary: bool) -> None:
-        """See `EvaluationOrder`. Until a window has passed, an order made from half as many events is made anew."""
+        """Until a window has passed, an order made from half as many events is made anew."""
         if at_boundary or sum(counts) >= 2 * self._known:
             order = self._ascending(counts)
             if not self._known or _cost(self.order, counts, self._related) > _GAIN_MIN * _cost(
@@ -59,15 +59,12 @@ class ChainPlan(EvaluationOrder):
         self._known = sum(counts) if at_boundary else max(self._known, sum(counts))
 
     def following(self, bound: Bound, current: int | None) -> int:
-        """See `EvaluationOrder`."""
         return next(unit for unit in self.order if unit not in bound)
 
     def snapshot(self) -> list[int]:
-        """See `EvaluationOrder`."""
         return [self._known, *self.order]
 
     def restore(self, state: list[int]) -> None:
-        """See `EvaluationOrder`."""
         self._known, *self.order = state
 
     def _ascending(self, counts: Sequence[int]) -> list[int]:
@@ -85,11 +82,9 @@ class TreePlan(EvaluationOrder):
         self._counts: Sequence[int] = [0] * len(related)
 
     def observe(self, counts: Sequence[int], at_boundary: bool) -> None:
-        """See `EvaluationOrder`."""
         self._counts = counts
 
     def following(self, bound: Bound, current: int | None) -> int:
-        """See `EvaluationOrder`."""
         rarest = _rarest(bound, self._counts, self._related)
         if current is None:
             return rarest

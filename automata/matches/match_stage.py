@@ -13,6 +13,7 @@ from automata.matches.reporting import Reporter
 from automata.matches.snapshot import restore_stage, stage_state
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
+from automata.protocol import Restorable
 from automata.slices.substreams import least
 from automata.slices.symbol_tables import SymbolTables
 from automata.values import Ids, Match
@@ -36,8 +37,8 @@ class PartialMatches(Protocol):
         """The partitions."""
 
 
-class StagedEvaluator:
-    """See `automata.protocol.Evaluator`: rows, negations, pending matches and places of events, but not their growth.
+class StagedEvaluator(Restorable):
+    """Rows, negations, pending matches and places of events of an evaluator, but not their growth.
 
     partial     tells which of them are still needed: the runs, unless the owner puts something else in their place
     """
@@ -53,19 +54,16 @@ class StagedEvaluator:
 
     @property
     def needs_whole_slots(self) -> bool:
-        """See `automata.protocol.Evaluator`."""
         return self.plan.whole_slots
 
     def begin_at(self, position: int) -> None:
-        """See `automata.adaptive.policy.Startable`."""
+        """The first event has this position; nothing has been consumed before."""
         self.timeline.begin_at(position)
 
     def on_watermark(self, time: int) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         return self.report([], time + 1)
 
     def finish(self) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         return self.reporter.finish()
 
     def report(self, accepted: list[AcceptedRuns], time: int) -> Sequence[Match]:
@@ -84,28 +82,25 @@ class StagedEvaluator:
             self.reporter.after.forget(self.oldest_position())
 
     def live_ids(self) -> list[Ids]:
-        """See `automata.protocol.Evaluator`: all but those of buffered events."""
+        """Columns of every id that is still needed, but those of buffered events."""
         runs = self.chains.runs
         ids = [np.unique(runs.table[: runs.size, self.chains.layout.registers])]
         ids += [np.unique(column) for table in self.negations.kept() for column in table.values.values()]
         return [*ids, self.symbol_tables.partition_ids(), *self.reporter.live_ids()]
 
     def oldest_position(self) -> int:
-        """See `automata.protocol.Evaluator`."""
         kept = [int(table.low[0]) for table in self.negations.kept() if len(table)]
         return min([self.partial.oldest_position(self.timeline.position), self.reporter.oldest_position(), *kept])
 
     def oldest_output_time(self, watermark: int) -> int:
-        """See `automata.protocol.Evaluator`."""
         return min(watermark, self.reporter.oldest_time())
 
     def snapshot(self) -> dict[str, Any]:
-        """See `automata.state.Restorable`; dead rows are compacted away first, so it is as large as what is alive."""
+        """The state; dead rows are compacted away first, so it is as large as what is alive."""
         self.compact(always=True)
         return stage_state(self.chains, self.negations, self.symbol_tables, self.reporter)
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """See `automata.state.Restorable`."""
         restore_stage(self.chains, self.negations, self.symbol_tables, self.reporter, state)
 
     def forget_negations(self, time: int) -> None:

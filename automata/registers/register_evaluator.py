@@ -14,6 +14,7 @@ import numpy as np
 from arrays.columns import numbers_within
 from automata.matches.selection import after_state, restore_after
 from automata.plan.plan import Plan
+from automata.protocol import Restorable
 from automata.registers import partitions, pool
 from automata.registers.answers import answer, forget_answers, new_answers
 from automata.registers.apply import MATCHES, Output, new_output
@@ -33,11 +34,10 @@ _MATCHES_INITIAL, _ENTRIES_INITIAL = 256, 1024
 _NO_SOLUTIONS = SymbolSolutions(np.zeros(0, dtype=np.int64), {})
 
 
-class RegisterEvaluator:
+class RegisterEvaluator(Restorable):
     """Runs of one program for which `why_not` is None; every condition has a guard."""
 
     state_kind = "registers"
-    """See `automata.state.Restorable`."""
 
     def __init__(self, plan: Plan, condition_evaluator: GuardConditionEvaluator) -> None:
         assert why_not(plan) is None, why_not(plan)
@@ -66,7 +66,6 @@ class RegisterEvaluator:
 
     @property
     def needs_whole_slots(self) -> bool:
-        """See `automata.protocol.Evaluator`."""
         return self._plan.whole_slots
 
     @property
@@ -80,7 +79,6 @@ class RegisterEvaluator:
         return int(self._scratch.now[VISITED])
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         if not len(events):
             return []
         slice_, numbers = self._slice(events, solutions), self._condition_evaluator.numbers
@@ -92,17 +90,14 @@ class RegisterEvaluator:
         return self._reporter.report(self.oldest_position())
 
     def on_watermark(self, time: int) -> list[Match]:
-        """See `automata.protocol.Evaluator`."""
         if not self._plan.program.window.in_events:
             expire(self._machine, time)
         return []
 
     def finish(self) -> list[Match]:
-        """See `automata.protocol.Evaluator`."""
         return []
 
     def live_ids(self) -> list[Ids]:
-        """See `automata.protocol.Evaluator`."""
         machine = self._machine
         rows = machine.pool.rows[1 : machine.pool.ends[pool.SIZE]]
         known = machine.partitions.rows[: machine.partitions.ends[partitions.USED]]
@@ -110,21 +105,17 @@ class RegisterEvaluator:
         return [np.unique(rows[rows[:, pool.LINKED] != NONE][:, machine.columns.registers :]), np.unique(keys)]
 
     def oldest_position(self) -> int:
-        """See `automata.protocol.Evaluator`."""
         oldest = int(self._machine.pool.ends[pool.OLDEST])
         return self._position if oldest == NONE else int(self._machine.pool.rows[oldest, pool.FIRST])
 
     def oldest_output_time(self, watermark: int) -> int:
-        """See `automata.protocol.Evaluator`."""
         return watermark
 
     def snapshot(self) -> dict[str, Any]:
-        """See `automata.state.Restorable`."""
         after = after_state(self._reporter.after)
         return {"machine": machine_state(self._machine), "after": after, "position": self._position}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """See `automata.state.Restorable`."""
         self._machine = restored_machine(self._machine, self._scratch.merged, state["machine"])
         restore_after(self._reporter.after, state["after"])
         self._position = state["position"]

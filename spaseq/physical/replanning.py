@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from automata.adaptive.costs import CostModel, Estimate
-from automata.adaptive.policy import Switch
+from automata.adaptive.policy import Policy, Switch
 from automata.adaptive.rates import Meter, Rates
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
@@ -47,8 +47,8 @@ def switch_in_words(switch: Switch) -> str:
     return f"{format_time(switch.time)}: {switch.old} → {switch.new} ({switch.reason})"
 
 
-class RatesDecide:
-    """See `automata.adaptive.policy.Policy`; chooses among "nfa", "lazy" and "tree"."""
+class RatesDecide(Policy):
+    """The choice among "nfa", "lazy" and "tree"."""
 
     def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
         self._program = plan.program
@@ -61,7 +61,6 @@ class RatesDecide:
         self.estimate: Estimate | None = None
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
-        """See `Policy`."""
         rates = self._meter.observe(events, solutions)
         if rates is self.rates:
             self._shifting = False
@@ -71,7 +70,6 @@ class RatesDecide:
             self._orders = self.estimate.orders
 
     def wanted(self, current: str, alone: bool) -> tuple[str, str]:
-        """See `Policy`."""
         if self.estimate is None or self.rates is None:
             return current, "nothing is measured yet"
         eager, lazy = self.estimate.eager, self.estimate.lazy
@@ -87,15 +85,12 @@ class RatesDecide:
         return self._wish, self._measured() if self._wish != current else ""
 
     def live_ids(self) -> list[Ids]:
-        """See `Policy`."""
         return self._meter.live_ids()
 
     def snapshot(self) -> dict[str, Any]:
-        """See `Policy`."""
         return {"shifting": self._shifting, "wish": self._wish, "meter": self._meter.snapshot()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """See `Policy`."""
         self._meter.restore(state["meter"])
         self._shifting, self._wish = state["shifting"], state["wish"]
         self.rates = self._meter.rates

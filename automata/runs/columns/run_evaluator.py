@@ -11,6 +11,7 @@ from automata.matches.match_stage import FOREVER, StagedEvaluator
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
 from automata.plan.semi_join import SemiJoinFilter, semi_join_targets
+from automata.protocol import SemiJoinSource
 from automata.runs.columns.column_runs import ColumnRuns
 from automata.runs.columns.expiry import expired, next_expiry
 from automata.runs.columns.negated_groups import NegatedGroups
@@ -19,11 +20,10 @@ from automata.slices.symbol_tables import positive
 from automata.values import UNBOUND, Match
 
 
-class RunEvaluator(StagedEvaluator):
-    """Runs of one program; see `automata.protocol.Evaluator`."""
+class RunEvaluator(StagedEvaluator, SemiJoinSource):
+    """Runs of one program."""
 
     state_kind = "runs"
-    """See `automata.state.Restorable`."""
 
     def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
         super().__init__(plan, condition_evaluator, NegatedGroups)
@@ -38,7 +38,6 @@ class RunEvaluator(StagedEvaluator):
         return self.chains.runs.made
 
     def semi_join_filters(self) -> Mapping[int, SemiJoinFilter]:
-        """See `automata.plan.semi_join.SemiJoinSource`."""
         if not self._semi_join_targets:
             return {}
         alive = np.concatenate([active.rows for active in self.chains.active])
@@ -50,7 +49,6 @@ class RunEvaluator(StagedEvaluator):
         }
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         if not len(events):
             return []
         begin, end, in_events = int(events.times[0]), int(events.times[-1]), self._window.in_events
@@ -71,16 +69,13 @@ class RunEvaluator(StagedEvaluator):
         return matches
 
     def on_watermark(self, time: int) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         self._expire(time)
         return super().on_watermark(time)
 
     def snapshot(self) -> dict[str, Any]:
-        """See `automata.state.Restorable`."""
         return {**super().snapshot(), "next_expiry": self._next_expiry}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """See `automata.state.Restorable`."""
         super().restore(state)
         self._next_expiry = state["next_expiry"]
 

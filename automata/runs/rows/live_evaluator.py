@@ -32,7 +32,7 @@ def has_row_form(plan: Plan) -> bool:
     return not plan.substreams
 
 
-class LiveRunEvaluator(RunEvaluator):
+class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
     """The run-based evaluator with `on_event` beside `on_batch`, for programs for which `has_row_form`."""
 
     def __init__(self, plan: Plan, condition_evaluator: RowConditionEvaluator) -> None:
@@ -44,15 +44,10 @@ class LiveRunEvaluator(RunEvaluator):
         self._left = 0
 
     def prefers_rows(self) -> bool:
-        """True if the next single event should go to `on_event`: there have been enough of them."""
         self._alone += not self._in_lists
         return self._in_lists or self.chains.runs.size <= self._alone * _ROWS_PER_EVENT_MAX
 
     def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[Solution]]) -> Sequence[Match]:
-        """As `on_batch` for a slice of one event.
-
-        solutions   symbol → the values of its variables in ascending order, for each solution
-        """
         if not self._in_lists:
             self._to_lists()
         if self._rows.new >= max(_NEW_MIN, _NEW_SHARE * self._left):
@@ -69,11 +64,10 @@ class LiveRunEvaluator(RunEvaluator):
         return matches
 
     def semi_join_filters(self) -> Mapping[int, SemiJoinFilter]:
-        """See `automata.plan.semi_join.SemiJoinSource`; runs that are lists are not looked through."""
+        """As of columns; runs that are lists are not looked through."""
         return {} if self._in_lists else super().semi_join_filters()
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         if self.chains.dominance is not None and not self.needs_whole_slots:
             return self._one_by_one(events, solutions)
         self._to_columns()
@@ -96,37 +90,31 @@ class LiveRunEvaluator(RunEvaluator):
         return found
 
     def on_watermark(self, time: int) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         if not self._in_lists:
             return super().on_watermark(time)
         return self._rows.pass_time(time + 1) if self._rows.waits else []
 
     def finish(self) -> Sequence[Match]:
-        """See `automata.protocol.Evaluator`."""
         self._to_columns()
         return super().finish()
 
     def live_ids(self) -> list[Ids]:
-        """See `automata.protocol.Evaluator`."""
         if self._in_lists:
             self._rows.sync()
             self._rows.conditions.forget()  # of ids that no row holds: they may get another meaning
         return super().live_ids()
 
     def oldest_position(self) -> int:
-        """See `automata.protocol.Evaluator`."""
         if self._in_lists:
             self._rows.leave()
         return super().oldest_position()
 
     def oldest_output_time(self, watermark: int) -> int:
-        """See `automata.protocol.Evaluator`."""
         if self._in_lists:
             self._rows.sync()
         return super().oldest_output_time(watermark)
 
     def snapshot(self) -> dict[str, Any]:
-        """See `automata.state.Restorable`."""
         self._to_columns()
         return super().snapshot()
 

@@ -19,6 +19,7 @@ from sparql_gpm.expressions.aggregates import estimate, fold
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.pattern import Exists
+from spaseq.physical.evaluators import ConditionEvaluatorOfAnyForm
 from spaseq.physical.program import Compiled
 from spaseq.physical.register_guard import guard_of
 from spaseq.runtime.state.kept_graphs import KeptGraphs
@@ -27,15 +28,11 @@ _FOLDS_MAX = 1 << 16
 """Aggregates remembered by their values."""
 
 
-class TermConditionEvaluator:
+class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
     """Conditions, guards and aggregates of one query over term ids, in columns and one combination at a time.
-
-    It implements `automata.plan.program.ConditionEvaluator`, `automata.runs.rows.conditions.RowConditionEvaluator` and
-    `automata.registers.guard.GuardConditionEvaluator`.
 
     matchers    symbol → the matcher of a step whose conditions read the graph of its event
     graphs      the graphs that they read
-    texts       the projected values of matches as texts
     """
 
     def __init__(
@@ -52,12 +49,11 @@ class TermConditionEvaluator:
         self._evaluator = evaluator
         self._matchers = matchers
         self._graphs = graphs
-        self.texts = texts
+        self._texts = texts
         self._folded: dict[tuple[int, tuple[int, ...]], int] = {}
         self._generation = dictionary.generation
 
     def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
-        """The rows that satisfy a condition."""
         named = {self._compiled.name(reference): column for reference, column in columns.items() if reference != EVENT}
         expression = self._compiled.conditions[condition]
         if EVENT not in columns:
@@ -73,7 +69,6 @@ class TermConditionEvaluator:
         return seen
 
     def test(self, condition: int) -> Test:
-        """A condition as a predicate over one combination of values."""
         references = self._compiled.program.conditions[condition].references
         iterated = [r for r in references if not isinstance(r, int)]
         places = {self._compiled.name(r): r for r in references if isinstance(r, int)}
@@ -81,13 +76,11 @@ class TermConditionEvaluator:
         return self._evaluator.test(self._compiled.conditions[condition], places)
 
     def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
-        """The aggregate of each group of ids."""
         borders, values = offsets.tolist(), ids.tolist()
         folded = [self.fold_one(value, tuple(values[begin:end])) for begin, end in pairwise(borders)]
         return np.array(folded, dtype=np.int64)
 
     def fold_one(self, value: FoldValue, ids: tuple[int, ...]) -> int:
-        """The aggregate of one group of ids."""
         if self._generation != self._dictionary.generation or len(self._folded) > _FOLDS_MAX:
             self._folded.clear()
             self._generation = self._dictionary.generation
@@ -97,17 +90,17 @@ class TermConditionEvaluator:
         return self._folded[key]
 
     def estimate(self, condition: int, value: FoldValue) -> Estimated | None:
-        """A condition decided from an approximate aggregate; None where that decides nothing."""
         references = self._compiled.program.conditions[condition].references
         places = {self._compiled.name(r): r for r in references if isinstance(r, int)}
         return self._evaluator.estimate(self._compiled.conditions[condition], self._compiled.name(value), places)
 
     def fold_number(self, value: FoldValue, ids: Sequence[int]) -> float:
-        """An approximation of an aggregate as a number."""
         return estimate(self._compiled.folds[value.fold], ids, self._dictionary)
 
+    def texts(self, matches: Sequence[Match]) -> Sequence[tuple[str, ...]]:
+        return self._texts(matches)
+
     def guard(self, condition: int) -> Guard | None:
-        """A condition as a guard over registers; None if it is more than comparisons of numbers."""
         numbers = register_of(self._compiled.program)
         references = self._compiled.program.conditions[condition].references
         registers = {self._compiled.name(r): numbers[r] for r in references if r in numbers}
@@ -115,7 +108,6 @@ class TermConditionEvaluator:
 
     @property
     def numbers(self) -> NDArray[np.float64]:
-        """The number of each id, NaN for other terms."""
         return self._dictionary.numbers
 
 

@@ -28,7 +28,7 @@ _UNITS_NS = {
     "ns": 1, "us": 1_000, "ms": 1_000_000, "": SECOND_NS, "s": SECOND_NS, "m": 60 * SECOND_NS, "h": 3600 * SECOND_NS,
     "d": _DAY_NS,
 }  # fmt: skip
-_PLAIN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-5][0-9]Z")
+_PLAIN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-5][0-9](?:\.[0-9]+)?Z")
 """The usual lexical form of a time, whose minute is cached."""
 _MINUTES_MAX = 1024
 _SIMPLE_DURATION = re.compile(r"(\d{1,30})(?:\.(\d{1,30}))? *([a-z]*)", re.ASCII)
@@ -46,7 +46,7 @@ def parse_time(literal: Literal) -> int:
     """
     lexical, kind = literal.lexical.strip(WHITE_SPACE), literal.datatype.removeprefix(XSD)
     if kind == "dateTime" and _PLAIN.fullmatch(lexical) and (minute := _minute_ns(lexical[:16])) is not None:
-        return minute + int(lexical[17:19]) * SECOND_NS
+        return minute + int(f"{lexical[17:19]}{lexical[20:-1]:0<9.9}")
     if kind in KINDS:
         moment = parse_date_time(lexical, kind)
         seconds, _, fraction = moment.seconds_text.partition(".")

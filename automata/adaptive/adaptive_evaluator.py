@@ -23,7 +23,7 @@ from automata.plan.program import Skip
 from automata.plan.semi_join import SemiJoinFilter
 from automata.protocol import Restorable, RowEvaluator, SemiJoinSource
 from automata.slices.events import Events, SymbolSolutions
-from automata.values import Ids, Match
+from automata.values import Ids, Match, implements
 
 _SWITCHES_MAX = 100
 """Switches remembered; of more, the last."""
@@ -211,7 +211,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource):
 
     def _run(self, name: str, evaluator: Startable) -> None:
         self._name, self._evaluator = name, evaluator
-        self._single = evaluator if isinstance(evaluator, RowEvaluator) else None
+        self._single = evaluator if implements(evaluator, RowEvaluator) else None
 
     def _running(self) -> list[Startable]:
         return [self._evaluator, *([self._shadow.evaluator] if self._shadow else [])]

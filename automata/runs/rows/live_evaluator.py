@@ -17,7 +17,7 @@ from automata.runs.rows.candidates import Solution
 from automata.runs.rows.conditions import RowConditionEvaluator
 from automata.runs.rows.row_runs import RowRuns
 from automata.slices.events import Events, SymbolSolutions
-from automata.values import UNBOUND, Ids, Match
+from automata.values import UNBOUND, Ids, Match, implements
 
 _ROWS_PER_EVENT_MAX = 64
 """Runs become lists once there has been an event by itself for so many of their rows: the price is made good."""
@@ -139,6 +139,6 @@ class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
 
 def runs_of(plan: Plan, condition_evaluator: ConditionEvaluator) -> RunEvaluator:
     """The run-based evaluator of a program; it takes single events where program and condition evaluator allow it."""
-    if isinstance(condition_evaluator, RowConditionEvaluator) and has_row_form(plan):
+    if implements(condition_evaluator, RowConditionEvaluator) and has_row_form(plan):
         return LiveRunEvaluator(plan, condition_evaluator)
     return RunEvaluator(plan, condition_evaluator)

@@ -7,7 +7,7 @@ from typing import Any
 
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
 from automata.protocol import RowEvaluator, SemiJoinSource
-from automata.values import Ids, Match
+from automata.values import Ids, Match, implements
 from sparql_gpm.background import Background
 from sparql_gpm.columns import RowEvent
 from sparql_gpm.dictionary import Dictionary
@@ -53,12 +53,12 @@ class SequenceStage:
             compiled, dictionary, evaluator, matchers, self._graphs, self._projector.texts
         )
         self._evaluator = evaluator_of(plan, conditions)
-        self._row_evaluator = self._evaluator if isinstance(self._evaluator, RowEvaluator) else None
+        self._row_evaluator = self._evaluator if implements(self._evaluator, RowEvaluator) else None
         self._keeps_graphs = compiled.keeps_graphs
         self._names_graphs = query.template is not None
         self.needs_whole_slots = self._evaluator.needs_whole_slots
         self.semi_join_filters: SemiJoinFilters = (
-            self._evaluator.semi_join_filters if isinstance(self._evaluator, SemiJoinSource) else dict
+            self._evaluator.semi_join_filters if implements(self._evaluator, SemiJoinSource) else dict
         )
 
     def on_slice(self, solved: SolvedSlice) -> Rows:

@@ -7,7 +7,7 @@ budget is a context variable: no operator has to pass it on.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -19,11 +19,14 @@ from arrays.columns import Ids, Mask
 from sparql_gpm.errors import ExpressionError
 
 Found = TypeVar("Found")
+Counted = TypeVar("Counted", bound=Sized)
 Argument = TypeVar("Argument")
 
 SOLUTIONS_MAX = 1_000_000
 _ROWS_MAX = 1_000_000
 """Rows that one event may have in an operator, unless it may have more solutions."""
+SOLUTIONS_TOGETHER_MAX = 4_000_000
+"""Solutions of one pattern, and rows of one operator, in several events at once; beyond, fewer events are matched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,10 @@ class TooManyRowsInEvents(TooManyRows):
     """The same, and the frames are events: inside EXISTS they are not."""
 
 
+class TooManyTogether(Exception):
+    """The solutions in several events are too many to be held at once, whatever those of each; match fewer events."""
+
+
 class TooCostly(Exception):
     """Some event costs too much; its text is the reason."""
 
@@ -69,6 +76,7 @@ class TooCostly(Exception):
 @dataclass(frozen=True, slots=True)
 class _Budget:
     rows: int | None = None
+    together: int | None = None
     deadline: float | None = None
     reason: str = ""
 
@@ -77,10 +85,11 @@ _UNBOUNDED = _Budget()
 _UNCOUNTED = _Budget()
 """Inside a match whose rows and time have no bound."""
 _current: ContextVar[_Budget] = ContextVar("budget", default=_UNBOUNDED)
+_inseparable: ContextVar[bool] = ContextVar("inseparable", default=False)
 
 
 class RowCount:
-    """The rows that one operator makes, by frame; `add` raises TooManyRows."""
+    """The rows that one operator makes, by frame; `add` raises TooManyRows or TooManyTogether."""
 
     def __init__(self) -> None:
         self._max = _current.get().rows
@@ -93,6 +102,7 @@ class RowCount:
             return
         self._rows += rows
         if frames is not None:
+            check_together(self._rows)
             self._frames.append(frames)
         if self._rows <= self._max:
             return
@@ -102,6 +112,13 @@ class RowCount:
         sorted_ = self._frames[0]
         if len(over := np.flatnonzero(sorted_[self._max :] == sorted_[: -self._max])):
             raise TooManyRows(np.unique(sorted_[over]))
+
+
+def check_together(rows: int) -> None:
+    """Raises TooManyTogether if these are too many rows for the events that are being matched."""
+    most = _current.get().together
+    if most is not None and rows > most:
+        raise TooManyTogether
 
 
 def check_time() -> None:
@@ -120,11 +137,21 @@ def exceed(reason: str) -> Exception:
 def any_rows() -> Iterator[None]:
     """Inside, operators work on frames that are no events: rows are not counted."""
     budget = _current.get()
-    token = _current.set(_UNBOUNDED if budget.deadline is None else _Budget(None, budget.deadline, budget.reason))
+    token = _current.set(_UNBOUNDED if budget.deadline is None else replace(budget, rows=None, together=None))
     try:
         yield
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def inseparable() -> Iterator[None]:
+    """Inside, `within` never raises TooManyTogether: the events must be matched together."""
+    token = _inseparable.set(True)
+    try:
+        yield
+    finally:
+        _inseparable.reset(token)
 
 
 @contextmanager
@@ -140,7 +167,7 @@ def events_of(graphs: Ids) -> Iterator[None]:
 
 def within_one(bounds: MatchBounds, match: Callable[[Argument], Found], event: Argument) -> Found:
     """The result of `match` for a single event, whose rows are not counted; raises TooCostly."""
-    token = _current.set(_UNCOUNTED if bounds.seconds is None else replace(_budget(bounds), rows=None))
+    token = _current.set(_UNCOUNTED if bounds.seconds is None else replace(_budget(bounds, 1), rows=None))
     try:
         return match(event)
     finally:
@@ -148,21 +175,26 @@ def within_one(bounds: MatchBounds, match: Callable[[Argument], Found], event: A
 
 
 def within(
-    bounds: MatchBounds, events: Mask | None, count: int, match: Callable[[Mask | None], Found]
-) -> tuple[list[Found], list[Exceeded]]:
+    bounds: MatchBounds, events: Mask | None, count: int, match: Callable[[Mask | None], Counted]
+) -> tuple[list[Counted], list[Exceeded]]:
     """The results of `match` for the events of a mask (None: all of a batch), and the events left out.
 
     Usually it is called once. It is called again without events that have too many rows; and a part is halved, until
-    it is one event, where some event costs too much.
+    it is one event, where some event costs too much or all have too many rows together. Raises TooManyTogether where
+    the results of several events are too many.
     """
-    found: list[Found] = []
+    found: list[Counted] = []
     exceeded: list[Exceeded] = []
-    waiting = [events]
+    waiting, size = [events], 0
+    separable = _size(events, count) > 1 and not _inseparable.get()
     while waiting:
         some = waiting.pop()
-        token = _current.set(_budget(bounds))
+        token = _current.set(_budget(bounds, _size(some, count)))
         try:
             found.append(match(some))
+            size += len(found[-1])
+        except TooManyTogether:
+            waiting += _parts(_numbers(some, count), 2, count)
         except TooManyRows as error:
             over = _numbers(some, count) if error.frames is None else error.frames
             exceeded += [Exceeded(event, bounds.too_many) for event in over.tolist()]
@@ -175,15 +207,22 @@ def within(
                 waiting += _parts(numbers, 2, count)
         finally:
             _current.reset(token)
+        if separable and size > SOLUTIONS_TOGETHER_MAX:
+            raise TooManyTogether
     return found, exceeded
 
 
-def _budget(bounds: MatchBounds) -> _Budget:
+def _budget(bounds: MatchBounds, events: int) -> _Budget:
     rows = max(bounds.solutions, _ROWS_MAX)
+    together = SOLUTIONS_TOGETHER_MAX if events > 1 else None
     if bounds.seconds is None:
-        return _Budget(rows)
+        return _Budget(rows, together)
     reason = f"taken more than {bounds.seconds:g} s of CPU time (--max-event-seconds)"
-    return _Budget(rows, time.thread_time() + bounds.seconds, reason)
+    return _Budget(rows, together, time.thread_time() + bounds.seconds, reason)
+
+
+def _size(events: Mask | None, count: int) -> int:
+    return count if events is None else int(np.count_nonzero(events))
 
 
 def _numbers(events: Mask | None, count: int) -> Ids:

@@ -80,7 +80,8 @@ class Matcher:
     ) -> Solutions:
         """The set of solutions in each event, or in each event of the mask; a view is shared between matchers.
 
-        An event that exceeds a bound has none: `left_out` is called with it.
+        An event that exceeds a bound has none: `left_out` is called with it. Raises TooManyTogether where several
+        events have more than `SOLUTIONS_TOGETHER_MAX` together; then it is not called.
         """
         view = self._view(batch)
 

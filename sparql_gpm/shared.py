@@ -10,7 +10,8 @@ An event that exceeds a bound of the pool has no solution of the pattern, and is
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
@@ -21,7 +22,7 @@ from sparql_gpm.algebra.analysis import uses_background
 from sparql_gpm.algebra.canonical import canonical
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.background import Background
-from sparql_gpm.bounds import Exceeded, MatchBounds
+from sparql_gpm.bounds import Exceeded, MatchBounds, TooManyTogether
 from sparql_gpm.columns import EventBatch, Ids, Mask, RowEvent, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
@@ -136,6 +137,7 @@ class Slice:
         self._each: list[RowEvent] | None = None
         self._entailed: dict[Entailed, Slice] = {}
         self._made: dict[Callable[[EventBatch], object], object] = {}
+        self._left_out: list[tuple[PatternPool, PatternLabel, Exceeded]] = []
 
     def __len__(self) -> int:
         return 1 if self._batch is None else len(self._batch)
@@ -172,6 +174,30 @@ class Slice:
         if by not in self._made:
             self._made[by] = by(self.batch)
         return cast(Made, self._made[by])
+
+    def halves(self, whole_times: bool) -> Sequence[Slice]:
+        """The events in two slices, `whole_times`: those of one time in one; as they are where they cannot be cut."""
+        batch = self.batch
+        cut = len(batch) // 2
+        if whole_times and cut:
+            begin, end = (int(np.searchsorted(batch.times, batch.times[cut], side)) for side in ("left", "right"))
+            cut = begin or end
+        if not 0 < cut < len(batch):
+            return [self]
+        return [Slice(batch.between(0, cut)), Slice(batch.between(cut, len(batch)))]
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Reports events over a bound at the end, and none of them where TooManyTogether is raised inside."""
+        try:
+            yield
+        except TooManyTogether:
+            self._left_out.clear()
+            raise
+        finally:
+            for pool, label, exceeded in self._left_out:
+                pool.left_out(label, self.batch, exceeded)
+            self._left_out.clear()
 
     def on(self, streams: Streams) -> Mask:
         """The events on some streams."""
@@ -236,7 +262,7 @@ class Slice:
         pool = shared.pool
 
         def left_out(exceeded: Exceeded) -> None:
-            pool.left_out(pattern.label, self.batch, exceeded)
+            self._left_out.append((pool, pattern.label, exceeded))
 
         return shared.matcher.match(survey.view, wanted, pool.bounds, left_out)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from arrays.columns import NONE
+from sparql_gpm.bounds import check_together
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.relations.keys import Index, first_rows
 
@@ -107,9 +108,10 @@ class Relation:
         return self if len(first) == self.size else self.take(first)
 
     def spread(self, frames: Ids) -> Relation:
-        """Rows without frames, repeated for each of the frames; others are returned as they are."""
+        """Rows without frames, repeated for each of the frames; others as they are. Raises TooManyTogether."""
         if self.events is not None:
             return self
+        check_together(self.size * len(frames))
         rows = np.tile(np.arange(self.size, dtype=np.int64), len(frames))
         return self.take(rows).rekey(np.repeat(frames, self.size))
 

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 import spaseq
-from sparql_gpm.columns import EventBatch, as_ids
+from sparql_gpm import bounds
+from sparql_gpm.columns import EventBatch, Solutions, as_ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
-from sparql_gpm.matcher import compile_pattern
+from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.parse import parse_expression, parse_group
 from sparql_gpm.terms import IRI, XSD, Literal, Term
 from spaseq.errors import InputError, RunError
@@ -160,6 +161,70 @@ def test_the_time_of_a_regular_expression_is_cpu_time() -> None:
         time.sleep(1.5)
         process.send_signal(signal.SIGCONT)
         assert float(process.stdout.readline()) > 0.9
+
+
+def solutions_at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of solutions of each call of the matcher; a batch has 20 at the most."""
+    sizes: list[int] = []
+    match = Matcher.match
+
+    def counted(*arguments: Any) -> Solutions:
+        found = match(*arguments)
+        sizes.append(len(found))
+        return found
+
+    monkeypatch.setattr(Matcher, "match", counted)
+    monkeypatch.setattr(bounds, "SOLUTIONS_TOGETHER_MAX", 20)
+    return sizes
+
+
+@pytest.mark.parametrize("steps", ["SEQ(A)", "SEQ(A ; B)", "SEQ(A & B)", "SEQ(ALL(A, B))"])
+def test_a_batch_of_events_with_many_solutions_is_matched_in_parts(
+    steps: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = QUERY.replace("SEQ(A)", steps).replace("} }", "} DEFINE GPM B ON S { ?x :e ?d } }")
+    text = text.replace("?d FROM", "?x FROM") % "?a :e ?b . ?c :e ?c2"
+    stream, letters = tmp_path / "s.nq", tmp_path / "letters.ndjson"
+    stream.write_text("".join(event(number, edges(5 if number == 4 else 3)) for number in range(9)))
+
+    def rows() -> tuple[list[str], str]:
+        query = spaseq.parse(text.replace("1 HOURS", "2 SECONDS"), "q")
+        found = spaseq.run(query, {"S": stream}, dead_letter=letters, max_solutions=10, batch_events=1000)
+        return sorted(map(str, found)), letters.read_text()
+
+    whole = rows()
+    assert whole[0] and whole[1].count("(--max-solutions)") == 1
+    sizes = solutions_at_once(monkeypatch)
+    assert rows() == whole
+    assert sizes and max(sizes) <= 20
+
+
+def test_events_of_one_time_that_belong_together_are_matched_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = QUERY.replace("SEQ(A)", "SEQ(A & B)").replace("} }", "} DEFINE GPM B ON S { ?x :e ?d } }")
+    stream = "".join(event(number, edges(3)).replace(STAMP % number, STAMP % 1) for number in range(6))
+
+    def rows() -> list[str]:
+        found: list[spaseq.Row] = []
+        with spaseq.Engine() as engine:
+            engine.register(spaseq.parse(text % "?a :e ?b . ?c :e ?c2", "q"), found.append)
+            engine.push_batch("S", stream)
+        return sorted(map(str, found))
+
+    whole = rows()
+    sizes = solutions_at_once(monkeypatch)
+    assert rows() == whole and whole
+    assert max(sizes) == 6 * 9
+
+
+@pytest.mark.parametrize("static", [True, False])
+def test_stage_one_of_a_distributed_job_matches_a_batch_in_parts(static: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = job_of([spaseq.parse(QUERY % PRODUCT, "q")], ["S"], 2, 0, static)
+    job = replace(job, options=replace(job.options, max_solutions=10))
+    sizes = solutions_at_once(monkeypatch)
+    text = "".join(event(number, edges(4 if number == 1 else 3)) for number in range(9))
+    found = run_stages(job, [{"S": [[InputText(text.encode())]]}])
+    assert len(found.rows) == 8 * 9 and [letter.source for letter in found.letters] == ["http://x/g1"]
+    assert max(sizes) <= 20
 
 
 @pytest.mark.parametrize("static", [True, False])

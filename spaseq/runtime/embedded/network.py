@@ -5,7 +5,7 @@ The network is driven from outside, by `push`, `advance`, `close` and `finish`; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from sparql_gpm.shared import Slice
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError, RunError
 from spaseq.outputs.row_table import Rows
+from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.derived import DerivedStream
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.order.merged_input import MergedInput
@@ -194,30 +195,33 @@ class Network:
     def _evaluate(self, reader: _Reader, slice_: Slice, finished: bool) -> None:
         """Lets a query read a slice, and emits its rows; a query with too many partial matches is stopped."""
         operator, watermark = reader.operator, reader.input.watermark
-        found: list[Rows] = []
+        found: list[Row] = []
         try:
             if operator is not None:
-                found.append(operator.on_batch(slice_))
+                self._hand_out(reader, operator.on_batch(slice_), found)
                 if finished:
-                    found.append(operator.finish())
+                    self._hand_out(reader, operator.finish(), found)
                 elif BEFORE_ALL < watermark < AFTER_ALL:
-                    found.append(operator.on_watermark(watermark - 1))
+                    self._hand_out(reader, operator.on_watermark(watermark - 1), found)
         except TooManyRuns as reason:
             reader.operator = None
             self._stopped[reader.query.name] = str(reason)
-        self._emit(reader, watermark, found)
+        if reader.derived is not None and watermark != BEFORE_ALL:
+            self._derive(reader, reader.derived, watermark, found)
 
-    def _emit(self, reader: _Reader, watermark: int, parts: Sequence[Rows]) -> None:
-        """Hands rows out, and on to the readers of the stream that they make up."""
+    def _hand_out(self, reader: _Reader, parts: Iterable[Rows], found: list[Row]) -> None:
+        """Hands rows out as they are found; those of a stream that other queries read are kept."""
         for rows in parts:
             if rows:
                 reader.on_rows(rows)
-        derived = reader.derived
-        if derived is None or watermark == BEFORE_ALL:
-            return
+                if reader.derived is not None:
+                    found += rows
+
+    def _derive(self, reader: _Reader, derived: DerivedStream, watermark: int, found: Sequence[Row]) -> None:
+        """Hands rows on to the readers of the stream that they make up."""
         oldest = reader.oldest_output_time
         # rows of events at `watermark` have later triggering events than all there are
-        batch = derived.events([row for rows in parts for row in rows], oldest(watermark + 1))
+        batch = derived.events(found, oldest(watermark + 1))
         for other in self._reading(derived.iri):
             other.push(derived.iri, batch)
             if oldest(watermark) == AFTER_ALL:

@@ -5,12 +5,13 @@ No thread, clock, file or socket inside. `network` drives operators in one proce
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from automata.values import Ids
+from sparql_gpm.bounds import TooManyTogether, inseparable
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.shared import Slice
 from spaseq.algebra.nodes import TemporalQuery
@@ -74,23 +75,24 @@ class QueryOperator:
         self._sequence = sequence
         self._open_slot = OpenSlot()
         self._holds_slots = sequence.needs_whole_slots and plan.compiled.program.streams == 1
+        self._whole_times = sequence.needs_whole_slots or plan.compiled.program.streams > 1 or bool(plan.conjunctions)
         self._row_events_max = plan.row_events_max
 
-    def on_batch(self, slice_: Slice) -> Rows:
+    def on_batch(self, slice_: Slice) -> Iterator[Rows]:
         """The rows after the next events, whose `streams` are positions in FROM; queries of one pool share a slice."""
         if self._holds_slots and len(slice_):
             slice_ = self._open_slot.complete(slice_)
-        return self._evaluate(slice_)
+        yield from self._evaluate(slice_)
 
-    def on_watermark(self, time: int) -> Rows:
+    def on_watermark(self, time: int) -> Iterator[Rows]:
         """The rows once no event at or before `time` will arrive."""
-        if not self._holds_slots:
-            return self._sequence.on_watermark(time)
-        return _both(self._flush(time), self._sequence.on_watermark(time))
+        yield from self._flush(time)
+        yield self._sequence.on_watermark(time)
 
-    def finish(self) -> Rows:
+    def finish(self) -> Iterator[Rows]:
         """The last rows; the input has ended."""
-        return _both(self._flush(AFTER_ALL), self._sequence.finish())
+        yield from self._flush(AFTER_ALL)
+        yield self._sequence.finish()
 
     def oldest_output_time(self, watermark: int) -> int:
         """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""
@@ -114,23 +116,32 @@ class QueryOperator:
         self._sequence.restore(state)
         self._open_slot.restore(restored_batch(state["open_slot"]))
 
-    def _flush(self, time: int) -> Rows:
-        held = self._open_slot.take(time)
-        return [] if held is None else self._evaluate(held)
+    def _flush(self, time: int) -> Iterator[Rows]:
+        if self._holds_slots and (held := self._open_slot.take(time)) is not None:
+            yield from self._evaluate(held)
 
-    def _evaluate(self, slice_: Slice) -> Rows:
-        events = len(slice_)
-        if not events:
-            return []
-        if events <= self._row_events_max and self._sequence.prefers_rows(slice_):
-            assert isinstance(self.patterns, PatternStage), "a plan with rows needs a pattern stage"
-            rows: list[Row] = []
-            for event, solutions in self.patterns.each(slice_):
-                rows += self._sequence.on_event(event, solutions)
-            return rows
-        return self._sequence.on_slice(self.patterns.solve(slice_, self._sequence.semi_join_filters))
+    def _evaluate(self, slice_: Slice) -> Iterator[Rows]:
+        """The rows of a slice; where its events have too many solutions together, those of its halves."""
+        if not len(slice_):
+            return
+        if len(slice_) <= self._row_events_max and self._sequence.prefers_rows(slice_):
+            yield self._row_at_a_time(slice_)
+            return
+        try:
+            solved = self.patterns.solve(slice_, self._sequence.semi_join_filters)
+        except TooManyTogether:
+            parts = slice_.halves(self._whole_times)
+            if len(parts) > 1:
+                for part in parts:
+                    yield from self._evaluate(part)
+                return
+            with inseparable():
+                solved = self.patterns.solve(slice_, self._sequence.semi_join_filters)
+        yield self._sequence.on_slice(solved)
 
-
-def _both(first: Rows, second: Rows) -> Rows:
-    """The rows of both, in order; a table stays one where the other has no row."""
-    return [*first, *second] if first and second else first or second
+    def _row_at_a_time(self, slice_: Slice) -> Rows:
+        assert isinstance(self.patterns, PatternStage), "a plan with rows needs a pattern stage"
+        rows: list[Row] = []
+        for event, solutions in self.patterns.each(slice_):
+            rows += self._sequence.on_event(event, solutions)
+        return rows

@@ -14,7 +14,7 @@ import numpy as np
 
 from automata.values import UNBOUND, Ids, Mask
 from sparql_gpm import graph_names
-from sparql_gpm.bounds import Exceeded, MatchBounds
+from sparql_gpm.bounds import Exceeded, MatchBounds, TooManyTogether
 from sparql_gpm.columns import EventBatch, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import Matcher
@@ -98,12 +98,15 @@ class ShardPartitioner:
             self._hashes.clear()
             self._known = _NO_TERMS
             self._generation = self._dictionary.generation
-        plain = BatchView(batch)
-        found: list[_StepSolutions] = []
-        for query in self._queries:
-            seen = batch if query.entailed is None else query.entailed(batch)
-            view = plain if seen is batch else BatchView(seen)
-            found += [self._step(query, step, view, seen) for step in query.steps]
+        letters = len(self._letters)
+        try:
+            found = self._solved(batch)
+        except TooManyTogether:
+            del self._letters[letters:]
+            half = len(batch) // 2
+            yield from self.partition(batch.between(0, half))
+            yield from self.partition(batch.between(half, len(batch)))
+            return
         counted = {query.home for query in self._queries if query.whole_order}
         reported = np.zeros(len(batch), dtype=np.bool_)
         for shard in range(self._shards):
@@ -118,6 +121,16 @@ class ShardPartitioner:
         """The letters of events that exceeded a bound since the last call."""
         letters, self._letters = self._letters, []
         return letters
+
+    def _solved(self, batch: EventBatch) -> list[_StepSolutions]:
+        """The solutions of every step; raises TooManyTogether where several events have too many of one step."""
+        plain = BatchView(batch)
+        found: list[_StepSolutions] = []
+        for query in self._queries:
+            seen = batch if query.entailed is None else query.entailed(batch)
+            view = plain if seen is batch else BatchView(seen)
+            found += [self._step(query, step, view, seen) for step in query.steps]
+        return found
 
     def _step(self, query: QueryPartitioning, step: StepPattern, view: BatchView, seen: EventBatch) -> _StepSolutions:
         def left_out(exceeded: Exceeded) -> None:

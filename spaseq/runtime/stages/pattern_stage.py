@@ -58,12 +58,13 @@ class PatternStage:
         self._entailed = entailed
 
     def solve(self, slice_: Slice, semi_join_filters: SemiJoinFilters) -> SolvedSlice:
-        """The solutions in the next slice, found in columns."""
+        """The solutions in the next slice, found in columns; raises TooManyTogether."""
         slice_ = slice_.entailed(self._entailed)
         events = slice_.made(_as_events)
         if not self.solver.touched(slice_):
             return SolvedSlice(events, self.solver.nothing, None, None)
-        solutions = self.solver.solve(slice_, semi_join_filters)
+        with slice_.reporting():
+            solutions = self.solver.solve(slice_, semi_join_filters)
         graphs = slice_.batch if self._reads_graphs else None
         return SolvedSlice(events, solutions, self.solver.taken(slice_, solutions), graphs)
 

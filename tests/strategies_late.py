@@ -68,8 +68,7 @@ class LateText(QueryText):
 
     def modifiers(self) -> str:
         """AFTER MATCH and LIMIT, more often."""
-        skips = ("SKIP TO NEXT EVENT", "SKIP PAST LAST EVENT", "CONSUME ALL")
-        text = f"AFTER MATCH {self.dice.pick(*skips)}\n" if self.dice.chance(40) else ""
+        text = f"AFTER MATCH {self.dice.pick(*self.skips())}\n" if self.dice.chance(40) else ""
         return text + (f"LIMIT {self.dice.number(1, 2)}\n" if self.dice.chance(15) else "")
 
 

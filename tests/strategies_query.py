@@ -255,10 +255,15 @@ class QueryText:
         possible = all(step.binds_key for step in self.positive())
         return "PARTITION BY ?k\n" if possible and self.dice.chance(35) else ""
 
+    def skips(self) -> list[str]:
+        """The strategies of AFTER MATCH."""
+        step = self.dice.pick(*(step.name for step in self.positive()))
+        to = [f"SKIP TO FIRST {step}", f"SKIP TO LAST {step}"]
+        return ["SKIP TO NEXT EVENT", *to, "SKIP PAST LAST EVENT", "CONSUME ALL"]
+
     def modifiers(self) -> str:
         """AFTER MATCH and LIMIT."""
-        skips = ("SKIP TO NEXT EVENT", "SKIP PAST LAST EVENT", "CONSUME ALL", "NO SKIP")
-        text = f"AFTER MATCH {self.dice.pick(*skips)}\n" if self.dice.chance(20) else ""
+        text = f"AFTER MATCH {self.dice.pick(*self.skips(), 'NO SKIP')}\n" if self.dice.chance(20) else ""
         return text + (f"LIMIT {self.dice.number(1, 2)}\n" if self.dice.chance(8) else "")
 
 

@@ -54,6 +54,5 @@ class SubsetText(QueryText):
 
     def modifiers(self) -> str:
         """AFTER MATCH and LIMIT, more often."""
-        skips = ("SKIP TO NEXT EVENT", "SKIP PAST LAST EVENT", "CONSUME ALL")
-        text = f"AFTER MATCH {self.dice.pick(*skips)}\n" if self.dice.chance(25) else ""
+        text = f"AFTER MATCH {self.dice.pick(*self.skips())}\n" if self.dice.chance(25) else ""
         return text + (f"LIMIT {self.dice.number(1, 3)}\n" if self.dice.chance(60) else "")

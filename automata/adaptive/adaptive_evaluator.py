@@ -45,7 +45,7 @@ def why_not_adaptive(plan: Plan) -> str | None:
     program = plan.program
     if program.window.in_events and program.partition:
         return "each partition counts the events of its window by itself, so that no boundary is common to all"
-    if program.window.sliding and program.skip in (Skip.PAST_LAST, Skip.CONSUME_ALL):
+    if program.window.sliding and program.skip not in (Skip.NO_SKIP, Skip.TO_NEXT):
         return f"in sliding windows AFTER MATCH {program.skip.value} depends on all earlier matches"
     return None
 

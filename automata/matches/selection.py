@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from automata.plan.program import Selector, Skip
+from automata.plan.program import Program, Selector, Skip
 from automata.state import pairs
 from automata.values import Match
 
@@ -108,10 +108,13 @@ class AfterMatch:
     """AFTER MATCH: remembers what earlier matches of each partition forbid.
 
     A partition's memory is one set or one position; `forget` drops what can no longer matter.
+
+    lasts   no match may begin at or before this position
     """
 
-    def __init__(self, skip: Skip) -> None:
-        self._skip = skip
+    def __init__(self, program: Program) -> None:
+        self._skip = program.skip
+        self._skip_to = program.skip_to
         self.firsts: dict[int, set[int]] = {}
         self.lasts: dict[int, int] = {}
         self.triggers: dict[int, tuple[int, int]] = {}
@@ -152,13 +155,21 @@ class AfterMatch:
                     return False
                 firsts.add(match.first)
                 return True
-            case Skip.PAST_LAST:
-                if match.first <= self.lasts.get(match.partition, -1):
+            case Skip.PAST_LAST | Skip.TO_FIRST | Skip.TO_LAST:
+                known = self.lasts.get(match.partition, -1)
+                if match.first <= known:
                     return False
-                self.lasts[match.partition] = max(match.last, self.lasts.get(match.partition, -1))
+                self.lasts[match.partition] = max(self._forbidden(match), known)
                 return True
             case Skip.CONSUME_ALL:
                 return self._consume(match)
+
+    def _forbidden(self, match: Match) -> int:
+        """The last position at which no match may begin after this one."""
+        if self._skip is Skip.PAST_LAST:
+            return match.last
+        taken = [position for symbol, position, _ in match.entries if symbol == self._skip_to]
+        return (min if self._skip is Skip.TO_FIRST else max)(taken, default=0) - 1
 
     def _consume(self, match: Match) -> bool:
         """No earlier triggering event lies at or after its first event and before its last."""

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Protocol
 
 from automata.plan.expression import Expression
-from automata.values import Ids, Mask, Match
+from automata.values import NONE, Ids, Mask, Match
 
 RUNS_MAX = 10_000_000
 """The default bound of a program's partial matches."""
@@ -37,6 +37,8 @@ class Skip(Enum):
 
     NO_SKIP = "NO SKIP"
     TO_NEXT = "SKIP TO NEXT EVENT"
+    TO_FIRST = "SKIP TO FIRST"
+    TO_LAST = "SKIP TO LAST"
     PAST_LAST = "SKIP PAST LAST EVENT"
     CONSUME_ALL = "CONSUME ALL"
 
@@ -151,6 +153,7 @@ class Program:
 
     variables   how many there are
     partition   the variables of PARTITION BY
+    skip_to     the symbol of SKIP TO FIRST and SKIP TO LAST; NONE for other strategies
     outputs     iteration values that the matches must carry
     streams     how many streams the query declares
     demand      the matches of each triggering event that are needed
@@ -174,6 +177,7 @@ class Program:
     first: int | None = None
     first_of_values: bool = False
     runs_max: int = RUNS_MAX
+    skip_to: int = NONE
 
     def check_runs(self, count: int) -> None:
         """Raises TooManyRuns if the program does not allow so many partial matches."""

@@ -29,7 +29,7 @@ class MatchReporter:
         self._program = program
         self._selects = plan.selects
         self._condition_evaluator = condition_evaluator
-        self.after = AfterMatch(program.skip)
+        self.after = AfterMatch(program)
         self._found: list[MatchTable] = []
         self._ranks: list[Ids] = []
         registers = register_of(program)

@@ -38,6 +38,7 @@ def build(query: AnyQuery) -> TemporalQuery:
         query.partition,
         query.selector,
         query.skip,
+        query.skip_to,
         query.distinct,
         query.limit,
         tuple(_match_condition(query, each.expression) for each in query.filters),

@@ -83,7 +83,8 @@ def _sees_other_events(query: TemporalQuery) -> str | None:
     if query.selector is not Selector.ALL:
         return f"the selector {query.selector.value} compares matches of different keys"
     if query.skip is not Skip.NO_SKIP:
-        return f"AFTER MATCH {query.skip.value} drops matches of other keys"
+        to = f" {query.skip_to}" if query.skip_to else ""
+        return f"AFTER MATCH {query.skip.value}{to} drops matches of other keys"
     if query.limit is not None:
         return "LIMIT counts rows of different keys"
     return None

@@ -73,6 +73,7 @@ class TemporalQuery:
     patterns    the GPMs in the order of their first appearance in SEQ; symbols of `sequence` are indices here
     variables   all variables of GPMs in SEQ, in order of appearance; those of enrichments are not among them
     partition   of PARTITION BY
+    skip_to     the step of SKIP TO FIRST and SKIP TO LAST
     filters     conditions of the match; the variables of `binds` are replaced by their expressions
     binds       values computed of a complete match, in order
     columns     SELECT's, those of `*` in the order of names; empty for CONSTRUCT
@@ -92,6 +93,7 @@ class TemporalQuery:
     partition: tuple[str, ...]
     selector: Selector
     skip: Skip
+    skip_to: str | None
     distinct: bool
     limit: int | None
     filters: tuple[MatchCondition, ...]

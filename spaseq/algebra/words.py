@@ -27,6 +27,8 @@ _SELECTORS = {
 }
 _SKIPS = {
     Skip.TO_NEXT: "After a match, no other with the same first event is reported.",
+    Skip.TO_FIRST: "After a match, none that begins before its first {} is reported.",
+    Skip.TO_LAST: "After a match, none that begins before its last {} is reported.",
     Skip.PAST_LAST: "After a match, none that begins at or before its last event is reported.",
     Skip.CONSUME_ALL: "Once the matches of an event are reported, every partial match is dropped.",
 }
@@ -39,7 +41,8 @@ def sentences(query: TemporalQuery) -> tuple[str, ...]:
     if query.partition:
         variables = ", ".join(f"?{name}" for name in query.partition)
         found.append(f"Each value of {variables} is a partition of its own.")
-    found += [text for text in (_SELECTORS.get(query.selector), _SKIPS.get(query.skip)) if text]
+    skip = _SKIPS.get(query.skip, "").format(query.skip_to)
+    found += [text for text in (_SELECTORS.get(query.selector), skip) if text]
     if query.template is not None:
         target = f" on stream <{query.register}>" if query.register else ""
         found.append(f"Each match gives one graph{target}.")

@@ -97,6 +97,7 @@ class Query:
     register        the IRI of REGISTER STREAM, or None
     knowledge       the KB IRIs of FROM NAMED, in order
     base            of BASE, or None
+    skip_to         the Name of SKIP TO FIRST and SKIP TO LAST
     filters, binds  those beside the DEFINEs, in order
     """
 
@@ -116,6 +117,7 @@ class Query:
     filters: tuple[TopLevelFilter, ...]
     binds: tuple[Projection, ...]
     skip: Skip
+    skip_to: str | None
     limit: int | None
     prefixes: tuple[tuple[str, str], ...]
     base: str | None

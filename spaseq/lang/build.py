@@ -28,7 +28,7 @@ Children = list[Any]
 _CLAUSES: dict[str, Callable[..., Any]] = {
     "base": partial(drafts.Declaration, None), "prefix": drafts.Declaration, "register": drafts.RegisterClause,
     "within": drafts.WithinClause, "stream": drafts.StreamClause, "knowledge": drafts.KnowledgeClause,
-    "filter": drafts.FilterClause, "bind": drafts.BindClause, "after": drafts.AfterClause, "limit": drafts.LimitClause,
+    "filter": drafts.FilterClause, "bind": drafts.BindClause, "limit": drafts.LimitClause,
     "where": drafts.UnreadClause, "lbrace": drafts.UnreadClause, "rbrace": drafts.UnreadClause,
 }  # fmt: skip
 """For each rule that has no method in `Build` the clause that its parts make up, in order."""
@@ -81,9 +81,16 @@ class Build(Transformer[Token, Any]):
         """AS or AT of DEFINE GPM."""
         return drafts.EventVariable(*map(_word, children))
 
-    def skip(self, children: Children) -> Skip:
-        """The strategy of AFTER MATCH."""
-        return Skip(" ".join(children).upper())
+    def after(self, children: Children) -> drafts.Clause:
+        """AFTER MATCH."""
+        *words, last = children[0]
+        if last.type == "NAME":
+            return drafts.AfterClause(Skip(" ".join(words).upper()), _word(last))
+        return drafts.AfterClause(Skip(" ".join(children[0]).upper()), None)
+
+    def skip(self, children: Children) -> Children:
+        """The words of the strategy of AFTER MATCH."""
+        return children
 
     # --- the sequence ---
 

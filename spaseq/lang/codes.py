@@ -51,6 +51,7 @@ class Code(Enum):
     ALREADY_BOUND = "SQ046", "a new value for a variable that has one"
     PROJECTED_TWICE = "SQ047", "a variable that is projected twice"
     EVENT_VARIABLES = "SQ048", "AS or AT twice in one DEFINE, or with one variable"
+    SKIP_TO = "SQ049", "SKIP TO a Name that no positive step has"
     UNUSED_GPM = "SQ101", "a DEFINE that SEQ( ) never uses"
     NEVER_BOUND = "SQ102", "a variable that nothing binds"
     UNBOUND_IN_GPM = "SQ103", "a variable that nothing in its GPM binds"

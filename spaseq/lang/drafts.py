@@ -133,9 +133,10 @@ class BindClause:
 
 @dataclass(frozen=True, slots=True)
 class AfterClause:
-    """AFTER MATCH."""
+    """AFTER MATCH; `to` is the Name of SKIP TO FIRST and SKIP TO LAST."""
 
     skip: Skip
+    to: Word | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,7 @@ class Resolver:
             filters=tuple(condition for condition, _ in beside.filters),
             binds=tuple(bind for bind, _ in beside.binds),
             skip=after.skip if after else Skip.NO_SKIP,
+            skip_to=after.to.text if after and after.to else None,
             limit=limit,
             prefixes=tuple(self._namespace.prefixes.items()),
             base=self._namespace.base,
@@ -162,7 +163,16 @@ class Resolver:
             scopes.check_outside(template[1], "a template")
         scopes.check_conditions()
         scopes.check_partition(self._partition())
+        self._check_skip({occurrence.step.symbol for occurrence in found if not occurrence.negations})
         return sequence
+
+    def _check_skip(self, positive: Collection[str]) -> None:
+        """Reports SKIP TO of a Name that no step takes."""
+        after = self._first(drafts.AfterClause)
+        if after and after.to and after.to.text not in positive:
+            hint = choices_hint(after.to.text, positive, "steps that take events: {}")
+            message = f"no step of SEQ( ) takes events as '{after.to.text}'"
+            self._report.add(Code.SKIP_TO, after.to.span, message, hint)
 
     def _check_names(self, steps: Sequence[Step[str]], gpms: Collection[str]) -> None:
         """Reports steps without a DEFINE, and DEFINEs without a step."""

@@ -31,6 +31,7 @@ class _Scanner:
         self._offset = 0
         self._clause = ""
         self._previous = ""
+        self._recent = ("", "")
 
     def lexemes(self) -> Iterator[Lexeme]:
         """Every lexeme in order."""
@@ -41,7 +42,7 @@ class _Scanner:
             lexeme = self._lexeme(match)
             if lexeme.kind in CLAUSES:
                 self._clause = lexeme.kind
-            self._previous = lexeme.kind
+            self._recent, self._previous = (self._previous, lexeme.kind), lexeme.kind
             yield lexeme
             yield from self._enclosed(lexeme)
 
@@ -81,7 +82,7 @@ class _Scanner:
     def _word(self, text: str, span: Span) -> str:
         """The kind of a word: a Name where one must stand, unless it is reserved."""
         upper = text.upper()
-        named = self._previous in _BEFORE_NAME.get(self._clause, frozenset())
+        named = self._previous in _BEFORE_NAME.get(self._clause, frozenset()) or self._skips_to_name()
         if upper in RESERVED:
             structural = (self._previous, upper) == ("DEFINE", "GPM") or DEFINITION.match(self._text, span.start)
             return upper if structural or not named else "RESERVED"
@@ -95,6 +96,10 @@ class _Scanner:
             return "WORD"
         self._report.add(Code.UNKNOWN_WORD, span, f"unknown word '{text}'", f"did you mean '{guess}'?")
         return guess
+
+    def _skips_to_name(self) -> bool:
+        """True after SKIP TO FIRST and SKIP TO LAST, but not after SKIP PAST LAST."""
+        return self._clause == "AFTER" and self._recent in (("TO", "FIRST"), ("TO", "LAST"))
 
     def _cut(self, kind: str, end: Cut, opening: Lexeme) -> Lexeme:
         """The text from here to the bracket that closes it, as one lexeme."""

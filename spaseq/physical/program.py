@@ -18,6 +18,7 @@ from automata.plan.program import (
     Skip,
     Symbol,
 )
+from automata.values import NONE
 from sparql_gpm.algebra.scope import expression_variables
 from sparql_gpm.algebra.traversal import exists_in
 from sparql_gpm.expressions.expression_evaluator import column_name
@@ -99,6 +100,7 @@ def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX) -> Compiled:
         _wanted(query),
         *_first(query, bool(outputs)),
         runs_max,
+        NONE if query.skip_to is None else [pattern.name for pattern in query.patterns].index(query.skip_to),
     )
     folds = tuple(numbering.folds)
     return Compiled(query, compile_plan(program), tuple(e for _, e, _ in expressions), folds, outputs, numbering.nodes)
@@ -119,7 +121,7 @@ def _first(query: TemporalQuery, iterates: bool) -> tuple[int | None, bool]:
 
     iterates    values are made of iterations, so that those of a match say nothing of them
     """
-    if query.selector is not Selector.ALL:
+    if query.selector is not Selector.ALL or query.skip in (Skip.TO_FIRST, Skip.TO_LAST):
         return None, False
     if query.skip in (Skip.TO_NEXT, Skip.PAST_LAST):
         return 1, False

@@ -47,7 +47,9 @@ def test_every_selector_is_read(selector: Selector) -> None:
 
 @pytest.mark.parametrize("skip", list(Skip))
 def test_every_skip_is_read(skip: Skip) -> None:
-    assert parse(text_of("A") + f"AFTER MATCH {skip.value} LIMIT 9").skip is skip
+    to = "A" if skip in (Skip.TO_FIRST, Skip.TO_LAST) else None
+    query = parse(text_of("A") + f"AFTER MATCH {skip.value} {to or ''} LIMIT 9")
+    assert (query.skip, query.skip_to) == (skip, to)
 
 
 def test_without_modifiers_nothing_is_skipped_or_capped() -> None:

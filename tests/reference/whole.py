@@ -24,6 +24,7 @@ class Match:
     """A match with its positions in the merged order, ascending.
 
     decided     the event time at which it is decided
+    skip_to     positions of the events that it took as the step of SKIP TO, ascending; (0,) for none
     order       the order of 3.5.2 up to the projected values
     """
 
@@ -31,6 +32,7 @@ class Match:
     positions: tuple[int, ...]
     decided: Time
     order: tuple[object, ...]
+    skip_to: tuple[int, ...]
 
 
 def matches(world: World) -> list[Match]:
@@ -56,7 +58,9 @@ def _match(world: World, run: Run) -> Match:
     positions = tuple(event.position for event in events)
     decided = _window_end(world, events) if run.open else events[-1].time
     by_step = tuple(positions_of(run.entries, step) for step in names(world.root))
-    return Match(run.entries, positions, decided, (decided, positions[-1], positions[0], positions, by_step))
+    order = (decided, positions[-1], positions[0], positions, by_step)
+    skip_to = positions_of(run.entries, world.query.skip_to) if world.query.skip_to else ()
+    return Match(run.entries, positions, decided, order, skip_to or (0,))
 
 
 def positions_of(entries: Entries, step: str) -> tuple[int, ...]:
@@ -102,6 +106,8 @@ _FORBIDS: Mapping[Skip, Callable[[Match, Match], bool]] = {
     Skip.NO_SKIP: lambda kept, later: False,
     Skip.TO_NEXT: lambda kept, later: later.positions[0] == kept.positions[0],
     Skip.PAST_LAST: lambda kept, later: later.positions[0] <= kept.positions[-1],
+    Skip.TO_FIRST: lambda kept, later: later.positions[0] < kept.skip_to[0],
+    Skip.TO_LAST: lambda kept, later: later.positions[0] < kept.skip_to[-1],
     Skip.CONSUME_ALL: lambda kept, later: later.positions[0] <= kept.positions[-1] < later.positions[-1],
 }
 

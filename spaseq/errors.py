@@ -49,6 +49,8 @@ class SPAseqError(Exception):
         self.line = line
         self.column = column
         self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")  # tracebacks end with it, those of Spark's workers too
 
 
 class QueryError(SPAseqError):

@@ -108,7 +108,9 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     "--shards",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Parts that partitions are divided among.  [default: processors]",
+    default=16,
+    show_default=True,
+    help="Parts that partitions are divided among. A checkpoint belongs to one number.",
 )
 @click.option("--follow", is_flag=True, help="Go on for ever.  [default: read what there is; the next start goes on]")
 @click.option("--end-of-stream", is_flag=True, help="What there is is all: report what waits for more.")

@@ -27,7 +27,7 @@ class SubmitArguments:
 
     job         the file to write
     checkpoint  None: beside the output
-    shards      None: as many as this machine has processors
+    shards      of stage 2
     follow      run for ever; else read the existing input and stop; the next start goes on
     end_of_stream   signal the end after the existing input: nothing is read after it
     on_data_loss    "fail" or "skip"
@@ -38,7 +38,7 @@ class SubmitArguments:
 
     job: Path
     checkpoint: str | None
-    shards: int | None
+    shards: int
     follow: bool
     end_of_stream: bool
     on_data_loss: str
@@ -62,7 +62,7 @@ def submit(arguments: RunArguments, job: SubmitArguments) -> None:
         job.job.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write {job.job}: {error.strerror}", hint="name a file you can write to") from error
-    say(f"{job.job}: run it with spark-submit {job.job}")
+    say(f"{job.job}: {job.shards} {'shard' if job.shards == 1 else 'shards'}; run it with spark-submit {job.job}")
     if job.run:
         _run(job)
 
@@ -80,7 +80,7 @@ def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> st
         streams=_literal({iri: _placed(options) | more for iri, options in run.sources.items()}),
         knowledge=_knowledge(run.knowledge),
         options=_literal({**run.options, "compiled": run.options["compiled"] or job.follow}),
-        shards=job.shards or os.cpu_count() or 1,
+        shards=job.shards,
         output=os.path.abspath(output),
         format=arguments.format,
         dead_letters=os.path.abspath(arguments.options.dead_letter) if arguments.options.dead_letter else None,
@@ -145,7 +145,7 @@ from pyspark.sql import SparkSession
 
 import spaseq
 import spaseq.spark
-from spaseq.runtime.spark.jobs import streams_of
+from spaseq.runtime.spark.jobs import ended, streams_of
 from spaseq.runtime.spark.progress import ProgressListener, observed
 from spaseq.runtime.spark.session import SETTINGS
 from spaseq.runtime.spark.sinks import BatchFiles
@@ -186,7 +186,7 @@ def main() -> None:
         .trigger({trigger})
         .start()
     )
-    job.awaitTermination()
+    ended(job)
     spark.stop()
 
 

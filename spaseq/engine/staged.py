@@ -20,11 +20,13 @@ from spaseq.algebra.distribution import Distribution, distribution, negated_symb
 from spaseq.algebra.nodes import AnyQuery, Column, TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
-from spaseq.physical.plan import PhysicalPlan
+from spaseq.lang.canonical import canonical_text
+from spaseq.physical.plan import Form, PhysicalPlan
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
+from spaseq.runtime.spark.job_record import JobRecord, RecordedQuery
 from spaseq.runtime.spark.shard import PARTITION_COLUMN, Shard
 from spaseq.runtime.spark.shard_partitioner import QueryPartitioning, ShardPartitioner, StepPattern, stable_hash
 from spaseq.runtime.spark.solutions import SolvedPatterns, mark
@@ -39,12 +41,14 @@ class PlannedQuery:
     """One query of a job.
 
     number      which query of the job it is
+    text        canonical
     plan        of stage 2; its query has hidden columns for the values of PARTITION BY
     home        its shard, if it has only one
     derived     positions in FROM of the streams that other queries of the job make
     """
 
     number: int
+    text: str
     plan: PhysicalPlan
     distribution: Distribution
     home: int
@@ -108,7 +112,7 @@ def planned(
             reason, home = "queries that feed each other share a shard", 0
             own = replace(own, key=(), reason=reason)
         plan = plan_query(compile_program(_with_partition(meaning), max_runs), evaluator, compiled).in_columns()
-        found.append(PlannedQuery(number, plan, own, home, derived))
+        found.append(PlannedQuery(number, canonical_text(meaning.parsed), plan, own, home, derived))
     return tuple(found)
 
 
@@ -127,6 +131,15 @@ def variables(job: StagedJob) -> list[str]:
     """The projected variables of the queries, in order."""
     names = (column.name for plan in job.plans for column in plan.query.columns)
     return [name for name in names if not name.startswith(PARTITION_COLUMN)]
+
+
+def record(job: StagedJob) -> JobRecord:
+    """The record of a job in its checkpoint."""
+    queries = tuple(
+        RecordedQuery(each.query.name, each.text, each.plan.evaluator, each.plan.form is Form.KERNELS)
+        for each in job.plans
+    )
+    return JobRecord(queries, tuple(sorted(job.names)), job.shards)
 
 
 def stream_input(job: StagedJob, number: int, iri: str, rdf_format: str, rows: str) -> StreamInput:
@@ -187,7 +200,7 @@ def shard(job: StagedJob, number: int) -> Shard:
         for plan, own in zip(job.plans, marks, strict=True)
         if plan.distribution.key or plan.home == number
     ]
-    return Shard(operators, dictionary, job.names, job.options.max_delay_ns, setup.letters)
+    return Shard(operators, dictionary, job.names, job.options.max_delay_ns, record(job), setup.letters)
 
 
 def _operator(

@@ -104,6 +104,13 @@ def test_what_spark_cannot_do_is_said_before_anything_starts(folder: Path, argum
     assert reason in done.stderr
 
 
+def test_a_job_has_sixteen_shards_whatever_the_machine(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = [f"--stream=S1={folder / 'in'}", f"--output={folder / 'out'}", f"--job={folder / 'job.py'}"]
+    main(["submit", str(folder / "pairs.rq"), *options], standalone_mode=False)
+    assert "\nSHARDS = 16 " in (folder / "job.py").read_text(encoding="utf-8")
+    assert "job.py: 16 shards; run it with spark-submit" in capsys.readouterr().err
+
+
 def test_a_turtle_or_ntriples_file_is_one_event(spark: Any, folder: Path) -> None:
     for number in range(8):
         stamp = f'"2026-01-01T00:00:0{number}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'

@@ -25,15 +25,20 @@ class RunningJob:
 
     def wait(self, seconds: int) -> bool:
         """True if it ended within so many seconds; raises its failure as an SPAseqError."""
-        try:
-            return bool(self._query.awaitTermination(seconds))
-        except PySparkException as error:
-            raise as_spaseq_error(error) from error
+        return ended(self._query, seconds)
 
     def stop(self) -> None:
         """End it, and the listening."""
         self._query.stop()
         self._spark.streams.removeListener(self._listener)
+
+
+def ended(query: StreamingQuery, seconds: int | None = None) -> bool:
+    """True once a streaming query has ended, False after so many seconds; raises its failure as an SPAseqError."""
+    try:
+        return query.awaitTermination(seconds) is not False
+    except PySparkException as error:
+        raise as_spaseq_error(error) from error
 
 
 def streams_of(spark: SparkSession, sources: Mapping[str, Mapping[str, str]], *, end: bool) -> dict[str, DataFrame]:

@@ -38,7 +38,7 @@ LOCAL_SETTINGS = {
 }
 """For one machine, whose workers can import SPAseq. Files of a checkpoint are written by FileSystem: FileContext, the
 default, starts ten processes (readlink, chmod) for each of them."""
-_RAISED = re.compile(r"^spaseq\.errors\.(InputError|RunError): (.+)$", re.MULTILINE)
+_RAISED = re.compile(r"^spaseq\.errors\.(InputError|RunError): (.+)(?:\nhint: (.+))?$", re.MULTILINE)
 _LAST_LINES_MAX = 3
 
 
@@ -101,9 +101,9 @@ def as_spaseq_error(error: PySparkException) -> SPAseqError:
     text = str(error)
     if found := _RAISED.search(text):
         kind = InputError if found[1] == "InputError" else RunError
-        return kind(found[2], hint="Spark's message has more: --debug")
+        return kind(found[2], hint=found[3] or "Spark's message has more: --debug")
     first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
-    return RunError(f"Spark failed: {first}", hint="--debug shows the whole message")
+    return RunError(f"Spark failed: {first}", hint="its whole message is above, or shown by --debug")
 
 
 @contextmanager

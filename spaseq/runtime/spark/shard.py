@@ -20,6 +20,7 @@ from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.order.reorder import BEFORE_ALL
+from spaseq.runtime.spark.job_record import JobRecord
 from spaseq.runtime.spark.shuffle_blocks import ShuffleBlock, unpacked
 from spaseq.runtime.state.snapshot import dumps, loads
 
@@ -72,7 +73,11 @@ class _Stream:
 
 
 class Shard:
-    """The queries of one shard; streams are named by IRI; `left_out` gives letters over a bound since its last call."""
+    """The queries of one shard of the job in `record`.
+
+    names       of the streams, by IRI
+    left_out    gives letters over a bound since its last call
+    """
 
     def __init__(
         self,
@@ -80,12 +85,14 @@ class Shard:
         dictionary: Dictionary,
         names: Mapping[str, str],
         delay_ns: int,
+        record: JobRecord,
         left_out: Callable[[], list[DeadLetter]] = list,
     ) -> None:
         self._left_out = left_out
         self._dictionary = dictionary
         self._names = names
         self._delay = delay_ns
+        self._record = record
         self._network = Network(dictionary, _NEVER_LATE_NS)
         self._found: list[Rows] = []
         for operator in operators:
@@ -112,12 +119,13 @@ class Shard:
     def snapshot(self) -> bytes:
         """The state between two micro-batches, as a blob."""
         streams = [[iri, *astuple(stream)] for iri, stream in self._streams.items()]
-        tree = [self._given, self._finished, streams, self._network.snapshot()]
+        tree = [self._record.tree(), self._given, self._finished, streams, self._network.snapshot()]
         return dumps(tree, self._dictionary)
 
     def restore(self, blob: bytes) -> None:
-        """Continues from a state; RunError if this version cannot read it."""
-        self._given, self._finished, streams, network = loads(blob, self._dictionary)
+        """Continues from a state; RunError if this version cannot read it, or another job wrote it."""
+        record, self._given, self._finished, streams, network = loads(blob, self._dictionary)
+        self._record.check(JobRecord.of(record))
         self._streams |= {iri: _Stream(*progress) for iri, *progress in streams}
         self._network.restore(network)
 

@@ -145,6 +145,15 @@ def any_rows() -> Iterator[None]:
 
 
 @contextmanager
+def in_some_event() -> Iterator[None]:
+    """Inside, frames are no events: too many rows are those of some event that is being matched."""
+    try:
+        yield
+    except TooManyRows:
+        raise TooManyTogether from None
+
+
+@contextmanager
 def inseparable() -> Iterator[None]:
     """Inside, `within` never raises TooManyTogether: the events must be matched together."""
     token = _inseparable.set(True)
@@ -194,7 +203,11 @@ def within(
             found.append(match(some))
             size += len(found[-1])
         except TooManyTogether:
-            waiting += _parts(_numbers(some, count), 2, count)
+            numbers = _numbers(some, count)
+            if len(numbers) == 1:
+                exceeded.append(Exceeded(int(numbers[0]), bounds.too_many))
+            else:
+                waiting += _parts(numbers, 2, count)
         except TooManyRows as error:
             over = _numbers(some, count) if error.frames is None else error.frames
             exceeded += [Exceeded(event, bounds.too_many) for event in over.tolist()]

@@ -7,6 +7,7 @@ solutions = matcher.match(batch)            # a set of solution mappings per eve
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from sparql_gpm.algebra.analysis import counts, is_volatile
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.algebra.traversal import exists_in, expressions_of, walk
 from sparql_gpm.background import Background
-from sparql_gpm.bounds import Exceeded, MatchBounds, any_rows, within
+from sparql_gpm.bounds import Exceeded, MatchBounds, any_rows, in_some_event, inseparable, within
 from sparql_gpm.columns import EventBatch, Ids, Mask, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
@@ -116,20 +117,46 @@ class Matcher:
 
         graphs, given   instead: in event graphs[i], with given[v][i] substituted for ?v, for each i; `events` of the
                         result is then i. No value is UNBOUND, and no substituted variable is a column of the result.
+                        Raises TooManyRows where an event is being matched for which this is done.
         """
         frames = Frames(self._view(batch), graphs=graphs, bindings=given or {})
-        with any_rows():
+        with nullcontext() if given else any_rows():
             relation = self._operator.evaluate(frames).project(self.variables)
         return self._solutions(relation.spread(frames.all()))
 
     def exists(
-        self, batch: EventBatch | BatchView, event_of_row: Ids, exists: Exists, columns: Mapping[str, Ids], rows: int
+        self,
+        batch: EventBatch | BatchView,
+        event_of_row: Ids,
+        exists: Exists,
+        columns: Mapping[str, Ids],
+        rows: int,
+        bounds: MatchBounds = _USUAL,
+        left_out: Callable[[Exceeded], object] = _ignored,
     ) -> Mask:
-        """The rows of bindings for which `exists`, negated or not, has a solution in the row's event of the batch."""
+        """The rows of bindings for which `exists`, negated or not, has a solution in the row's event of the batch.
+
+        A row that exceeds a bound has none: `left_out` is called with its event.
+        """
         assert rows == len(event_of_row), (rows, len(event_of_row))
         if exists not in self._exists:
             self._exists[exists] = self._compiler.exists(exists)
-        return self._exists[exists].holds(self._view(batch), event_of_row, columns)
+        test, view = self._exists[exists], self._view(batch)
+
+        def found(some: Mask | None) -> Ids:
+            chosen = np.arange(rows, dtype=np.int64) if some is None else np.flatnonzero(some)
+            with in_some_event():
+                values = columns if some is None else {name: column[chosen] for name, column in columns.items()}
+                return chosen[test.holds(view, event_of_row[chosen], values)]
+
+        with inseparable():
+            parts, exceeded = within(bounds, None, rows, found)
+        for row, reason in exceeded:
+            left_out(Exceeded(int(event_of_row[row]), reason))
+        result: Mask = np.zeros(rows, dtype=np.bool_)
+        for part in parts:
+            result[part] = True
+        return result
 
     def _view(self, batch: EventBatch | BatchView) -> BatchView:
         view = batch if isinstance(batch, BatchView) else BatchView(batch)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sparql_gpm.algebra.analysis import computes, substitution_is_a_join
 from sparql_gpm.algebra.scope import mentioned
 from sparql_gpm.background import Background, BackgroundError
+from sparql_gpm.bounds import in_some_event
 from sparql_gpm.columns import EventBatch, Ids, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matching.bgp_view import BatchView
@@ -76,7 +77,8 @@ class GraphOperator:
         if substitution_is_a_join(self.inner, seen):
             return frames.substitute(self.known.get())
         given = {v: frames.bindings[v] for v in seen}
-        solutions = self.background.solve(self.name, self.inner, given, len(frames.all()))
+        with in_some_event():
+            solutions = self.background.solve(self.name, self.inner, given, len(frames.all()))
         relation = Relation(len(solutions), solutions.events, solutions.columns)
         return frames.substitute(_named(relation, self.variable, self.identifier))
 
@@ -113,7 +115,8 @@ class BindJoinOperator:
 
     def _bind_joined(self, given: Mapping[str, Ids]) -> Relation:
         try:
-            return _everywhere(self.background.bind_join(self.name, self.inner, given))
+            with in_some_event():
+                return _everywhere(self.background.bind_join(self.name, self.inner, given))
         except BackgroundError:
             if not self.silent:
                 raise

@@ -83,7 +83,8 @@ class Setup:
                 compile_program(query, self._options.max_runs), self._options.evaluator, bool(self._options.compiled)
             )
             patterns = PatternStage(plan.compiled, plan.conjunctions, self.pool, background, self.entailed)
-            return QueryOperator(plan, patterns, SequenceStage(plan, self._dictionary, self.evaluator, background))
+            sequence = SequenceStage(plan, self._dictionary, self.evaluator, background, self.pool)
+            return QueryOperator(plan, patterns, sequence)
 
     @property
     def entailed(self) -> Entailed | None:

@@ -212,7 +212,8 @@ def _operator(
     if background is not None and plan.derived:
         patterns = PatternStage(compiled, (), setup.pool, background, setup.entailed)
     solved = SolvedPatterns(compiled, marks, all_marks, plan.derived, patterns)
-    return QueryOperator(plan.plan, solved, SequenceStage(plan.plan, dictionary, setup.evaluator, background))
+    sequence = SequenceStage(plan.plan, dictionary, setup.evaluator, background, setup.pool)
+    return QueryOperator(plan.plan, solved, sequence)
 
 
 def _with_partition(query: TemporalQuery) -> TemporalQuery:

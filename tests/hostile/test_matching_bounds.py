@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import spaseq
+from kb.prepared_file import build
 from sparql_gpm import bounds
 from sparql_gpm.columns import EventBatch, Solutions, as_ids
 from sparql_gpm.dictionary import Dictionary
@@ -214,6 +215,69 @@ def test_events_of_one_time_that_belong_together_are_matched_together(monkeypatc
     sizes = solutions_at_once(monkeypatch)
     assert rows() == whole and whole
     assert max(sizes) == 6 * 9
+
+
+TESTED = """PREFIX : <http://x/>
+SELECT ?a ?x FROM STREAM S <http://x/s> WITHIN 1 HOURS SLIDING
+WHERE { SEQ(A ; B) DEFINE GPM A ON S { ?a :begin ?n }
+  DEFINE GPM B ON S { ?x :end ?m FILTER(%s EXISTS { ?p :e ?q . ?r :e ?s . ?t :e ?u FILTER(?n != ?m) }) } }"""
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+@pytest.mark.parametrize("negation", ["", "NOT"])
+def test_exists_in_the_condition_of_a_step_is_counted(
+    negation: str, batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "_ROWS_MAX", 100)
+    begin, end = [("a", "begin", "n")], [("x", "end", "m")]
+    events = [begin, [("a2", "begin", "n")], end + edges(10), end + edges(2), end]
+    stream, letters = tmp_path / "s.nq", tmp_path / "letters.ndjson"
+    stream.write_text("".join(event(number, triples) for number, triples in enumerate(events)))
+    query = spaseq.parse(TESTED % negation, "q")
+    found = list(spaseq.run(query, {"S": stream}, dead_letter=letters, max_solutions=100, batch_events=batch))
+    assert len(found) == 2
+    (letter,) = [json.loads(line) for line in letters.read_text().splitlines()]
+    assert letter["reason"] == (
+        "pattern B of query q has more than 100 solutions (--max-solutions) in the event <http://x/g2>"
+    )
+
+
+LOOKED_UP = """PREFIX : <http://x/>
+SELECT ?a FROM STREAM S <http://x/s> FROM NAMED <http://x/kb> WITHIN 1 HOURS SLIDING
+WHERE { SEQ(A) DEFINE GPM A ON S { ?a :e ?b
+  %s } }"""
+LOOKS = {
+    "joined": "GRAPH <http://x/kb> { ?b :in ?c } GRAPH <http://x/kb> { ?b :in ?d }",
+    "in EXISTS": "FILTER EXISTS { GRAPH <http://x/kb> { ?b :in ?c . ?b :in ?d FILTER(?c != ?b) } }",
+    "solved in EXISTS": """FILTER EXISTS {
+      GRAPH <http://x/kb> { ?b :in ?c . ?b :in ?d BIND(?b AS ?z) FILTER(?z != ?b || ?c = ?d) } }""",
+}
+
+
+@pytest.mark.parametrize(
+    ("look", "prepared"), [*((look, False) for look in LOOKS), ("joined", True), ("in EXISTS", True)]
+)
+def test_rows_from_a_knowledge_base_are_counted_for_the_event_that_they_are_for(
+    look: str, prepared: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "_ROWS_MAX", 100)
+    known = [f"<http://x/b0> <http://x/in> <http://x/c{n}> ." for n in range(3)]
+    known += [f"<http://x/b1> <http://x/in> <http://x/c{n}> ." for n in range(20)]
+    base = tmp_path / "kb.nt"
+    base.write_text("\n".join(known) + "\n")
+    if prepared:
+        build([str(base)], tmp_path / "kb.kb")
+        base = tmp_path / "kb.kb"
+    stream, letters = tmp_path / "s.nq", tmp_path / "letters.ndjson"
+    heavy = [("a1", "e", "b1")]
+    stream.write_text("".join(event(n, heavy if n == 5 else edges(1)) for n in range(30)))
+    query = spaseq.parse(LOOKED_UP % LOOKS[look], "q")
+    found = list(
+        spaseq.run(query, {"S": stream}, {"http://x/kb": base}, dead_letter=letters, max_solutions=100, optimise=False)
+    )
+    reported = [json.loads(line)["source"] for line in letters.read_text().splitlines()]
+    assert reported == ["http://x/g5"]
+    assert len(set(map(str, found))) == 29
 
 
 @pytest.mark.parametrize("static", [True, False])

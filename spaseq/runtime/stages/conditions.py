@@ -14,18 +14,24 @@ from automata.registers.iterated import register_of
 from automata.runs.rows.conditions import Estimated, Test
 from automata.values import Ids, Mask, Match
 from sparql_gpm.background import Background
+from sparql_gpm.bounds import Exceeded, MatchBounds
+from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.aggregates import estimate, fold
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.pattern import Exists
+from sparql_gpm.shared import PatternPool
 from spaseq.physical.evaluators import ConditionEvaluatorOfAnyForm
 from spaseq.physical.program import Compiled
 from spaseq.physical.register_guard import guard_of
+from spaseq.runtime.stages.pattern_solver import label_of
 from spaseq.runtime.state.kept_graphs import KeptGraphs
 
 _FOLDS_MAX = 1 << 16
 """Aggregates remembered by their values."""
+_LEFT_OUT_MAX = 1 << 12
+"""Events remembered that have been reported."""
 
 
 class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
@@ -43,7 +49,10 @@ class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
         matchers: Mapping[int, Matcher],
         graphs: KeptGraphs,
         texts: Callable[[Sequence[Match]], Sequence[tuple[str, ...]]],
+        pool: PatternPool | None = None,
     ) -> None:
+        self._pool = pool
+        self._left_out: dict[tuple[int, int], None] = {}
         self._compiled = compiled
         self._dictionary = dictionary
         self._evaluator = evaluator
@@ -60,13 +69,31 @@ class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
             held: Mask = self._evaluator.holds(expression, named, rows)
             return held
         batch, event_of_row = self._graphs.take(columns[EVENT])
-        matcher = self._matchers[self._compiled.program.conditions[condition].symbol]
+        symbol = self._compiled.program.conditions[condition].symbol
+        matcher, bounds = self._matchers[symbol], MatchBounds() if self._pool is None else self._pool.bounds
+        over: dict[int, Exceeded] = {}
 
         def exists(node: Exists, bindings: Mapping[str, Ids], count: int) -> Mask:
-            return matcher.exists(batch, event_of_row, node, bindings, count)
+            return matcher.exists(
+                batch, event_of_row, node, bindings, count, bounds, lambda each: over.setdefault(each.event, each)
+            )
 
         seen: Mask = self._evaluator.holds(expression, named, rows, exists)
+        if over:
+            self._leave_out(symbol, np.unique(columns[EVENT]), batch, list(over.values()))
+            seen &= ~np.isin(event_of_row, list(over))
         return seen
+
+    def _leave_out(self, symbol: int, positions: Ids, batch: EventBatch, over: Sequence[Exceeded]) -> None:
+        """Reports events of a batch, with these positions, that exceed a bound and have not been reported yet."""
+        for each in over:
+            key = symbol, int(positions[each.event])
+            if self._pool is None or key in self._left_out:
+                continue
+            if len(self._left_out) >= _LEFT_OUT_MAX:
+                self._left_out.pop(next(iter(self._left_out)))
+            self._left_out[key] = None
+            self._pool.left_out(label_of(self._compiled.query, symbol), batch, each)
 
     def test(self, condition: int) -> Test:
         references = self._compiled.program.conditions[condition].references

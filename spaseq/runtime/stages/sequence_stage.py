@@ -12,7 +12,7 @@ from sparql_gpm.background import Background
 from sparql_gpm.columns import RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
-from sparql_gpm.shared import Slice
+from sparql_gpm.shared import PatternPool, Slice
 from spaseq.errors import RunError
 from spaseq.outputs.row_table import Rows
 from spaseq.physical.evaluators import evaluator_of
@@ -34,10 +34,19 @@ _FORGET_EVENTS = 256
 
 
 class SequenceStage:
-    """The evaluator of one query's sequence and its projection; `background` serves conditions and enrichments."""
+    """The evaluator of one query's sequence and its projection.
+
+    background  serves conditions and enrichments
+    pool        has the bounds on conditions that read an event's graph, and is told of events that exceed one
+    """
 
     def __init__(
-        self, plan: PhysicalPlan, dictionary: Dictionary, evaluator: ExpressionEvaluator, background: Background | None
+        self,
+        plan: PhysicalPlan,
+        dictionary: Dictionary,
+        evaluator: ExpressionEvaluator,
+        background: Background | None,
+        pool: PatternPool | None,
     ) -> None:
         compiled, query = plan.compiled, plan.compiled.query
         enricher = Enricher(query.enrichments, query.variables, background, dictionary, evaluator)
@@ -50,7 +59,7 @@ class SequenceStage:
         self._position = 0
         matchers = condition_matchers(compiled, dictionary, evaluator, background)
         conditions = TermConditionEvaluator(
-            compiled, dictionary, evaluator, matchers, self._graphs, self._projector.texts
+            compiled, dictionary, evaluator, matchers, self._graphs, self._projector.texts, pool
         )
         self._evaluator = evaluator_of(plan, conditions)
         self._row_evaluator = self._evaluator if implements(self._evaluator, RowEvaluator) else None

@@ -30,7 +30,7 @@ test: $(TOOLS)  ## every test, on the same examples each time
 thorough: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 thorough: export PYTHONHASHSEED = $(SEED)
 thorough: export HYPOTHESIS_PROFILE = thorough
-thorough: $(TOOLS)  ## an hour or two of new examples of every property, pairs, fuzzed inputs and killed Spark jobs
+thorough: $(TOOLS)  ## some forty minutes of new examples of every property, pairs, fuzzed inputs and killed Spark jobs; EXAMPLES=1000 for more
 	@echo "seed $(SEED); to repeat: make thorough SEED=$(SEED)"
 	$(BIN)/python -m pytest -m hypothesis -n auto --dist worksteal --hypothesis-seed=$(SEED) $(PYTEST)
 	$(BIN)/python -m tests.pairs --seed $(SEED)

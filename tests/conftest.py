@@ -1,6 +1,6 @@
 """Hypothesis profiles: `dev` by default, `ci` in continuous integration, `thorough` with new seeds (`make thorough`).
 
-`dev` and `ci` draw the same examples every time. `thorough` draws new ones, five times as many; EXAMPLES=N draws
+`dev` and `ci` draw the same examples every time. `thorough` draws new ones, twice as many; EXAMPLES=N draws
 N/100 times as many.
 """
 
@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.kb.servers import startable
 
-_EXAMPLES = int(os.environ.get("EXAMPLES", "500"))
+_EXAMPLES = int(os.environ.get("EXAMPLES", "200"))
 _COMMON = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 settings.register_profile("dev", deadline=None, suppress_health_check=_COMMON, derandomize=True)

@@ -22,7 +22,7 @@ FROM STREAM S1 <http://ex.org/s1>
 WHERE {
   SEQ(A ; B)
   DEFINE GPM A ON S1 { ?a a :A ; :v ?x }
-  DEFINE GPM B ON S1 { ?b a :B ; :v ?y }
+  DEFINE GPM B ON S1 { ?b a :B ; :v ?y FILTER (BOUND(?x)) }
 }
 """
 BAD = GOOD.replace("A ; B", "A ; Zed").replace("?a a :A", "?a a nope:A")

@@ -33,7 +33,7 @@ FROM STREAM S1 <http://ex.org/s1>
 WHERE {
   SEQ(A : B)
   DEFINE GPM A ON S1 { ?a a :A ; :v ?x }
-  DEFINE GPM B ON S1 { ?b a :B ; :v ?y }
+  DEFINE GPM B ON S1 { ?b a :B ; :v ?y FILTER (BOUND(?x)) }
 }
 """
 CONSTRUCT = SELECT.replace("SELECT ?x ?y", "CONSTRUCT { :pair :first ?x ; :second ?y }")
@@ -315,7 +315,7 @@ def test_two_queries_that_mean_different_streams_by_one_name_need_the_iri(
 
 
 def test_a_knowledge_base_joins_and_must_be_supplied(tmp_path: Path, events: Path) -> None:
-    text = SELECT.replace(":v ?y }", ":v ?n GRAPH <urn:kb> { ?y :number ?n } }")
+    text = SELECT.replace(":v ?y", ":v ?n GRAPH <urn:kb> { ?y :number ?n }")
     query = file(tmp_path, "pairs.rq", text)
     missing = spaseq("run", query, "--stream", f"S1={events}")
     assert missing.exit_code == 2

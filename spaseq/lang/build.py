@@ -12,7 +12,7 @@ from lark import Token, Transformer
 
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity, Sequence, Span, extent, flattened
-from automata.plan.program import Selector, Skip
+from automata.plan.program import Skip
 from spaseq.lang import drafts
 from spaseq.lang.ast import Expr
 from spaseq.lang.drafts import Word
@@ -45,7 +45,7 @@ class Build(Transformer[Token, Any]):
         """SELECT."""
         selector, distinct, *columns = children
         shown = None if isinstance(columns[0], Token) else tuple(columns)
-        return drafts.FormClause(selector or Selector.ALL, distinct is not None, shown)
+        return drafts.FormClause(selector, distinct is not None, shown)
 
     def column(self, children: Children) -> drafts.ColumnDraft:
         """A projected variable or expression."""
@@ -55,11 +55,11 @@ class Build(Transformer[Token, Any]):
     def construct(self, children: Children) -> drafts.Clause:
         """CONSTRUCT."""
         selector, _, template = children
-        return drafts.FormClause(selector or Selector.ALL, False, (), _word(template))
+        return drafts.FormClause(selector, False, (), _word(template))
 
-    def selector(self, children: Children) -> Selector:
+    def selector(self, children: Children) -> Word:
         """One of CEL's strategies."""
-        return Selector(children[0].upper())
+        return _word(children[0])
 
     def starting(self, children: Children) -> drafts.StartingDraft:
         """STARTING AT."""

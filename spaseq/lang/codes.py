@@ -55,6 +55,13 @@ class Code(Enum):
     UNUSED_GPM = "SQ101", "a DEFINE that SEQ( ) never uses"
     NEVER_BOUND = "SQ102", "a variable that nothing binds"
     UNBOUND_IN_GPM = "SQ103", "a variable that nothing in its GPM binds"
+    BIND_OUT_OF_SCOPE = "SQ104", "a BIND inside a GPM over a variable of another step"
+    LAST_ITERATION = "SQ105", "a variable first bound inside a repetition that a step outside it uses"
+    UNGUARDED_PREV = "SQ106", "PREV in a FILTER without BOUND or COALESCE"
+    EVERY_SUBSET = "SQ107", "a repetition whose every subset is a match"
+    SELECTOR_ACROSS_VALUES = "SQ108", "NEXT, LAST or MAX without PARTITION BY where steps share a variable"
+    STRING_COMPARISON = "SQ109", "a number compared with a plain string"
+    UNRELATED_PARTS = "SQ110", "steps that fall into parts that share neither a variable nor a condition"
 
     @property
     def code(self) -> str:

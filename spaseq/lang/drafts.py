@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from automata.plan.expression import Sequence, Span
-from automata.plan.program import Selector, Skip
+from automata.plan.program import Skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ColumnDraft:
 class FormClause:
     """SELECT with its columns, None for `*`; or CONSTRUCT with the text between the braces of its template."""
 
-    selector: Selector
+    selector: Word | None
     distinct: bool
     columns: tuple[ColumnDraft, ...] | None
     template: Word | None = None

@@ -68,6 +68,7 @@ class Gpm:
     uses        what its top-level FILTERs use from outside
     outer       the variables of `uses` that are not inside EXISTS
     unbound     variables outside of its top-level FILTERs and of EXISTS that nothing in it binds
+    in_binds    those of them that stand in a BIND
     """
 
     define: Define
@@ -75,6 +76,7 @@ class Gpm:
     uses: Uses
     outer: tuple[Word, ...]
     unbound: tuple[Word, ...]
+    in_binds: tuple[Word, ...]
 
 
 class Embedded:
@@ -104,8 +106,10 @@ class Embedded:
         from_outside = Uses(_named(found.variables, needed), found.folds, found.exists)
         outer = _named(uses(_outside_exists(inside)).variables, needed)
         known = frozenset().union(*map(in_scope, walk(parsed.pattern)))
-        unbound = [word for word in uses(_outside_exists(rest)).variables if word.text[1:] not in known]
-        return Gpm(define, binds, from_outside, outer, tuple(unbound))
+        read = _outside_exists(rest)
+        unbound = _named(uses(read).variables, frozenset(t.text[1:] for t in read if t.kind == "variable") - known)
+        in_binds = _named(uses(_inside_binds(read)).variables, frozenset(word.text[1:] for word in unbound))
+        return Gpm(define, binds, from_outside, outer, unbound, in_binds)
 
     def _event_data(self, clause: DefineClause) -> EventData:
         """The variables of AS and AT; what is written twice is reported."""
@@ -206,6 +210,12 @@ def _outside_exists(read: Sequence[Token]) -> list[Token]:
         found.append(read[index])
         index = (closing(read, index) if read[index].is_word("EXISTS") else index) + 1
     return found
+
+
+def _inside_binds(read: Sequence[Token]) -> list[Token]:
+    """The tokens between the brackets of each BIND."""
+    starts = [index for index, token in enumerate(read) if token.is_word("BIND")]
+    return [token for start in starts for token in read[start : closing(read, start)]]
 
 
 def _folds(read: Sequence[Token]) -> Iterator[Fold]:

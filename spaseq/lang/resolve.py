@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from automata.plan.expression import Step
-from automata.plan.program import Skip, Window
+from automata.plan.program import Selector, Skip, Window
 from spaseq.lang import ast, drafts
 from spaseq.lang.codes import Code
 from spaseq.lang.embedded import Embedded, Gpm, Uses
 from spaseq.lang.iris import Namespace
+from spaseq.lang.lint import lint
 from spaseq.lang.numbers import read_count, read_window
 from spaseq.lang.report import Report, choices_hint
 from spaseq.lang.scopes import Scopes, occurrences
@@ -57,10 +58,10 @@ class Resolver:
         if self._report.failed:
             return None
         assert form and window and sequence, (form, window, sequence)
-        return ast.Query(
+        query = ast.Query(
             name=name,
             text=self._text,
-            selector=form.selector,
+            selector=Selector(form.selector.text.upper()) if form.selector else Selector.ALL,
             distinct=form.distinct,
             columns=None if columns is None else tuple(projection for projection, _ in columns),
             template=None if template is None else template[0],
@@ -78,8 +79,10 @@ class Resolver:
             limit=limit,
             prefixes=tuple(self._namespace.prefixes.items()),
             base=self._namespace.base,
-            warnings=self._report.problems(),
+            warnings=(),
         )
+        lint(query, form.selector, self._report)
+        return replace(query, warnings=self._report.problems())
 
     def _register(self, form: drafts.FormClause | None) -> str | None:
         clause = self._first(drafts.RegisterClause)

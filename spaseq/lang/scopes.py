@@ -107,7 +107,15 @@ class Scopes:
         for word in gpm.outer:
             if self._all_known and word.text[1:] not in folded | self._binders.keys():
                 self._warn_unbound(word)
+        beside = {word.text: word for word in gpm.in_binds if word.text[1:] in self._binders}
         for word in gpm.unbound:
+            if word.text in beside:
+                message = (
+                    f"a BIND in GPM '{gpm.define.name}' does not see {word.text} of another step; it stays unbound"
+                )
+                hint = "write the BIND beside the DEFINEs, where it sees the variables of all steps"
+                self._report.add(Code.BIND_OUT_OF_SCOPE, beside[word.text].span, message, hint)
+                continue
             hint = choices_hint(word.text, [f"?{name}" for name in gpm.binds], "the GPM binds {}")
             if word.text[1:] in self._binders:
                 hint = "only FILTERs at the top of a GPM see what other steps bind"

@@ -53,7 +53,7 @@ def checked(arguments: RunArguments) -> SparkRun:
         raise InputError(f"--arrival-time does not go with --runtime spark: {reason}", hint=hint)
     compiled = input_bytes(paths.values()) >= _COMPILED_BYTES_MIN
     options = {"rows": "documents", "compiled": compiled} | _given(arguments.options)
-    sources = {iri: source_options(path) for iri, path in paths.items()}
+    sources = {iri: source_options(path, arguments.options.max_line) for iri, path in paths.items()}
     return SparkRun(tuple(queries), sources, sources_of(locations, arguments.kb), options)
 
 
@@ -64,7 +64,7 @@ def _given(options: RunOptions) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name not in elsewhere and value != getattr(_DEFAULTS, name)}
 
 
-def source_options(path: str) -> dict[str, str]:
+def source_options(path: str, max_line: int = _DEFAULTS.max_line) -> dict[str, str]:
     """The options of `format("spaseq")` for PATH, `kafka://BROKERS/TOPIC` or `tcp://HOST:PORT`."""
     parts = urlsplit(path)
     if parts.scheme == "kafka":
@@ -80,7 +80,7 @@ def source_options(path: str) -> dict[str, str]:
             hint="give a file, a folder, a glob or kafka://HOST:PORT/TOPIC, or leave out --runtime spark",
         )
     input_files(path)
-    return {"path": path}
+    return {"path": path} | ({} if max_line == _DEFAULTS.max_line else {"maxLine": str(max_line)})
 
 
 def execute_on_spark(arguments: RunArguments) -> None:

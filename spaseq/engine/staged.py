@@ -200,7 +200,7 @@ def shard(job: StagedJob, number: int) -> Shard:
         for plan, own in zip(job.plans, marks, strict=True)
         if plan.distribution.key or plan.home == number
     ]
-    return Shard(operators, dictionary, job.names, job.options.max_delay_ns, record(job), setup.letters)
+    return Shard(operators, dictionary, job.names, job.options.max_delay_ns, record(job), setup.letters, setup.bases)
 
 
 def _operator(

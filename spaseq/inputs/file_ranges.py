@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from sparql_gpm.reading.blocks import BLOCK_BYTES, ByteStream
+from sparql_gpm.reading.blocks import BLOCK_BYTES, LINE_BYTES_MAX, ByteStream
 from spaseq.inputs.compression import compression_of
 from spaseq.inputs.cutting import next_start
 from spaseq.inputs.formats import FORMATS, format_of, texts_of
@@ -43,10 +43,10 @@ class FileRange:
             handle.seek(self.begin)
             yield _Bounded(handle, self.end - self.begin)
 
-    def texts(self) -> Iterator[InputText]:
-        """The bytes cut into texts of whole events."""
+    def texts(self, longest: int = LINE_BYTES_MAX) -> Iterator[InputText]:
+        """The bytes cut into texts of whole events; `longest`: see `texts_of`."""
         with self.opened() as stream:
-            for text in texts_of(stream, self.format):
+            for text in texts_of(stream, self.format, longest=longest):
                 yield replace(text, line=text.line + self.line, source=self.file, format=self.format)
 
     def lines(self) -> int:

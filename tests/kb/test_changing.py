@@ -22,11 +22,14 @@ from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import BGP, Graph, Join, Triple, Variable
 from sparql_gpm.terms import IRI
 from spaseq.algebra.build import build as meaning_of
+from spaseq.engine import staged
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Setup
+from spaseq.inputs.texts import InputText
 from spaseq.runtime.embedded.network import Network
 from tests.kb.servers import Proxy, oxigraph
 from tests.kb.test_endpoint import DB, query
+from tests.spark.pipeline import blocks_of, job_of
 
 BODY = f"?s :reads ?v . GRAPH <{DB}> {{ ?s :in ?room }}"
 
@@ -210,3 +213,32 @@ def event(dictionary: Dictionary, predicate: str, second: int) -> EventBatch:
     columns = [np.array([identifier], dtype=np.int64) for identifier in ids]
     time, zero = np.array([second * 1_000_000_000]), np.zeros(1, dtype=np.int64)
     return EventBatch(time, zero, [f"urn:e{second}"], np.array([0, 1]), *columns)
+
+
+CONDITION = f"""PREFIX : <http://x/> SELECT ?s ?room WITHIN 1 HOURS SLIDING
+FROM STREAM S <http://x/stream> FROM NAMED <{DB}>
+WHERE {{ SEQ(A ; B) DEFINE GPM A ON S {{ ?s :asks ?room }}
+  DEFINE GPM B ON S {{ ?t :reads ?v FILTER EXISTS {{ GRAPH <{DB}> {{ ?t :in ?room }} }} }} }}"""
+
+
+def test_stage_two_of_a_distributed_job_meets_the_state_of_its_micro_batch(changing: Changing) -> None:
+    meaning = spaseq.parse(CONDITION, "q")
+    job = job_of([meaning], ["S"], 1, 0, False, {DB: Source(str(changing.path), refresh_s=0)})
+    shard, found = staged.shard(job, 0), []
+    for number in (1, 2, 3):
+        changing.write(state(number))
+        asked = f"<http://x/s{number}> <http://x/asks> <http://x/room{number}>"
+        rows = [
+            InputText(_event(2 * number, asked)),
+            InputText(_event(2 * number + 1, "<http://x/s> <http://x/reads> 1")),
+        ]
+        output = shard.process(blocks_of(job, number, {"S": [rows]}))
+        found += [room(row) for _, some in output.found for row in some]
+    shard.close()
+    assert found == ["room1", "room2", "room3"]
+
+
+def _event(second: int, triple: str) -> bytes:
+    time = f'"2026-01-01T00:00:{second:02d}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+    stamp = f"<http://x/g{second}> <http://www.w3.org/ns/prov#generatedAtTime> {time} ."
+    return f"{stamp}\n{triple.replace(' 1', ' <http://x/one>')} <http://x/g{second}> .\n".encode()

@@ -59,7 +59,7 @@ def run_stages(
     states: dict[int, bytes] = {}
     held: dict[int, list[ShuffleBlock]] = {}
     for number, batch in enumerate(batches):
-        blocks = _blocks(job, number, batch, rdf_format, rows)
+        blocks = blocks_of(job, number, batch, rdf_format, rows)
         for shard in sorted({block.shard for block in blocks}):
             own = [block for block in blocks if block.shard == shard]
             if job.static:
@@ -76,7 +76,10 @@ def run_stages(
     return found
 
 
-def _blocks(job: staged.StagedJob, number: int, batch: MicroBatch, rdf_format: str, rows: str) -> list[ShuffleBlock]:
+def blocks_of(
+    job: staged.StagedJob, number: int, batch: MicroBatch, rdf_format: str = "nquads", rows: str = "auto"
+) -> list[ShuffleBlock]:
+    """What stage 1 makes of a micro-batch."""
     blocks: list[ShuffleBlock] = []
     for place, (iri, name) in enumerate(sorted(job.names.items())):
         source = staged.stream_input(job, place, iri, rdf_format, rows)

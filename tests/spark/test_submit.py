@@ -16,6 +16,8 @@ import pytest
 from spaseq.cli import main
 from spaseq.cli.spark import source_options
 from spaseq.errors import InputError
+from spaseq.runtime.spark.sources.files import FilesReader
+from spaseq.runtime.spark.sources.options import read_options
 
 ROOT = Path(__file__).resolve().parents[2]
 QUERY = """SELECT ?s ?a ?b WITHIN 1 HOUR SLIDING PARTITION BY ?s FROM STREAM S1 <urn:stream> WHERE {
@@ -80,6 +82,22 @@ def test_without_java_the_error_says_what_to_install(folder: Path) -> None:
 )
 def test_streams_may_be_topics_and_sockets(path: str, options: dict[str, str]) -> None:
     assert source_options(path) == options
+
+
+def test_the_longest_line_of_the_command_line_is_that_of_the_source(folder: Path) -> None:
+    submit = ["submit", folder / "pairs.rq", f"--stream=S1={folder / 'in'}", f"--output={folder / 'out'}"]
+    done = spaseq(*submit, f"--job={folder / 'job.py'}", "--max-line=200")
+    assert done.returncode == 0, done.stderr
+    assert "'maxLine': '200'" in (folder / "job.py").read_text()
+
+
+@pytest.mark.parametrize("text", ["true", "false"])
+def test_a_source_of_files_cuts_lines_that_are_longer_than_its_option_says(folder: Path, text: str) -> None:
+    (folder / "in" / "a.nq").write_text(stream(9) + f'<urn:s> <urn:b> "{"x" * 500}" <urn:e8> .\n', encoding="utf-8")
+    reader = FilesReader(read_options({**source_options(str(folder / "in"), 200), "text": text}))
+    cells = [row for part in reader.partitions() for table in reader.read(part) for row in table.to_pylist()]
+    assert cells and all(len(line) <= 200 for row in cells for line in row["value"].splitlines())
+    assert any(b"longer than --max-line allows" in row["value"] for row in cells)
 
 
 @pytest.mark.parametrize(("path", "reason"), [("-", "input: after a failure"), ("kafka://b1:9092", "names no topic")])

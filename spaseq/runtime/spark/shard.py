@@ -11,6 +11,7 @@ from dataclasses import astuple, dataclass, field, replace
 
 import numpy as np
 
+from kb.base import KnowledgeBases
 from sparql_gpm.columns import EventBatch, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import Term
@@ -87,7 +88,9 @@ class Shard:
         delay_ns: int,
         record: JobRecord,
         left_out: Callable[[], list[DeadLetter]] = list,
+        bases: KnowledgeBases | None = None,
     ) -> None:
+        self._bases = bases
         self._left_out = left_out
         self._dictionary = dictionary
         self._names = names
@@ -103,6 +106,8 @@ class Shard:
 
     def process(self, blocks: Iterable[ShuffleBlock], last: bool = False) -> ShardOutput:
         """The output for the blocks of a micro-batch, given in any order; `last`: no other block will follow."""
+        if self._bases is not None:
+            self._bases.refresh()
         by_stream: dict[str, list[ShuffleBlock]] = {}
         for block in sorted(blocks, key=lambda block: block.place):
             by_stream.setdefault(block.stream, []).append(block)
@@ -115,6 +120,11 @@ class Shard:
             self._network.finish()
             self._finished = True
         return self._output(letters)
+
+    def close(self) -> None:
+        """Closes the connections and files of its knowledge bases."""
+        if self._bases is not None:
+            self._bases.close()
 
     def snapshot(self) -> bytes:
         """The state between two micro-batches, as a blob."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
@@ -95,12 +96,12 @@ class ShardProcessor(StatefulProcessor):
         """The packed output of one shard for its blocks."""
         blocks = [ShuffleBlock.of(row.asDict()) for row in rows]
         number = blocks[0].shard
-        shard = self._build(number)
-        if self._state.exists():
-            (blob,) = self._state.get() or (b"",)
-            shard.restore(bytes(blob))
-        output = shard.process(blocks)
-        self._state.update((shard.snapshot(),))
+        with closing(self._build(number)) as shard:
+            if self._state.exists():
+                (blob,) = self._state.get() or (b"",)
+                shard.restore(bytes(blob))
+            output = shard.process(blocks)
+            self._state.update((shard.snapshot(),))
         for batch in self._table.batches(number, output):
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, batch.schema) as writer:
@@ -125,7 +126,9 @@ class ShardStage:
             for row in batch.to_pylist():
                 by_shard.setdefault(row["shard"], []).append(ShuffleBlock.of(row))
         for number, blocks in by_shard.items():
-            yield from self.table.batches(number, self.build(number).process(blocks, last=True))
+            with closing(self.build(number)) as shard:
+                output = shard.process(blocks, last=True)
+            yield from self.table.batches(number, output)
 
 
 def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

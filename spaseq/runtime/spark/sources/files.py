@@ -24,10 +24,11 @@ _BYTES_MAX = 1 << 62
 
 @dataclass
 class FilePartition(InputPartition):
-    """The input of one task, in order; without ranges it is the end of the stream."""
+    """The input of one task, in order; without ranges it is the end of the stream. `longest`: see `texts_of`."""
 
     ranges: tuple[FileRange, ...]
     text: bool
+    longest: int
 
 
 def _partitions(ranges: Iterable[FileRange], options: SourceOptions) -> Iterator[FilePartition]:
@@ -36,12 +37,12 @@ def _partitions(ranges: Iterable[FileRange], options: SourceOptions) -> Iterator
     size = 0
     for part in ranges:
         if group and size + part.size > options.partition_bytes:
-            yield FilePartition(tuple(group), options.text)
+            yield FilePartition(tuple(group), options.text, options.max_line)
             group, size = [], 0
         group.append(part)
         size += part.size
     if group:
-        yield FilePartition(tuple(group), options.text)
+        yield FilePartition(tuple(group), options.text, options.max_line)
 
 
 def _rows(partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -53,7 +54,7 @@ def _rows(partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not partition.text and part.size > _SIGNAL_BYTES_MAX:
             yield reference(part)
         else:
-            yield from map(batch, part.texts())
+            yield from map(batch, part.texts(partition.longest))
 
 
 class FilesReader(DataSourceReader):
@@ -113,7 +114,7 @@ class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         first, last = FilePosition.of(start), FilePosition.of(end)
         ranges = self._directory.ranges(first, self._options.partition_bytes, last)
         found: list[InputPartition] = list(_partitions(ranges, self._options))
-        return [*found, FilePartition((), True)] if last.ended and not first.ended else found
+        return [*found, FilePartition((), True, self._options.max_line)] if last.ended and not first.ended else found
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one partition."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 from sparql_gpm.times import SECOND_NS, parse_duration
 from spaseq.errors import InputError, RunError
 from spaseq.inputs.formats import input_format
@@ -36,6 +37,8 @@ class SourceOptions:
                             reported: for a finite replay, with `trigger(availableNow=True)`
     text                    [text] "true": rows of files hold their text; else they name a range of a file, which
                             stage 1 reads itself, so that Spark does not carry the text
+    max_line                [maxLine] the longest line, statement or graph block, or file of one event, in bytes, of
+                            files whose text is read here; what is longer is a dead letter
     idle_timeout_s          [idleTimeout] a partition of a topic that has had no message for so long (a duration, `30s`)
                             holds the watermark no longer; None: every partition holds it
     on_data_loss            [onDataLoss] "fail" where input is gone or replaced; "skip": go on, with a warning
@@ -54,6 +57,7 @@ class SourceOptions:
     partition_bytes: int = PARTITION_BYTES
     end: bool = False
     text: bool = False
+    max_line: int = LINE_BYTES_MAX
     on_data_loss: str = "fail"
     idle_timeout_s: float | None = None
 
@@ -88,7 +92,7 @@ def warn_once(reason: str) -> None:
 _FIELDS = {
     "path": "path", "subscribe": "topics", "startingoffsets": "starting_offsets", "host": "host", "port": "port",
     "rdfformat": "format", "maxbytespertrigger": "bytes_per_trigger", "maxoffsetspertrigger": "messages_per_trigger",
-    "maxpartitionbytes": "partition_bytes", "end": "end", "text": "text",
+    "maxpartitionbytes": "partition_bytes", "end": "end", "text": "text", "maxline": "max_line",
     "ondataloss": "on_data_loss", "idletimeout": "idle_timeout_s",
 }  # fmt: skip
 """The field of each option, by its name in lower case."""
@@ -138,7 +142,7 @@ def _value(name: str, text: str) -> Any:
                 return parse_duration(text) / SECOND_NS
             except ValueError as error:
                 raise InputError(f"option idleTimeout: {error}", hint="leave it out for none") from error
-        case "port" | "maxbytespertrigger" | "maxoffsetspertrigger" | "maxpartitionbytes":
+        case "port" | "maxbytespertrigger" | "maxoffsetspertrigger" | "maxpartitionbytes" | "maxline":
             if not text.isdigit() or not int(text):
                 raise InputError(f"option {name}: '{text}' is no number from 1 on", hint="leave it out for the default")
             return int(text)

@@ -217,7 +217,6 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource):
         return [self._evaluator, *([self._shadow.evaluator] if self._shadow else [])]
 
     def _observe_alone(self) -> None:
-        """Let the policy observe the buffered single events."""
         slice_ = self._alone.taken()
         if slice_ is not None:
             self._policy.observe(*slice_)

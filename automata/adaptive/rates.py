@@ -90,7 +90,6 @@ class Meter:
         return max(1, size / _FIRST_SHARE) if first else size
 
     def _latest(self, counts: Mapping[int, float]) -> Rates:
-        """The current rates."""
         self._unmoved += 1
         known = self.rates
         if known is None or self._unmoved > _UNMOVED_MAX or any(_moved(known.counts[s], counts[s]) for s in counts):

@@ -185,26 +185,14 @@ class CeaCore:
         status = cea.ROOTS_FULL
         while status != cea.DONE:
             self.keys.fit(len(self._determinised.moves.alive))
-            status = advance(
-                Machine(
-                    vectors,
-                    self.keys.tables,
-                    self.keys.substreams,
-                    self._determinised.moves,
-                    self.keys.scratch,
-                    self._arena,
-                    self._roots,
-                    self._rules,
-                    progress,
-                )
-            )
+            keys, moves, others = self.keys, self._determinised.moves, (self._arena, self._roots, self._rules, progress)
+            status = advance(Machine(vectors, keys.tables, keys.substreams, moves, keys.scratch, *others))
             if status in (cea.ROOTS_FULL, cea.ARENA_FULL, cea.DONE):
                 yield from self._enumerate(vectors, int(progress[ROOTS]), limit)
                 progress[ROOTS] = 0
             self._provide(status, vectors, progress)
 
     def _provide(self, status: int, vectors: BitVectors, progress: Ids) -> None:
-        """Provides what the kernel lacks."""
         if status == cea.MOVE_UNKNOWN:
             self._determinised.determine(int(progress[cea.CELL]), int(progress[cea.BIT_VECTOR]))
         elif status == cea.ARENA_FULL:
@@ -235,7 +223,6 @@ class CeaCore:
 
 
 def _in_window(vectors: BitVectors) -> BitVectors:
-    """The bit vectors whose moment is in some window."""
     inside = vectors.lows > NEVER
     return vectors if inside.all() else BitVectors(*(column[inside] for column in vectors))
 

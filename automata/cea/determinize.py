@@ -50,7 +50,7 @@ class Determinised:
         else:
             skipped, marked = self._strategy.step(self._cells[cell], bits)
         skip = NOWHERE if skipped is None else self._number(skipped)
-        pairs = [(_rank(bits, symbol), self._number(target)) for symbol, target in marked.items()]
+        pairs = [((bits & ((1 << symbol) - 1)).bit_count(), self._number(target)) for symbol, target in marked.items()]
         first = self._write(pairs)
         moves = self.moves
         moves.skip[cell, vector], moves.first[cell, vector] = skip, first
@@ -105,11 +105,6 @@ class Determinised:
             getattr(new, name)[:rows, :columns] = getattr(old, name)
         new.accepting[:rows], new.alive[:rows] = old.accepting, old.alive
         self.moves = new._replace(labels=old.labels, targets=old.targets)
-
-
-def _rank(bits: int, symbol: int) -> int:
-    """The number of symbols of the bit vector before this one."""
-    return (bits & ((1 << symbol) - 1)).bit_count()
 
 
 def _blank(cells: int, vectors: int) -> Moves:

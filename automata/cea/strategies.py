@@ -213,5 +213,4 @@ class Maximal(Strategy):
 
 
 def _distinct(reached: Iterable[States]) -> tuple[States, ...]:
-    """The distinct non-empty sets, sorted."""
     return tuple(sorted({states for states in reached if states}, key=sorted))

@@ -85,12 +85,7 @@ class RunConditions:
         return self.arriving(number, pairs.rows, bindings.bound(self._runs, edge, table, pairs), events, told)
 
     def arriving(
-        self,
-        number: int,
-        rows: Ids,
-        registers: NDArray[np.int64],
-        events: Mapping[int, Ids],
-        told: Mapping[int, Mask],
+        self, number: int, rows: Ids, registers: NDArray[np.int64], events: Mapping[int, Ids], told: Mapping[int, Mask]
     ) -> Mask:
         """A mask of the runs that take an edge from `rows` and fulfil every condition that can then be decided.
 

@@ -58,37 +58,31 @@ class OuterIterations:
     open: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Iterations:
     """The iterations of the runs of one plan; `outer` are those before the first run, by variable."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        runs: Runs,
-        condition_evaluator: ConditionEvaluator,
-        outer: Mapping[int, OuterIterations] | None = None,
-    ) -> None:
-        self._plan = plan
-        self._runs = runs
-        self._condition_evaluator = condition_evaluator
-        self._outer = outer or {}
+    plan: Plan
+    runs: Runs
+    condition_evaluator: ConditionEvaluator
+    outer: Mapping[int, OuterIterations]
 
     def arriving(self, sources: Ids, edge: PlannedEdge, registers: NDArray[np.int64]) -> IterationView:
         """The runs that take `edge` from the rows `sources`, with these registers."""
-        layout, current, older = self._runs.layout, {}, {}
-        for domain in range(len(self._plan.domains)):
-            inside = domain in self._plan.positions[edge.target].inside
+        layout, current, older = self.runs.layout, {}, {}
+        for domain in range(len(self.plan.domains)):
+            inside = domain in self.plan.positions[edge.target].inside
             goes_on = inside and domain not in edge.begun
             column = layout.previous(domain) if goes_on else layout.inside(domain)
             current[domain] = np.full(len(sources), inside)
-            older[domain] = self._runs.column(sources, column)
+            older[domain] = self.runs.column(sources, column)
         return IterationView(registers, current, older)
 
     def arrived(self, rows: Ids) -> IterationView:
         """The runs whose last rows these are."""
-        outside, domains = np.zeros(len(rows), dtype=np.bool_), range(len(self._plan.domains))
-        older = {domain: self._runs.column(rows, self._runs.layout.inside(domain)) for domain in domains}
-        return IterationView(self._runs.registers(rows), dict.fromkeys(domains, outside), older)
+        outside, domains = np.zeros(len(rows), dtype=np.bool_), range(len(self.plan.domains))
+        older = {domain: self.runs.column(rows, self.runs.layout.inside(domain)) for domain in domains}
+        return IterationView(self.runs.registers(rows), dict.fromkeys(domains, outside), older)
 
     def seen_from(self, around: Sequence[int], ends: Mapping[int, int], now: IterationView) -> IterationView:
         """Iterations as something inside repetitions counts them: up to its own in those, up to now elsewhere.
@@ -98,21 +92,21 @@ class Iterations:
         now         one run at its end
         """
         current, older = dict(now.current), dict(now.older)
-        for domain in range(len(self._plan.domains)):
+        for domain in range(len(self.plan.domains)):
             shared = [repetition for repetition in around if self._encloses(repetition, domain)]
             if shared and ends[shared[-1]] != NONE:
                 end = np.array([ends[shared[-1]]], dtype=np.int64)
                 current[domain] = np.zeros(1, dtype=np.bool_)
-                older[domain] = self._runs.column(end, self._runs.layout.inside(domain))
+                older[domain] = self.runs.column(end, self.runs.layout.inside(domain))
         return IterationView(now.registers, current, older)
 
     def as_outer(self, variable: int, view: IterationView, around: Sequence[int]) -> OuterIterations:
         """The iteration values of a match for a negated group inside the repetitions `around`."""
-        domain = self._plan.domain_of[variable]
+        domain = self.plan.domain_of[variable]
         _, values = self._values(variable, view)
         previous, newest = self._previous(variable, view), view.older[domain]
-        latest = self._runs.register(newest, variable)[0] if newest[0] != NONE else UNBOUND
-        inside = bool(around) and around[-1] in (self._plan.domains[domain] or around)
+        latest = self.runs.register(newest, variable)[0] if newest[0] != NONE else UNBOUND
+        inside = bool(around) and around[-1] in (self.plan.domains[domain] or around)
         is_open = inside and view.registers[0, variable] == UNBOUND
         return OuterIterations(tuple(values.tolist()), int(previous[0]), int(latest), bool(is_open))
 
@@ -122,7 +116,7 @@ class Iterations:
 
     def _encloses(self, repetition: int, domain: int) -> bool:
         """True if the repetition is one of the domain's, or is around one of them."""
-        outer, *inner = (self._plan.repetitions[r].positions for r in (repetition, *self._plan.domains[domain]))
+        outer, *inner = (self.plan.repetitions[r].positions for r in (repetition, *self.plan.domains[domain]))
         return any(positions <= outer for positions in inner)
 
     def _column(self, reference: Reference, view: IterationView) -> Ids:
@@ -138,31 +132,31 @@ class Iterations:
                 result[some] = ids[offsets[1:][some] - 1 if last else offsets[:-1][some]]
                 return result
             case FoldValue(_, variable):
-                return self._condition_evaluator.fold(reference, *self._values(variable, view))
+                return self.condition_evaluator.fold(reference, *self._values(variable, view))
 
     def _previous(self, variable: int, view: IterationView) -> Ids:
-        domain = self._plan.domain_of[variable]
+        domain = self.plan.domain_of[variable]
         older, current = view.older[domain], view.current[domain]
-        column = self._runs.layout.previous(domain)
-        before = np.where(current | (older == NONE), older, self._runs.column(older, column))
+        column = self.runs.layout.previous(domain)
+        before = np.where(current | (older == NONE), older, self.runs.column(older, column))
         first = UNBOUND
-        if (outer := self._outer.get(variable)) is not None:
-            first = outer.latest if self._plan.domains[domain] else outer.previous
-        return np.where(before == NONE, first, self._runs.register(before, variable))
+        if (outer := self.outer.get(variable)) is not None:
+            first = outer.latest if self.plan.domains[domain] else outer.previous
+        return np.where(before == NONE, first, self.runs.register(before, variable))
 
     def _values(self, variable: int, view: IterationView) -> tuple[Ids, Ids]:
         """The bound values of all iterations, oldest first, as offsets and ids."""
-        domain, everyone = self._plan.domain_of[variable], np.arange(len(view.registers), dtype=np.int64)
+        domain, everyone = self.plan.domain_of[variable], np.arange(len(view.registers), dtype=np.int64)
         owners = [np.flatnonzero(view.current[domain])]
         found = [view.registers[owners[0], variable]]
         which, rows = everyone, view.older[domain]
         while len(rows := rows[alive := rows != NONE]):
             which = which[alive]
             owners.append(which)
-            found.append(self._runs.register(rows, variable))
-            rows = self._runs.column(rows, self._runs.layout.previous(domain))
-        if (outer := self._outer.get(variable)) is not None:
-            if outer.open and not self._plan.domains[domain]:
+            found.append(self.runs.register(rows, variable))
+            rows = self.runs.column(rows, self.runs.layout.previous(domain))
+        if (outer := self.outer.get(variable)) is not None:
+            if outer.open and not self.plan.domains[domain]:
                 owners[0], found[0] = everyone, view.registers[:, variable]
             owners += [everyone] * len(outer.values)
             found += [np.full(len(everyone), value, dtype=np.int64) for value in reversed(outer.values)]

@@ -109,7 +109,6 @@ class LazyChain:
         return len(np.unique(np.concatenate([buffer.column(LOW) for buffer in self._buffers]))) >= self._steps
 
     def _held(self) -> int:
-        """The partial matches that wait."""
         return sum(len(waiting.rows) for waiting in self.states.values())
 
     def _begin(self) -> None:

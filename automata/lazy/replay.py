@@ -228,5 +228,4 @@ class Replay:
 
 
 def _both(*parts: _Walked) -> _Walked:
-    """The rows of all parts."""
     return np.concatenate([rows for rows, _ in parts]), np.concatenate([which for _, which in parts])

@@ -125,11 +125,7 @@ class _Collector:
         self._sequence(path.items)
         together = np.array([[a.step == b.step and a is not b for b in self._units] for a in self._units])
         return Units(
-            tuple(self._steps),
-            tuple(self._units),
-            self._relation(self._before),
-            together,
-            self._relation(self._apart),
+            tuple(self._steps), tuple(self._units), self._relation(self._before), together, self._relation(self._apart)
         )
 
     def _sequence(self, items: Sequence[Item]) -> list[int]:

@@ -132,7 +132,6 @@ def _untied(table: MatchTable, order: Ids, tied: Mask, longest: int) -> Ids:
 
 
 def _like_previous(rows: NDArray[np.int64]) -> Mask:
-    """Mask of the rows that equal the row before them."""
     same = np.zeros(len(rows), dtype=np.bool_)
     same[1:] = (rows[1:] == rows[:-1]).all(axis=1)
     return same
@@ -160,7 +159,6 @@ def _as_matrix(table: MatchTable, column: int, width: int) -> NDArray[np.int64]:
 
 
 def _places(table: MatchTable) -> Ids:
-    """The place of each entry in its match."""
     return np.arange(len(table.entries)) - np.repeat(table.starts, table.sizes)
 
 

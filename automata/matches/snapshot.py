@@ -52,7 +52,6 @@ def restore_stage(
 
 
 def _core_state(core: ChainStore) -> dict[str, Any]:
-    """The runs, as columns without the registers, and the registers."""
     runs, registers = core.runs, core.layout.registers
     table = runs.table[: runs.size]
     return {

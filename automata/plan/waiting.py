@@ -76,7 +76,7 @@ class Waiting:
             if spec.symbol in automaton.positions[owner].symbols or (spec.symbol == MATCH and owner == START)
         ]
         self._waits = {pair: tuple(self._waiting(*pair, position) for position in positions) for pair in owned}
-        open_ = [pair for pair in owned if self._waits[pair][pair[1]] or self._is_rebound_later(*pair)]
+        open_ = [pair for pair in owned if self._waits[pair][pair[1]]]
         self._open = {*open_, *(pair for pair in owned if pair[1] == START)}
         self.markers = tuple(pair for pair in open_ if pair[1] != START)
         self.arriving = [tuple(point for pair in owned for point in self._at(*pair, p)) for p in positions]
@@ -124,11 +124,6 @@ class Waiting:
                     others = self._following(position, owner, never=frozenset({repetition}))
                     if not any(variable in self._scope[other] for other in others):
                         yield variable, repetition
-
-    def _is_rebound_later(self, condition: int, owner: int) -> bool:
-        return any(
-            self._scope[position] & _foreign(self._program, condition) for position in self._following(owner, owner)
-        )
 
     def _waiting(self, condition: int, owner: int, position: int) -> Variables:
         foreign = _foreign(self._program, condition)

@@ -148,7 +148,6 @@ def link(pool: Pool, columns: Columns, row: int, number: int, head: int) -> None
 
 @lean_part
 def _set_link(pool: Pool, columns: Columns, number: int, column: int, value: int) -> None:
-    """Writes one column of the link with this number."""
     pool.rows[number // columns.lists, columns.links + LINK * (number % columns.lists) + column] = value
 
 

@@ -185,7 +185,6 @@ def _shape(plan: Plan) -> Shape:
 
 
 def _actions(edge: PlannedEdge) -> list[int]:
-    """ACTIONS of an edge."""
     loops = [edge.loop] if edge.loop != NONE else []
     crossed = ((LEAVE, edge.leaves), (LOOP, loops), (ENTER, edge.enters))
     return [
@@ -194,7 +193,6 @@ def _actions(edge: PlannedEdge) -> list[int]:
 
 
 def _track(plan: Plan, edge: PlannedEdge, tracked: Sequence[int]) -> list[int]:
-    """TRACK of an edge."""
     domains = [plan.domain_of[variable] for variable in tracked]
     inside = plan.positions[edge.target].inside
     return [int(flag) for domain in domains for flag in (domain in edge.begun, domain in inside)]

@@ -88,7 +88,6 @@ class ColumnRuns:
         return tables
 
     def _grow(self, tables: Mapping[int, StepTable]) -> None:
-        """Works the queue off."""
         self._settle()
         while self._new:
             new, self._new = self._new, []

@@ -78,7 +78,6 @@ class RowEdge(RowCrossing):
     notes: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """The flags."""
         noted = self.enters, self.loops, self.marks, self.inside, self.members, self.cleared, self.tells
         object.__setattr__(self, "bounded", bool(self.at_least or self.below or self.beyond))
         object.__setattr__(self, "notes", any(noted))

@@ -94,7 +94,6 @@ class RowNegationIndex:
         self._trailing = [_steps(plan, accept.passed) for accept in plan.accepts]
 
     def __len__(self) -> int:
-        """The number of solutions."""
         return sum(map(len, self._symbols.values()))
 
     def enter(self) -> None:

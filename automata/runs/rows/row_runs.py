@@ -68,7 +68,6 @@ class RowRuns:
         self._arrivals = Arrivals(self._places, self._store, all_join)
 
     def __len__(self) -> int:
-        """The number of rows."""
         return len(self._rows)
 
     @property
@@ -114,7 +113,7 @@ class RowRuns:
         single = self._candidates.single(time, solutions)
         self.negations.add(single, position, time, stream)
         taken = self._takings(single, time, stream) if single else []
-        self._pass_by(single)
+        self._store.pass_by(single)
         if len(self._rows) + len(taken) > self._runs_max:
             self._check_runs(len(self._rows) - 1 + len(taken))
         if self._core.dominance is None:
@@ -227,14 +226,6 @@ class RowRuns:
         told = {v: np.array([each.candidate.values[place] != UNBOUND for each in taken]) for place, v, _ in step.tells}
         passed = self._core.conditions.arriving(step.number, rows, registers, events, told)
         return [each for each, holds in zip(taken, passed.tolist(), strict=True) if holds]
-
-    def _pass_by(self, single: Mapping[int, Sequence[StepCandidate]]) -> None:
-        """Removes the runs that only the event just consumed could extend."""
-        if not self._partitioned:
-            self._store.pass_by()
-            return
-        for partition in {candidate.moment.partition for candidates in single.values() for candidate in candidates}:
-            self._store.pass_by_in(partition)
 
     # --- what comes of it -------------------------------------------------------------------------
 

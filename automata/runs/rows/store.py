@@ -6,7 +6,7 @@ Both hold the same rows under the same numbers: what has only been written for c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
 import numpy as np
@@ -16,6 +16,7 @@ from automata.chains.store import ChainStore
 from automata.plan.program import Window
 from automata.runs.columns.expiry import Bounds
 from automata.runs.rows.all_join import RowAllJoin
+from automata.runs.rows.candidates import StepCandidate
 from automata.runs.rows.edges import RowEdge, RowPosition
 from automata.values import NONE
 
@@ -109,16 +110,16 @@ class Store:
         if row[edge.closed] == every.get(edge.closed) and all(row[column] == every[column] for column in every):
             self.remove(edge.source, number)
 
-    def pass_by(self) -> None:
-        """Removes the runs that only the event just consumed could extend."""
-        for position in self._adjacent:
-            for index in self.active[position]:
-                index.clear()
-
-    def pass_by_in(self, partition: int) -> None:
-        """The same for an event of one partition."""
-        for position, number in self._waiting.pop(partition, ()):
-            self.remove(position, number)
+    def pass_by(self, single: Mapping[int, Sequence[StepCandidate]]) -> None:
+        """Removes the runs that only the event just consumed could extend; `single`: symbol → its candidates."""
+        if not self._partitioned:
+            for position in self._adjacent:
+                for index in self.active[position]:
+                    index.clear()
+            return
+        for partition in {candidate.moment.partition for candidates in single.values() for candidate in candidates}:
+            for position, number in self._waiting.pop(partition, ()):
+                self.remove(position, number)
 
     def count(self) -> int:
         """The number of runs that an event may still extend."""

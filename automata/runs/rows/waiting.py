@@ -78,7 +78,9 @@ class Waiting:
         decided += self._passed(time, timeline)
         for row, accept in reached:
             if self._trailing[accept]:
-                heappush(self._pending, _Pending(self._deadline(row), row, accept))
+                own = self._store.rows[row]
+                last = deadline(self._window, own[col.FIRST_TIME], own[col.FIRST_RANK], own[col.WINDOW])
+                heappush(self._pending, _Pending(last, row, accept))
                 self._changed = True
         fresh = [candidate for candidate in decided if self._reporter.is_new(candidate.match)]
         self._forget_seen()
@@ -100,11 +102,6 @@ class Waiting:
             for deadline, row, accept in over
             if not self._negations.violated_after(row, accept)
         ]
-
-    def _deadline(self, number: int) -> int:
-        """The last time (or rank) at which the match that ends at a row may be removed."""
-        row = self._store.rows[number]
-        return deadline(self._window, row[col.FIRST_TIME], row[col.FIRST_RANK], row[col.WINDOW])
 
     def _forget_seen(self) -> None:
         """As the reporter forgets what was found before, but not at every event."""

@@ -49,12 +49,7 @@ NUMERIC_TYPES = dict.fromkeys(INTEGER_TYPES, _INTEGER) | {
 }  # fmt: skip
 """The numeric type of each datatype."""
 _FLOATING = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|INF)|NaN")
-_LEXICAL = (
-    re.compile(r"[+-]?[0-9]+"),
-    re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"),
-    _FLOATING,
-    _FLOATING,
-)
+_LEXICAL = (re.compile(r"[+-]?[0-9]+"), re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"), _FLOATING, _FLOATING)
 """The lexical forms of each numeric type."""
 _OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _DECIMAL_OPERATIONS = {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply}

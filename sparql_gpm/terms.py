@@ -65,8 +65,9 @@ def to_ntriples(term: Term) -> str:
     if isinstance(term, IRI):
         return f"<{_iri_text(term.value)}>"
     if isinstance(term, BlankNode):
-        return f"_:{_label_text(term.label)}"
-    quoted = f'"{_characters(term.lexical).translate(ESCAPES)}"'
+        return f"_:{term.label if _LABEL.fullmatch(term.label) else f'x{_hex(term.label)}'}"
+    text = term.lexical if term.lexical.isascii() else _SURROGATE.sub(_REPLACEMENT, term.lexical)
+    quoted = f'"{text.translate(ESCAPES)}"'
     if term.language:
         return f"{quoted}@{term.language if _LANGUAGE.fullmatch(term.language) else f'x-{_hex(term.language)}'}"
     return quoted if term.datatype == XSD_STRING else f"{quoted}^^<{_iri_text(term.datatype)}>"
@@ -78,14 +79,5 @@ def _iri_text(iri: str) -> str:
     return _NOT_IN_IRI.sub(lambda found: quote(found[0], safe="", errors="surrogatepass"), iri)
 
 
-def _label_text(label: str) -> str:
-    return label if _LABEL.fullmatch(label) else f"x{_hex(label)}"
-
-
 def _hex(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").hex()
-
-
-def _characters(text: str) -> str:
-    """The text with a replacement for every lone surrogate."""
-    return text if text.isascii() else _SURROGATE.sub(_REPLACEMENT, text)

@@ -97,9 +97,7 @@ def _variable(name: str) -> str:
     return f"?{name}"
 
 
-def _on_one_line(pattern: Pattern) -> str:
-    return "; ".join(map(str.strip, _lines(push_filters(pattern))))
-
-
-expression_text = ExpressionWriter(_variable, _on_one_line).text
+expression_text = ExpressionWriter(
+    _variable, lambda pattern: "; ".join(map(str.strip, _lines(push_filters(pattern))))
+).text
 """An expression in SPARQL's syntax; the pattern of an EXISTS on one line."""

@@ -88,14 +88,10 @@ def _sink(conditions: Sequence[Expression], pattern: Pattern) -> Pattern:
                 pattern = replace(pattern, right=_sink(over, right))
             return filtered([*rest, *staying], replace(pattern, left=_sink(down, left)))
         case Extend(inner, variable, expression):
-            down = [condition for condition in sinking if _passes(condition, variable, expression)]
+            down = [c for c in sinking if variable not in expression_variables(c) and not is_volatile(expression)]
             rest = [condition for condition in sinking if condition not in down]
             return filtered([*rest, *staying], Extend(_sink(down, inner), variable, expression))
         case Filter(other, inner):
             return filtered([*conjuncts(other), *staying], _sink(sinking, inner))
         case _:
             return filtered(conditions, pattern)
-
-
-def _passes(condition: Expression, variable: str, expression: Expression) -> bool:
-    return variable not in expression_variables(condition) and not is_volatile(expression)

@@ -142,7 +142,6 @@ def _followed_often(
 
 
 def _without(pairs: Pairs, known: Pairs) -> Pairs:
-    """The pairs that are not known."""
     every = _both(known, pairs)
     first = first_rows(list(every))
     return every.rows(first[first >= len(known.events)])

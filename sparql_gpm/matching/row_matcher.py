@@ -102,7 +102,6 @@ class _Join:
     new_object: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """The flags."""
         object.__setattr__(self, "new_subject", not self.subject and self.subject_at < 0)
         object.__setattr__(self, "new_object", not self.object and self.object_at < 0 and not self.same)
 
@@ -150,7 +149,9 @@ class _Plan:
         self._waiting = list(operator.conditions)
         self._first = self._tests()
         scans = [scan for scan in operator.scans if isinstance(scan, Scan)]
-        scans += [_as_scan(data) for data in _event_data(operator)]
+        # the event's graph name and time are the one triple whose predicate is UNBOUND
+        events = _event_data(operator)
+        scans += [Scan(data.graph or "_:graph of event", UNBOUND, data.time or "_:time of event") for data in events]
         while scans:
             scan = min(scans, key=self._cost)
             scans.remove(scan)
@@ -211,11 +212,6 @@ class _Plan:
 
 def _event_data(operator: operators.Join) -> list[operators.EventData]:
     return [other for other in operator.others if isinstance(other, operators.EventData)]
-
-
-def _as_scan(data: operators.EventData) -> Scan:
-    """The event's graph name and time as the one triple whose predicate is UNBOUND."""
-    return Scan(data.graph or "_:graph of event", UNBOUND, data.time or "_:time of event")
 
 
 def _everywhere(operator: Operator) -> Relation:

@@ -139,7 +139,6 @@ class NQuadsReader:
         self._terms.refresh()
 
     def _line(self, line: bytes, number: int) -> None:
-        """Read a line of any form."""
         tokens = self._usual_tokens(line)
         for quad in (tokens,) if tokens else self._parsed_tokens(line, number):
             self._quad(quad, line, number)

@@ -59,7 +59,6 @@ class WrittenForms:
         self._generation = self._dictionary.generation
 
     def _learn(self) -> None:
-        """Parse the new forms."""
         known, bound = len(self._ids), self.strings.bound
         self._ids = np.concatenate((self._ids, np.zeros(bound - known, dtype=np.int64)))
         terms: list[Term] = []

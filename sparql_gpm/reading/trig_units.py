@@ -116,13 +116,12 @@ class Units:
 
     def _resumption(self, block: bytes) -> int:
         """The place where reading resumes in an overlong string, which is probably never closed; else 0."""
-        if self._skipped is None or not self._ends.in_string:
+        if self._skipped is None or not self._ends.quote:
             return 0
         found = _BEGINNING.search(block)
         return found.start() if found else 0
 
     def _add(self, text: bytes) -> None:
-        """More of the open unit."""
         self._waiting.append(text)
         self._length += len(text)
         if self._skipped is not None or self._length > self._blocks.line_bytes_max:
@@ -178,27 +177,22 @@ class _Ends:
 
     def __init__(self) -> None:
         self._inside = False
-        self._quote = b""
-
-    @property
-    def in_string(self) -> bool:
-        """A long string is open."""
-        return bool(self._quote)
+        self.quote = b""
 
     def after(self, last: bytes) -> bool:
         """True if a unit ends with a line that is too long to be scanned, by the line's last character."""
         if last in (b"{", b"}"):
-            self._inside, self._quote = last == b"{", b""
-        return last in (b"}", b".") and not self._inside and not self._quote
+            self._inside, self.quote = last == b"{", b""
+        return last in (b"}", b".") and not self._inside and not self.quote
 
     def of(self, block: bytes) -> Iterator[int]:
         """The ends in the next block; blocks end with a line, so that only long strings reach over their ends."""
         at, begin = 0, -1
-        if self._quote:
-            closed = _STRING_END[self._quote].match(block)
+        if self.quote:
+            closed = _STRING_END[self.quote].match(block)
             if closed is None:
                 return
-            at, self._quote = closed.end(), b""
+            at, self.quote = closed.end(), b""
         text = b"\n" + block
         for mark in _MARK.finditer(text, at + 1):
             match mark[0]:
@@ -217,5 +211,5 @@ class _Ends:
                         begin = mark.end() - 1
                         yield begin
                 case b'"""' | b"'''":
-                    self._quote = mark[0]
+                    self.quote = mark[0]
                     return

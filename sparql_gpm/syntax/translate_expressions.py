@@ -92,7 +92,6 @@ class ExpressionReader:
         return Cast(self.source.iri(tree.iri).value, self._list(tree.expr or ()))
 
     def _list(self, trees: Tree) -> tuple[Expression, ...]:
-        """The members of a list."""
         read = () if is_nil(trees) else map(self.read, trees)
         return tuple(one for e in read for one in (e.arguments if isinstance(e, Call) and e.name == LIST else (e,)))
 

@@ -58,12 +58,7 @@ class QueryError(SPAseqError):
 
     def __init__(self, problems: Sequence[Problem], text: str, name: str) -> None:
         first = problems[0]
-        super().__init__(
-            render_problems(problems, text, name),
-            line=first.line,
-            column=first.column,
-            hint=first.hint,
-        )
+        super().__init__(render_problems(problems, text, name), line=first.line, column=first.column, hint=first.hint)
         self.problems = tuple(problems)
 
 

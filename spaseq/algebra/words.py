@@ -8,11 +8,7 @@ from automata.plan.program import Selector, Skip, Window
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.lang.ast import Unit
 
-_THEN = {
-    Contiguity.STRICT: "directly followed by",
-    Contiguity.NEXT: "then the next",
-    Contiguity.ANY: "then any later",
-}
+_THEN = {Contiguity.STRICT: "directly followed by", Contiguity.NEXT: "then the next", Contiguity.ANY: "then any later"}
 BETWEEN = {
     Contiguity.STRICT: "strict: nothing on any stream between two iterations",
     Contiguity.NEXT: "skip-till-next: each iteration is the next that fits",

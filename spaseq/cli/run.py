@@ -81,7 +81,6 @@ def bound(arguments: RunArguments) -> tuple[list[TemporalQuery], dict[str, str],
 
 
 def _report_hidden_names(path: str) -> None:
-    """Print the hidden names in a directory, which are not read."""
     if skipped := hidden_names(path):
         shown = ", ".join(os.path.relpath(name, path) for name in skipped[:_HIDDEN_SHOWN_MAX])
         more = f" and {len(skipped) - _HIDDEN_SHOWN_MAX} more" if len(skipped) > _HIDDEN_SHOWN_MAX else ""
@@ -136,14 +135,12 @@ def report_dead_letters(counts: Mapping[str, int], path: Path | None) -> None:
 
 
 def _report_skipped(rows: Mapping[str, int]) -> None:
-    """Print the rows that failed endpoints left without solutions."""
     for iri, count in rows.items():
         counted = "row was" if count == 1 else "rows were"
         say_warning(f"{count:,} {counted} joined with nothing: <{iri}> failed", "--kb-failure wait loses nothing")
 
 
 def _report_replanned(replanned: Mapping[str, Sequence[str]], console: Console) -> None:
-    """Print the evaluators that were exchanged while queries ran."""
     for query, switches in replanned.items():
         text = visible("\n".join([f"evaluator of {query}:", *switches]))
         console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)

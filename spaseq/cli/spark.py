@@ -139,6 +139,5 @@ def _to_the_end(run: SparkRun, write: _Writer) -> None:
 
 
 def _show_progress(metrics: BatchMetrics) -> None:
-    """A line for each micro-batch, on a terminal only."""
     if sys.stderr is not None and sys.stderr.isatty():
         say(str(metrics))

@@ -111,7 +111,6 @@ def _literal(value: Mapping[str, Any]) -> str:
 
 
 def _run(job: SubmitArguments) -> None:
-    """Run spark-submit, which shares our output."""
     command = [_spark_submit(), *(["--master", job.master] if job.master else []), os.fspath(job.job)]
     environment = {**os.environ, "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
     code = subprocess.run(command, env=environment, check=False).returncode

@@ -127,10 +127,7 @@ class Job:
 
 
 def run(
-    query: Query | Sequence[Query],
-    streams: Mapping[str, PathLike],
-    kb: Knowledge | None = None,
-    **options: Any,
+    query: Query | Sequence[Query], streams: Mapping[str, PathLike], kb: Knowledge | None = None, **options: Any
 ) -> Iterator[Row]:
     """The rows of one or several queries over files.
 

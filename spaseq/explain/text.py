@@ -5,25 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from spaseq.explain.description import (
-    Condition,
-    Description,
-    Edge,
-    Evaluator,
-    KnowledgeBase,
-    PatternPlan,
-    Repetition,
-    State,
-    Stream,
-    move_text,
-)
+from spaseq.explain import description as described
 
 _WIDTH = 88
 _INDENT = "  "
 _KINDS = {"start": "start", "step": "", "any-order": "any order", "accept": "match"}
 
 
-def to_text(description: Description) -> str:
+def to_text(description: described.Description) -> str:
     """Every section that is not empty, in the order in which a query is read."""
     partition = ", ".join(f"?{name}" for name in description.partition)
     sections = [
@@ -56,14 +45,14 @@ def _wrapped(paragraphs: Sequence[str], indent: str = _INDENT, hanging: str = ""
         )
 
 
-def _streams(streams: Sequence[Stream]) -> Iterator[str]:
+def _streams(streams: Sequence[described.Stream]) -> Iterator[str]:
     width = max((len(stream.name) for stream in streams), default=0)
     for stream in streams:
         origin = f"  ({stream.origin})" if stream.origin else ""
         yield f"{_INDENT}{stream.name:<{width}}  <{stream.iri}>{origin}"
 
 
-def _knowledge(known: KnowledgeBase) -> Iterator[str]:
+def _knowledge(known: described.KnowledgeBase) -> Iterator[str]:
     yield from _wrapped([f"<{known.iri}> {known.how}"], hanging=_INDENT * 2)
     for use in known.uses:
         variables = " ".join(f"?{name}" for name in use.variables) or "no variable"
@@ -71,7 +60,7 @@ def _knowledge(known: KnowledgeBase) -> Iterator[str]:
         yield from _wrapped([f"{use.step} → {variables}, {joined}: {use.why}"], _INDENT * 2, _INDENT)
 
 
-def _pattern(pattern: PatternPlan) -> Iterator[str]:
+def _pattern(pattern: described.PatternPlan) -> Iterator[str]:
     variables = " ".join(f"?{name}" for name in pattern.variables) or "no variable"
     yield from _wrapped([f"{pattern.name} on {', '.join(pattern.streams)} → {variables}"], hanging=_INDENT * 2)
     for line in pattern.plan:
@@ -80,31 +69,30 @@ def _pattern(pattern: PatternPlan) -> Iterator[str]:
         yield from _condition(condition)
 
 
-def _match(description: Description) -> Iterator[str]:
-    """The conditions and computed values of the match."""
+def _match(description: described.Description) -> Iterator[str]:
     for condition in description.conditions:
         yield from (line.removeprefix(_INDENT) for line in _condition(condition))
     for computed in description.computed:
         yield from _wrapped([f"bind ?{computed.variable} = {computed.text}"], hanging=_INDENT)
 
 
-def _condition(condition: Condition) -> Iterator[str]:
+def _condition(condition: described.Condition) -> Iterator[str]:
     text = " ".join(condition.text.split())
     yield from _wrapped([f"condition {text}"], _INDENT * 2, _INDENT)
     yield from _wrapped([f"decided {condition.decided}"], _INDENT * 3, _INDENT)
 
 
-def _automaton(states: Sequence[State], edges: Sequence[Edge]) -> Iterator[str]:
+def _automaton(states: Sequence[described.State], edges: Sequence[described.Edge]) -> Iterator[str]:
     """Each state with its outgoing edges below."""
     digits = max((len(str(state.id)) for state in states), default=1)
-    width = max((len(move_text(edge)) for edge in edges), default=0)
+    width = max((len(described.move_text(edge)) for edge in edges), default=0)
     for state in states:
         kind = _KINDS[state.kind]
         shown = f" ({kind})" if kind and kind != state.label else ""
         yield f"{_INDENT}{state.id:>{digits}}  {' '.join(state.label.split())}{shown}"
         for edge in edges:
             if edge.source == state.id:
-                head = f"{_INDENT}{'':{digits}}  └─ {move_text(edge):<{width}} → {edge.target}"
+                head = f"{_INDENT}{'':{digits}}  └─ {described.move_text(edge):<{width}} → {edge.target}"
                 yield from _with_notes(head, "; ".join(edge.notes), digits)
 
 
@@ -118,7 +106,7 @@ def _with_notes(head: str, notes: str, digits: int) -> Iterator[str]:
         yield from _wrapped([notes], " " * (digits + 7))
 
 
-def _repetitions(repetitions: Sequence[Repetition]) -> Iterator[str]:
+def _repetitions(repetitions: Sequence[described.Repetition]) -> Iterator[str]:
     width = max((len(repetition.text) for repetition in repetitions), default=0)
     for repetition in repetitions:
         source = "as written" if repetition.written else "by default"
@@ -126,7 +114,7 @@ def _repetitions(repetitions: Sequence[Repetition]) -> Iterator[str]:
         yield from _wrapped([line], hanging=" " * (width + 2))
 
 
-def _evaluator(chosen: Evaluator) -> Iterator[str]:
+def _evaluator(chosen: described.Evaluator) -> Iterator[str]:
     lines = [f"{chosen.name}: {chosen.reason}"]
     lines += [f"form: {chosen.form}: {chosen.form_reason}"] if chosen.form else []
     lines += [f"on short input: {chosen.on_short_input}"] if chosen.on_short_input else []

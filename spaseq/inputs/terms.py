@@ -78,7 +78,6 @@ def _stated(time: Time) -> int:
 
 
 def _shown(value: object) -> str:
-    """A value for a message."""
     try:
         return repr(value)[:_SHOWN_MAX]
     except ValueError:  # an integer of very many digits

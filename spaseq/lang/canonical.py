@@ -57,7 +57,6 @@ def _tokens(lexemes: Sequence[Lexeme], namespace: Namespace) -> Iterator[str]:
 
 
 def _sparql(text: str, namespace: Namespace) -> Iterator[str]:
-    """The tokens of a piece of SPARQL."""
     for token in tokens(text):
         if token.kind == "word" and token.text == "a":
             yield f"<{RDF}type>"

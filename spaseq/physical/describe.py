@@ -18,19 +18,7 @@ from sparql_gpm.algebra.describe import expression_text
 from spaseq.algebra.distribution import distribution, sharding_in_words
 from spaseq.algebra.nodes import GraphPattern, TemporalQuery
 from spaseq.algebra.words import BETWEEN, sentences, window_in_words
-from spaseq.explain.description import (
-    Alternative,
-    Computed,
-    Condition,
-    Description,
-    Edge,
-    Evaluator,
-    KnowledgeBase,
-    PatternPlan,
-    Repetition,
-    State,
-    Stream,
-)
+from spaseq.explain import description as described
 from spaseq.physical.plan import PhysicalPlan
 from spaseq.physical.planner import EVALUATORS, TOO_SHORT, plan_query
 from spaseq.physical.program import Compiled
@@ -45,15 +33,15 @@ _RELATED = 0.1
 
 
 def describe(
-    text: str, compiled: Compiled, knowledge: tuple[KnowledgeBase, ...] = (), evaluator: str = "auto"
-) -> Description:
+    text: str, compiled: Compiled, knowledge: tuple[described.KnowledgeBase, ...] = (), evaluator: str = "auto"
+) -> described.Description:
     """The description of a query with this text, as it is run; InputError for an evaluator that cannot run it."""
     meaning = compiled.query
     drawn = _Drawing(meaning, compiled.plan)
-    return Description(
+    return described.Description(
         meaning.name,
         sentences(meaning),
-        tuple(Stream(name, iri) for name, iri in meaning.streams),
+        tuple(described.Stream(name, iri) for name, iri in meaning.streams),
         window_in_words(meaning.window),
         tuple(_pattern(compiled, number) for number in range(len(meaning.patterns))),
         drawn.states(),
@@ -64,23 +52,23 @@ def describe(
         _repetitions(text, meaning.sequence),
         f"{sharding_in_words(distribution(meaning))}; in each shard the evaluator above",
         tuple(
-            Condition(expression_text(compiled.conditions[number]), _match_decided(compiled, number))
+            described.Condition(expression_text(compiled.conditions[number]), _match_decided(compiled, number))
             for number, condition in enumerate(compiled.program.conditions)
             if condition.symbol == MATCH
         ),
-        tuple(Computed(bind.name, expression_text(bind.expression)) for bind in meaning.binds),
+        tuple(described.Computed(bind.name, expression_text(bind.expression)) for bind in meaning.binds),
     )
 
 
-def _evaluator(long: PhysicalPlan, short: PhysicalPlan) -> Evaluator:
+def _evaluator(long: PhysicalPlan, short: PhysicalPlan) -> described.Evaluator:
     """The evaluators of a query on long and on short input."""
     on_short_input = ""
     if (long.evaluator, long.form) != (short.evaluator, short.form):
         on_short_input = f"{EVALUATORS[short.evaluator]}, in {short.form_in_words}: {TOO_SHORT}"
-    return Evaluator(
+    return described.Evaluator(
         EVALUATORS[long.evaluator],
         long.reason,
-        tuple(Alternative(name, why_not) for name, why_not in long.others),
+        tuple(described.Alternative(name, why_not) for name, why_not in long.others),
         _estimates(long.compiled.plan, long.able),
         SWITCHING if "adaptive" in (long.evaluator, short.evaluator) else "",
         long.form_in_words,
@@ -109,15 +97,15 @@ def _assumed(program: Program, symbols: frozenset[int]) -> tuple[Rates, Rates]:
     return Rates(even, shares), Rates({**even, max(symbols): float(_RARE)}, shares)
 
 
-def _pattern(compiled: Compiled, symbol: int) -> PatternPlan:
+def _pattern(compiled: Compiled, symbol: int) -> described.PatternPlan:
     pattern: GraphPattern = compiled.query.patterns[symbol]
     conditions = tuple(
-        Condition(expression_text(compiled.conditions[number]), _decided(compiled, number))
+        described.Condition(expression_text(compiled.conditions[number]), _decided(compiled, number))
         for number in compiled.plan.conditions[symbol]
     )
     streams = tuple(compiled.query.streams[stream][0] for stream in pattern.streams)
     lines = tuple(describe_pattern(pattern.pattern).splitlines())
-    return PatternPlan(pattern.name, streams, pattern.variables, lines, conditions)
+    return described.PatternPlan(pattern.name, streams, pattern.variables, lines, conditions)
 
 
 def _decided(compiled: Compiled, condition: int) -> str:
@@ -139,14 +127,16 @@ def _match_decided(compiled: Compiled, number: int) -> str:
     return f"as soon as {names} is bound or no longer can be"
 
 
-def _repetitions(text: str, sequence: nodes.Expression) -> tuple[Repetition, ...]:
+def _repetitions(text: str, sequence: nodes.Expression) -> tuple[described.Repetition, ...]:
     found = []
     for node in nodes.walk(sequence):
         if isinstance(node, nodes.Repetition):
             assert node.contiguity is not None, node
             span = nodes.extent(node)
             written = text[node.span.start] in ",;:"
-            found.append(Repetition(" ".join(text[span.start : span.end].split()), BETWEEN[node.contiguity], written))
+            found.append(
+                described.Repetition(" ".join(text[span.start : span.end].split()), BETWEEN[node.contiguity], written)
+            )
     return tuple(found)
 
 
@@ -163,37 +153,37 @@ class _Drawing:
             for number, member in enumerate(unordered.members, 1)
         }
 
-    def states(self) -> tuple[State, ...]:
-        found = [State(START, "start", "start")]
+    def states(self) -> tuple[described.State, ...]:
+        found = [described.State(START, "start", "start")]
         for number, position in enumerate(self._plan.positions[1:], 1):
             if position.any_order != NONE:
-                found.append(State(number, "ALL members there", "any-order"))
+                found.append(described.State(number, "ALL members there", "any-order"))
             else:
-                found.append(State(number, self._starts.get(number) or self._label(number), "step"))
-        return (*found, State(self._accept, "match", "accept"))
+                found.append(described.State(number, self._starts.get(number) or self._label(number), "step"))
+        return (*found, described.State(self._accept, "match", "accept"))
 
-    def edges(self) -> tuple[Edge, ...]:
+    def edges(self) -> tuple[described.Edge, ...]:
         found = []
         for edge in self._plan.edges:
             joined = self._plan.positions[edge.target].any_order
             notes = self._notes(edge)
             if joined != NONE:
                 for member in self._plan.unordered[joined].members:
-                    found.append(Edge(edge.source, member.start, "", "", ("opens ALL", *notes)))
+                    found.append(described.Edge(edge.source, member.start, "", "", ("opens ALL", *notes)))
                 continue
             operator = "" if edge.begins else edge.operator.value
             rivals = tuple(f"unless {self._label(self._plan.edges[r].target)} comes first" for r in edge.rivals)
-            found.append(Edge(edge.source, edge.target, self._label(edge.target), operator, notes + rivals))
+            found.append(described.Edge(edge.source, edge.target, self._label(edge.target), operator, notes + rivals))
         for unordered in self._plan.unordered:
             for member in unordered.members:
                 found += [self._ending(accept, unordered.position, "member is there") for accept in member.accepts]
         return (*found, *(self._ending(accept, self._accept, "") for accept in self._plan.accepts))
 
-    def _ending(self, accept: Accept, target: int, note: str) -> Edge:
+    def _ending(self, accept: Accept, target: int, note: str) -> described.Edge:
         notes = self._notes(accept)
         if accept.passed:
             notes = (*notes, "reported when the window has passed")
-        return Edge(accept.position, target, "", "", (note, *notes) if note else notes)
+        return described.Edge(accept.position, target, "", "", (note, *notes) if note else notes)
 
     def _label(self, position: int) -> str:
         symbols = self._plan.positions[position].symbols

@@ -107,21 +107,13 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True
     others = {name: refusal or _weaker(name, requested) for name, refusal in refusals.items() if name != evaluator}
     form, form_reason = _form(evaluator, plan, registers)
     row_events_max = protocol.FEW_EVENTS_MAX if form is Form.ROWS else 0
+    together = conjunctions(plan.program)
     return PhysicalPlan(
-        compiled,
-        evaluator,
-        form,
-        reason,
-        form_reason,
-        tuple(others.items()),
-        able,
-        row_events_max,
-        conjunctions(plan.program),
+        compiled, evaluator, form, reason, form_reason, tuple(others.items()), able, row_events_max, together
     )
 
 
 def _requested(compiled: Compiled, requested: str, refusals: Mapping[str, str | None]) -> str:
-    """The evaluator asked for, if it can run the query."""
     if requested not in EVALUATORS:
         raise InputError(f"unknown evaluator '{requested}'", hint=f"one of: auto, {', '.join(EVALUATORS)}")
     if refusals[requested] is not None:

@@ -131,8 +131,6 @@ def _first(query: TemporalQuery, iterates: bool) -> tuple[int | None, bool]:
 
 
 class _Numbering:
-    """Gives numbers to variables and aggregates."""
-
     def __init__(self, variables: tuple[str, ...]) -> None:
         self.variables = {name: number for number, name in enumerate(variables)}
         self.folds: dict[Aggregate, int] = {}

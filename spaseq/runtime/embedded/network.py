@@ -46,11 +46,6 @@ class _Reader:
     on_rows: OnRows
     derived: DerivedStream | None
 
-    @property
-    def register(self) -> str | None:
-        """The IRI of the stream that the query derives."""
-        return self.query.register
-
     def oldest_output_time(self, watermark: int) -> int:
         """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""
         return AFTER_ALL if self.operator is None else self.operator.oldest_output_time(watermark)
@@ -83,7 +78,7 @@ class Network:
     @property
     def streams(self) -> frozenset[str]:
         """The IRIs of the streams that events can be pushed to: those that no query produces."""
-        derived = {reader.register for reader in self._readers}
+        derived = {reader.query.register for reader in self._readers}
         return frozenset(iri for each in self._inputs for iri in each.iris) - derived
 
     def push(self, iri: str, batch: EventBatch) -> Ids:
@@ -240,13 +235,13 @@ class Network:
 
 def producers_first(readers: Sequence[_Reader]) -> list[_Reader]:
     """The queries in an order in which each derived stream is made before it is read; raises InputError."""
-    produced = [reader.register for reader in readers if reader.register]
+    produced = [reader.query.register for reader in readers if reader.query.register]
     for iri in produced:
         if produced.count(iri) > 1:
             raise InputError(f"two queries REGISTER the stream <{iri}>", hint="give each stream an IRI of its own")
     waiting, ordered = list(readers), []
     while waiting:
-        missing = {reader.register for reader in waiting}
+        missing = {reader.query.register for reader in waiting}
         ready = [reader for reader in waiting if missing.isdisjoint(reader.input.iris)]
         if not ready:
             names = ", ".join(f"'{reader.query.name}'" for reader in waiting)

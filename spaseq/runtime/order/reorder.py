@@ -37,7 +37,6 @@ class _Sorted:
 
 
 def _merged(parts: list[_Sorted]) -> _Sorted:
-    """One or more parts as one."""
     if len(parts) == 1:
         return parts[0]
     events = EventBatch.concatenate([part.events for part in parts])
@@ -60,7 +59,6 @@ class ReorderBuffer:
         self.watermark = BEFORE_ALL
 
     def __len__(self) -> int:
-        """The number of events that wait."""
         return sum(len(part) for part in self._waiting)
 
     def push(self, batch: EventBatch) -> Ids:
@@ -134,7 +132,6 @@ class ReorderBuffer:
         self._waiting = [_Sorted(restored_batch(events), arrivals) for events, arrivals in state["waiting"]]
 
     def _admit(self, batch: EventBatch, arrivals: Ids, admitted: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
-        """Adds the admitted events, in order."""
         if not admitted.all():
             batch, arrivals = batch.take(np.flatnonzero(admitted)), arrivals[admitted]
         if not len(batch):
@@ -145,7 +142,6 @@ class ReorderBuffer:
         self._keep(_Sorted(batch, arrivals))
 
     def _push_one(self, batch: EventBatch) -> Ids:
-        """`push` of one event."""
         time, bound = batch.times.item(0), max(self._past(self._largest), self.watermark)
         self._arrived += 1
         self._largest = max(self._largest, time)

@@ -9,13 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
+from pyspark.sql.streaming import listener
 
 from sparql_gpm.reading.event_builder import TRUNCATED
 from spaseq.outputs.dead_letters import LATE, MALFORMED
@@ -37,7 +31,6 @@ class BatchMetrics:
     seconds: float
 
     def __str__(self) -> str:
-        """For a log."""
         counts = f"{self.input_rows} rows · {self.matches} matches · {self.late} late · {self.malformed} malformed"
         newest = f" · newest {self.newest.isoformat()}" if self.newest else ""
         return f"micro-batch {self.batch}: {counts} · {self.seconds:.1f} s{newest}"
@@ -54,16 +47,16 @@ def observed(outcomes: DataFrame) -> DataFrame:
     return outcomes.observe(METRICS, *counts, newest)
 
 
-class ProgressListener(StreamingQueryListener):
+class ProgressListener(listener.StreamingQueryListener):
     """Reports the metrics of each micro-batch of `observed` outcomes: `spark.streams.addListener(…)`."""
 
     def __init__(self, on_batch: Callable[[BatchMetrics], None]) -> None:
         self._on_batch = on_batch
 
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:
+    def onQueryStarted(self, event: listener.QueryStartedEvent) -> None:
         """Nothing to report yet."""
 
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:
+    def onQueryProgress(self, event: listener.QueryProgressEvent) -> None:
         """A micro-batch is done."""
         progress = event.progress
         metrics = progress.observedMetrics.get(METRICS)
@@ -82,8 +75,8 @@ class ProgressListener(StreamingQueryListener):
             )
         )
 
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:
+    def onQueryIdle(self, event: listener.QueryIdleEvent) -> None:
         """No input has arrived."""
 
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
+    def onQueryTerminated(self, event: listener.QueryTerminatedEvent) -> None:
         """Reported by the caller that started the query."""

@@ -186,7 +186,6 @@ def stable_hash(tokens: Iterable[bytes]) -> int:
 
 
 def _distinct(ascending: Ids) -> Ids:
-    """Each value once."""
     new: Mask = np.ones(len(ascending), dtype=np.bool_)
     new[1:] = ascending[1:] != ascending[:-1]
     return ascending[new]
@@ -209,7 +208,6 @@ def _of_shard(shard: int, solved: Sequence[_StepSolutions]) -> MarkedTriples:
 
 
 def _graphs(batch: EventBatch, events: Ids) -> MarkedTriples:
-    """The triples of these events."""
     kept = batch.take(events)
     return MarkedTriples(events[kept.event_of_triple()], kept.subjects, kept.predicates, kept.objects)
 
@@ -217,12 +215,6 @@ def _graphs(batch: EventBatch, events: Ids) -> MarkedTriples:
 def _batch(batch: EventBatch, events: Ids, triples: MarkedTriples) -> EventBatch:
     """These events with these triples in place of their own."""
     offsets = np.searchsorted(triples.events, np.append(events, len(batch)))
-    return EventBatch(
-        batch.times[events],
-        batch.streams[events],
-        graph_names.take(batch.names, events),
-        offsets.astype(np.int64),
-        triples.marks,
-        triples.firsts,
-        triples.seconds,
-    )
+    times, streams, names = batch.times[events], batch.streams[events], graph_names.take(batch.names, events)
+    columns = triples.marks, triples.firsts, triples.seconds
+    return EventBatch(times, streams, names, offsets.astype(np.int64), *columns)

@@ -76,15 +76,8 @@ def _own_triples(batch: EventBatch, event_of_triple: Ids, marks: Ids) -> EventBa
     """The events with the triples of their own graphs only."""
     rows = np.flatnonzero(~np.isin(batch.subjects, marks))
     offsets = np.searchsorted(event_of_triple[rows], np.arange(len(batch) + 1, dtype=np.int64))
-    return EventBatch(
-        batch.times,
-        batch.streams,
-        batch.names,
-        offsets.astype(np.int64),
-        batch.subjects[rows],
-        batch.predicates[rows],
-        batch.objects[rows],
-    )
+    columns = (column[rows] for column in batch.terms)
+    return EventBatch(batch.times, batch.streams, batch.names, offsets.astype(np.int64), *columns)
 
 
 def _triples_each(variables: int) -> int:

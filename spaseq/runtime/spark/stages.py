@@ -56,7 +56,6 @@ class MatchStage:
     columns: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The blocks of one partition."""
         context = TaskContext.get()
         place = context.partitionId() if context is not None else 0
         batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
@@ -120,7 +119,6 @@ class ShardStage:
     table: OutputTable
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The output of some shards for all of their blocks."""
         by_shard: dict[int, list[ShuffleBlock]] = {}
         for batch in batches:
             for row in batch.to_pylist():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -34,6 +35,7 @@ _LEFT_OUT_MAX = 1 << 12
 """Events remembered that have been reported."""
 
 
+@dataclass(slots=True, eq=False)
 class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
     """Conditions, guards and aggregates of one query over term ids, in columns and one combination at a time.
 
@@ -41,36 +43,26 @@ class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
     graphs      the graphs that they read
     """
 
-    def __init__(
-        self,
-        compiled: Compiled,
-        dictionary: Dictionary,
-        evaluator: ExpressionEvaluator,
-        matchers: Mapping[int, Matcher],
-        graphs: KeptGraphs,
-        texts: Callable[[Sequence[Match]], Sequence[tuple[str, ...]]],
-        pool: PatternPool | None = None,
-    ) -> None:
-        self._pool = pool
-        self._left_out: dict[tuple[int, int], None] = {}
-        self._compiled = compiled
-        self._dictionary = dictionary
-        self._evaluator = evaluator
-        self._matchers = matchers
-        self._graphs = graphs
-        self._texts = texts
-        self._folded: dict[tuple[int, tuple[int, ...]], int] = {}
-        self._generation = dictionary.generation
+    compiled: Compiled
+    dictionary: Dictionary
+    evaluator: ExpressionEvaluator
+    matchers: Mapping[int, Matcher]
+    graphs: KeptGraphs
+    projected: Callable[[Sequence[Match]], Sequence[tuple[str, ...]]]
+    pool: PatternPool | None = None
+    _left_out: dict[tuple[int, int], None] = field(default_factory=dict)
+    _folded: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
+    _generation: int = -1
 
     def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
-        named = {self._compiled.name(reference): column for reference, column in columns.items() if reference != EVENT}
-        expression = self._compiled.conditions[condition]
+        named = {self.compiled.name(reference): column for reference, column in columns.items() if reference != EVENT}
+        expression = self.compiled.conditions[condition]
         if EVENT not in columns:
-            held: Mask = self._evaluator.holds(expression, named, rows)
+            held: Mask = self.evaluator.holds(expression, named, rows)
             return held
-        batch, event_of_row = self._graphs.take(columns[EVENT])
-        symbol = self._compiled.program.conditions[condition].symbol
-        matcher, bounds = self._matchers[symbol], MatchBounds() if self._pool is None else self._pool.bounds
+        batch, event_of_row = self.graphs.take(columns[EVENT])
+        symbol = self.compiled.program.conditions[condition].symbol
+        matcher, bounds = self.matchers[symbol], MatchBounds() if self.pool is None else self.pool.bounds
         over: dict[int, Exceeded] = {}
 
         def exists(node: Exists, bindings: Mapping[str, Ids], count: int) -> Mask:
@@ -78,7 +70,7 @@ class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
                 batch, event_of_row, node, bindings, count, bounds, lambda each: over.setdefault(each.event, each)
             )
 
-        seen: Mask = self._evaluator.holds(expression, named, rows, exists)
+        seen: Mask = self.evaluator.holds(expression, named, rows, exists)
         if over:
             self._leave_out(symbol, np.unique(columns[EVENT]), batch, list(over.values()))
             seen &= ~np.isin(event_of_row, list(over))
@@ -88,19 +80,19 @@ class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
         """Reports events of a batch, with these positions, that exceed a bound and have not been reported yet."""
         for each in over:
             key = symbol, int(positions[each.event])
-            if self._pool is None or key in self._left_out:
+            if self.pool is None or key in self._left_out:
                 continue
             if len(self._left_out) >= _LEFT_OUT_MAX:
                 self._left_out.pop(next(iter(self._left_out)))
             self._left_out[key] = None
-            self._pool.left_out(label_of(self._compiled.query, symbol), batch, each)
+            self.pool.left_out(label_of(self.compiled.query, symbol), batch, each)
 
     def test(self, condition: int) -> Test:
-        references = self._compiled.program.conditions[condition].references
+        references = self.compiled.program.conditions[condition].references
         iterated = [r for r in references if not isinstance(r, int)]
-        places = {self._compiled.name(r): r for r in references if isinstance(r, int)}
-        places |= {self._compiled.name(r): self._compiled.program.variables + n for n, r in enumerate(iterated)}
-        return self._evaluator.test(self._compiled.conditions[condition], places)
+        places = {self.compiled.name(r): r for r in references if isinstance(r, int)}
+        places |= {self.compiled.name(r): self.compiled.program.variables + n for n, r in enumerate(iterated)}
+        return self.evaluator.test(self.compiled.conditions[condition], places)
 
     def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
         borders, values = offsets.tolist(), ids.tolist()
@@ -108,34 +100,34 @@ class TermConditionEvaluator(ConditionEvaluatorOfAnyForm):
         return np.array(folded, dtype=np.int64)
 
     def fold_one(self, value: FoldValue, ids: tuple[int, ...]) -> int:
-        if self._generation != self._dictionary.generation or len(self._folded) > _FOLDS_MAX:
+        if self._generation != self.dictionary.generation or len(self._folded) > _FOLDS_MAX:
             self._folded.clear()
-            self._generation = self._dictionary.generation
+            self._generation = self.dictionary.generation
         key = (value.fold, ids)
         if key not in self._folded:
-            self._folded[key] = fold(self._compiled.folds[value.fold], ids, self._dictionary)
+            self._folded[key] = fold(self.compiled.folds[value.fold], ids, self.dictionary)
         return self._folded[key]
 
     def estimate(self, condition: int, value: FoldValue) -> Estimated | None:
-        references = self._compiled.program.conditions[condition].references
-        places = {self._compiled.name(r): r for r in references if isinstance(r, int)}
-        return self._evaluator.estimate(self._compiled.conditions[condition], self._compiled.name(value), places)
+        references = self.compiled.program.conditions[condition].references
+        places = {self.compiled.name(r): r for r in references if isinstance(r, int)}
+        return self.evaluator.estimate(self.compiled.conditions[condition], self.compiled.name(value), places)
 
     def fold_number(self, value: FoldValue, ids: Sequence[int]) -> float:
-        return estimate(self._compiled.folds[value.fold], ids, self._dictionary)
+        return estimate(self.compiled.folds[value.fold], ids, self.dictionary)
 
     def texts(self, matches: Sequence[Match]) -> Sequence[tuple[str, ...]]:
-        return self._texts(matches)
+        return self.projected(matches)
 
     def guard(self, condition: int) -> Guard | None:
-        numbers = register_of(self._compiled.program)
-        references = self._compiled.program.conditions[condition].references
-        registers = {self._compiled.name(r): numbers[r] for r in references if r in numbers}
-        return guard_of(self._compiled.conditions[condition], registers, self._dictionary)
+        numbers = register_of(self.compiled.program)
+        references = self.compiled.program.conditions[condition].references
+        registers = {self.compiled.name(r): numbers[r] for r in references if r in numbers}
+        return guard_of(self.compiled.conditions[condition], registers, self.dictionary)
 
     @property
     def numbers(self) -> NDArray[np.float64]:
-        return self._dictionary.numbers
+        return self.dictionary.numbers
 
 
 def condition_matchers(

@@ -76,5 +76,4 @@ class Enricher:
 
 
 def _with_step(matches: Sequence[Match], step: int) -> Mask:
-    """The matches that contain an event of a step."""
     return np.array([any(entry[0] == step for entry in match.entries) for match in matches], dtype=np.bool_)

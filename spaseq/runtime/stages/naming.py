@@ -78,7 +78,6 @@ class MatchNames:
         return sha256(b"".join(parts)).digest()
 
     def _term(self, identifier: int, position: int) -> bytes:
-        """The text of a term of a solution of the event at a position."""
         token = self._dictionary.token(identifier)
         if not token.startswith(b"_:"):
             text = self._texts[identifier] = _text(token)

@@ -131,7 +131,6 @@ class Projector:
         return _by_match(self._values(matches), len(matches))
 
     def _values(self, matches: Sequence[Match]) -> dict[str, Ids]:
-        """The projected values as columns of ids."""
         if isinstance(matches, MatchTable):
             registers, outputs = matches.registers, matches.outputs
         else:

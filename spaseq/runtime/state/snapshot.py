@@ -31,6 +31,7 @@ _ARRAY, _VALUES = 1, 2
 _LEVEL = 1
 _term_of = lru_cache(maxsize=1 << 16)(term_of)
 """The blobs of one process have many terms in common."""
+_TERMS = ("subjects", "predicates", "objects")
 _NARROW = (np.int8, np.int16, np.int32)
 
 
@@ -122,18 +123,17 @@ def _array(data: memoryview) -> NDArray[Any]:
 
 def batch_state(batch: EventBatch) -> dict[str, Any]:
     """Events."""
+    terms = dict(zip(_TERMS, map(Values, batch.terms), strict=True))
     return {
         "times": batch.times,
         "streams": batch.streams,
         "names": list(batch.names),
         "offsets": batch.offsets,
-        "subjects": Values(batch.subjects),
-        "predicates": Values(batch.predicates),
-        "objects": Values(batch.objects),
+        **terms,
     }
 
 
 def restored_batch(state: dict[str, Any]) -> EventBatch:
     """The events of a state."""
-    columns = (state[name].ids for name in ("subjects", "predicates", "objects"))
+    columns = (state[name].ids for name in _TERMS)
     return EventBatch(state["times"], state["streams"], state["names"], state["offsets"], *columns)

@@ -95,14 +95,9 @@ class Directory:
                 yield from ranges_of(name, begin, stop, line, bytes_max)
 
 
-def _up_to(last: str, files: Sequence[str]) -> list[str]:
-    """The files up to this one."""
-    return [name for name in files if natural_order(name) <= natural_order(last)]
-
-
 def _placed(place: FilePosition, files: Sequence[str]) -> FilePosition:
     """The place with the number of files up to it, and the hash of their names."""
-    found = _up_to(place.file, files)
+    found = [name for name in files if natural_order(name) <= natural_order(place.file)]
     hashes = (
         int.from_bytes(blake2b(name.encode("utf-8", "surrogateescape"), digest_size=8).digest()) for name in found
     )

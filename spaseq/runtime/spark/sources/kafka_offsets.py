@@ -51,7 +51,7 @@ class KafkaPlace:
 
     def kept(self, bounds: Bounds, marks: Marks) -> KafkaPlace:
         """The place on the brokers of now: topics made anew from their first messages on, what is gone passed over."""
-        anew = {place.topic for place in self._lost(bounds, marks) if place.anew}
+        anew = {topic for topic, _, is_anew in self._lost(bounds, marks) if is_anew}
         following = {
             topic: {
                 number: low if topic in anew else max(low, self.next.get(topic, {}).get(number, 0))
@@ -63,38 +63,29 @@ class KafkaPlace:
 
     def lost(self, bounds: Bounds, marks: Marks) -> list[str]:
         """The messages that are no longer there, in words; `marks` are those of the same messages now."""
-        return [str(each) for each in self._lost(bounds, marks)]
+        return [reason for _, reason, _ in self._lost(bounds, marks)]
 
-    def _lost(self, bounds: Bounds, marks: Marks) -> Iterator[_Loss]:
+    def _lost(self, bounds: Bounds, marks: Marks) -> Iterator[tuple[str, str, bool]]:
+        """The topic, the reason in words, and whether the topic was made anew."""
         for topic, found in self.next.items():
             for number, following in found.items():
                 name = f"{topic}[{number}]"
                 if number not in bounds.get(topic, {}):
-                    yield _Loss(topic, f"{name} is no longer there", topic in bounds)
+                    yield topic, f"{name} is no longer there", topic in bounds
                     continue
                 low, high = bounds[topic][number]
                 old, new = (m.get(topic, {}).get(number, "") for m in (self.marks, marks))
                 if high < following:
                     reason = f"{name} ends before message {high}, and was read to {following}: the topic was made anew"
-                    yield _Loss(topic, reason, True)
+                    yield topic, reason, True
                 elif old and new and old != new:
                     reason = f"message {following - 1} of {name} is another one: the topic was made anew"
-                    yield _Loss(topic, reason, True)
+                    yield topic, reason, True
                 elif following < low:
-                    yield _Loss(topic, f"messages {following} to {low - 1} of {name} are no longer kept", False)
+                    yield topic, f"messages {following} to {low - 1} of {name} are no longer kept", False
             for number, (low, _) in bounds.get(topic, {}).items():
                 if number not in found and low:
-                    yield _Loss(topic, f"messages 0 to {low - 1} of {topic}[{number}] are no longer kept", False)
-
-
-@dataclass(frozen=True, slots=True)
-class _Loss:
-    topic: str
-    reason: str
-    anew: bool
-
-    def __str__(self) -> str:
-        return self.reason
+                    yield topic, f"messages 0 to {low - 1} of {topic}[{number}] are no longer kept", False
 
 
 def changed(start: Offsets, end: Offsets) -> Iterator[tuple[str, str, int, int]]:

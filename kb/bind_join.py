@@ -51,10 +51,7 @@ class EndpointCounts:
 
 
 class BindJoin:
-    """One pattern at one endpoint.
-
-    now     seconds, constant during a batch: no answer expires inside it
-    """
+    """One pattern at one endpoint; `now` gives seconds, constant during a batch: no answer expires inside it."""
 
     def __init__(
         self, pattern: Pattern, source: Source, dictionary: Dictionary, now: Callable[[], float], asked: EndpointCounts

@@ -15,10 +15,7 @@ _UNUSED_FACTOR = 2
 
 
 class GraphNames(Sequence[str]):
-    """Names inside a text in ASCII.
-
-    starts, stops   int64[n], in the text
-    """
+    """Names inside a text in ASCII, at starts[i]:stops[i]; both int64[n]."""
 
     def __init__(self, text: bytes, starts: Ids, stops: Ids) -> None:
         self._text, self._starts, self._stops = text, starts, stops

@@ -33,6 +33,10 @@ from sparql_gpm.relations.relation import Relation, union
 _USUAL = MatchBounds()
 
 
+def _ignored(exceeded: Exceeded) -> None:
+    pass
+
+
 def compile_pattern(
     pattern: Pattern,
     dictionary: Dictionary,
@@ -73,7 +77,7 @@ class Matcher:
         batch: EventBatch | BatchView,
         events: Mask | None = None,
         bounds: MatchBounds = _USUAL,
-        left_out: Callable[[Exceeded], object] = lambda exceeded: None,
+        left_out: Callable[[Exceeded], object] = _ignored,
     ) -> Solutions:
         """The set of solutions in each event, or in each event of the mask; a view is shared between matchers.
 

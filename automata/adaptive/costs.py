@@ -22,9 +22,7 @@ _HUGE = 1e30
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """eager, lazy     run operations in a window
-    orders          the lazy order of each path through the sequence, as symbols
-    """
+    """Run operations in a window, `eager` and `lazy`, and the lazy order of each path, as symbols."""
 
     eager: float
     lazy: float

@@ -30,10 +30,7 @@ _GALLOP_FACTOR = 4
 
 
 class Extender:
-    """Takes the edges of one plan.
-
-    substream   see `automata.chains.store.ChainStore`
-    """
+    """Takes the edges of one plan; `substream` as in `automata.chains.store.ChainStore`."""
 
     def __init__(self, plan: Plan, conditions: RunConditions, substream: Substream | None) -> None:
         self.plan = plan

@@ -33,10 +33,7 @@ _Walked = tuple[Ids, Ids]
 
 
 class Replay:
-    """Walks one path.
-
-    free    no negation on the path removes a complete match
-    """
+    """Walks one path; `free`: no negation on it removes a complete match."""
 
     def __init__(self, core: ChainStore, search: Search, free: bool) -> None:
         self._core = core

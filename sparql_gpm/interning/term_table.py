@@ -112,11 +112,7 @@ def _with_room(column: NDArray[Any], needed: int) -> NDArray[Any]:
 
 
 class TermTable:
-    """The terms of a dictionary.
-
-    strings     their canonical N-Triples texts
-    numbers     as in Dictionary
-    """
+    """The terms of a dictionary: `strings`, their canonical N-Triples texts, and `numbers`, as in Dictionary."""
 
     def __init__(self, items: Iterable[tuple[Term, int]], numbers: NDArray[np.float64]) -> None:
         """A table of these terms, with these ids."""

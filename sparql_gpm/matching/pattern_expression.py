@@ -27,10 +27,7 @@ class Operator(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExistsTest:
-    """A compiled EXISTS.
-
-    variables   all that its pattern mentions, in scope or not
-    """
+    """A compiled EXISTS; `variables`: all that its pattern mentions, in scope or not."""
 
     variables: frozenset[str]
     operator: Operator

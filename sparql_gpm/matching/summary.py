@@ -110,10 +110,7 @@ class Summary:
 
 
 class GroupedTriples:
-    """The triples of one batch by the needs of patterns, looked up by `rows`.
-
-    present     the needs that are met
-    """
+    """The triples of one batch by the needs of patterns, looked up by `rows`; `present`: the needs that are met."""
 
     def __init__(self, summary: Summary) -> None:
         self.present: set[Need] = set()

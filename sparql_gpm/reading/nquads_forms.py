@@ -25,10 +25,7 @@ def mark_doubtful(groups: Ids, which: Ids) -> None:
 
 
 class WrittenForms:
-    """The written forms found by scans.
-
-    strings     the forms, with numbers of their own
-    """
+    """The written forms found by scans; `strings`: the forms, with numbers of their own."""
 
     def __init__(self, dictionary: Dictionary, new_scope: Callable[[], int]) -> None:
         self._dictionary, self._new_scope = dictionary, new_scope

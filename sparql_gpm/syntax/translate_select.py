@@ -44,11 +44,7 @@ class _Aggregates:
 
 @dataclass(frozen=True, slots=True)
 class SelectReader:
-    """Reads subqueries.
-
-    group   reads the pattern after WHERE
-    values  reads the inline data at the end
-    """
+    """Reads subqueries; `group` reads the pattern after WHERE, `values` the inline data at the end."""
 
     source: Source
     expressions: ExpressionReader

@@ -72,14 +72,6 @@ def decode(batch: EventBatch, event_of_triple: Ids, variables: Sequence[int], of
     return SymbolSolutions(events, {v: np.ascontiguousarray(cells[:, n]) for n, v in enumerate(variables)})
 
 
-def _own_triples(batch: EventBatch, event_of_triple: Ids, marks: Ids) -> EventBatch:
-    """The events with the triples of their own graphs only."""
-    rows = np.flatnonzero(~np.isin(batch.subjects, marks))
-    offsets = np.searchsorted(event_of_triple[rows], np.arange(len(batch) + 1, dtype=np.int64))
-    columns = (column[rows] for column in batch.terms)
-    return EventBatch(batch.times, batch.streams, batch.names, offsets.astype(np.int64), *columns)
-
-
 def _triples_each(variables: int) -> int:
     """The number of triples of a solution."""
     return max(1, (variables + 1) // 2)
@@ -123,7 +115,8 @@ class SolvedPatterns:
             if len(unsolved):
                 found = _both(found, self._patterns.solve(Slice(batch.take(unsolved)), dict).solutions, unsolved)
         taken = slice_.named([table.events for table in found.values()])
-        graphs = _own_triples(batch, of_triple, self._all_marks) if self._reads_graphs else None
+        own = np.flatnonzero(~np.isin(batch.subjects, self._all_marks)) if self._reads_graphs else None
+        graphs = None if own is None else batch.keep(own)
         return SolvedSlice(Events(batch.times, batch.streams), found, taken, graphs)
 
 

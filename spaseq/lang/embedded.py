@@ -34,6 +34,7 @@ _FAULTS = {
     Fault.AGGREGATE: Code.AGGREGATE_PLACE,
 }
 
+_UNEQUAL = "'is not equal' is written !=, and <> is an IRI relative to BASE"
 _END = "the end"
 """The name that a parser of a piece gives to the text after the piece."""
 
@@ -169,7 +170,8 @@ class Embedded:
             message = error.message
             if message.endswith(_END) and offset >= piece.span.end:
                 message = message.removesuffix(_END) + f"'{self._after(piece.span)}'"
-            self._report.add(_FAULTS[error.fault], Span(offset, end), message, error.hint)
+            hint = _UNEQUAL if self._text[offset:end] == "<>" else error.hint
+            self._report.add(_FAULTS[error.fault], Span(offset, end), message, hint)
             return None
 
     def _after(self, span: Span) -> str:

@@ -34,6 +34,20 @@ _PHRASES = {
 _STEPS = dict.fromkeys(("NAME", "ALL", "LPAR"), _STEP)
 _OPERATORS = dict.fromkeys(("COMMA", "SEMICOLON", "COLON", "VBAR", "AMPERSAND"), _OPERATOR)
 _NAME_HINT = "a Name is letters A-Z, digits and _, not beginning with a digit, and none of SEQ, ALL, DEFINE, GPM, ON"
+_UNITS_ELSEWHERE = {
+    **dict.fromkeys(("MS", "MILLI", "MILLIS"), "MILLISECONDS"), **dict.fromkeys(("S", "SEC", "SECS"), "SECONDS"),
+    **dict.fromkeys(("M", "MIN", "MINS"), "MINUTES"), **dict.fromkeys(("H", "HR", "HRS"), "HOURS"), "D": "DAYS",
+    **dict.fromkeys(("WEEK", "WEEKS"), "DAYS, 7 for a week"), **dict.fromkeys(("MONTH", "MONTHS"), "DAYS"),
+    **dict.fromkeys(("YEAR", "YEARS"), "DAYS"),
+}  # fmt: skip
+"""The units of other languages, and what to write for them."""
+_GROUPS = "GROUP BY and HAVING stand in a sub-SELECT of a GPM; PARTITION BY evaluates the query once for each value"
+_CLAUSES_ELSEWHERE = {
+    "GROUP": _GROUPS,
+    "HAVING": _GROUPS,
+    "ORDER": "rows come in the order of their times; ORDER BY stands in a sub-SELECT of a GPM only",
+}
+"""The clauses of SPARQL that a query has in its sub-SELECTs alone."""
 _UNKNOWN_KINDS = frozenset({"UNKNOWN", "WORD", "BAD_STRING", "BAD_IRI", "BAD_REPEAT"})
 
 
@@ -106,6 +120,8 @@ def _hint(clause: str, kinds: set[str], found: Lexeme | None, before: Sequence[L
     """A hint for a common mistake, else ""."""
     if found is None:
         return "name the expression: (… AS ?name)" if kinds == {"AS"} else ""
+    if elsewhere := _elsewhere(clause, kinds, found, before):
+        return elsewhere
     reserved = found.text.upper() in RESERVED
     match found.kind:
         case "REPEAT" | "BAD_REPEAT" if before and before[-1].kind in {"COMMA", "SEMICOLON", "COLON"}:
@@ -126,3 +142,20 @@ def _hint(clause: str, kinds: set[str], found: Lexeme | None, before: Sequence[L
         case "RPAR" if clause == "SEQ" and "COMMA" in kinds:
             return "ALL( ) has two members or more"
     return "name the expression: (… AS ?name)" if kinds == {"AS"} else ""
+
+
+def _elsewhere(clause: str, kinds: set[str], found: Lexeme, before: Sequence[Lexeme]) -> str:
+    """A hint for what other languages write, else ""."""
+    word = found.text.upper()
+    match clause:
+        case "SEQ" if word == "-":
+            return "';' takes the next event that fits, ',' the very next one, ':' any later one"
+        case "SEQ" if word == "!" and "NAME" in kinds:
+            return "'!' stands after what is absent: B!"
+        case "SEQ" if found.kind == "NAME" and before and before[-1].text.upper() == "NOT":
+            return f"the absence of events is written with '!': {found.text}!"
+        case "WITHIN" if "NUMBER" in kinds:
+            return "write a whole number and a unit: 10 MINUTES"
+        case "WITHIN" if "MINUTES" in kinds and word in _UNITS_ELSEWHERE:
+            return f"write {_UNITS_ELSEWHERE[word]}"
+    return "" if clause == "SEQ" else _CLAUSES_ELSEWHERE.get(word, "")

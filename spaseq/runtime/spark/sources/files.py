@@ -45,23 +45,26 @@ def _partitions(ranges: Iterable[FileRange], options: SourceOptions) -> Iterator
         yield FilePartition(tuple(group), options.text, options.max_line)
 
 
-def _rows(partition: InputPartition) -> Iterator[pa.RecordBatch]:
-    """The texts of a partition, or where they are, or the signal; a range that may be a signal is read."""
-    assert isinstance(partition, FilePartition)
-    if not partition.ranges:
-        yield batch(END)
-    for part in partition.ranges:
-        if not partition.text and part.size > _SIGNAL_BYTES_MAX:
-            yield reference(part)
-        else:
-            yield from map(batch, part.texts(partition.longest))
-
-
-class FilesReader(DataSourceReader):
-    """All files that exist, as a static DataFrame; partitions are in the order of the input."""
+class _Reading:
+    """The part that static and streaming readers share."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The texts of a partition, or where they are, or the signal; a range that may be a signal is read."""
+        assert isinstance(partition, FilePartition)
+        if not partition.ranges:
+            yield batch(END)
+        for part in partition.ranges:
+            if not partition.text and part.size > _SIGNAL_BYTES_MAX:
+                yield reference(part)
+            else:
+                yield from map(batch, part.texts(partition.longest))
+
+
+class FilesReader(_Reading, DataSourceReader):
+    """All files that exist, as a static DataFrame; partitions are in the order of the input."""
 
     def partitions(self) -> Sequence[InputPartition]:
         """Partitions of about `partition_bytes`; raises InputError if there is no file."""
@@ -72,16 +75,12 @@ class FilesReader(DataSourceReader):
             raise InputError(f"there are no events in {self._options.path}", hint=hint)
         return found
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one partition."""
-        return _rows(partition)
 
-
-class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class FilesStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A directory that grows, in name order. Equal offsets give equal rows, since files do not change."""
 
     def __init__(self, options: SourceOptions) -> None:
-        self._options = options
+        super().__init__(options)
         self._directory = Directory(options.path, options.lose)
         self._target: FilePosition | None = None
 
@@ -115,10 +114,6 @@ class FilesStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ranges = self._directory.ranges(first, self._options.partition_bytes, last)
         found: list[InputPartition] = list(_partitions(ranges, self._options))
         return [*found, FilePartition((), True, self._options.max_line)] if last.ended and not first.ended else found
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one partition."""
-        return _rows(partition)
 
     def _advanced(self, here: FilePosition, bytes_max: int) -> FilePosition:
         """The place after the ranges that fit; the first always does, so that files of any size are read."""

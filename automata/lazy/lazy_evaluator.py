@@ -5,7 +5,7 @@ Complete sets of events are replayed into rows of runs; from there on all is as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from automata.chains.store import AcceptedRuns
@@ -15,7 +15,7 @@ from automata.lazy.join import Joiner
 from automata.lazy.negation import FirstChance
 from automata.lazy.partial import PartialLayout
 from automata.lazy.path import paths
-from automata.lazy.plan import ChainPlan, TreePlan
+from automata.lazy.plan import ChainPlan, EvaluationOrder, Relations, TreePlan
 from automata.lazy.replay import Replay
 from automata.lazy.search import Search
 from automata.lazy.units import relations, units_of
@@ -26,6 +26,9 @@ from automata.plan.program import ConditionEvaluator
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids, Match
 
+OrderOf = Callable[[Relations], EvaluationOrder]
+"""The evaluation order of a path, given how its units are related."""
+
 
 class LazyEvaluator(StagedEvaluator):
     """Lazy (multi-)chain evaluation of one program; the state of a chain and of a tree differ in their plans only.
@@ -35,10 +38,13 @@ class LazyEvaluator(StagedEvaluator):
 
     state_kind = "lazy"
 
-    order_of: type[ChainPlan] | type[TreePlan] = ChainPlan
-    """The evaluation order of a path, given how its units are related."""
-
-    def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator, group_search: GroupSearchFactory) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        condition_evaluator: ConditionEvaluator,
+        group_search: GroupSearchFactory,
+        order_of: OrderOf = ChainPlan,
+    ) -> None:
         program = plan.program
         super().__init__(plan, condition_evaluator, group_search)
         self._buffers = self.partial = Buffers(plan, self.timeline)
@@ -48,7 +54,7 @@ class LazyEvaluator(StagedEvaluator):
             layout = PartialLayout(len(units), program.variables)
             search = Search(plan, path, units, layout, self._buffers, condition_evaluator)
             chance = FirstChance(search)
-            chain = LazyChain(search, Joiner(search, chance), self.order_of(relations(program, units)))
+            chain = LazyChain(search, Joiner(search, chance), order_of(relations(program, units)))
             self._paths.append((chain, Replay(self.chains, search, chance.decides_all)))
 
     @property
@@ -103,4 +109,5 @@ class LazyEvaluator(StagedEvaluator):
 class TreeEvaluator(LazyEvaluator):
     """Lazy tree evaluation: every set of partial matches goes on with the unit that is rarest now (K Section 6)."""
 
-    order_of = TreePlan
+    def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator, group_search: GroupSearchFactory) -> None:
+        super().__init__(plan, condition_evaluator, group_search, TreePlan)

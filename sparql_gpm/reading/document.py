@@ -38,6 +38,9 @@ class DocumentReader:
             builder.break_off(1, broken_off)
             builder.report(1, 1, TOO_LONG % ("document", f"{text.length:,}"), text, "too long")
             return
+        if broken_off and not text:  # it breaks off behind its last byte, which was read before
+            builder.break_off(1, broken_off)
+            return
         builder.open(_KEY, 1)
         builder.raw.append(text)
         builder.break_off(1, broken_off)

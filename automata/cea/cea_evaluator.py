@@ -36,7 +36,7 @@ class CeaEvaluator(Restorable):
         self._condition_evaluator = condition_evaluator
         self._core = CeaCore(plan)
         self._reader = MatchReader(self._core, plan)
-        self._after = AfterMatch(program)
+        self._after = AfterMatch(program.skip, program.skip_to)
         self._selector = Selector.ALL if program.selector is Selector.STRICT else program.selector
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:

@@ -38,7 +38,7 @@ class Reporter:
         self._core = core
         self._negations = negations
         self._condition_evaluator = condition_evaluator
-        self.after = AfterMatch(program)
+        self.after = AfterMatch(program.skip, program.skip_to)
         self.pending = PendingMatches()
         self._trails = core.plan.trails
         self.held: list[Candidate] = []

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from automata.plan.program import Program, Selector, Skip
+from automata.plan.program import Selector, Skip
 from automata.state import pairs
-from automata.values import Match
+from automata.values import NONE, Match
 
 Texts = Callable[[Sequence[Match]], Sequence[tuple[str, ...]]]
 """The projected values of matches; see `automata.plan.program.ConditionEvaluator.texts`."""
@@ -112,9 +112,9 @@ class AfterMatch:
     lasts   no match may begin at or before this position
     """
 
-    def __init__(self, program: Program) -> None:
-        self._skip = program.skip
-        self._skip_to = program.skip_to
+    def __init__(self, skip: Skip, skip_to: int = NONE) -> None:
+        self._skip = skip
+        self._skip_to = skip_to
         self.firsts: dict[int, set[int]] = {}
         self.lasts: dict[int, int] = {}
         self.triggers: dict[int, tuple[int, int]] = {}

@@ -29,7 +29,7 @@ class MatchReporter:
         self._program = program
         self._selects = plan.selects
         self._condition_evaluator = condition_evaluator
-        self.after = AfterMatch(program)
+        self.after = AfterMatch(program.skip, program.skip_to)
         self._found: list[MatchTable] = []
         self._ranks: list[Ids] = []
         registers = register_of(program)

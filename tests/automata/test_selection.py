@@ -62,12 +62,14 @@ def test_after_match_drops_what_an_earlier_reported_match_forbids(matches: list[
     for skip, forbids in (
         (Skip.TO_NEXT, lambda one, other: one.first == other.first),
         (Skip.PAST_LAST, lambda one, other: other.first <= one.last),
+        (Skip.TO_FIRST, lambda one, other: other.first < min(p for symbol, p, _ in one.entries if symbol == 0)),
+        (Skip.TO_LAST, lambda one, other: other.first < max(p for symbol, p, _ in one.entries if symbol == 0)),
     ):
         reported: list[Match] = []
         for found in matches:
             if not any(forbids(earlier, found.match) for earlier in reported):
                 reported.append(found.match)
-        assert [c.match for c in AfterMatch(skip).admit(matches)] == reported
+        assert [c.match for c in AfterMatch(skip, 0).admit(matches)] == reported
 
 
 @given(anything())
@@ -86,7 +88,7 @@ def test_what_after_match_forgets_no_longer_matters(matches: list[Candidate], be
     early = [c for c in matches if c.match.last < before]
     late = [c for c in matches if c.match.first >= before]
     for skip in Skip:
-        remembering, forgetting = AfterMatch(skip), AfterMatch(skip)
+        remembering, forgetting = AfterMatch(skip, 0), AfterMatch(skip, 0)
         remembering.admit(early)
         forgetting.admit(early)
         forgetting.forget(before)

@@ -36,6 +36,7 @@ class Code(Enum):
     TOO_LARGE = "SQ022", "a number that is too large"
     START_OF_SLIDING = "SQ023", "STARTING AT with SLIDING"
     BAD_START = "SQ024", "STARTING AT without a time or position"
+    FOREIGN = "SQ025", "a query of another language"
     WITHOUT_EVENT = "SQ030", "a part of SEQ( ) that can match without any event"
     QUANTIFIED_WITHOUT_EVENT = "SQ031", "'!' or '?' on what can match without any event"
     CONJUNCTION_MEMBER = "SQ032", "a member of '&' that has an order"

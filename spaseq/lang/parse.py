@@ -14,6 +14,7 @@ from automata.plan.expression import Span
 from spaseq.errors import InputError, Problem, QueryError
 from spaseq.lang.ast import Query
 from spaseq.lang.codes import Code
+from spaseq.lang.foreign import foreign, report_foreign
 from spaseq.lang.layout import read_clauses
 from spaseq.lang.report import Report
 from spaseq.lang.resolve import Resolver
@@ -45,6 +46,9 @@ def check(text: str, name: str = "query") -> tuple[Query | None, tuple[Problem, 
         hint = "use fewer brackets inside of each other"
         report.add(Code.TOO_DEEP, Span(0, 1), "the query is nested too deeply", hint)
         query = None
+    if query is None and (language := foreign(text)):
+        report = Report(text)
+        report_foreign(language, text, report)
     return query, report.problems()
 
 

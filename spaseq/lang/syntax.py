@@ -154,6 +154,8 @@ def _elsewhere(clause: str, kinds: set[str], found: Lexeme, before: Sequence[Lex
             return "'!' stands after what is absent: B!"
         case "SEQ" if found.kind == "NAME" and before and before[-1].text.upper() == "NOT":
             return f"the absence of events is written with '!': {found.text}!"
+        case "FROM" if word == "[":
+            return "WITHIN says how long a window is: WITHIN 10 MINUTES SLIDING"
         case "WITHIN" if "NUMBER" in kinds:
             return "write a whole number and a unit: 10 MINUTES"
         case "WITHIN" if "MINUTES" in kinds and word in _UNITS_ELSEWHERE:

@@ -5,11 +5,9 @@ The syntax is that of rdflib's SPARQL 1.1 parser; errors are `PatternSyntaxError
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -111,7 +109,7 @@ def _braced(read: Sequence[Token], end: int) -> list[Token]:
 
 def _filter(keyword: Token, expression: Expression, read: Sequence[Token]) -> ParsedFilter:
     """The FILTER of a keyword, up to the bracket that closes the first one after it."""
-    start = bisect_left(read, keyword.start, key=attrgetter("start"))
+    start = next(index for index, token in enumerate(read) if token.start == keyword.start)
     return ParsedFilter(expression, keyword.start, read[closing(read, start)].end)
 
 

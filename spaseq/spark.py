@@ -11,6 +11,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,6 +46,15 @@ _PACKAGES = ("pyspark", "pandas", "pyarrow")
 _STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _LEXICAL = r'^"((?:[^"\\]|\\.)*)"'
+
+
+@dataclass(frozen=True, slots=True)
+class Rescaling:
+    """The number of shards of a checkpoint before and after, and the folder in which that of before is kept."""
+
+    before: int
+    after: int
+    kept: str
 
 
 def require() -> None:
@@ -167,6 +177,23 @@ def register(spark: SparkSession) -> None:
     register_source(spark)
 
 
+def rescale(spark: SparkSession, checkpoint: str, shards: int) -> Rescaling:
+    """Divide the state of a stopped job among more shards, a multiple of those it has, and keep the old checkpoint.
+
+    The job goes on with the new number, and gives the rows of one that always had it. Raises InputError for what is no
+    checkpoint, a job that runs, and a number that is no multiple; RunError for the state of another version.
+    """
+    require()
+    from spaseq.engine.rescaling import rescaled
+    from spaseq.runtime.spark.checkpoints import Checkpoint
+
+    stopped = Checkpoint(spark, checkpoint)
+    found = rescaled(stopped.states(), shards)
+    kept = f"{checkpoint.rstrip('/')}.{found.before}-shards"
+    stopped.replace(found.states, shards, kept)
+    return Rescaling(found.before, shards, kept)
+
+
 def explain(query: AnyQuery | Sequence[AnyQuery], evaluator: str = "auto", compiled: bool = True) -> str:
     """The sharding of each query with its reason, and the evaluator of its sequences, one line a query."""
     return "\n".join(
@@ -232,4 +259,4 @@ def _typed(frame: DataFrame, types: Mapping[str, str]) -> DataFrame:
     return frame
 
 
-__all__ = ["explain", "outcomes", "register", "require", "row_of", "run"]
+__all__ = ["Rescaling", "explain", "outcomes", "register", "require", "rescale", "row_of", "run"]

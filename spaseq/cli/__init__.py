@@ -1,4 +1,4 @@
-"""The command line: `spaseq run`, `spaseq submit`, `spaseq explain`, `spaseq validate`.
+"""The command line: `spaseq run`, `spaseq submit`, `spaseq explain`, `spaseq validate`, `spaseq kb`, `spaseq spark`.
 
 Only click is imported here; each command imports what it needs when it runs, so that `--help` is
 quick. What a command raises is turned into lines on stderr and an exit code by `spaseq.cli.reporting`.
@@ -110,7 +110,7 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     type=click.IntRange(min=1),
     default=16,
     show_default=True,
-    help="Parts that partitions are divided among. A checkpoint belongs to one number.",
+    help="Parts that partitions are divided among. A checkpoint has one number; 'spaseq spark rescale' makes it more.",
 )
 @click.option("--follow", is_flag=True, help="Go on for ever.  [default: read what there is; the next start goes on]")
 @click.option("--end-of-stream", is_flag=True, help="What there is is all: report what waits for more.")
@@ -199,6 +199,35 @@ def validate_command(queries: tuple[Path, ...], warnings: str | None) -> None:
 
     if not report_problems(queries, warnings):
         raise click.exceptions.Exit(BAD_USAGE)
+
+
+@main.group("spark", short_help="Look after Spark jobs.")
+def spark_group() -> None:
+    """Look after the checkpoints of Spark jobs."""
+
+
+@spark_group.command("rescale", short_help="Divide the state of a stopped job among more shards.")
+@click.argument("checkpoint", metavar="CHECKPOINT")
+@click.option(
+    "--shards",
+    metavar="N",
+    type=click.IntRange(min=1),
+    required=True,
+    help="The new number: a multiple of the old one.",
+)
+@common.debug_option
+def rescale_command(checkpoint: str, shards: int) -> None:
+    """Divide the state of a stopped job among more shards: its rows are those of a job that always had so many.
+
+    CHECKPOINT is the folder of the job's state. The new one takes its place when it is complete; the old one is kept
+    beside it, as CHECKPOINT.2-shards. Then start the job with the new number.
+
+    \b
+    spaseq spark rescale matches.checkpoint --shards 8
+    """
+    from spaseq.cli.rescale import rescale
+
+    rescale(checkpoint, shards)
 
 
 @main.group("kb", short_help="Prepare knowledge bases.")

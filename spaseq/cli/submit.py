@@ -161,7 +161,7 @@ KNOWLEDGE: dict[str, Source] = {knowledge}
 # Further arguments of spaseq.spark.outcomes.
 OPTIONS = {options}
 
-SHARDS = {shards}  # of the second stage; a checkpoint belongs to one number
+SHARDS = {shards}  # of the second stage; more for a checkpoint: spaseq spark rescale
 OUTPUT = {output!r}  # a folder: a file for each micro-batch
 DEAD_LETTERS = {dead_letters!r}
 CHECKPOINT = {checkpoint!r}

@@ -27,7 +27,7 @@ from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.spark.job_record import JobRecord, RecordedQuery
-from spaseq.runtime.spark.shard import PARTITION_COLUMN, Shard
+from spaseq.runtime.spark.shard import HIDDEN, KEY_COLUMN, PARTITION_COLUMN, Shard
 from spaseq.runtime.spark.shard_partitioner import QueryPartitioning, ShardPartitioner, StepPattern, stable_hash
 from spaseq.runtime.spark.solutions import SolvedPatterns, mark
 from spaseq.runtime.spark.tasks import StreamInput
@@ -111,7 +111,7 @@ def planned(
         if derived or meaning.register:
             reason, home = "queries that feed each other share a shard", 0
             own = replace(own, key=(), reason=reason)
-        plan = plan_query(compile_program(_with_partition(meaning), max_runs), evaluator, compiled).in_columns()
+        plan = plan_query(compile_program(_with_key(meaning, own.key), max_runs), evaluator, compiled).in_columns()
         found.append(PlannedQuery(number, canonical_text(meaning.parsed), plan, own, home, derived))
     return tuple(found)
 
@@ -130,7 +130,7 @@ def check(job: StagedJob) -> None:
 def variables(job: StagedJob) -> list[str]:
     """The projected variables of the queries, in order."""
     names = (column.name for plan in job.plans for column in plan.query.columns)
-    return [name for name in names if not name.startswith(PARTITION_COLUMN)]
+    return [name for name in names if not name.startswith(HIDDEN)]
 
 
 def record(job: StagedJob) -> JobRecord:
@@ -200,7 +200,8 @@ def shard(job: StagedJob, number: int) -> Shard:
         for plan, own in zip(job.plans, marks, strict=True)
         if plan.distribution.key or plan.home == number
     ]
-    return Shard(operators, dictionary, job.names, job.options.max_delay_ns, record(job), setup.letters, setup.bases)
+    dead, options = setup.letters, job.options
+    return Shard(number, operators, dictionary, job.names, options.max_delay_ns, record(job), dead, setup.bases)
 
 
 def _operator(
@@ -216,9 +217,10 @@ def _operator(
     return QueryOperator(plan.plan, solved, sequence)
 
 
-def _with_partition(query: TemporalQuery) -> TemporalQuery:
-    """The query with hidden columns for the values of PARTITION BY."""
+def _with_key(query: TemporalQuery, key: Sequence[str]) -> TemporalQuery:
+    """The query with hidden columns for the values of PARTITION BY, or else of the key of its shards."""
     if query.template is not None:
         return query
-    hidden = tuple(Column(f"{PARTITION_COLUMN}{name}", Variable(name)) for name in query.partition)
+    prefix = PARTITION_COLUMN if query.partition else KEY_COLUMN
+    hidden = tuple(Column(f"{prefix}{name}", Variable(name)) for name in query.partition or key)
     return replace(query, columns=query.columns + hidden)

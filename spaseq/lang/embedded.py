@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from typing import TypeVar
 
 from automata.plan.expression import Span
@@ -184,10 +182,8 @@ class Embedded:
     def _divided(self, define: Define) -> tuple[list[Token], list[Token]]:
         """The tokens of the top-level FILTERs of a GPM, and its other tokens."""
         parts: tuple[list[Token], list[Token]] = ([], [])
-        spans = [found.span for found in define.filters]
         for token in self._tokens(define.body):
-            before = bisect_right(spans, token.start, key=attrgetter("start"))
-            parts[not before or token.start >= spans[before - 1].end].append(token)
+            parts[not any(found.span.start <= token.start < found.span.end for found in define.filters)].append(token)
         return parts
 
     def _tokens(self, span: Span) -> list[Token]:

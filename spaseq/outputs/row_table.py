@@ -48,6 +48,14 @@ class RowTable:
         graphs = self.graphs[starts[begin] : starts[min(end, len(self))]]
         return RowTable(self.query, self.steps, columns, matches, graphs, self.dictionary)
 
+    def take(self, which: Ids) -> RowTable:
+        """Some rows, in order."""
+        columns = {name: ids[which] for name, ids in self.columns.items()}
+        kept = np.zeros(len(self), dtype=np.bool_)
+        kept[which] = True
+        graphs = self.graphs[np.repeat(kept, self.matches.sizes)]
+        return RowTable(self.query, self.steps, columns, self.matches.take(which), graphs, self.dictionary)
+
     def rows(self) -> list[Row]:
         """Each as a value by itself."""
         times, starts = (self.matches.facts[:, column].tolist() for column in (TIME, START))

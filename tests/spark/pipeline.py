@@ -52,13 +52,21 @@ def job_of(
 
 
 def run_stages(
-    job: staged.StagedJob, batches: Sequence[MicroBatch], rdf_format: str = "nquads", rows: str = "auto"
+    job: staged.StagedJob,
+    batches: Sequence[MicroBatch],
+    rdf_format: str = "nquads",
+    rows: str = "auto",
+    states: dict[int, bytes] | None = None,
+    first: int = 0,
 ) -> Found:
-    """The outcomes of all micro-batches; static: all blocks go to each shard at once."""
+    """The outcomes of all micro-batches from number `first` on, which change `states`.
+
+    Static: all blocks go to each shard at once.
+    """
     found = Found([], [], [], [])
-    states: dict[int, bytes] = {}
+    states = {} if states is None else states
     held: dict[int, list[ShuffleBlock]] = {}
-    for number, batch in enumerate(batches):
+    for number, batch in enumerate(batches, first):
         blocks = blocks_of(job, number, batch, rdf_format, rows)
         for shard in sorted({block.shard for block in blocks}):
             own = [block for block in blocks if block.shard == shard]

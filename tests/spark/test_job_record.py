@@ -125,4 +125,5 @@ def test_on_spark_another_number_of_shards_ends_the_job_and_the_right_one_goes_o
     error = as_spaseq_error(caught.value)
     assert "its state is in 2 shards, that of this job would be in 8" in error.message
     assert "give --shards 2 (shards=2 in Python)" in error.hint
+    assert "spaseq spark rescale CHECKPOINT --shards 8" in error.hint
     assert [row.n for row in started(2, 2, "off")] == ['"0"', '"0"']

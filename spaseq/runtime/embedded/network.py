@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -233,7 +233,18 @@ class Network:
         self._collect_inputs()
 
 
-def producers_first(readers: Sequence[_Reader]) -> list[_Reader]:
+class _HasQuery(Protocol):
+    """A thing with a query."""
+
+    @property
+    def query(self) -> TemporalQuery:
+        """Its meaning."""
+
+
+R = TypeVar("R", bound=_HasQuery)
+
+
+def producers_first(readers: Sequence[R]) -> list[R]:
     """The queries in an order in which each derived stream is made before it is read; raises InputError."""
     produced = [reader.query.register for reader in readers if reader.query.register]
     for iri in produced:
@@ -242,7 +253,7 @@ def producers_first(readers: Sequence[_Reader]) -> list[_Reader]:
     waiting, ordered = list(readers), []
     while waiting:
         missing = {reader.query.register for reader in waiting}
-        ready = [reader for reader in waiting if missing.isdisjoint(reader.input.iris)]
+        ready = [reader for reader in waiting if missing.isdisjoint(iri for _, iri in reader.query.streams)]
         if not ready:
             names = ", ".join(f"'{reader.query.name}'" for reader in waiting)
             raise InputError(

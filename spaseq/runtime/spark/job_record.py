@@ -78,7 +78,9 @@ class JobRecord:
             were = _listed(saved.streams)
             yield f"it reads the streams {were}, this job {_listed(self.streams)}", "give the same streams"
         if self.shards != saved.shards:
-            way = f"give --shards {saved.shards} (shards={saved.shards} in Python)"
+            more = self.shards if self.shards > saved.shards and not self.shards % saved.shards else 2 * saved.shards
+            way = f"give --shards {saved.shards} (shards={saved.shards} in Python), or divide the state of the stopped "
+            way += f"job among more shards, a multiple: spaseq spark rescale CHECKPOINT --shards {more}"
             yield f"its state is in {_counted(saved.shards)}, that of this job would be in {self.shards}", way
 
 

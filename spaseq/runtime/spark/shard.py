@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from kb.base import KnowledgeBases
 from sparql_gpm.columns import EventBatch, Mask
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.term_text import canonical_token
 from sparql_gpm.terms import Term
 from spaseq.outputs.dead_letters import DeadLetter, late_letter
 from spaseq.outputs.row_table import Rows
@@ -22,11 +24,14 @@ from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.runtime.spark.job_record import JobRecord
+from spaseq.runtime.spark.shard_partitioner import stable_hash
 from spaseq.runtime.spark.shuffle_blocks import ShuffleBlock, unpacked
 from spaseq.runtime.state.snapshot import dumps, loads
 
-PARTITION_COLUMN = " partition "
-"""Before the names of the hidden columns by which operators tell the values of PARTITION BY."""
+HIDDEN = " "
+"""Begins the names of hidden columns."""
+PARTITION_COLUMN, KEY_COLUMN = f"{HIDDEN}partition ", f"{HIDDEN}key "
+"""Before the names of the hidden columns by which operators tell the values of PARTITION BY, or of another key."""
 _NEVER_LATE_NS = 3 << 61
 """The delay of the network inside: the shard itself decides what is late, by the times that all tasks have seen."""
 
@@ -73,15 +78,46 @@ class _Stream:
         return min(times, default=max(self.partitions.values()))
 
 
+@dataclass(frozen=True, slots=True)
+class SavedShard:
+    """The state of a shard between two micro-batches.
+
+    given       rows reported so far
+    inherited   it also holds partial matches of keys that are those of other shards now
+    streams     IRI and progress of each stream
+    network     as `Network` restores it
+    """
+
+    record: JobRecord
+    given: int
+    finished: bool
+    inherited: bool
+    streams: list[Any]
+    network: list[Any]
+
+    def blob(self, dictionary: Dictionary) -> bytes:
+        """The state as bytes; its ids are those of the dictionary."""
+        tree = [self.record.tree(), self.given, self.finished, self.inherited, self.streams, self.network]
+        return dumps(tree, dictionary)
+
+    @staticmethod
+    def of(blob: bytes, dictionary: Dictionary) -> SavedShard:
+        """The state in a blob; RunError if this version cannot read it."""
+        record, *rest = loads(blob, dictionary)
+        return SavedShard(JobRecord.of(record), *rest)
+
+
 class Shard:
     """The queries of one shard of the job in `record`.
 
+    number      of the shard
     names       of the streams, by IRI
     left_out    gives letters over a bound since its last call
     """
 
     def __init__(
         self,
+        number: int,
         operators: Iterable[QueryOperator],
         dictionary: Dictionary,
         names: Mapping[str, str],
@@ -95,7 +131,9 @@ class Shard:
         self._dictionary = dictionary
         self._names = names
         self._delay = delay_ns
+        self._number = number
         self._record = record
+        self._inherited = False
         self._network = Network(dictionary, _NEVER_LATE_NS)
         self._found: list[Rows] = []
         for operator in operators:
@@ -129,15 +167,17 @@ class Shard:
     def snapshot(self) -> bytes:
         """The state between two micro-batches, as a blob."""
         streams = [[iri, *astuple(stream)] for iri, stream in self._streams.items()]
-        tree = [self._record.tree(), self._given, self._finished, streams, self._network.snapshot()]
-        return dumps(tree, self._dictionary)
+        network = self._network.snapshot()
+        saved = SavedShard(self._record, self._given, self._finished, self._inherited, streams, network)
+        return saved.blob(self._dictionary)
 
     def restore(self, blob: bytes) -> None:
         """Continues from a state; RunError if this version cannot read it, or another job wrote it."""
-        record, self._given, self._finished, streams, network = loads(blob, self._dictionary)
-        self._record.check(JobRecord.of(record))
-        self._streams |= {iri: _Stream(*progress) for iri, *progress in streams}
-        self._network.restore(network)
+        saved = SavedShard.of(blob, self._dictionary)
+        self._record.check(saved.record)
+        self._given, self._finished, self._inherited = saved.given, saved.finished, saved.inherited
+        self._streams |= {iri: _Stream(*progress) for iri, *progress in saved.streams}
+        self._network.restore(saved.network)
 
     def _admit(self, iri: str, blocks: list[ShuffleBlock]) -> list[DeadLetter]:
         """Pushes the events; returns the dead letters of stage 1, and those of late events."""
@@ -177,16 +217,35 @@ class Shard:
     def _output(self, letters: list[DeadLetter]) -> ShardOutput:
         self._network.raise_stopped()
         found = []
-        for some in self._found:
+        for every in self._found:
+            some = self._own(every) if self._inherited else every
             found.append((self._given, some))
             self._given += len(some)
         self._found.clear()
         return ShardOutput(found, letters + self._left_out())
 
+    def _own(self, rows: Rows) -> Rows:
+        """The rows of the keys of this shard, by the hidden columns; all rows of a query without a key."""
+        if isinstance(rows, list):
+            return [row for row in rows if self._is_own([canonical_token(term) for term in _hidden(row)])]
+        columns = [ids for name, ids in rows.columns.items() if name.startswith(HIDDEN)]
+        if not columns:
+            return rows
+        keys, inverse = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+        own = [self._is_own([canonical_token(self._dictionary.term(i)) for i in key]) for key in keys.tolist()]
+        return rows.take(np.flatnonzero(np.array(own, dtype=np.bool_)[inverse.ravel()]))
+
+    def _is_own(self, key: Sequence[bytes]) -> bool:
+        return not key or stable_hash(key) % self._record.shards == self._number
+
 
 def without_hidden(row: Row) -> tuple[Row, tuple[Term, ...]]:
-    """A row without its hidden columns, and the values of those."""
-    hidden = tuple(term for name, term in row.bindings if name.startswith(PARTITION_COLUMN))
-    if not hidden:
-        return row, hidden
-    return replace(row, bindings=tuple(b for b in row.bindings if not b[0].startswith(PARTITION_COLUMN))), hidden
+    """A row without its hidden columns, and the values of PARTITION BY."""
+    partition = _hidden(row, PARTITION_COLUMN)
+    if not _hidden(row):
+        return row, partition
+    return replace(row, bindings=tuple(b for b in row.bindings if not b[0].startswith(HIDDEN))), partition
+
+
+def _hidden(row: Row, prefix: str = HIDDEN) -> tuple[Term, ...]:
+    return tuple(term for name, term in row.bindings if name.startswith(prefix))

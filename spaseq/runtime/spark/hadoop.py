@@ -1,0 +1,58 @@
+"""Hadoop's file systems, reached through the JVM of the driver: `hdfs://`, `s3a://`, `file:///`, and plain paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from spaseq.errors import RunError
+
+
+class HadoopFiles:
+    """Files and folders, each a text that Hadoop understands; RunError, in Hadoop's own words, where one fails."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        assert spark._jvm is not None
+        self._hadoop: Any = spark._jvm.org.apache.hadoop.fs
+        self._settings: Any = spark._jsparkSession.sessionState().newHadoopConf()
+
+    def exists(self, path: str) -> bool:
+        """True if there is such a file or folder."""
+        with told(path):
+            return bool(self._system(path).exists(self._hadoop.Path(path)))
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy a file or a folder with all that is in it."""
+        with told(target):
+            one, other = self._hadoop.Path(source), self._hadoop.Path(target)
+            systems = self._system(source), self._system(target)
+            self._hadoop.FileUtil.copy(systems[0], one, systems[1], other, False, self._settings)
+
+    def rename(self, source: str, target: str) -> None:
+        """Give a file or folder another name, which nothing has."""
+        with told(source):
+            done = self._system(source).rename(self._hadoop.Path(source), self._hadoop.Path(target))
+        if not done:
+            raise RunError(f"cannot rename {source} to {target}", hint="see whether both are there, and who may write")
+
+    def delete(self, path: str) -> None:
+        """Remove a file or a folder with all that is in it, if it is there."""
+        with told(path):
+            self._system(path).delete(self._hadoop.Path(path), True)
+
+    def _system(self, path: str) -> Any:
+        return self._hadoop.Path(path).getFileSystem(self._settings)
+
+
+@contextmanager
+def told(path: str) -> Iterator[None]:
+    """A context in which what Java raises becomes a RunError about a path, with Java's message."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        hint = "a file system that Spark does not bring needs its jar and its settings, spark.hadoop.*"
+        raise RunError(f"{path}: {error.java_exception.toString()}", hint=hint) from error

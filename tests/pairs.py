@@ -39,6 +39,7 @@ from tests.reference.api import evaluate
 from tests.strategies import batches, interleaved, to_trig
 from tests.strategies_keyed import KeyedText
 from tests.strategies_late import LateText
+from tests.strategies_limited import LimitedLateText, LimitedText
 from tests.strategies_query import QueryText, under_any
 from tests.strategies_register import FirstQuery, RegisterQuery
 from tests.strategies_sequence import Dice, SeededDice
@@ -95,6 +96,16 @@ def any_subsets(dice: Dice) -> str:
     return under_any(SubsetText(dice).whole())
 
 
+def limited_any_order(dice: Dice) -> str:
+    """A query for the lazy evaluators with limits."""
+    return under_any(LimitedText(dice).whole())
+
+
+def limited_late_any_order(dice: Dice) -> str:
+    """The same, with matches that are decided late."""
+    return under_any(LimitedLateText(dice).whole())
+
+
 TEXTS: Sequence[Callable[[Dice], str]] = (
     lambda dice: QueryText(dice).whole(),
     any_order,
@@ -106,8 +117,14 @@ TEXTS: Sequence[Callable[[Dice], str]] = (
     lambda dice: FirstQuery(dice).whole(),
     lambda dice: SubsetText(dice).whole(),
     any_subsets,
+    lambda dice: LimitedText(dice).whole(),
+    lambda dice: LimitedLateText(dice).whole(),
+    limited_any_order,
+    limited_late_any_order,
 )
 """Kinds of random queries, one after the other: of the whole language, and of what single evaluators cover."""
+_REWRITTEN = (any_order, brief, late_any_order, any_subsets, limited_any_order, limited_late_any_order)
+"""Those that may not be valid any more: what they drop may be asked for elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +155,7 @@ def drawn(seed: int, number: int) -> Pair | None:
     try:
         query = parse(kind(dice), "q")
     except QueryError:
-        assert kind in (any_order, brief, late_any_order, any_subsets), number
+        assert kind in _REWRITTEN, number
         return None
     declared = {stream.name for stream in query.streams}
     least, most = (8, 14) if kind is brief else (4, 12)

@@ -44,7 +44,7 @@ class KeyedText(QueryText):
     def keyed(self) -> str:
         """The text of the query."""
         drawn = PlainSequence(self.dice)
-        sequence = drawn.whole()
+        sequence = drawn.whole(limited=0)
         key = self.dice.pick("partition", "joined", "none")
         for name in dict.fromkeys(use.name for use in drawn.uses):
             uses = tuple(use for use in drawn.uses if use.name == name)

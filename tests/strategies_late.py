@@ -27,9 +27,10 @@ WINDOWS = (
 class LateSequence(SequenceText):
     """A SEQ whose matches may have to wait for the end of the window."""
 
-    def whole(self) -> str:
-        """The text between the parentheses of SEQ( )."""
+    def whole(self, limited: int = 40) -> str:
+        """See `SequenceText`."""
         context: Context = ((), ())
+        self.limited = self.dice.chance(limited)
         first = self.mandatory(context, 1)
         items = [first, *(self.anything(context, 1) for _ in range(self.dice.number(0, 1))), self.ending(context)]
         return "".join([items[0].text, *(f" {self.dice.pick(':', ':', ';')} {item.text}" for item in items[1:])])

@@ -284,6 +284,6 @@ def under_any(text: str) -> str:
     lines = text.split("\n")
     number = next(number for number, line in enumerate(lines) if line.startswith("  SEQ("))
     line = re.sub(r" [;,] ", " : ", lines[number])
-    line = re.sub(r"\)[:;,]?([+*]|\{[0-9,]+\})", ")", line)
+    line = re.sub(r"\)[:;,]?([+*]|\{[0-9,]+\})( WITHIN \d+ \w+)?", ")", line)
     lines[number] = re.sub(r"(\w)[:;,]?([+*]|\{\d[0-9,]*\})", r"\1:\2", line)
     return "\n".join(lines)

@@ -41,7 +41,7 @@ class RegisterQuery(QueryText):
     def whole(self) -> str:
         """The text of the query."""
         drawn = RegisterSequence(self.dice)
-        sequence = drawn.whole()
+        sequence = drawn.whole(limited=0)
         self.streams = 2 if self.dice.chance(25) else 1
         keyed = self.dice.chance(60)
         for name in dict.fromkeys(use.name for use in drawn.uses):

@@ -77,10 +77,11 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A piece of text and whether an `ALL( )` stands at one of its ends."""
+    """A piece of text; `has_all`: an `ALL( )` stands at one of its ends, `absent`: it begins with `!`."""
 
     text: str
     has_all: bool = False
+    absent: bool = False
 
 
 Context = tuple[tuple[int, ...], tuple[int, ...]]
@@ -89,15 +90,17 @@ Context = tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(slots=True)
 class SequenceText:
-    """Draws one SEQ; `uses` lists the steps in the order written."""
+    """Draws one SEQ; `uses` lists the steps in the order written, `limited` says whether there are limits."""
 
     dice: Dice
     uses: list[Use] = field(default_factory=list)
     unbounded: int = 0
     numbered: int = 0
+    limited: bool = False
 
-    def whole(self) -> str:
-        """The text between the parentheses of SEQ( )."""
+    def whole(self, limited: int = 20) -> str:
+        """The text between the parentheses of SEQ( ), with limits in so many of a hundred cases."""
+        self.limited = self.dice.chance(limited)
         size = int(self.dice.weighted([("2", 5), ("1", 2), ("3", 4), ("4", 1)]))
         return self.sequence(size, ((), ()), depth=0).text
 
@@ -112,14 +115,14 @@ class SequenceText:
             if items:
                 loose = loose or item.has_all
                 operator = ":" if loose else self.dice.weighted([(";", 4), (":", 5), (",", 1)])
-                text += f" {operator} "
+                text += f" {operator}{'' if item.absent else self.limit(30)} "
             text += item.text
             # an ALL( ) is also next to what follows items that may be left out
             loose = item.has_all or (loose and not fixed)
             items.append(item)
             if item.has_all and index >= anchor and self.dice.chance(60):
                 break
-        return Item(text, items[0].has_all or items[-1].has_all)
+        return Item(text, items[0].has_all or items[-1].has_all, items[0].absent)
 
     def full(self) -> bool:
         """Whether there are steps enough."""
@@ -140,15 +143,17 @@ class SequenceText:
         """`N!`, or a negated group or conjunction."""
         inside = (context[0], (*context[1], self.number()))
         if self.dice.chance(60):
-            return Item(f"{self.step(inside, negated=True)}!")
+            return Item(f"{self.step(inside, negated=True)}!{self.limit(50)}", absent=True)
         kind = self.dice.pick("sequence", "conjunction", "loop", "edges", "edges", "edges")
         if kind == "edges":
-            return Item(f"({self.edged(inside)})!")
+            return Item(f"({self.edged(inside)})!{self.limit(50)}", absent=True)
         first, second = self.step(inside, negated=True), self.step(inside, negated=True)
         if kind == "loop":
             first = f"{first};{{2}}"
         joint = "&" if kind == "conjunction" else self.dice.pick(";", ":", ",")
-        return Item(f"({first} {joint} {second})!")
+        group = f"({first} {joint} {second})"
+        inner = "" if kind == "conjunction" else self.limit(30)
+        return Item(f"{f'({group}{inner})' if inner else group}!{self.limit(50)}", absent=True)
 
     def edged(self, inside: Context) -> str:
         """What a negated group has inside: one or two steps, and `!` or `?` before, between or after them."""
@@ -168,7 +173,7 @@ class SequenceText:
         absent = self.step(inner, negated=True)
         if self.dice.chance(20):
             absent = f"({absent} {self.dice.pick(';', ':', ',')} {self.step(inner, negated=True)})"
-        return f"{absent}!"
+        return f"{absent}!{self.limit(30)}"
 
     def maybe(self, context: Context, depth: int) -> Item:
         """`A?`, `A*`, `A{0,2}`, or an optional group."""
@@ -176,9 +181,11 @@ class SequenceText:
             case "star":
                 bound = self.dice.pick("{0,2}", "*") if self.unbounded == 0 else "{0,2}"
                 self.unbounded += bound == "*"
-                return Item(f"{self.step(self.within(context))}{self.contiguity()}{bound}")
+                return Item(f"{self.step(self.within(context))}{self.contiguity()}{bound}{self.limit(30)}")
             case "group" if depth == 0:
-                return Item(f"({self.sequence(2, context, depth + 1, ends=False).text})?")
+                inner = f"({self.sequence(2, context, depth + 1, ends=False).text})"
+                limit = self.limit(30)
+                return Item(f"{f'({inner}{limit})' if limit else inner}?")
         return Item(f"{self.step(context)}?")
 
     def mandatory(self, context: Context, depth: int) -> Item:
@@ -190,17 +197,32 @@ class SequenceText:
             kinds += [("choice", 1), ("conjunction", 1)]
         match self.dice.weighted(kinds):
             case "loop":
-                return Item(f"{self.step(self.within(context))}{self.quantifier()}")
+                return Item(f"{self.step(self.within(context))}{self.quantifier()}{self.limit(30)}")
             case "choice":
                 return self.choice(context, depth)
             case "conjunction":
                 return self.conjunction(context)
             case "group":
-                inside = self.within(context)
-                return Item(f"({self.sequence(2, inside, depth + 1).text}){self.quantifier()}")
+                return self.group(context, depth)
             case "all":
                 return self.any_order(context)
         return Item(self.step(context))
+
+    def group(self, context: Context, depth: int) -> Item:
+        """A group with a quantifier, a limit, or both in either order."""
+        if not self.limited or self.dice.chance(40):
+            inner = self.sequence(2, self.within(context), depth + 1)
+            return Item(f"({inner.text}){self.quantifier()}{self.limit(30)}", absent=inner.absent)
+        if self.dice.chance(50):
+            return Item(f"({self.sequence(2, context, depth + 1, ends=False).text}){self.limit(100)}")
+        inner = self.sequence(2, self.within(context), depth + 1, ends=False)
+        return Item(f"(({inner.text}){self.limit(100)}){self.quantifier()}")
+
+    def limit(self, percent: int) -> str:
+        """A limit, so often where there are any."""
+        if not (self.limited and self.dice.chance(percent)):
+            return ""
+        return f" WITHIN {self.dice.pick('2 SECONDS', '1 SECONDS', '3 SECONDS', '1500 MILLISECONDS')}"
 
     def choice(self, context: Context, depth: int) -> Item:
         """`(A | B)`, with a branch of two steps or a quantifier at times."""
@@ -208,7 +230,8 @@ class SequenceText:
         inside = self.within(context) if repeated else context
         long = self.dice.chance(25) and depth == 0
         left = f"({self.sequence(2, inside, 2, ends=False).text})" if long else self.step(inside)
-        return Item(f"({left} | {self.step(inside)}){self.quantifier() if repeated else ''}")
+        quantifier = self.quantifier() if repeated else ""
+        return Item(f"({left} | {self.step(inside)}){quantifier}{self.limit(30) if long or repeated else ''}")
 
     def conjunction(self, context: Context) -> Item:
         """`A & B`, `(A | B) & C`."""
@@ -222,14 +245,16 @@ class SequenceText:
         inside = self.within(context) if repeated else context
         first, second = self.member(inside, 20), self.member(inside, 30)
         if self.dice.chance(30):
-            second = f"SEQ({second} {self.dice.pick(';', ':', ',')} {self.member(inside, 20)})"
-        return Item(f"ALL({first}, {second}){':{1,2}' if repeated else ''}", has_all=True)
+            operator = f"{self.dice.pick(';', ':', ',')}{self.limit(30)}"
+            second = f"SEQ({second} {operator} {self.member(inside, 20)})"
+        return Item(f"ALL({first}, {second}){':{1,2}' if repeated else ''}{self.limit(40)}", has_all=True)
 
     def member(self, context: Context, percent: int) -> str:
         """A step of a member of ALL( ), so often repeated."""
         if not self.dice.chance(percent):
             return self.step(context)
-        return f"{self.step(self.within(context))}{self.dice.pick(';', ':')}{self.dice.pick('{1,2}', '{2}', '{1,3}')}"
+        quantifier = self.dice.pick(";", ":") + self.dice.pick("{1,2}", "{2}", "{1,3}")
+        return f"{self.step(self.within(context))}{quantifier}{self.limit(30)}"
 
     # --- parts ------------------------------------------------------------------------------------
 

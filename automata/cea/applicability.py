@@ -30,6 +30,8 @@ def why_not_cea(plan: Plan) -> str | None:
         return "a condition compares the steps by more than equality"
     if program.outputs:
         return "PREV, FIRST, LAST or an aggregate looks into the iterations"
+    if plan.limits:
+        return "a limit compares the times of events, which its states do not keep"
     if nodes.Negation in kinds:
         return "it has a negation"
     if nodes.Optional in kinds:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from arrays.columns import compatible, expand, hash_columns, merged
 from automata.chains import columns as col
-from automata.chains.table import Runs
+from automata.chains.table import FOREVER, Runs
 from automata.chains.walk import visits
 from automata.plan.plan import Plan
 from automata.slices.step_table import SEVERAL
@@ -26,6 +26,7 @@ class AllJoin:
         self._plan = plan
         self._position = plan.unordered[number].position
         self._key = plan.member_keys[number]
+        self._timed = plan.positions[self._position].timed
         self._runs = runs
         self.finished: list[Ids] = [np.zeros(0, dtype=np.int64) for _ in plan.unordered[number].members]
 
@@ -38,7 +39,7 @@ class AllJoin:
         for other in others:
             combined, registers = self._with(combined, registers, self.finished[other])
         ordered = combined[:, np.argsort([member, *others])]
-        kept = np.flatnonzero(self._distinct(ordered))
+        kept = np.flatnonzero(self._in_time(ordered) & self._distinct(ordered))
         return self._append(ordered[kept], registers[kept]) if len(rows) else finished[:0]
 
     def _completable(self, member: int, rows: Ids) -> Mask:
@@ -66,6 +67,7 @@ class AllJoin:
             added = self._runs.registers(column)
             fits &= compatible(registers, added).all(axis=1)
             registers = merged(registers, added)
+        fits &= self._in_time(combined)
         if not distinct:
             fits &= self._distinct(combined)
         which = np.flatnonzero(fits)
@@ -73,6 +75,13 @@ class AllJoin:
 
     def _append(self, combined: NDArray[np.int64], registers: NDArray[np.int64]) -> Ids:
         return self._runs.append(self._joined(combined, registers)) if len(combined) else combined[:, 0]
+
+    def deadlines(self, rows: Ids) -> Ids:
+        """The last times at which events may end other members beside these finished rows."""
+        least = np.full(len(rows), FOREVER, dtype=np.int64)
+        for clock in self._timed:
+            least = np.minimum(least, self._runs.column(rows, self._runs.layout.clock(clock)))
+        return least
 
     def keep(self, alive: list[Mask]) -> None:
         """Drops the finished rows of each member that the masks do not name."""
@@ -122,6 +131,14 @@ class AllJoin:
         size = window.size - window.in_events
         return earlier(last, size), later(first, size)
 
+    def _in_time(self, combined: NDArray[np.int64]) -> Mask:
+        """A mask of the combinations that keep the limits of the steps around the ALL."""
+        fits, last = np.ones(len(combined), dtype=np.bool_), self._runs.column(combined, col.HIGH_TIME)
+        for clock in self._timed:
+            deadline = self._runs.column(combined, self._runs.layout.clock(clock)).min(axis=1)
+            fits &= last.max(axis=1) <= deadline
+        return fits
+
     def _distinct(self, combined: NDArray[np.int64]) -> Mask:
         """A mask of the combinations that have no event twice."""
         rows, numbers = np.unique(combined, return_inverse=True)
@@ -161,6 +178,8 @@ class AllJoin:
             rows[fresh, column] = members[fresh, 0, column]
         for marker in range(layout.markers):
             rows[:, layout.marker(marker)] = members[:, :, layout.marker(marker)].max(axis=1)
+        for clock in self._timed:
+            rows[:, layout.clock(clock)] = members[:, :, layout.clock(clock)].min(axis=1)
         for member in range(combined.shape[1]):
             rows[:, layout.member(member)] = combined[:, member]
         self._note_iterations(rows, members)

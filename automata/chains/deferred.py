@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from automata.chains import bindings
 from automata.chains import columns as col
+from automata.chains.clocks import set_clocks
 from automata.chains.table import Runs
 from automata.plan.automaton import START
 from automata.plan.plan import PlannedEdge
@@ -30,6 +31,7 @@ class DeferredRuns:
         self.written = runs
         self._edge = edge
         self._crossed = crossed(edge, runs, pairs.rows)
+        self._crossed |= set_clocks(runs, edge, pairs.rows, table.times[pairs.steps])
         # START has one run, which takes no row of a table twice
         self.begun = table if edge.source == START and len(pairs) == len(table) else None
 

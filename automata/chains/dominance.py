@@ -48,6 +48,7 @@ class Dominance:
         every = range(self._plan.program.variables)
         return [
             *_COMMON,
+            *(self._layout.clock(clock) for clock in self._plan.positions[position].timed),
             *(col.FIXED + v for v in (every if self._pruning.values else self._plan.positions[position].live)),
         ]
 

@@ -13,10 +13,11 @@ import numpy as np
 from arrays.columns import expand, hash_columns
 from automata.chains import bindings
 from automata.chains import columns as col
+from automata.chains.clocks import deadlines
 from automata.chains.conditions import RunConditions
 from automata.chains.table import Layout, RunView
 from automata.plan.expression import Contiguity
-from automata.plan.plan import Plan
+from automata.plan.plan import Plan, PlannedEdge
 from automata.slices.pairs import Pairs, first_slots, follows, joined, unpreceded
 from automata.slices.step_index import StepIndex, clipped, step_index
 from automata.slices.step_table import SEVERAL, StepTable, blocks
@@ -131,6 +132,10 @@ class _Search:
         return self._all(index, begin, end, np.arange(len(self.rows), dtype=np.int64))
 
     @property
+    def _edge(self) -> PlannedEdge:
+        return self.extender.plan.edges[self.number]
+
+    @property
     def _strict(self) -> bool:
         """True if only adjacent events matter; others may end what they rival under skip-till-next."""
         edge = self.extender.plan.edges[self.number]
@@ -151,7 +156,19 @@ class _Search:
         return end if reach is None else clipped(index.from_low(groups, reach), begin, end)
 
     def _reach(self, rows: Ids) -> Ids | None:
-        """For each run a position that its window ends before; None where the index tells windows apart."""
+        """For each run a position that its window and limits end before; None where the index tells windows apart."""
+        reach, last = self._window_reach(rows), deadlines(self.runs, self._edge, rows)
+        if last is None:
+            return reach
+        limit = self._low_at(np.searchsorted(self.table.times, last, "right"))
+        return limit if reach is None else np.minimum(reach, limit)
+
+    def _low_at(self, places: Ids) -> Ids:
+        """The first positions of the table's rows at these places; one after all where the table ends."""
+        low: Ids = np.append(self.table.low, np.iinfo(np.int64).max)[places]
+        return low
+
+    def _window_reach(self, rows: Ids) -> Ids | None:
         program, runs, table = self.extender.plan.program, self.runs, self.table
         window = program.window
         if program.partition and (window.in_events or not window.sliding):
@@ -162,7 +179,7 @@ class _Search:
             beyond = np.searchsorted(table.times, later(runs.column(rows, col.FIRST_TIME), window.size), "right")
         else:
             beyond = np.searchsorted(table.windows, runs.column(rows, col.WINDOW), "right")
-        return np.append(table.low, np.iinfo(np.int64).max)[beyond]
+        return self._low_at(beyond)
 
     def _successors(self, index: StepIndex) -> Successors | None:
         """The successors of each of the runs; None where other queries would not ask the same."""
@@ -235,7 +252,7 @@ class _Search:
         return valid
 
     def _in_window(self, pairs: Pairs) -> Mask:
-        """A mask of the steps in the window and the partition of their run."""
+        """A mask of the steps in the window, the partition and the limits of their run."""
         runs, table, rows, steps = self.runs, self.table, pairs.rows, pairs.steps
         program = self.extender.plan.program
         window = program.window
@@ -247,6 +264,9 @@ class _Search:
             inside = table.windows[steps] == runs.column(rows, col.WINDOW)
         if program.partition:
             inside &= table.partitions[steps] == runs.column(rows, col.PARTITION)
+        last = deadlines(runs, self._edge, rows)
+        if last is not None:
+            inside &= table.times[steps] <= last
         return inside
 
     def adjacent(self, pairs: Pairs) -> Mask:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from automata.chains import bindings
 from automata.chains import columns as col
+from automata.chains.clocks import opened_clocks, set_clocks
 from automata.chains.deferred import crossed
 from automata.chains.table import Runs
 from automata.plan.plan import Plan, PlannedEdge
@@ -35,6 +36,8 @@ class Growth:
         self._stamp(rows, table, pairs.steps, edge.begins)
         for variable, binds in bindings.told(self._plan, edge, table, pairs).items():
             rows[:, self._runs.layout.told[variable]] = binds
+        for column, deadline in set_clocks(self._runs, edge, pairs.rows, table.times[pairs.steps]).items():
+            rows[:, column] = deadline
         rows[:, col.STATE] = edge.target
         rows[:, self._markers[edge.target]] = 1
         self._note_iterations(rows, pairs.rows, edge, len(pairs) * (len(table.parts) - 1))
@@ -55,6 +58,8 @@ class Growth:
         opened[:, layout.registers] = bindings.base(self._runs, edge, sources)
         opened[:, col.PARENT] = sources
         opened[:, [col.STATE, col.SYMBOL, col.SOLUTION, col.POSITION]] = NONE
+        for column, deadline in opened_clocks(self._plan, self._runs, edge, sources).items():
+            opened[:, column] = deadline
         for domain in self._plan.positions[edge.target].inside & edge.begun:
             opened[:, layout.previous(domain)] = opened[:, layout.inside(domain)]
         instances = self._runs.append(opened)

@@ -18,12 +18,15 @@ from automata.chains import columns as col
 from automata.plan.plan import Plan
 from automata.plan.program import Program
 from automata.slices.step_table import StepTable
+from automata.slices.timeline import LAST
 from automata.values import NONE, Ids, Mask
 
 ROOT = 0
 """The row of the run that has taken nothing."""
 CLOSED_BITS = 63
 """Edges that one column tells to be closed: the bits of an int64 but its sign."""
+FOREVER = LAST
+"""The deadline of a clock that does not run."""
 _ROWS_INITIAL = 1024
 
 
@@ -32,6 +35,7 @@ class Layout:
     """The columns after the fixed ones.
 
     members     the most that an ALL has
+    clocks      how many clocks of limits there are
     told        variable → the column that is 1 where the row's own step binds it
     closed      the columns of closed edges: of the first CLOSED_BITS edges of a position, of the next ones, …
     """
@@ -40,6 +44,7 @@ class Layout:
     repetitions: int
     domains: int
     markers: int
+    clocks: int
     members: int
     told: Mapping[int, int]
     closed: tuple[int, ...]
@@ -48,7 +53,7 @@ class Layout:
     def of(plan: Plan) -> Layout:
         """That of a plan's runs."""
         members = max((len(unordered.members) for unordered in plan.unordered), default=0)
-        counted = len(plan.repetitions), len(plan.domains), len(plan.markers)
+        counted = len(plan.repetitions), len(plan.domains), len(plan.markers), len(plan.clocks)
         closable = max([len(position.outgoing) for position in plan.positions], default=0)
         one = Layout(plan.program.variables, *counted, members, {}, (col.CLOSED,))
         one = replace(one, told={variable: one.width + place for place, variable in enumerate(plan.told)})
@@ -79,9 +84,13 @@ class Layout:
         """1 where the marker's position was taken."""
         return col.FIXED + self.variables + 2 * (self.repetitions + self.domains) + marker
 
+    def clock(self, clock: int) -> int:
+        """The last time at which a run may take an event that the clock limits; FOREVER where it does not run."""
+        return self.marker(self.markers) + clock
+
     def member(self, member: int) -> int:
         """On the row of an ALL: the last row of that member."""
-        return col.FIXED + self.variables + 2 * (self.repetitions + self.domains) + self.markers + member
+        return self.clock(self.clocks) + member
 
     @property
     def width(self) -> int:
@@ -147,6 +156,7 @@ class Runs(RunView):
         root[:, layout.registers] = registers
         root[:, [layout.count(r) for r in range(layout.repetitions)]] = 0
         root[:, [layout.marker(m) for m in range(layout.markers)]] = 0
+        root[:, [layout.clock(c) for c in range(layout.clocks)]] = FOREVER
         self.append(root)
 
     def check(self, rows: int) -> None:

@@ -105,10 +105,10 @@ class StagedEvaluator(Restorable):
 
     def forget_negations(self, time: int) -> None:
         """Drops the solutions of negated steps that no match can reach once no event before `time` will come."""
-        window = self.plan.program.window
+        window, back = self.plan.program.window, self.plan.looks_back
         if not window.in_events:
             oldest = min(self.partial.oldest_time(time), self.reporter.oldest_time(), time)
-            self.negations.forget(oldest - window.size, FOREVER)
+            self.negations.forget(oldest - min(window.size, window.size if back is None else back), FOREVER)
         elif self.plan.program.partition:
             self.negations.forget_ranks(lambda: least((*self.partial.firsts(), *self.reporter.firsts())))
         else:

@@ -22,7 +22,7 @@ from automata.plan.program import EVENT, ConditionEvaluator, FoldValue, Iteratio
 from automata.slices.shared_work import SharedWork
 from automata.slices.step_table import StepTable, blocks
 from automata.slices.substreams import Substream, Substreams
-from automata.slices.timeline import deadline, in_window
+from automata.slices.timeline import LAST, deadline, in_window
 from automata.values import NONE, Ids, Mask
 
 FOREVER = np.iinfo(np.int64).max
@@ -37,11 +37,13 @@ class Inside:
     tables      the solutions of negated steps
     partition   of the match
     substream   its events, with PARTITION BY
+    since       the time of the last event before it; None: there is none
     """
 
     tables: dict[int, StepTable]
     partition: int
     substream: Substream | None
+    since: int | None
 
 
 GroupSearch = Callable[[int, NDArray[np.int64], dict[int, OuterIterations], Inside], bool]
@@ -51,9 +53,16 @@ GroupSearchFactory = Callable[[Plan, ConditionEvaluator], GroupSearch]
 
 
 class NegationIndex:
-    """The negations of one program."""
+    """The negations of one program; `since`: of the negated group that it is, as `Inside` has it."""
 
-    def __init__(self, chains: ChainStore, condition_evaluator: ConditionEvaluator, search: GroupSearch) -> None:
+    def __init__(
+        self,
+        chains: ChainStore,
+        condition_evaluator: ConditionEvaluator,
+        search: GroupSearch,
+        since: int | None = None,
+    ) -> None:
+        self._since = since
         self._plan = chains.plan
         self._program = chains.plan.program
         self._runs = chains.runs
@@ -63,6 +72,7 @@ class NegationIndex:
         self._search = search
         self._parts: dict[int, list[StepTable]] = {}
         self._looked_at: dict[int, int] = {}
+        self._limits = np.array([NONE if n.limit is None else n.limit for n in chains.plan.negations], dtype=np.int64)
         self.symbols = chains.plan.negated
         self.substreams = Substreams(chains.plan)
 
@@ -114,7 +124,7 @@ class NegationIndex:
         return result
 
     def deadlines(self, matches: NDArray[np.int64]) -> Ids:
-        """The last time (or rank) at which an event may still remove each match."""
+        """The last time (or rank) in the window of each match."""
         return deadline(self._program.window, *matches[:, (col.FIRST_TIME, col.FIRST_RANK, col.WINDOW)].T)
 
     def _table(self, symbol: int) -> StepTable:
@@ -147,7 +157,23 @@ class NegationIndex:
         end = np.searchsorted(table.low, self._runs.column(intervals.before, col.LOW), "left")
         begin = np.where(intervals.after == NONE, 0, begin)
         end = np.where(intervals.before == NONE, len(table), end)
+        earliest, latest = self._looked_at_times(intervals)
+        begin = np.maximum(begin, np.searchsorted(table.times, earliest, "left"))
+        end = np.minimum(end, np.searchsorted(table.times, latest, "right"))
         return begin, np.maximum(begin, end)
+
+    def _looked_at_times(self, intervals: NegationIntervals) -> tuple[Ids, Ids]:
+        """The first and last times that the limits of the negations let them look at."""
+        earliest, latest = np.full(len(intervals), -FOREVER), np.full(len(intervals), FOREVER)
+        limited = np.flatnonzero(self._limits[intervals.negations] != NONE)
+        limits = self._limits[intervals.negations[limited]]
+        after, before = intervals.after[limited], intervals.before[limited]
+        leads = (after == NONE) & (self._since is None)
+        begins = np.maximum(self._runs.column(before, col.LOW_TIME), limits - LAST) - limits
+        earliest[limited[leads]] = begins[leads]
+        since = np.where(after == NONE, self._since or 0, self._runs.column(after, col.HIGH_TIME))
+        latest[limited[~leads]] = (np.minimum(since, LAST - limits) + limits)[~leads]
+        return earliest, latest
 
     def _fits(self, rows: Ids, intervals: NegationIntervals, table: StepTable, steps: Ids) -> Mask:
         """Strictly between the neighbours in time, and within the match's window."""
@@ -217,7 +243,9 @@ class NegationIndex:
             for variable in self._iterated(frozenset(tables))
         }
         partition = int(self._runs.table[row, col.PARTITION])
-        inside = Inside(tables, partition, self.substreams[partition] if self.substreams.needed else None)
+        after = int(intervals.after[0])
+        since = self._since if after == NONE else int(self._runs.table[after, col.HIGH_TIME])
+        inside = Inside(tables, partition, self.substreams[partition] if self.substreams.needed else None, since)
         return self._search(number, view.registers[0], prior, inside)
 
     def _between(self, row: int, intervals: NegationIntervals, symbol: int) -> StepTable:

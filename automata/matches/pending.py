@@ -8,6 +8,8 @@ import numpy as np
 
 from automata.values import Ids, Mask
 
+FOREVER = int(np.iinfo(np.int64).max)
+
 
 def _none() -> Ids:
     return np.zeros(0, dtype=np.int64)
@@ -17,34 +19,40 @@ def _none() -> Ids:
 class PendingMatches:
     """rows        the last row of each match
     accepts     the accept at which it ended
-    deadlines   the last time (or rank) at which it may be removed
+    deadlines   the last time (or rank) in its window
+    limits      the last time that its negations look at, for their limits; FOREVER: they have none
     """
 
     rows: Ids = field(default_factory=_none)
     accepts: Ids = field(default_factory=_none)
     deadlines: Ids = field(default_factory=_none)
+    limits: Ids = field(default_factory=_none)
     _earliest: int | None = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
-    def earliest(self) -> int | None:
-        """The first deadline, if there is one."""
-        if self._earliest is None and len(self):
-            self._earliest = int(self.deadlines.min())
+    def earliest(self, after: int) -> int:
+        """The first time at which a window, so long after its deadline, or a limit decides one; FOREVER of none."""
+        if self._earliest is None:
+            both = np.minimum(np.minimum(self.deadlines, FOREVER - after) + after, self.limits)
+            self._earliest = int(both.min(initial=FOREVER))
         return self._earliest
 
-    def add(self, rows: Ids, accept: int, deadlines: Ids) -> None:
+    def add(self, rows: Ids, accept: int, deadlines: Ids, limits: Ids) -> None:
         """More matches that ended at one accept."""
         self._earliest = None
         self.rows = np.concatenate((self.rows, rows))
         self.accepts = np.concatenate((self.accepts, np.full_like(rows, accept)))
         self.deadlines = np.concatenate((self.deadlines, deadlines))
+        self.limits = np.concatenate((self.limits, limits))
 
     def pop(self, over: Mask) -> PendingMatches:
         """Takes out those of the mask."""
-        taken = PendingMatches(self.rows[over], self.accepts[over], self.deadlines[over])
-        self.rows, self.accepts, self.deadlines = self.rows[~over], self.accepts[~over], self.deadlines[~over]
+        taken, left = self._take(over), self._take(~over)
+        self.rows, self.accepts, self.deadlines, self.limits = left.rows, left.accepts, left.deadlines, left.limits
         self._earliest = None
         return taken
+
+    def _take(self, which: Mask) -> PendingMatches:
+        return PendingMatches(self.rows[which], self.accepts[which], self.deadlines[which], self.limits[which])

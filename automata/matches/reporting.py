@@ -12,11 +12,11 @@ from automata.chains.store import AcceptedRuns, ChainStore
 from automata.matches.match_table import in_order
 from automata.matches.negation import NegationIndex
 from automata.matches.negation_intervals import inner_intervals, trailing_intervals
-from automata.matches.pending import PendingMatches
+from automata.matches.pending import FOREVER, PendingMatches
 from automata.matches.reader import read_matches
 from automata.matches.selection import AT_END, AfterMatch, Candidate, candidate_of, report_order
 from automata.plan.program import ConditionEvaluator
-from automata.slices.timeline import Timeline
+from automata.slices.timeline import Timeline, later
 from automata.values import Ids, Mask, Match
 
 _Decided = tuple[int, int | None]
@@ -58,7 +58,11 @@ class Reporter:
             return in_order(read_matches(self._core, self._unviolated(ended)))
         survivors = self._survivors(ended)
         candidates = self._candidates(survivors + self._pass(time, timeline))
-        return self.release(candidates, self.next_decision(time, self.pending.earliest))
+        return self.release(candidates, self.next_decision(time, self.earliest()))
+
+    def earliest(self) -> int:
+        """The first time at which the window or a limit decides a pending match; FOREVER of none."""
+        return self.pending.earliest(self._after_deadline)
 
     def finish(self) -> list[Match]:
         """Everything that is left."""
@@ -104,7 +108,7 @@ class Reporter:
         for some in ended:
             rows = self._unviolated([some])
             if self._plan.accepts[some.accept].passed:
-                self.pending.add(rows, some.accept, self._negations.deadlines(self._core.runs.table[rows]))
+                self._wait(rows, some.accept)
             else:
                 survivors += [(row, None) for row in rows.tolist()]
         return survivors
@@ -116,6 +120,14 @@ class Reporter:
             return rows
         runs = self._core.runs
         return rows[~self._negations.violated(rows, inner_intervals(self._plan, runs, rows))]
+
+    def _wait(self, rows: Ids, accept: int) -> None:
+        """Matches become pending."""
+        patience = self._plan.patience[accept]
+        limits = np.full(len(rows), FOREVER, dtype=np.int64)
+        if patience is not None:
+            limits = later(self._core.runs.column(rows, col.HIGH_TIME), patience)
+        self.pending.add(rows, accept, self._negations.deadlines(self._core.runs.table[rows]), limits)
 
     def _removed(self, pending: PendingMatches) -> Mask:
         """Mask of the matches that their trailing negations remove."""
@@ -130,33 +142,38 @@ class Reporter:
         """Rows of pending matches whose window has passed."""
         if not len(self.pending):
             return []
-        over = self.pending.pop(self._over(time, timeline))
+        over = self.pending.pop((self.pending.limits < time) | self._over(self.pending, time, timeline))
         over = over.pop(~self._removed(over))
-        return list(zip(over.rows.tolist(), self._decided(over, timeline).tolist(), strict=True))
+        decided = self._decided(over, time, timeline)
+        order = np.argsort(decided, kind="stable")
+        return list(zip(over.rows[order].tolist(), decided[order].tolist(), strict=True))
 
-    def _decided(self, over: PendingMatches, timeline: Timeline) -> Ids:
-        """The times at which matches are decided by the end of their windows, or by the first events past them."""
-        if self._program.window.in_events:
-            return timeline.times_at(self._core.runs.column(over.rows, col.PARTITION), over.deadlines + 1)
-        return over.deadlines + self._after_deadline
+    def _decided(self, over: PendingMatches, time: int, timeline: Timeline) -> Ids:
+        """The times at which matches are decided by limits, the end of their windows, or the first events past them."""
+        if not self._program.window.in_events:
+            return np.minimum(over.deadlines + self._after_deadline, over.limits)
+        decided, passed = over.limits.copy(), self._over(over, time, timeline)
+        partitions = self._core.runs.column(over.rows[passed], col.PARTITION)
+        decided[passed] = np.minimum(decided[passed], timeline.times_at(partitions, over.deadlines[passed] + 1))
+        return decided
 
-    def next_decision(self, time: int, earliest: int | None) -> int:
+    def next_decision(self, time: int, earliest: int) -> int:
         """No pending match is decided at an earlier time.
 
         time        no event before it is to come
-        earliest    the first deadline of a pending match
+        earliest    the first time at which the window or a limit decides a pending match; FOREVER of none
         """
-        if earliest is None:
+        if earliest == FOREVER:
             return _NEVER
-        return time if self._program.window.in_events else earliest + self._after_deadline
+        return time if self._program.window.in_events else earliest
 
-    def _over(self, time: int, timeline: Timeline) -> Mask:
+    def _over(self, pending: PendingMatches, time: int, timeline: Timeline) -> Mask:
         """Mask of the pending matches whose windows have passed."""
         if not self._program.window.in_events:
-            return self.pending.deadlines < time
-        partitions = self._core.runs.column(self.pending.rows, col.PARTITION).tolist()
+            return pending.deadlines < time
+        partitions = self._core.runs.column(pending.rows, col.PARTITION).tolist()
         ranks = np.array([timeline.rank(partition) for partition in partitions], dtype=np.int64)
-        return ranks > self.pending.deadlines + 1
+        return ranks > pending.deadlines + 1
 
     # --- selection and order ----------------------------------------------------------------------
 

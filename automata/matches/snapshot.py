@@ -94,7 +94,7 @@ def _restored_table(state: Mapping[str, Any]) -> StepTable:
 def _reporter_state(reporter: Reporter) -> dict[str, Any]:
     pending = reporter.pending
     return {
-        "pending": [pending.rows, pending.accepts, pending.deadlines],
+        "pending": [pending.rows, pending.accepts, pending.deadlines, pending.limits],
         "held": _candidates_state(reporter.held),
         "ready": _candidates_state(reporter.ready),
         "seen": [[_matrix(entries), last] for entries, last in reporter.seen.items()],

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import count, product
 
 from automata.plan import expression as nodes
-from automata.plan.expression import Contiguity, Expression, steps
+from automata.plan.expression import Contiguity, Expression, Limit, limits_of, steps
 from automata.values import NONE
 
 START = 0
@@ -54,6 +54,8 @@ class Edge:
     leaves      repetitions that it leaves, innermost first
     loop        the repetition that it then begins another iteration of; NONE: of none
     enters      repetitions that it enters at last, outermost first
+    limit       of the operator, in nanoseconds: of the time since the last event; None: there is none
+    starts      the clocks that it starts anew
     """
 
     source: int
@@ -64,6 +66,8 @@ class Edge:
     leaves: tuple[int, ...]
     loop: int
     enters: tuple[int, ...]
+    limit: int | None
+    starts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +91,28 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class NegatedPart:
-    """A negation: what must not happen, and the repetitions around it, outermost first."""
+    """A negation: what must not happen, and the repetitions around it, outermost first.
+
+    limit   it looks only at events so long, in nanoseconds, after the last event before it (where there is none: before
+            the first one after it); None: at all
+    """
 
     expression: Expression
     repetitions: tuple[int, ...]
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A clock of limits (as of timed automata): a run keeps the last time at which it may take an event inside.
+
+    limit       of a limited step: so long, in nanoseconds, after its first event; NONE: an operator's limit before an
+                ALL, told by the edge that opens it
+    positions   inside the limited step; the starts of the ALL's members
+    """
+
+    limit: int
+    positions: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +126,14 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Unordered:
-    """An ALL: the position taken once all members are there."""
+    """An ALL: the position taken once all members are there.
+
+    clock   of the limit of an operator before it; NONE: there is none
+    """
 
     position: int
     members: tuple[Member, ...]
+    clock: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +147,7 @@ class Automaton:
     repetitions: tuple[Loop, ...]
     negations: tuple[NegatedPart, ...]
     unordered: tuple[Unordered, ...]
+    clocks: tuple[Clock, ...]
 
     def targets(self, edge: Edge) -> tuple[int, ...]:
         """The positions that an edge leads to: to an ALL, those of its members' starts as well."""
@@ -137,6 +164,7 @@ def build_automaton(expression: Expression) -> Automaton:
     outgoing: list[list[int]] = [[] for _ in builder.positions]
     for number, edge in enumerate(builder.edges):
         outgoing[edge.source].append(number)
+    builder.limit_unordered()
     return Automaton(
         tuple(builder.positions),
         tuple(builder.edges),
@@ -145,6 +173,7 @@ def build_automaton(expression: Expression) -> Automaton:
         tuple(repetition for repetition in builder.repetitions if repetition is not None),
         tuple(builder.negations),
         tuple(builder.unordered),
+        tuple(clock for clock in builder.clocks if clock is not None),
     )
 
 
@@ -158,6 +187,8 @@ class _First:
     rivals: tuple[int, ...] = ()
     passed: tuple[Passed, ...] = ()
     enters: tuple[int, ...] = ()
+    limit: int | None = None
+    starts: tuple[int, ...] = ()
 
 
 _Group = tuple[_First, ...]
@@ -180,6 +211,7 @@ class _Builder:
         self.repetitions: list[Loop | None] = []
         self.negations: list[NegatedPart] = []
         self.unordered: list[Unordered] = []
+        self.clocks: list[Clock | None] = []
         self._keys: Iterator[int] = count()
         self._alone: dict[Edge, int] = {}
 
@@ -187,8 +219,8 @@ class _Builder:
         match node:
             case nodes.Step() | nodes.Conjunction():
                 return self._single(Position(tuple(step.symbol for step, _ in steps(node)), around, NONE))
-            case nodes.Sequence(items, operators):
-                return self._sequence(items, operators, around)
+            case nodes.Sequence():
+                return self._sequence(node, around)
             case nodes.Choice(branches):
                 return self._choice([self.fragment(branch, around) for branch in branches])
             case nodes.AnyOrder(members):
@@ -197,11 +229,31 @@ class _Builder:
                 return self._repetition(node, around)
             case nodes.Optional(inner):
                 taken = self.fragment(inner, around)
-                return replace(taken, skips=(*taken.skips, (self._negation(inner, around),)))
-            case nodes.Negation(inner):
-                return _Fragment((), (), ((self._negation(inner, around),),))
+                return replace(taken, skips=(*taken.skips, (self._negation(inner, None, around),)))
+            case nodes.Negation(inner, limit=limit):
+                return _Fragment((), (), ((self._negation(inner, limit, around),),))
+            case nodes.Limited(inner, limit):
+                return self._limited(inner, limit, around)
 
-    def connect(self, last: Accept, firsts: tuple[_Group, ...], operator: Contiguity, loop: int = NONE) -> None:
+    def limit_unordered(self) -> None:
+        """Gives a clock to every ALL that an operator with a limit stands before; of nested ones, outer ones first."""
+        timed: set[int] = set()
+        for number, unordered in enumerate(self.unordered):
+            openings = [edge for edge in self.edges if edge.target == unordered.position]
+            if any(edge.limit is not None or edge.source in timed for edge in openings):
+                starts = frozenset(member.start for member in unordered.members)
+                timed |= starts
+                self.unordered[number] = replace(unordered, clock=len(self.clocks))
+                self.clocks.append(Clock(NONE, starts))
+
+    def connect(
+        self,
+        last: Accept,
+        firsts: tuple[_Group, ...],
+        operator: Contiguity,
+        loop: int = NONE,
+        limit: int | None = None,
+    ) -> None:
         """Edges from a way out to every way in; an edge without rivals that is already there serves again."""
         for group in firsts:
             numbers: dict[int, int] = {}
@@ -215,6 +267,8 @@ class _Builder:
                     last.leaves,
                     loop,
                     first.enters,
+                    first.limit if first.operator else limit,
+                    first.starts,
                 )
                 numbers[first.key] = self._edge(edge, alone=len(group) == 1 or edge.operator is not Contiguity.NEXT)
             for first in group:
@@ -236,23 +290,33 @@ class _Builder:
         self.positions.append(position)
         return _Fragment(((_First(next(self._keys), number),),), (Accept(number, (), ()),))
 
-    def _negation(self, inner: Expression, around: tuple[int, ...]) -> int:
-        self.negations.append(NegatedPart(inner, around))
+    def _negation(self, inner: Expression, limit: Limit | None, around: tuple[int, ...]) -> int:
+        self.negations.append(NegatedPart(inner, around, limit.size if limit else None))
         return len(self.negations) - 1
 
-    def _sequence(
-        self, items: tuple[Expression, ...], operators: tuple[Contiguity, ...], around: tuple[int, ...]
-    ) -> _Fragment:
+    def _limited(self, inner: Expression, limit: Limit, around: tuple[int, ...]) -> _Fragment:
+        number, before = len(self.clocks), len(self.positions)
+        self.clocks.append(None)
+        fragment = self.fragment(inner, around)
+        self.clocks[number] = Clock(limit.size, frozenset(range(before, len(self.positions))))
+        return replace(
+            fragment,
+            firsts=tuple(
+                tuple(replace(first, starts=(number, *first.starts)) for first in group) for group in fragment.firsts
+            ),
+        )
+
+    def _sequence(self, node: nodes.Sequence[int], around: tuple[int, ...]) -> _Fragment:
         firsts: list[_Group] = []
         dangling: list[Accept] = []
         leads: list[tuple[int, ...]] = [()]
-        for number, item in enumerate(items):
+        before = [(None, None), *zip(node.operators, map(_size, limits_of(node)), strict=True)]
+        for item, (operator, limit) in zip(node.items, before, strict=True):
             fragment = self.fragment(item, around)
-            operator = operators[number - 1] if number else None
-            firsts += [_led(group, lead, operator) for lead in leads for group in fragment.firsts]
+            firsts += [_led(group, lead, operator, limit) for lead in leads for group in fragment.firsts]
             for last in dangling:
                 assert operator is not None
-                self.connect(last, fragment.firsts, operator)
+                self.connect(last, fragment.firsts, operator, limit=limit)
             skipped = [_skip(last, skip) for last in dangling for skip in fragment.skips]
             dangling = [*fragment.lasts, *skipped]
             leads = [lead + skip for lead in leads for skip in fragment.skips]
@@ -292,9 +356,9 @@ class _Builder:
         fragment = self._single(Position((), around, len(self.unordered)))
         position = fragment.lasts[0].position
         number = len(self.unordered)
-        self.unordered.append(Unordered(position, ()))
+        self.unordered.append(Unordered(position, (), NONE))
         built = tuple(self._member(member, around) for member in members)
-        self.unordered[number] = Unordered(position, built)
+        self.unordered[number] = Unordered(position, built, NONE)
         return fragment
 
     def _member(self, node: Expression, around: tuple[int, ...]) -> Member:
@@ -305,7 +369,11 @@ class _Builder:
         return Member(start, inner.lasts, frozenset(range(start, len(self.positions))))
 
 
-def _led(group: _Group, lead: tuple[int, ...], operator: Contiguity | None) -> _Group:
+def _size(limit: Limit | None) -> int | None:
+    return limit.size if limit else None
+
+
+def _led(group: _Group, lead: tuple[int, ...], operator: Contiguity | None, limit: int | None) -> _Group:
     """The group as a way into a chain, after the negations `lead` and the operator written before it."""
     passed = tuple(Passed(negation, at_source=False) for negation in lead)
     mates = tuple(first.key for first in group)
@@ -314,6 +382,7 @@ def _led(group: _Group, lead: tuple[int, ...], operator: Contiguity | None) -> _
             first,
             passed=passed + first.passed,
             operator=first.operator or operator,
+            limit=first.limit if first.operator else limit,
             rivals=first.rivals
             if first.operator or operator is None
             else tuple(key for key in mates if key != first.key),
@@ -328,4 +397,4 @@ def _skip(last: Accept, skip: tuple[int, ...]) -> Accept:
 
 def _unconstrained(firsts: tuple[_Group, ...]) -> tuple[_Group, ...]:
     """The ways in where no step comes before: an operator behind leading negations has nothing to hold between."""
-    return tuple(tuple(replace(first, operator=None, rivals=()) for first in group) for group in firsts)
+    return tuple(tuple(replace(first, operator=None, rivals=(), limit=None) for first in group) for group in firsts)

@@ -34,6 +34,23 @@ class Span:
 _UNWRITTEN = Span(0, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """`WITHIN 5 MINUTES` after an operator or a step.
+
+    size    nanoseconds; UNREADABLE in a query with errors
+    span    of the whole, `number` of the number
+    """
+
+    size: int
+    span: Span = field(default=_UNWRITTEN, compare=False, repr=False, kw_only=True)
+    number: Span = field(default=_UNWRITTEN, compare=False, repr=False, kw_only=True)
+
+
+UNREADABLE = -1
+"""The size of a limit whose number is not a whole one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Written(Generic[S]):
     """`span` is the place in the text, for messages; it is no part of the value."""
@@ -50,10 +67,15 @@ class Step(_Written[S]):
 
 @dataclass(frozen=True, slots=True)
 class Sequence(_Written[S]):
-    """`items[0] operators[0] items[1] …`; `operator_spans` is () in a tree that was not read from text."""
+    """`items[0] operators[0] limits[0] items[1] …`.
+
+    limits          of the operators, None for one without; () if none has one
+    operator_spans  () in a tree that was not read from text
+    """
 
     items: tuple[Node[S], ...]
     operators: tuple[Contiguity, ...]
+    limits: tuple[Limit | None, ...] = field(default=(), kw_only=True)
     operator_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
 
@@ -102,12 +124,30 @@ class Optional(_Written[S]):
 
 @dataclass(frozen=True, slots=True)
 class Negation(_Written[S]):
-    """`A!`: no match of `inner` between the neighbouring steps (G Appendix B, K Section 4.4)."""
+    """`A!`: no match of `inner` between the neighbouring steps (G Appendix B, K Section 4.4).
+
+    limit   of `A! WITHIN d`: so long after the last event before it; of a leading one, so long before the first event
+    """
 
     inner: Node[S]
+    limit: Limit | None = field(default=None, kw_only=True)
 
 
-Node = Step[S] | Sequence[S] | Choice[S] | Conjunction[S] | AnyOrder[S] | Repetition[S] | Optional[S] | Negation[S]
+@dataclass(frozen=True, slots=True)
+class Limited(_Written[S]):
+    """`B+ WITHIN d`, `(A ; B) WITHIN d`: of the events taken inside, the last is at most so long after the first.
+
+    span    of the limit
+    """
+
+    inner: Node[S]
+    limit: Limit
+
+
+Node = (
+    Step[S] | Sequence[S] | Choice[S] | Conjunction[S] | AnyOrder[S] | Repetition[S] | Optional[S] | Negation[S]
+    | Limited[S]
+)  # fmt: skip
 Expression = Node[int]
 """An expression in the normal form."""
 
@@ -119,7 +159,7 @@ def children(node: Node[S]) -> tuple[Node[S], ...]:
             return ()
         case Sequence(nodes) | Choice(nodes) | Conjunction(nodes) | AnyOrder(nodes):
             return nodes
-        case Repetition(inner) | Optional(inner) | Negation(inner):
+        case Repetition(inner) | Optional(inner) | Negation(inner) | Limited(inner):
             return (inner,)
 
 
@@ -145,22 +185,31 @@ def symbols(node: Node[S], negated: bool = True) -> tuple[S, ...]:
 
 
 def flattened(sequence: Sequence[S]) -> Sequence[S]:
-    """((A ; B) : C) -> (A ; B : C): a group without a quantifier stands for its items."""
+    """((A ; B) : C) -> (A ; B : C): a group without a quantifier and limit stands for its items."""
     items: list[Node[S]] = []
     operators: list[Contiguity] = []
+    limits: list[Limit | None] = []
     spans: list[Span] = []
     for index, item in enumerate(sequence.items):
         inner = flattened(item) if isinstance(item, Sequence) else Sequence((item,), ())
         joint = slice(max(index - 1, 0), index)
         items += inner.items
         operators += sequence.operators[joint] + inner.operators
+        limits += limits_of(sequence)[joint] + limits_of(inner)
         spans += sequence.operator_spans[joint] + inner.operator_spans
-    return Sequence(tuple(items), tuple(operators), span=sequence.span, operator_spans=tuple(spans))
+    written = tuple(limits) if any(limits) else ()
+    return Sequence(tuple(items), tuple(operators), limits=written, span=sequence.span, operator_spans=tuple(spans))
+
+
+def limits_of(sequence: Sequence[S]) -> tuple[Limit | None, ...]:
+    """The limit of each operator."""
+    return sequence.limits or (None,) * len(sequence.operators)
 
 
 def extent(node: Node[S]) -> Span:
     """The text of a node; for a quantified one that is more than the span of its quantifier."""
     match node:
-        case Repetition(inner) | Optional(inner) | Negation(inner):
-            return Span(extent(inner).start, node.span.end)
+        case Repetition(inner) | Optional(inner) | Negation(inner) | Limited(inner):
+            end = node.limit.span.end if isinstance(node, Negation) and node.limit else node.span.end
+            return Span(extent(inner).start, max(extent(inner).end, end))
     return node.span

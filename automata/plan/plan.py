@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from automata.plan import expression as nodes
+from automata.plan import limits
 from automata.plan.automaton import (
     START,
     Accept,
     Automaton,
+    Clock,
     Edge,
     Loop,
     NegatedPart,
@@ -52,6 +54,9 @@ class PlannedEdge(Edge):
     merged          those of `shared` that are not in the key: either side may leave them to the other
     forgets         variables that the next iteration binds afresh: their values are those at the repetition's entry
     begun           iteration domains that it begins an iteration of
+    timed           (clock, nanoseconds) of the limited steps around its target: an event inside sets the clock to so
+                    long after its time at most
+    deadlines       clocks that must not have run out
     """
 
     place: int
@@ -64,6 +69,13 @@ class PlannedEdge(Edge):
     merged: tuple[int, ...]
     forgets: tuple[int, ...]
     begun: frozenset[int]
+    timed: tuple[tuple[int, int], ...]
+    deadlines: tuple[int, ...]
+
+    @property
+    def limited(self) -> bool:
+        """True if a limit may keep a run from taking it."""
+        return self.limit is not None or bool(self.deadlines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +95,8 @@ class PlannedPosition(Position):
     inside          iteration domains that it lies in
     only_strict     nothing but an adjacent event extends a run there
     closing         a run that has taken every edge from it can take none any more
+    timed           clocks of the limited steps around it
+    lapses          every edge from it to a step is limited: a run there lapses with the last of their limits
     """
 
     outgoing: tuple[int, ...]
@@ -99,6 +113,8 @@ class PlannedPosition(Position):
     inside: frozenset[int]
     only_strict: bool
     closing: bool
+    timed: tuple[int, ...]
+    lapses: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +146,10 @@ class Plan:
     conditions      symbol → the numbers of its conditions
     selects         matches are chosen among each other, by a selector or AFTER MATCH
     trails          a match may have to wait for a negation at its end
+    patience        accept → a match that ends there waits so long, in nanoseconds, for the negations at its end; None:
+                    for the end of its window
+    looks_back      so long before its first event, in nanoseconds, a match looks for negations; None: as its window
+    limits          every limit of an operator or a step, in nanoseconds
     whole_slots     a slice must not end between two events of one time
     substreams      negations look at the events of each partition
     """
@@ -142,6 +162,7 @@ class Plan:
     repetitions: tuple[Loop, ...]
     negations: tuple[PlannedNegation, ...]
     unordered: tuple[Unordered, ...]
+    clocks: tuple[Clock, ...]
     local: tuple[Variables, ...]
     entered: tuple[Variables, ...]
     told: tuple[int, ...]
@@ -154,6 +175,9 @@ class Plan:
     conditions: tuple[tuple[int, ...], ...]
     selects: bool
     trails: bool
+    patience: tuple[int | None, ...]
+    looks_back: int | None
+    limits: tuple[int, ...]
     whole_slots: bool
     substreams: bool
 
@@ -196,6 +220,7 @@ class _Compiler:
             automaton.repetitions,
             negations,
             automaton.unordered,
+            automaton.clocks,
             variables.local,
             variables.always.entered,
             self._told(),
@@ -211,6 +236,9 @@ class _Compiler:
             ),
             program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP,
             any(accept.passed for accept in automaton.accepts),
+            limits.patience(automaton),
+            limits.looks_back(automaton),
+            limits.every_limit(automaton),
             program.streams > 1 or any(isinstance(node, nodes.Conjunction) for node in walk(program.expression)),
             bool(program.partition) and (groups or (program.window.in_events and bool(negations))),
         )
@@ -238,6 +266,8 @@ class _Compiler:
             edge.leaves,
             edge.loop,
             edge.enters,
+            edge.limit,
+            edge.starts,
             places[number],
             tuple(sorted(places[other] for other in (number, *edge.rivals))) if skips else (),
             skips or any(number in other.rivals for other in beside),
@@ -248,6 +278,8 @@ class _Compiler:
             _ascending(shared - key),
             _ascending(variables.local[edge.loop] - variables.always.entered[edge.loop]) if loops else (),
             frozenset(n for n, domain in enumerate(self._domains) if domain & crossed),
+            limits.timed(self._automaton, edge.target),
+            limits.deadlines(self._automaton, edge),
         )
 
     # --- positions --------------------------------------------------------------------------------
@@ -279,6 +311,8 @@ class _Compiler:
             frozenset(n for n, inside in enumerate(self._inside) if number in inside),
             number != START and all(edge.operator is Contiguity.STRICT for edge in edges),
             bool(edges) and all(edge.operator is Contiguity.NEXT and not edge.rivals for edge in edges),
+            tuple(clock for clock, _ in limits.timed(automaton, number)),
+            limits.lapses(automaton, onward),
         )
 
     def _finishes(self, position: int) -> list[tuple[int, int, Accept]]:
@@ -320,7 +354,7 @@ class _Compiler:
     def _negation(self, part: NegatedPart) -> PlannedNegation:
         used = frozenset(symbols(part.expression))
         if isinstance(part.expression, nodes.Step) and not part.repetitions:
-            return PlannedNegation(part.expression, part.repetitions, used, part.expression.symbol, None)
+            return PlannedNegation(part.expression, part.repetitions, part.limit, used, part.expression.symbol, None)
         program = replace(
             self._program,
             expression=part.expression,
@@ -335,7 +369,7 @@ class _Compiler:
             ),
         )
         group = compile_plan(program, self._given.union(*self._variables.scope))
-        return PlannedNegation(part.expression, part.repetitions, used, NONE, group)
+        return PlannedNegation(part.expression, part.repetitions, part.limit, used, NONE, group)
 
     def _member_key(self, unordered: Unordered) -> tuple[int, ...]:
         ends = [accept.position for member in unordered.members for accept in member.accepts]

@@ -1,10 +1,11 @@
 """Runs of which selectors, AFTER MATCH, DISTINCT and LIMIT discard every match (specification 3.4; B Appendix C.3).
 
 Under `:` every subset of the events that a repetition can take is a run. Two runs that stand at one position after one
-event, with one first event, partition and window, the same counts of iterations and the same values of whatever a later
-step reads, have the same futures: what extends one extends the other, to matches of one triggering event, and the
-events added are the same in both. They lie behind all events of the runs, so the first and the last position in which
-two such matches differ, and which contains which, are those of the runs. A run is hence *worse* than the other
+event, with one first event, partition and window, the same counts of iterations, the same deadlines of limited steps
+and the same values of whatever a later step reads, have the same futures: what extends one extends the other, to
+matches of one triggering event, and the events added are the same in both. They lie behind all events of the runs, so
+the first and the last position in which two such matches differ, and which contains which, are those of the runs. A run
+is hence *worse* than the other
 
 - NEXT, LAST: if it lacks the smallest, largest position in which they differ: so do all its matches;
 - MAX: if its events are contained in those of the other: so are those of all its matches;

@@ -58,7 +58,7 @@ def bound_variables(program: Program, automaton: Automaton, given: Variables) ->
     everything, arcs = frozenset(range(program.variables)), _arcs(automaton)
     always = _flow(automaton, arcs, local, certain, everything, _NOTHING, frozenset.intersection)
     arcs += [
-        (Edge(accept.position, unordered.position, Contiguity.ANY, (), (), (), NONE, ()), unordered.position)
+        (Edge(accept.position, unordered.position, Contiguity.ANY, (), (), (), NONE, (), None, ()), unordered.position)
         for unordered in automaton.unordered
         for member in unordered.members
         for accept in member.accepts

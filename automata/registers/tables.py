@@ -97,6 +97,8 @@ class Shape(NamedTuple):
 def why_not(plan: Plan) -> str | None:
     """The reason why the register automaton's kernel cannot run the plan's program, or None."""
     program = plan.program
+    if plan.limits:
+        return "a limit compares the times of events, which no register holds"
     for node in nodes.walk(program.expression):
         if type(node) in _OUTSIDE:
             return _OUTSIDE[type(node)]

@@ -117,6 +117,6 @@ def _bound_before_repetitions(expression: Expression, bound: bool) -> bool:
             return True
         case nodes.Choice(parts) | nodes.AnyOrder(parts):
             return all(_bound_before_repetitions(part, bound) for part in parts)
-        case nodes.Optional(inner):
+        case nodes.Optional(inner) | nodes.Limited(inner):
             return _bound_before_repetitions(inner, bound)
     return True

@@ -36,8 +36,10 @@ def normal_form(node: Expr, numbers: Mapping[str, int], opens: bool = True) -> E
             return nodes.Repetition(inner(body), at_least, at_most, contiguity, span=node.span)
         case nodes.Optional(body):
             return nodes.Optional(inner(body), span=node.span)
-        case nodes.Negation(body):
-            return nodes.Negation(inner(body), span=node.span)
+        case nodes.Negation(body, limit=limit):
+            return nodes.Negation(inner(body), limit=limit, span=node.span)
+        case nodes.Limited(body, limit):
+            return nodes.Limited(inner(body), limit, span=node.span)
 
 
 def _sequence(node: nodes.Sequence[str], numbers: Mapping[str, int], opens: bool) -> Expression:
@@ -47,7 +49,11 @@ def _sequence(node: nodes.Sequence[str], numbers: Mapping[str, int], opens: bool
         opens = opens and not nodes.symbols(item, negated=False)
     if len(items) == 1:
         return items[0]
-    return flattened(nodes.Sequence(tuple(items), node.operators, span=node.span, operator_spans=node.operator_spans))
+    return flattened(
+        nodes.Sequence(
+            tuple(items), node.operators, limits=node.limits, span=node.span, operator_spans=node.operator_spans
+        )
+    )
 
 
 def _choice(branches: Iterable[Expression], span: Span) -> Expression:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from automata.plan import expression as nodes
-from automata.plan.expression import Contiguity, Expression
+from automata.plan.expression import Contiguity, Expression, Limit, limits_of
 from automata.plan.program import Selector, Skip, Window
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.lang.ast import Unit
@@ -75,8 +75,8 @@ def _phrase(node: Expression, names: tuple[str, ...]) -> str:
         case nodes.Sequence(items, operators):
             first, *rest = (_phrase(item, names) for item in items)
             joined = (
-                f", with {part}," if isinstance(item, nodes.Negation) else f" {_THEN[operator]} {part}"
-                for item, operator, part in zip(items[1:], operators, rest, strict=True)
+                f", with {part}," if isinstance(item, nodes.Negation) else f" {_THEN[operator]}{_within(limit)} {part}"
+                for item, operator, limit, part in zip(items[1:], operators, limits_of(node), rest, strict=True)
             )
             return f"{first}{''.join(joined)}".rstrip(",")
         case nodes.Choice(branches):
@@ -87,8 +87,14 @@ def _phrase(node: Expression, names: tuple[str, ...]) -> str:
             return f"{_times(at_least, at_most)} ({_phrase(inner, names)})"
         case nodes.Optional(inner):
             return f"optionally ({_phrase(inner, names)})"
-        case nodes.Negation(inner):
-            return f"no ({_phrase(inner, names)}) there"
+        case nodes.Negation(inner, limit=limit):
+            return f"no ({_phrase(inner, names)}){_within(limit) or ' there'}"
+        case nodes.Limited(inner, limit):
+            return f"({_phrase(inner, names)}){_within(limit)} in all"
+
+
+def _within(limit: Limit | None) -> str:
+    return f" within {duration_in_words(limit.size)}" if limit else ""
 
 
 def _times(at_least: int, at_most: int | None) -> str:

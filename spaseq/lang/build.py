@@ -6,19 +6,22 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from lark import Token, Transformer
 
 from automata.plan import expression as nodes
-from automata.plan.expression import Contiguity, Sequence, Span, extent, flattened
+from automata.plan.expression import UNREADABLE, Contiguity, Limit, Sequence, Span, extent, flattened
 from automata.plan.program import Skip
 from spaseq.lang import drafts
-from spaseq.lang.ast import Expr
+from spaseq.lang.ast import Expr, Unit
 from spaseq.lang.drafts import Word
 
 REPETITIONS_MAX = 2**31 - 1
 """The largest number a quantifier may hold."""
+_DIGITS_MAX = 20
+"""So many significant digits of a limit tell that it is too large."""
 
 _BOUNDS = re.compile(r"\{\s*([0-9]+)\s*(,)?\s*([0-9]+)?\s*\}")
 Children = list[Any]
@@ -100,17 +103,43 @@ class Build(Transformer[Token, Any]):
 
     def sequence(self, children: Children) -> Sequence[str]:
         """Items and the operators between them."""
-        items, operators = children[::2], children[1::2]
+        items = [child for child in children if not isinstance(child, Token | Limit)]
+        operators = [child for child in children if isinstance(child, Token)]
         contiguities = tuple(Contiguity(str(operator)) for operator in operators)
+        limits = tuple(
+            limit if isinstance(limit, Limit) else None
+            for operator, limit in pairwise(children)
+            if isinstance(operator, Token)
+        )
         spans = tuple(map(_span, operators))
-        return flattened(Sequence(tuple(items), contiguities, span=_all(items), operator_spans=spans))
+        return flattened(Sequence(tuple(items), contiguities, limits=limits, span=_all(items), operator_spans=spans))
+
+    def limit_of(self, children: Children) -> Limit:
+        """WITHIN after an operator or a step."""
+        keyword, number, unit = children
+        digits = str(number).removeprefix("+")
+        size = UNREADABLE
+        if digits.isascii() and digits.isdecimal():
+            count = int(digits.lstrip("0")[:_DIGITS_MAX] or "0")
+            size = count * Unit[str(unit).upper().removesuffix("S")].value
+        return Limit(size, span=_around(keyword, unit), number=_span(number))
+
+    def limited(self, children: Children) -> Expr:
+        """A step and its limit."""
+        inner, limit = children
+        match inner:
+            case nodes.Negation():
+                return replace(inner, limit=limit)
+            case nodes.Optional(nodes.Repetition() as repeated) if repeated.span == inner.span:
+                return replace(inner, inner=nodes.Limited(repeated, limit, span=limit.span))
+        return nodes.Limited(inner, limit, span=limit.span)
 
     def operator(self, children: Children) -> Token:
         """The operator, quantifier or unit as written."""
         token: Token = children[0]
         return token
 
-    quantifier = unit = operator
+    quantifier = unit = time_unit = operator
 
     def choice(self, children: Children) -> Expr:
         """Branches of `|`."""

@@ -32,7 +32,7 @@ class Code(Enum):
     UNDEFINED_NAME = "SQ018", "a Name in SEQ( ) without DEFINE"
     DUPLICATE_GPM = "SQ019", "two GPMs with one Name"
     NOT_A_WHOLE_NUMBER = "SQ020", "a number that is not whole"
-    ZERO = "SQ021", "a window or LIMIT of 0"
+    ZERO = "SQ021", "a window, limit or LIMIT of 0"
     TOO_LARGE = "SQ022", "a number that is too large"
     START_OF_SLIDING = "SQ023", "STARTING AT with SLIDING"
     BAD_START = "SQ024", "STARTING AT without a time or position"
@@ -53,6 +53,9 @@ class Code(Enum):
     PROJECTED_TWICE = "SQ047", "a variable that is projected twice"
     EVENT_VARIABLES = "SQ048", "AS or AT twice in one DEFINE, or with one variable"
     SKIP_TO = "SQ049", "SKIP TO a Name that no positive step has"
+    USELESS_LIMIT = "SQ050", "a limit on a step of one event or one time, or on '?'"
+    LIMIT_BEFORE_NEGATION = "SQ051", "an operator's limit before '!'"
+    LIMIT_IN_NEGATION = "SQ052", "an operator's limit inside '!'"
     UNUSED_GPM = "SQ101", "a DEFINE that SEQ( ) never uses"
     NEVER_BOUND = "SQ102", "a variable that nothing binds"
     UNBOUND_IN_GPM = "SQ103", "a variable that nothing in its GPM binds"
@@ -63,6 +66,9 @@ class Code(Enum):
     SELECTOR_ACROSS_VALUES = "SQ108", "NEXT, LAST or MAX without PARTITION BY where steps share a variable"
     STRING_COMPARISON = "SQ109", "a number compared with a plain string"
     UNRELATED_PARTS = "SQ110", "steps that fall into parts that share neither a variable nor a condition"
+    LIMIT_BEFORE_OPTIONAL = "SQ111", "an operator's limit before '?'"
+    LIMITED_NEGATION_REPEATED = "SQ112", "a limited '!' that opens a repeated group"
+    LIMITED_NEGATION_CUT = "SQ113", "a bounded trailing '!' in a tumbling window"
 
     @property
     def code(self) -> str:

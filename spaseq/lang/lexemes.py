@@ -22,7 +22,7 @@ class Lexeme:
     span: Span
 
 
-RESERVED = frozenset({"SEQ", "ALL", "DEFINE", "GPM", "ON"})
+RESERVED = frozenset({"SEQ", "ALL", "DEFINE", "GPM", "ON", "WITHIN"})
 """The words that cannot be a Name, in any case."""
 
 CLAUSES = frozenset({
@@ -76,6 +76,9 @@ OUTER = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+
+LIMIT_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?!\w)")
+"""What stands after WITHIN inside of SEQ( ); it should be whole."""
 
 SEQUENCE = re.compile(
     r"""

@@ -17,6 +17,7 @@ from sparql_gpm.algebra.scope import expression_variables, in_scope
 from spaseq.lang import ast
 from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Word
+from spaseq.lang.limits import warn_of_limits
 from spaseq.lang.lint_expressions import check_expressions, open_variables, place_of
 from spaseq.lang.report import Report, listed
 
@@ -54,6 +55,7 @@ def lint(query: ast.Query, selector: Word | None, report: Report) -> None:
         _check_subsets(query.sequence, report)
     if selector is not None and query.selector in _FEWEST and not query.partition:
         _check_selector(selector, places, report)
+    warn_of_limits(query.sequence, query.window, report)
     _check_iterations(query, places, report)
     _check_parts(query, places, report)
     check_expressions(query, report)

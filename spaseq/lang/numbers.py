@@ -12,7 +12,8 @@ from spaseq.lang.drafts import StartingDraft, WithinClause, Word
 from spaseq.lang.iris import Namespace
 from spaseq.lang.report import Report
 
-_NUMBER_MAX = 2**63 - 1
+NUMBER_MAX = 2**63 - 1
+"""The largest count, and the longest duration in nanoseconds."""
 _DIGITS_MAX = 19
 
 
@@ -22,7 +23,7 @@ def read_window(clause: WithinClause, namespace: Namespace, report: Report) -> W
     in_events = unit is Unit.EVENT
     sliding = clause.mode is not None and clause.mode.text.upper() == "SLIDING"
     count = read_count(clause.size, "a window", report)
-    if count is not None and count * max(unit.value, 1) > _NUMBER_MAX:
+    if count is not None and count * max(unit.value, 1) > NUMBER_MAX:
         message = "a window is 292 years long at most"
         report.add(Code.TOO_LARGE, clause.size.span, message, "choose a smaller number or unit")
         count = None
@@ -50,8 +51,8 @@ def read_count(word: Word, what: str, report: Report) -> int | None:
     if not significant:
         report.add(Code.ZERO, word.span, f"{what} cannot be 0", "write a number from 1 on")
         return None
-    if len(significant) > _DIGITS_MAX or int(significant) > _NUMBER_MAX:
-        report.add(Code.TOO_LARGE, word.span, "this number is too large", f"the largest is {_NUMBER_MAX}")
+    if len(significant) > _DIGITS_MAX or int(significant) > NUMBER_MAX:
+        report.add(Code.TOO_LARGE, word.span, "this number is too large", f"the largest is {NUMBER_MAX}")
         return None
     return int(significant)
 

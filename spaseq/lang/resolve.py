@@ -12,6 +12,7 @@ from spaseq.lang import ast, drafts
 from spaseq.lang.codes import Code
 from spaseq.lang.embedded import Embedded, Gpm, Uses
 from spaseq.lang.iris import Namespace
+from spaseq.lang.limits import check_limits
 from spaseq.lang.lint import lint
 from spaseq.lang.numbers import read_count, read_window
 from spaseq.lang.report import Report, choices_hint
@@ -155,6 +156,7 @@ class Resolver:
             return None
         sequence = clause.sequence
         check_structure(sequence, self._text, self._report)
+        check_limits(sequence, self._report)
         found = tuple(occurrences(sequence))
         self._check_names([occurrence.step for occurrence in found], gpms)
         scopes = Scopes(found, gpms, self._report)

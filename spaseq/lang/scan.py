@@ -8,7 +8,19 @@ from re import Match
 from automata.plan.expression import Span
 from spaseq.lang.codes import Code
 from spaseq.lang.cut import Cut, constraint_end, expression_end, group_end, template_end
-from spaseq.lang.lexemes import CLAUSES, DEFINITION, KEYWORDS, NAME, OUTER, PUNCTUATION, RESERVED, SEQUENCE, Lexeme
+from spaseq.lang.lexemes import (
+    CLAUSES,
+    DEFINITION,
+    KEYWORDS,
+    LIMIT_NUMBER,
+    NAME,
+    OUTER,
+    PUNCTUATION,
+    RESERVED,
+    SEQUENCE,
+    UNITS,
+    Lexeme,
+)
 from spaseq.lang.report import Report, nearest
 
 _DEPTH_MAX = 100
@@ -119,11 +131,11 @@ class _Scanner:
         """The lexemes from the parenthesis after SEQ to the one that closes it."""
         open_parentheses: list[Span] = []
         while match := SEQUENCE.match(self._text, self._offset):
-            lexeme = _sequence_lexeme(match)
+            lexeme = self._limit_lexeme() or _sequence_lexeme(match)
             first = not open_parentheses and lexeme is not None
             if lexeme is not None and ((first and lexeme.kind != "LPAR") or _ends_sequence(lexeme, self._text)):
                 break
-            self._offset = match.end()
+            self._offset = match.end() if lexeme is None else lexeme.span.end
             if lexeme is None:
                 continue
             self._previous = lexeme.kind
@@ -139,6 +151,19 @@ class _Scanner:
                 self._report.add(Code.TOO_DEEP, lexeme.span, message)
         for span in open_parentheses[-1:]:
             self._report.add(Code.UNCLOSED_BRACKET, span, "this '(' is never closed")
+
+    def _limit_lexeme(self) -> Lexeme | None:
+        """The number or unit of a limit, where one must stand; None elsewhere."""
+        match self._previous:
+            case "TIME_LIMIT":
+                kind, found = "NUMBER", LIMIT_NUMBER.match(self._text, self._offset)
+            case "NUMBER":
+                found = NAME.match(self._text, self._offset)
+                kind = found.group().upper() if found else ""
+                found = found if kind in UNITS else None
+            case _:
+                return None
+        return Lexeme(kind, found.group(), Span(found.start(), found.end())) if found else None
 
 
 def _ends_sequence(lexeme: Lexeme, text: str) -> bool:
@@ -164,6 +189,8 @@ def _sequence_word(text: str) -> str:
             return "ALL"
         case "SEQ":
             return "MEMBER_SEQ"
+        case "WITHIN":
+            return "TIME_LIMIT"
         case upper if upper in RESERVED:
             return "RESERVED"
     return "NAME" if NAME.fullmatch(text) else "WORD"

@@ -56,7 +56,7 @@ def can_be_empty(expression: Expr) -> bool:
             return False
         case nodes.Optional() | nodes.Negation():
             return True
-        case nodes.Repetition(inner):
+        case nodes.Repetition(inner) | nodes.Limited(inner):
             return can_be_empty(inner)
         case nodes.Choice(branches):
             return any(map(can_be_empty, branches))
@@ -87,6 +87,8 @@ def _simultaneous_hint(member: Expr) -> str:
     match member:
         case nodes.Repetition() | nodes.Optional() | nodes.Negation():
             return "events at the same time have no order: put the quantifier around the whole, as in (A & B)+"
+        case nodes.Limited():
+            return "events at the same time have no distance: leave out the limit"
     return "events at the same time have no order: write A & B, or A & (B | C)"
 
 
@@ -107,7 +109,7 @@ def _has_loose_edge(expression: Expr, edge: int) -> bool:
             return _has_loose_edge(items[edge], edge)
         case nodes.Choice(branches):
             return any(_has_loose_edge(branch, edge) for branch in branches)
-        case nodes.Repetition(inner):
+        case nodes.Repetition(inner) | nodes.Limited(inner):
             return _has_loose_edge(inner, edge)
     return False
 
@@ -132,7 +134,8 @@ def _check_quantifier(repetition: nodes.Repetition[str], text: str, report: Repo
 
 def _check_required(inner: Expr, quantifier: Span, text: str, report: Report) -> None:
     """Reports `?` and `!` on an expression that can match without any event; `*` is checked as a repetition."""
-    if isinstance(inner, nodes.Repetition) and inner.span == quantifier:
+    repeated = inner.inner if isinstance(inner, nodes.Limited) else inner
+    if isinstance(repeated, nodes.Repetition) and repeated.span == quantifier:
         return
     if can_be_empty(inner):
         sign = text[quantifier.start : quantifier.end]
@@ -166,7 +169,7 @@ def _touches(expression: Expr, edge: int) -> bool:
     match expression:
         case nodes.AnyOrder():
             return True
-        case nodes.Repetition(inner) | nodes.Optional(inner) | nodes.Negation(inner):
+        case nodes.Repetition(inner) | nodes.Optional(inner) | nodes.Negation(inner) | nodes.Limited(inner):
             return _touches(inner, edge)
         case nodes.Choice(branches):
             return any(_touches(branch, edge) for branch in branches)

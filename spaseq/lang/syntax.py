@@ -26,14 +26,17 @@ _PHRASES = {
     "VAR": "a variable", "IRI": "an IRI in < >", "PNAME": "a prefixed name", "NUMBER": "a whole number",
     "STRING": "a dateTime in quotation marks", "DATATYPE": "'^^'", "EXPRESSION": "an expression",
     "CONSTRAINT": "a condition in brackets",
-    "MEMBER_SEQ": "SEQ( )",
+    "MEMBER_SEQ": "SEQ( )", "TIME_LIMIT": "",
     "BODY_OPEN": "'{'", "TEMPLATE_OPEN": "'{'", "LBRACE": "'{'", "RBRACE": "'}'", "STAR": "'*'",
     "REPEAT": "a quantifier ('+', '*', '{n,m}', '?' or '!')", "BANG": "", "QMARK": "", "RPAR": "')'",
     "LPAR": "'('", "COMMA": "','", "SEMICOLON": "';'", "COLON": "':'", **dict.fromkeys(UNITS, _UNIT),
 }  # fmt: skip
+_TIME_UNITS = dict.fromkeys(UNITS, "a unit of time (MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS)")
 _STEPS = dict.fromkeys(("NAME", "ALL", "LPAR"), _STEP)
 _OPERATORS = dict.fromkeys(("COMMA", "SEMICOLON", "COLON", "VBAR", "AMPERSAND"), _OPERATOR)
-_NAME_HINT = "a Name is letters A-Z, digits and _, not beginning with a digit, and none of SEQ, ALL, DEFINE, GPM, ON"
+_NAME_HINT = (
+    "a Name is letters A-Z, digits and _, not beginning with a digit, and none of SEQ, ALL, DEFINE, GPM, ON, WITHIN"
+)
 _UNITS_ELSEWHERE = {
     **dict.fromkeys(("MS", "MILLI", "MILLIS"), "MILLISECONDS"), **dict.fromkeys(("S", "SEC", "SECS"), "SECONDS"),
     **dict.fromkeys(("M", "MIN", "MINS"), "MINUTES"), **dict.fromkeys(("H", "HR", "HRS"), "HOURS"), "D": "DAYS",
@@ -105,7 +108,7 @@ def _phrases(clause: str, kinds: set[str]) -> list[str]:
     """The names of the kinds, each once, keywords last."""
     words = _PHRASES
     if clause == "SEQ":
-        words = words | (_STEPS if "NAME" in kinds else {}) | (_OPERATORS if "SEMICOLON" in kinds else {})
+        words = words | _TIME_UNITS | (_STEPS if "NAME" in kinds else {}) | (_OPERATORS if "SEMICOLON" in kinds else {})
     else:
         words = words | {"NAME": "a Name"}
     named = {words.get(kind, kind) for kind in kinds - {"$END"}}
@@ -152,6 +155,12 @@ def _elsewhere(clause: str, kinds: set[str], found: Lexeme, before: Sequence[Lex
             return "';' takes the next event that fits, ',' the very next one, ':' any later one"
         case "SEQ" if word == "!" and "NAME" in kinds:
             return "'!' stands after what is absent: B!"
+        case "SEQ" if "NUMBER" in kinds:
+            return "write a whole number and a unit of time: WITHIN 10 MINUTES"
+        case "SEQ" if "MINUTES" in kinds and word in {"EVENT", "EVENTS"}:
+            return "a limit is a time; WITHIN n EVENTS is a window"
+        case "SEQ" if "MINUTES" in kinds and word in _UNITS_ELSEWHERE:
+            return f"write {_UNITS_ELSEWHERE[word]}"
         case "SEQ" if found.kind == "NAME" and before and before[-1].text.upper() == "NOT":
             return f"the absence of events is written with '!': {found.text}!"
         case "FROM" if word == "[":

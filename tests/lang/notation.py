@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from automata.plan.expression import AnyOrder, Choice, Conjunction, Negation, Optional, Repetition, Sequence, Step
+from automata.plan.expression import (
+    AnyOrder,
+    Choice,
+    Conjunction,
+    Limit,
+    Limited,
+    Negation,
+    Optional,
+    Repetition,
+    Sequence,
+    Step,
+    limits_of,
+)
 from spaseq.lang.ast import Expr
 
 
@@ -13,7 +25,9 @@ def notation(expression: Expr) -> str:
             return name
         case Sequence(items, operators):
             shown = [notation(item) for item in items]
-            rest = "".join(f" {o.value} {item}" for o, item in zip(operators, shown[1:], strict=True))
+            limits = (f" <={_seconds(limit)}" if limit else "" for limit in limits_of(expression))
+            before = [f" {o.value}{limit} " for o, limit in zip(operators, limits, strict=True)]
+            rest = "".join(operator + item for operator, item in zip(before, shown[1:], strict=True))
             return f"seq({shown[0]}{rest})"
         case Choice(branches):
             return f"choice({', '.join(map(notation, branches))})"
@@ -26,5 +40,11 @@ def notation(expression: Expr) -> str:
             return f"repeat({notation(inner)}, {bounds}, {contiguity.value if contiguity else 'default'})"
         case Optional(inner):
             return f"optional({notation(inner)})"
-        case Negation(inner):
-            return f"not({notation(inner)})"
+        case Negation(inner, limit=limit):
+            return f"not({notation(inner)}{f', {_seconds(limit)}' if limit else ''})"
+        case Limited(inner, limit):
+            return f"within({notation(inner)}, {_seconds(limit)})"
+
+
+def _seconds(limit: Limit) -> str:
+    return f"{limit.size / 1e9:g}"

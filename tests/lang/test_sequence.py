@@ -46,7 +46,23 @@ READINGS = {
     "X : ALL(A, B):+ : Y": "seq(X : repeat(all(A, B), 1..*, :) : Y)",
     "X : ALL(A, B)? : Y": "seq(X : optional(all(A, B)) : Y)",
     "ALL(SEQ(A : B? : C), D)": "seq(all(seq(A : optional(B) : C), D))",
-    "From ; within : Select": "seq(From ; within : Select)",
+    "From ; Minutes : Select": "seq(From ; Minutes : Select)",
+    "A ; WITHIN 5 MINUTES B": "seq(A ; <=300 B)",
+    "A;within 1500 milliseconds(B|C)": "seq(A ; <=1.5 choice(B, C))",
+    "A ; WITHIN 2 SECONDS (B : C) , D": "seq(A ; <=2 B : C , D)",
+    "(A , WITHIN 1 SECOND B) : C": "seq(A , <=1 B : C)",
+    "A ; B;+ WITHIN 1 HOUR": "seq(A ; within(repeat(B, 1..*, ;), 3600))",
+    "A ; B* WITHIN 1 SECOND": "seq(A ; optional(within(repeat(B, 1..*, default), 1)))",
+    "A ; (B;{0,2}) WITHIN 1 SECOND": "seq(A ; within(seq(optional(repeat(B, 1..2, ;))), 1))",
+    "(A ; B) WITHIN 1 DAY : C": "seq(within(seq(A ; B), 86400) : C)",
+    "((A ; B) WITHIN 2 SECONDS)+ WITHIN 9 SECONDS": (
+        "seq(within(repeat(seq(within(seq(A ; B), 2)), 1..*, default), 9))"
+    ),
+    "ALL(A, B) WITHIN 1 SECOND": "seq(within(all(A, B), 1))",
+    "ALL(A:+ WITHIN 1 SECOND, SEQ(B ; WITHIN 1 SECOND C))": ("seq(all(within(repeat(A, 1..*, :), 1), seq(B ; <=1 C)))"),
+    "A ; B! WITHIN 15 MINUTES ; C": "seq(A ; not(B, 900) ; C)",
+    "A ; ((B ; C) WITHIN 2 SECONDS)! WITHIN 3 SECONDS ; D": "seq(A ; not(seq(within(seq(B ; C), 2)), 3) ; D)",
+    "Seconds ; WITHIN 2 SECONDS Seconds": "seq(Seconds ; <=2 Seconds)",
     "A # after A; (\n ; B": "seq(A ; B)",
 }
 

@@ -8,13 +8,16 @@ from spaseq.lang.ast import Define, Expr, Query
 from spaseq.lang.parse import parse
 
 _COMMENT = re.compile(r"#[^\n]*")
+_LIMIT = re.compile(r"(?i)\bwithin\s+\d+\s+\w+")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def text_of(sequence: str, *, form: str = "SELECT *", header: str = "", bodies: dict[str, str] | None = None) -> str:
     """A query with this sequence; a Name without a body in `bodies` gets `{ ?s :p ?name }`."""
     names = [
-        name for name in dict.fromkeys(_WORD.findall(_COMMENT.sub("", sequence))) if name.upper() not in {"SEQ", "ALL"}
+        name
+        for name in dict.fromkeys(_WORD.findall(_LIMIT.sub("", _COMMENT.sub("", sequence))))
+        if name.upper() not in {"SEQ", "ALL"}
     ]
     given = bodies or {}
     defines = "\n".join(

@@ -17,12 +17,24 @@ class Gap:
     """A negation passed: nothing that matches lies strictly between the neighbouring positive steps.
 
     before, after   their event sets; None where there is none: the window's bound
+    limit           nothing later than so long after `before` is looked at; of a leading one, nothing so long before
+                    `after`
     """
 
     place: int
     path: Path
     before: Events | None
     after: Events | None
+    limit: int | None = None
+
+    def looks_at(self, event: Event) -> bool:
+        """Whether the limit lets the negation look at an event."""
+        if self.limit is None:
+            return True
+        if self.before is not None:
+            return event.time <= time_of_last(self.before) + self.limit
+        assert self.after is not None
+        return event.time >= min(first.time for first in self.after) - self.limit
 
 
 MATCH = -1
@@ -37,6 +49,7 @@ class Run:
     owed    (entry, condition) pairs that are still to be decided; entry MATCH: a FILTER beside the DEFINEs
     gaps    negations passed, both neighbours known
     open    negations passed since the last positive step
+    bounds  (how many entries there were, limit) where each limited step around the run began
     """
 
     entries: Entries
@@ -45,6 +58,21 @@ class Run:
     owed: frozenset[tuple[int, int]] = frozenset()
     gaps: tuple[Gap, ...] = ()
     open: tuple[Gap, ...] = ()
+    bounds: tuple[tuple[int, int], ...] = ()
+
+
+def time_of_last(events: Events) -> int:
+    """The time of the last of some events."""
+    return max(event.time for event in events)
+
+
+def within(bounds: Sequence[tuple[int, int]], events: Sequence[Event]) -> bool:
+    """Whether of the events taken inside each limited step the last is soon enough after the first."""
+    for begun, limit in bounds:
+        times = [event.time for event in events[begun:]]
+        if times and max(times) - min(times) > limit:
+            return False
+    return True
 
 
 def events_of(chosen: Sequence[tuple[Event, Solution]]) -> Events:

@@ -13,9 +13,10 @@ from tests.reference.expression import holds
 from tests.reference.gpm import Condition, dataset_of
 from tests.reference.graph import Solution, compatible
 from tests.reference.graph import exists as pattern_exists
-from tests.reference.run import MATCH, Gap, Run, events_of, rebinds
+from tests.reference.run import MATCH, Gap, Run, events_of, rebinds, time_of_last, within
 from tests.reference.shape import (
     AnyOrder,
+    Bounded,
     Either,
     Loop,
     Maybe,
@@ -32,9 +33,20 @@ from tests.reference.stream import Event, Events, before
 from tests.reference.view import Entries, Entry, scope_of, seen_from, with_binds
 from tests.reference.world import World
 
-Step = tuple[Take, Path]
+Step = tuple[Take, Path, int | None]
+"""A step, where it stands, and the limit of the operator before it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The operator before the first positive step of a node, with its limit, and all that "this step" means for `;`."""
+
+    op: Contiguity | None
+    limit: int | None
+    rivals: Sequence[Step]
+
+
+NOTHING = Before(None, None, ())
 Then = Callable[[Run], Iterator[Run]]
 
 
@@ -47,6 +59,7 @@ class Search:
     after   what follows a negated group
     base    how many entries belong to the whole match that a negated group is looked for in
     within  the place of that negation
+    looks   whether the negation around this one looks at an event
     """
 
     world: World
@@ -55,40 +68,39 @@ class Search:
     after: Events | None = None
     base: int = 0
     within: int | None = None
-    extended: dict[tuple[Run, int, Path], list[tuple[Events, Run]]] = field(default_factory=dict)
+    looks: Callable[[Event], bool] = lambda _: True
+    extended: dict[tuple[Run, int, Path, int | None], list[tuple[Events, Run]]] = field(default_factory=dict)
 
     def matches(self, node: Node, run: Run, path: Path) -> Iterator[Run]:
         """Every complete match of the sequence that starts from `run`."""
         for variant in variants(node):
-            yield from self.walk(variant, run, path, None, (), self.complete)
+            yield from self.walk(variant, run, path, NOTHING, self.complete)
 
     # --- the constructs ---------------------------------------------------------------------------
 
-    def walk(
-        self, node: Node, run: Run, path: Path, op: Contiguity | None, rivals: Sequence[Step], then: Then
-    ) -> Iterator[Run]:
-        """Every way to match a node after `run`, continued by `then`.
-
-        op, rivals  the operator before the node's first positive step, and all that "this step" means for `;`
-        """
+    def walk(self, node: Node, run: Run, path: Path, ahead: Before, then: Then) -> Iterator[Run]:
+        """Every way to match a node after `run`, continued by `then`."""
         match node:
             case Take():
-                for events, longer in self.extensions(run, node, path):
-                    if self.allowed(op, rivals, run, events):
+                for events, longer in self.extensions(run, node, path, ahead.limit):
+                    if self.allowed(ahead, run, events):
                         yield from then(longer)
             case Series():
-                yield from self.series(node, 0, run, path, (op, rivals), then)
+                yield from self.series(node, 0, run, path, ahead, then)
             case Either(branches):
                 for branch in branches:
-                    yield from self.walk(branch, run, path, op, rivals, then)
+                    yield from self.walk(branch, run, path, ahead, then)
             case Loop(first=first, place=place):
                 inside: Path = (*path, (place, 0))
-                yield from self.walk(first, run, inside, op, rivals, lambda r: self.iterate(node, 0, r, path, then))
+                yield from self.walk(first, run, inside, ahead, lambda r: self.iterate(node, 0, r, path, then))
             case AnyOrder():
-                yield from self.any_order(node, run, path, then)
-            case Never(place=place):
-                passed = Gap(place, path, run.last or None, None)
+                yield from self.any_order(node, run, path, ahead.limit, then)
+            case Never(place=place, limit=limit):
+                passed = Gap(place, path, run.last or None, None, limit)
                 yield from then(replace(run, open=(*run.open, passed)))
+            case Bounded(inner, limit):
+                begun = replace(run, bounds=(*run.bounds, (len(run.entries), limit)))
+                yield from self.walk(inner, begun, path, ahead, lambda r: then(replace(r, bounds=run.bounds)))
             case Maybe():
                 raise AssertionError("`variants` settles optional steps first")
 
@@ -98,7 +110,7 @@ class Search:
         index: int,
         run: Run,
         path: Path,
-        outer: tuple[Contiguity | None, Sequence[Step]],
+        outer: Before,
         then: Then,
     ) -> Iterator[Run]:
         """The operator is the one written directly before the later step; before the first item, the group's own."""
@@ -106,15 +118,14 @@ class Search:
             yield from then(run)
             return
         item = node.items[index]
-        op, rivals = outer if index == 0 else (node.operators[index], firsts(item, path))
-        yield from self.walk(
-            item,
-            run,
-            path,
-            op,
-            rivals or firsts(item, path),
-            lambda r: self.series(node, index + 1, r, path, outer, then),
-        )
+        ahead = outer
+        if index:
+            begins = len(run.entries) == run.start
+            limit = None if begins else node.limits[index]
+            ahead = Before(node.operators[index], limit, firsts(item, path, limit))
+        elif not outer.rivals:
+            ahead = replace(outer, rivals=firsts(item, path, outer.limit))
+        yield from self.walk(item, run, path, ahead, lambda r: self.series(node, index + 1, r, path, outer, then))
 
     def iterate(self, loop: Loop, done: int, run: Run, path: Path, then: Then) -> Iterator[Run]:
         """Every prefix counts; the first step of a later iteration is taken by the repetition's contiguity."""
@@ -127,19 +138,20 @@ class Search:
                     variant,
                     run,
                     inside,
-                    loop.between,
-                    firsts(variant, inside),
+                    Before(loop.between, None, firsts(variant, inside, None)),
                     lambda r: self.iterate(loop, done + 1, r, path, then),
                 )
 
-    def any_order(self, node: AnyOrder, run: Run, path: Path, then: Then) -> Iterator[Run]:
+    def any_order(self, node: AnyOrder, run: Run, path: Path, limit: int | None, then: Then) -> Iterator[Run]:
         """Each member is matched on its own after the events before the ALL( ), then they are joined."""
         fresh = replace(run, start=len(run.entries), open=())
         found = [
             [
                 end
                 for variant in variants(member)
-                for end in self.walk(variant, fresh, path, None, firsts(variant, path), lambda r: iter((r,)))
+                for end in self.walk(
+                    variant, fresh, path, Before(None, limit, firsts(variant, path, limit)), lambda r: iter((r,))
+                )
             ]
             for member in node.members
         ]
@@ -167,31 +179,31 @@ class Search:
             entries += end.entries[common:]
         last = tuple(sorted(set[Event]().union(*events), key=lambda event: event.position))
         gaps += tuple(replace(gap, after=last) for gap in run.open)
-        if not self.admits([entry.event for entry in entries[self.base :]]):
+        every = [entry.event for entry in entries]
+        if not self.admits(every[self.base :]) or not within(run.bounds, every):
             return None
-        joined = Run(entries, run.start, last, frozenset(owed), gaps, tuple(still_open))
+        joined = Run(entries, run.start, last, frozenset(owed), gaps, tuple(still_open), run.bounds)
         return self.decide(joined, node.place, path)
 
     # --- extends ----------------------------------------------------------------------------------
 
-    def allowed(self, op: Contiguity | None, rivals: Sequence[Step], run: Run, events: Events) -> bool:
+    def allowed(self, ahead: Before, run: Run, events: Events) -> bool:
         """What the operator asks beyond *extends*; nothing of the first step of a sequence."""
-        if op is None or op is Contiguity.ANY or len(run.entries) == run.start:
+        if ahead.op is None or ahead.op is Contiguity.ANY or len(run.entries) == run.start:
             return True
-        if op is Contiguity.STRICT:
+        if ahead.op is Contiguity.STRICT:
             return self.world.contiguous(run.last, events)
-        return not any(
-            before(nearer, events) for take, path in rivals for nearer, _ in self.extensions(run, take, path)
-        )
+        return not any(before(nearer, events) for rival in ahead.rivals for nearer, _ in self.extensions(run, *rival))
 
-    def extensions(self, run: Run, take: Take, path: Path) -> list[tuple[Events, Run]]:
+    def extensions(self, run: Run, take: Take, path: Path, limit: int | None) -> list[tuple[Events, Run]]:
         """Every (event set, longer partial match) with which a step extends r, whatever the operator."""
-        key = (run, take.place, path)
+        key = (run, take.place, path, limit)
         if key not in self.extended:
             self.extended[key] = [
                 (longer.last, longer)
                 for members in take.alternatives
                 for chosen in self.simultaneous(members, run)
+                if limit is None or not run.last or events_of(chosen)[0].time - time_of_last(run.last) <= limit
                 if (longer := self.extend(run, take, members, chosen, path)) is not None
             ]
         return self.extended[key]
@@ -210,8 +222,8 @@ class Search:
         self, run: Run, take: Take, members: Sequence[str], chosen: Sequence[tuple[Event, Solution]], path: Path
     ) -> Run | None:
         """r with one more step: ν compatible, decidable conditions hold, the window holds."""
-        own = [entry.event for entry in run.entries[self.base :]]
-        if not self.admits([*own, *events_of(chosen)]):
+        events = [*(entry.event for entry in run.entries), *events_of(chosen)]
+        if not self.admits(events[self.base :]) or not within(run.bounds, events):
             return None
         bindings = seen_from(run.entries, path, self.world.given)
         for _, solution in chosen:
@@ -229,6 +241,7 @@ class Search:
             last=events_of(chosen),
             owed=run.owed | self.due(run, added),
             gaps=run.gaps + tuple(replace(gap, after=events_of(chosen)) for gap in run.open),
+            bounds=run.bounds,
         )
         return self.decide(longer, take.place, path)
 
@@ -317,8 +330,12 @@ class Search:
             after_one = gap.before is None or before(gap.before, (event,))
             before_other = gap.after is None or before((event,), gap.after)
             bounded = gap.before is not None and gap.after is not None
-            return after_one and before_other and (bounded or covers(event))
+            looked_at = gap.looks_at(event) and self.looks(event)
+            return looked_at and after_one and before_other and (bounded or covers(event))
 
-        group = Search(self.world, lambda events: all(map(inside, events)), covers, gap.after, len(entries), gap.place)
+        def admits(events: Sequence[Event]) -> bool:
+            return all(map(inside, events))
+
+        group = Search(self.world, admits, covers, gap.after, len(entries), gap.place, inside)
         start = Run(entries, len(entries), gap.before or ())
         return any(True for _ in group.matches(self.world.negated[gap.place], start, gap.path))

@@ -28,10 +28,11 @@ class Take:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Items in order; operators[i] is written before items[i], the first is None."""
+    """Items in order; operators[i], with limits[i], is written before items[i], the first is None."""
 
     items: tuple[Node, ...]
     operators: tuple[Contiguity | None, ...]
+    limits: tuple[int | None, ...]
     place: int
 
 
@@ -65,10 +66,11 @@ class AnyOrder:
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """`A!`."""
+    """`A!`, `A! WITHIN limit`."""
 
     inner: Node
     place: int
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,16 @@ class Maybe:
     place: int
 
 
-Node = Take | Series | Either | Loop | AnyOrder | Never | Maybe
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """`B+ WITHIN limit`."""
+
+    inner: Node
+    limit: int
+    place: int
+
+
+Node = Take | Series | Either | Loop | AnyOrder | Never | Maybe | Bounded
 
 
 def shape(sequence: Expr) -> Node:
@@ -103,7 +114,8 @@ def _shape(expr: Expr, preceded: bool, places: Iterator[int]) -> Node:
             for item in items:
                 nodes.append(_shape(item, preceded, places))
                 preceded = preceded or _has_positive(nodes[-1])
-            return Series(tuple(nodes), (None, *operators), place)
+            limits = (limit.size if limit else None for limit in syntax.limits_of(expr))
+            return Series(tuple(nodes), (None, *operators), (None, *limits), place)
         case syntax.Choice(branches):
             return Either(tuple(_shape(branch, preceded, places) for branch in branches), place)
         case syntax.AnyOrder(members):
@@ -114,8 +126,10 @@ def _shape(expr: Expr, preceded: bool, places: Iterator[int]) -> Node:
             return Loop(body, body, at_least, at_most, between, place)
         case syntax.Optional(inner):
             return Maybe(_shape(inner, preceded, places), place)
-        case syntax.Negation(inner):
-            return Never(_shape(inner, preceded, places), place)
+        case syntax.Negation(inner, limit=limit):
+            return Never(_shape(inner, preceded, places), place, limit.size if limit else None)
+        case syntax.Limited(inner, limit):
+            return Bounded(_shape(inner, preceded, places), limit.size, place)
 
 
 def _alternatives(expr: Expr) -> Iterator[tuple[str, ...]]:
@@ -158,7 +172,7 @@ def children(node: Node) -> tuple[Node, ...]:
             return branches
         case AnyOrder(members):
             return members
-        case Loop(inner=inner) | Never(inner) | Maybe(inner):
+        case Loop(inner=inner) | Never(inner) | Maybe(inner) | Bounded(inner):
             return (inner,)
 
 
@@ -188,8 +202,10 @@ def variants(node: Node) -> list[Node]:
     match node:
         case Maybe(inner, place):
             return [*variants(inner), Never(inner, place)]
-        case Series(items, operators, place):
-            return [Series(chosen, operators, place) for chosen in product(*map(variants, items))]
+        case Series(items):
+            return [replace(node, items=chosen) for chosen in product(*map(variants, items))]
+        case Bounded(inner):
+            return [replace(node, inner=chosen) for chosen in variants(inner)]
         case Either(branches, place):
             return [Either(chosen, place) for chosen in product(*map(variants, branches))]
         case Loop(inner=inner):
@@ -197,17 +213,23 @@ def variants(node: Node) -> list[Node]:
     return [node]
 
 
-def firsts(node: Node, path: Path) -> list[tuple[Take, Path]]:
-    """The first positive steps of a settled node, with where they stand; all branches of a choice."""
+def firsts(node: Node, path: Path, limit: int | None) -> list[tuple[Take, Path, int | None]]:
+    """The first positive steps of a settled node, with where they stand; all branches of a choice.
+
+    limit   of the operator before the node; an operator inside stands before its own step alone
+    """
     match node:
         case Take():
-            return [(node, path)]
-        case Series(items):
-            return next((found for item in items if (found := firsts(item, path))), [])
+            return [(node, path, limit)]
+        case Series(items, _, limits):
+            own = (limit, *limits[1:])
+            return next((found for item, its in zip(items, own, strict=True) if (found := firsts(item, path, its))), [])
         case Either(branches):
-            return [found for branch in branches for found in firsts(branch, path)]
+            return [found for branch in branches for found in firsts(branch, path, limit)]
         case Loop(first=first, place=place):
-            return firsts(first, (*path, (place, 0)))
+            return firsts(first, (*path, (place, 0)), limit)
+        case Bounded(inner):
+            return firsts(inner, path, limit)
     return []
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from automata.plan.program import Selector, Skip
-from tests.reference.run import MATCH, Run
+from tests.reference.run import MATCH, Gap, Run, time_of_last
 from tests.reference.sequence import Search
 from tests.reference.shape import names
 from tests.reference.stream import Event
@@ -56,7 +56,7 @@ def _paths(match: Match) -> tuple[object, ...]:
 def _match(world: World, run: Run) -> Match:
     events = sorted({entry.event for entry in run.entries}, key=lambda event: event.position)
     positions = tuple(event.position for event in events)
-    decided = _window_end(world, events) if run.open else events[-1].time
+    decided = max((_gap_end(world, events, gap) for gap in run.open), default=events[-1].time)
     by_step = tuple(positions_of(run.entries, step) for step in names(world.root))
     order = (decided, positions[-1], positions[0], positions, by_step)
     skip_to = positions_of(run.entries, world.query.skip_to) if world.query.skip_to else ()
@@ -66,6 +66,16 @@ def _match(world: World, run: Run) -> Match:
 def positions_of(entries: Entries, step: str) -> tuple[int, ...]:
     """The positions of a step's events, ascending."""
     return tuple(sorted(entry.event.position for entry in entries if entry.step == step))
+
+
+def _gap_end(world: World, events: Sequence[Event], gap: Gap) -> Time:
+    """When what a trailing negation looks at has passed: its limit, or the window of the match."""
+    window_end = _window_end(world, events)
+    if gap.limit is None:
+        return window_end
+    assert gap.before is not None
+    end = time_of_last(gap.before) + gap.limit
+    return min(window_end, end if any(event.time > end for event in world.events) else math.inf)
 
 
 def _window_end(world: World, events: Sequence[Event]) -> Time:

@@ -66,10 +66,16 @@ class ColumnRuns:
     def expire(self, over: Bounds) -> None:
         """Drops runs that are over."""
         runs = self._chains.runs
-        for active in self._chains.active:
-            active.keep(self._expiry.fresh_or_in_window(runs, active.rows, over))
+        for position, active in enumerate(self._chains.active):
+            kept = self._expiry.fresh_or_in_window(runs, active.rows, over)
+            active.keep(kept & self._expiry.in_time(runs, position, active.rows, over))
         for all_join in self._chains.all_joins:
-            all_join.keep([self._expiry.fresh_or_in_window(runs, rows, over) for rows in all_join.finished])
+            all_join.keep(
+                [
+                    self._expiry.fresh_or_in_window(runs, rows, over) & (all_join.deadlines(rows) >= over.now)
+                    for rows in all_join.finished
+                ]
+            )
 
     def prune(self, timeline: Timeline) -> None:
         """Drops runs that no later event can extend: closed, or waiting for an adjacent event that did not come."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from automata.chains import columns as col
+from automata.chains.clocks import lapse
 from automata.chains.deferred import DeferredRuns
 from automata.chains.table import RunView
 from automata.matches.match_stage import FOREVER
@@ -20,29 +21,35 @@ from automata.values import NONE, Ids, Mask
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Runs that began before `time`, in an earlier tumbling `window`, or whose `ranks` have run out are over."""
+    """Runs that began before `time`, in an earlier tumbling `window`, or whose `ranks` or limits have run out are over.
+
+    now     no event before it will come
+    """
 
     time: int = -FOREVER
     window: int = -FOREVER
     ranks: Timeline | None = None
+    now: int = -FOREVER
 
 
 def expired(window: Window, time: int, timeline: Timeline) -> Bounds:
     """The bounds of what is over once no event before `time` will come."""
     if window.in_events:
-        return Bounds(ranks=timeline)
+        return Bounds(ranks=timeline, now=time)
     if window.sliding:
-        return Bounds(time=time - window.size)
-    return Bounds(window=int(window_numbers(window, np.array([time]), np.array([0]))[0]))
+        return Bounds(time=time - window.size, now=time)
+    return Bounds(window=int(window_numbers(window, np.array([time]), np.array([0]))[0]), now=time)
 
 
-def next_expiry(window: Window, time: int) -> int:
+def next_expiry(plan: Plan, time: int) -> int:
     """The time before which it is not worth looking for expired runs again."""
+    window = plan.program.window
     if window.in_events:
         return -FOREVER
-    if window.sliding:
-        return time + window.size // 32
-    return window.start + ((time - window.start) // window.size + 1) * window.size
+    passes = time + window.size // 32
+    if not window.sliding:
+        passes = window.start + ((time - window.start) // window.size + 1) * window.size
+    return min([passes, *(time + limit // 32 for limit in plan.limits)])
 
 
 class Expiry:
@@ -59,6 +66,11 @@ class Expiry:
             fits &= over.ranks.lasts(self._plan.program.window, *columns)
         kept: Mask = (runs.column(rows, col.FIRST) == NONE) | fits
         return kept
+
+    def in_time(self, runs: RunView, position: int, rows: Ids, over: Bounds) -> Mask:
+        """Runs at a position whose limits have not passed."""
+        last = lapse(self._plan, runs, position, rows)
+        return np.ones(len(rows), dtype=np.bool_) if last is None else last >= over.now
 
     def extendable(self, runs: RunView, position: int, rows: Ids, timeline: Timeline) -> Mask:
         """Runs at a position that are not closed, nor wait for an adjacent event that did not come."""
@@ -80,6 +92,9 @@ class Expiry:
         elif window.sliding and not window.in_events:
             newest = max(int(table.times.max()) for table in reached)
             keep &= arrived.column(rows, col.FIRST_TIME) >= newest - window.size
+        last = lapse(self._plan, arrived, position, rows)
+        if last is not None:
+            keep &= last >= max(int(table.times[-1]) for table in reached)
         return keep
 
     def _not_closed(self, runs: RunView, position: int, rows: Ids) -> Mask:

@@ -48,7 +48,7 @@ class NegatedGroups:
         if not plan.negations:
             return bool(accepted)
         search = NegatedGroups(plan, self._condition_evaluator, whole)
-        negations = NegationIndex(chains, self._condition_evaluator, search)
+        negations = NegationIndex(chains, self._condition_evaluator, search, inside.since)
         negations.add(seen)
         return any(_any_unviolated(chains, negations, some) for some in accepted)
 

@@ -83,5 +83,5 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource):
         """Drops runs whose window has passed; under a sliding window not at every batch."""
         if time >= self._next_expiry:
             self._runs.expire(expired(self._window, time, self.timeline))
-            self._next_expiry = next_expiry(self._window, time)
+            self._next_expiry = next_expiry(self.plan, time)
             self.forget_negations(time)

@@ -12,6 +12,7 @@ import numpy as np
 
 from automata.chains import columns as col
 from automata.chains.store import ChainStore
+from automata.chains.table import FOREVER
 from automata.runs.rows.conditions import Row
 from automata.runs.rows.edges import able, cross, row_opening
 from automata.slices.step_table import SEVERAL
@@ -37,6 +38,8 @@ class RowAllJoin:
             for number, edge in enumerate(plan.edges)
             if plan.positions[edge.target].any_order != NONE
         }
+        around = [plan.positions[unordered.position].timed for unordered in plan.unordered]
+        self._timed = [[core.layout.clock(clock) for clock in clocks] for clocks in around]
         self._shared = [[col.FIXED + variable for variable in key] for key in plan.member_keys]
         self._size_ns = window.size if window.sliding and not window.in_events else _ENDLESS
         self._size = window.size if window.sliding and window.in_events else _ENDLESS
@@ -58,11 +61,14 @@ class RowAllJoin:
             numbers = [sorted(number for bucket in waiting.values() for number in bucket) for waiting in finished]
             all_join.finished = [np.array(each, dtype=np.int64) for each in numbers]
 
-    def drop(self, over: Callable[[Row], bool]) -> None:
-        """Forget finished members."""
-        for finished in self._finished:
+    def drop(self, over: Callable[[Row], bool], now: int) -> None:
+        """Forget finished members, and those whose limits have passed before the time `now`."""
+        for finished, timed in zip(self._finished, self._timed, strict=True):
             for member, waiting in enumerate(finished):
-                left = {key: [n for n in bucket if not over(self._rows[n])] for key, bucket in waiting.items()}
+                left = {
+                    key: [n for n in bucket if not over(self._rows[n]) and not _passed(self._rows[n], timed, now)]
+                    for key, bucket in waiting.items()
+                }
                 finished[member] = {key: bucket for key, bucket in left.items() if bucket}
 
     def open(self, edge: int, number: int) -> list[tuple[int, int]]:
@@ -82,6 +88,10 @@ class RowAllJoin:
         for variable, entry in opening.forgets:
             row[col.FIXED + variable] = rows[old[entry]][col.FIXED + variable]
         cross(opening, row, old, number)
+        for column in opening.cleared:
+            row[column] = FOREVER
+        if opening.clock != NONE:
+            row[opening.clock] = min(opening.last(old), FOREVER) if opening.limited else FOREVER
         rows.append(row)
         instance, started = len(rows) - 1, []
         for start in opening.starts:
@@ -110,6 +120,9 @@ class RowAllJoin:
         joined = []
         for (own, *others), registers in combined if enough else ():
             each = [*others[:member], own, *others[member:]]
+            last = max([self._rows[number][col.HIGH_TIME] for number in each])
+            if any(_passed(self._rows[number], self._timed[which], last) for number in each):
+                continue
             self._rows.append(self._joined(which, each, registers))
             joined.append(len(self._rows) - 1)
         return joined
@@ -165,6 +178,8 @@ class RowAllJoin:
         self._stamp(row, members, [rows[self._first_step(number)] for number in numbers])
         for column in self._markers:
             row[column] = max([member[column] for member in members])
+        for column in self._timed[which]:
+            row[column] = min([member[column] for member in members])
         for column, number in zip(self._members, numbers, strict=False):
             row[column] = number
         self._track(which, row, members)
@@ -227,6 +242,11 @@ def steps_of_run(rows: Sequence[Row], members: Sequence[int], number: int) -> li
                 pending += [(row[column], row[col.PARENT]) for column in members if row[column] != NONE]
             number = row[col.PARENT]
     return found
+
+
+def _passed(row: Row, clocks: Sequence[int], time: int) -> bool:
+    """True if one of the clocks of a run has run out before a time."""
+    return any(row[column] < time for column in clocks)
 
 
 def _common(streams: set[int]) -> int:

@@ -12,6 +12,8 @@ from automata.plan.plan import Plan, PlannedEdge
 from automata.runs.rows.conditions import Conditions, Decided
 from automata.values import NONE
 
+ENDLESS = 2**64
+"""The limit of an operator that has none: added to any time it is later than all."""
 Bounds = tuple[tuple[int, int], ...]
 """Columns of counts, and what they are compared with."""
 
@@ -25,6 +27,8 @@ class RowCrossing:
     loops           columns of counts that go up by one
     enters          (column of the count, column of the entry, column of the entry that it takes over; NONE: the row)
     begins          (column of the last row inside, column of the row before) of the iterations that it begins
+    limit           of its operator; ENDLESS where there is none
+    deadlines       columns of the clocks that must not have run out
     """
 
     at_least: Bounds
@@ -33,6 +37,12 @@ class RowCrossing:
     loops: tuple[int, ...]
     enters: tuple[tuple[int, int, int], ...]
     begins: tuple[tuple[int, int], ...]
+    limit: int
+    deadlines: tuple[int, ...]
+
+    def last(self, row: Sequence[int]) -> int:
+        """The last time at which a run may take it."""
+        return min([row[col.HIGH_TIME] + self.limit, *[row[column] for column in self.deadlines]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +61,8 @@ class RowEdge(RowCrossing):
     marks       columns that are set to 1
     inside      columns of the last row inside, of the iterations that the target is in
     members     columns that are set to NONE
+    clocks      (column, limit, whether the clock may be running) of the clocks that it sets
+    limited     a limit decides whether a run may take it
     bounded     a count, or one of `beyond`, decides whether a run may take it
     notes       taking it changes more in the row than what every step does
     """
@@ -74,20 +86,31 @@ class RowEdge(RowCrossing):
     inside: tuple[int, ...]
     members: tuple[int, ...]
     decided: Decided
+    clocks: tuple[tuple[int, int, bool], ...]
+    limited: bool
     bounded: bool = field(init=False)
     notes: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        noted = self.enters, self.loops, self.marks, self.inside, self.members, self.cleared, self.tells
+        noted = self.enters, self.loops, self.marks, self.inside, self.members, self.cleared, self.tells, self.clocks
         object.__setattr__(self, "bounded", bool(self.at_least or self.below or self.beyond))
         object.__setattr__(self, "notes", any(noted))
 
 
 @dataclass(frozen=True, slots=True)
 class RowOpening(RowCrossing):
-    """An edge to an ALL; `starts` are the positions at which the members begin."""
+    """An edge to an ALL.
+
+    starts      the positions at which the members begin
+    cleared     columns of the clocks of limited steps that begin with the ALL
+    clock       column of the clock of the operator's limit; NONE: there is none
+    limited     a limit of the operator, or of one around it, sets that clock
+    """
 
     starts: tuple[int, ...]
+    cleared: tuple[int, ...]
+    clock: int
+    limited: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +136,7 @@ class RowPosition:
     ends        matches that end here
     finishes    (ALL, member, counts that it must have reached) of the members that end here
     joined      what decides whether an ALL may be complete here; nothing elsewhere
+    lapses      the edges from it to a step, if all of them are limited
     all_closed  column → its bits, all of them set, in a run that can take no edge any more; {}: there are no such runs
     """
 
@@ -124,6 +148,7 @@ class RowPosition:
     opens: tuple[int, ...]
     finishes: tuple[tuple[int, int, Bounds], ...]
     joined: Decided
+    lapses: tuple[RowCrossing, ...]
 
 
 def row_positions(chains: ChainStore, conditions: Conditions) -> list[RowPosition]:
@@ -144,6 +169,7 @@ def _position(chains: ChainStore, conditions: Conditions, number: int) -> RowPos
         position.opens,
         tuple((which, member, _leaving(chains, accept.leaves)) for which, member, accept in position.finishes),
         conditions.decided(position.arriving if position.any_order != NONE else (), None, patient=True),
+        tuple(RowCrossing(*_crossing(chains, plan.edges[n])) for n in position.onward) if position.lapses else (),
     )
 
 
@@ -176,13 +202,21 @@ def _edge(chains: ChainStore, conditions: Conditions, number: int, edge: Planned
         tuple(layout.inside(domain) for domain in target.inside),
         tuple(layout.member(member) for member in range(layout.members)),
         conditions.decided(target.arriving, edge, patient=True),
+        tuple((layout.clock(clock), limit, clock not in edge.starts) for clock, limit in edge.timed),
+        edge.limited,
     )
 
 
 def row_opening(chains: ChainStore, edge: PlannedEdge) -> RowOpening:
     """An edge that leads to an ALL."""
     unordered = chains.plan.unordered[chains.plan.positions[edge.target].any_order]
-    return RowOpening(*_crossing(chains, edge), tuple(member.start for member in unordered.members))
+    return RowOpening(
+        *_crossing(chains, edge),
+        tuple(member.start for member in unordered.members),
+        tuple(map(chains.layout.clock, edge.starts)),
+        chains.layout.clock(unordered.clock) if unordered.clock != NONE else NONE,
+        edge.limited,
+    )
 
 
 def able(edge: RowCrossing, row: Sequence[int]) -> bool:
@@ -215,7 +249,10 @@ def _indexes(plan: Plan, position: int) -> tuple[tuple[int, ...], ...]:
 
 def _crossing(
     chains: ChainStore, edge: PlannedEdge
-) -> tuple[Bounds, Bounds, Bounds, tuple[int, ...], tuple[tuple[int, int, int], ...], tuple[tuple[int, int], ...]]:
+) -> tuple[
+    Bounds, Bounds, Bounds, tuple[int, ...], tuple[tuple[int, int, int], ...], tuple[tuple[int, int], ...], int,
+    tuple[int, ...],
+]:  # fmt: skip
     """The fields of RowCrossing."""
     plan, layout, loops = chains.plan, chains.layout, (edge.loop,) if edge.loop != NONE else ()
     at_most = [(layout.count(loop), plan.repetitions[loop].at_most) for loop in loops]
@@ -227,6 +264,8 @@ def _crossing(
         tuple(map(layout.count, loops)),
         tuple((layout.count(repetition), layout.entry(repetition), entry) for repetition in edge.enters),
         tuple((layout.inside(d), layout.previous(d)) for d in plan.positions[edge.target].inside & edge.begun),
+        ENDLESS if edge.limit is None else edge.limit,
+        tuple(map(layout.clock, edge.deadlines)),
     )
 
 

@@ -23,6 +23,9 @@ from automata.slices.step_table import Part, StepTable
 from automata.slices.timeline import in_window
 from automata.values import NONE, UNBOUND
 
+_Negated = tuple[int, int | None]
+"""A negated step, and its limit."""
+
 
 class _Kept(NamedTuple):
     """A solution of a negated step."""
@@ -138,7 +141,7 @@ class RowNegationIndex:
             if row[col.EDGE] != NONE and self._passed[row[col.EDGE]]:
                 source = self._rows[row[col.SOURCE]]
                 after = source if source[col.HIGH] != NONE else None
-                if any(self._happened(symbol, match, after, row) for symbol in self._passed[row[col.EDGE]]):
+                if any(self._happened(each, match, after, row) for each in self._passed[row[col.EDGE]]):
                     return True
             number = row[col.PARENT]
         return False
@@ -146,10 +149,11 @@ class RowNegationIndex:
     def violated_after(self, number: int, accept: int) -> bool:
         """True if a trailing negation removes the match that ends at a row; only if `simple`."""
         match = self._rows[number]
-        return any(self._happened(symbol, match, match, None) for symbol in self._trailing[accept])
+        return any(self._happened(each, match, match, None) for each in self._trailing[accept])
 
-    def _happened(self, number: int, match: Row, after: Row | None, before: Row | None) -> bool:
+    def _happened(self, negated: _Negated, match: Row, after: Row | None, before: Row | None) -> bool:
         """True if the negated step has a solution between the two rows, compatible with the match."""
+        number, limit = negated
         symbol = self._symbols[number]
         key = symbol.wanted(match)
         kept = symbol.kept.get(key)
@@ -160,6 +164,8 @@ class RowNegationIndex:
         end = len(positions) if before is None else bisect_left(positions, before[col.LOW], begin)
         for place in range(end - 1, begin - 1, -1):
             found = kept[place]
+            if limit is not None and not _is_near(found.time, limit, after, before):
+                continue
             if self._is_between(found, match, after, before) and self._is_compatible(number, found.values, match):
                 return True
         return False
@@ -200,9 +206,18 @@ class RowNegationIndex:
         return all(holds(match, registers) for holds in self._conditions[number])
 
 
-def _steps(plan: Plan, passed: Sequence[Passed]) -> list[int]:
+def _steps(plan: Plan, passed: Sequence[Passed]) -> list[_Negated]:
     """The steps that are passed over."""
-    return [plan.negations[each.negation].step for each in passed]
+    negations = (plan.negations[each.negation] for each in passed)
+    return [(negation.step, negation.limit) for negation in negations]
+
+
+def _is_near(time: int, limit: int, after: Row | None, before: Row | None) -> bool:
+    """True if a time is at most so long after the last event before it; if there is none, before the first one."""
+    if after is not None:
+        return time <= after[col.HIGH_TIME] + limit
+    assert before is not None
+    return time >= before[col.LOW_TIME] - limit
 
 
 def _from_columns(table: StepTable, scope: Sequence[int]) -> list[_Kept]:

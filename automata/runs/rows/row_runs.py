@@ -23,6 +23,7 @@ from automata.runs.rows.edges import RowEdge, cross, row_edges, row_positions, u
 from automata.runs.rows.ending import Ending
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store, key_of
+from automata.slices.timeline import later
 from automata.values import NONE, UNBOUND, Match
 
 _ENDLESS = 2**63 - 1
@@ -195,6 +196,8 @@ class RowRuns:
                     continue
                 if step.strict and not (step.closes or (slot == row[col.SLOT] + 1 and row[col.TAIL])):
                     continue
+                if step.limited and time > step.last(row):
+                    continue
             if row[col.CLOSED] & step.blockers or (step.bounded and not unbounded(step, row)):
                 continue
             registers = row[columns]
@@ -255,6 +258,10 @@ class RowRuns:
     def _note(self, step: RowEdge, row: Row, old: Row, number: int, own: int) -> None:
         """Iterations, markers and members, in a row that will have the number `own`."""
         cross(step, row, old, number)
+        time = row[col.HIGH_TIME]
+        for column, limit, running in step.clocks:
+            last = later(time, limit)
+            row[column] = min(row[column], last) if running else last
         for column in step.marks:
             row[column] = 1
         for inside in step.inside:

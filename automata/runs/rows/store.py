@@ -142,10 +142,13 @@ class Store:
                 return True
             return row[col.FIRST_TIME] < bounds.time or row[col.WINDOW] < bounds.window
 
-        for position in range(len(self._places)):
-            for number in [n for n in self.current(position) if over(self.rows[n])]:
-                self.remove(position, number)
-        self._all_join.drop(over)
+        for position, place in enumerate(self._places):
+            edges = place.lapses
+            for number in list(self.current(position)):
+                row = self.rows[number]
+                if over(row) or (edges and max([edge.last(row) for edge in edges]) < bounds.now):
+                    self.remove(position, number)
+        self._all_join.drop(over, bounds.now)
 
 
 def key_of(places: tuple[int, ...], first: int) -> Callable[[Sequence[int]], Key]:

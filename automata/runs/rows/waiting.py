@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from automata.chains import columns as col
-from automata.matches.pending import PendingMatches
+from automata.matches.pending import FOREVER, PendingMatches
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store
-from automata.slices.timeline import Timeline, deadline
+from automata.slices.timeline import Timeline, deadline, later
 from automata.values import Match
 
 _SEEN_MIN = 256
@@ -26,11 +26,16 @@ Read = Callable[[int, int | None], Candidate]
 
 
 class _Pending(NamedTuple):
-    """A match that may still be removed, as in `automata.matches.pending`."""
+    """A match that may still be removed, as in `automata.matches.pending`.
 
-    deadline: int
+    end     the last time, or in a window of events the last rank, at which it may be, whichever comes first
+    """
+
+    end: int
     row: int
     accept: int
+    deadline: int
+    limit: int
 
 
 class Waiting:
@@ -40,6 +45,7 @@ class Waiting:
         plan = store.core.plan
         self._window = plan.program.window
         self._after_deadline = 0 if plan.program.window.sliding else 1
+        self._patience = plan.patience
         self._in_turn = plan.selects
         self._trailing = [bool(accept.passed) for accept in plan.accepts]
         self._reporter = reporter
@@ -47,30 +53,35 @@ class Waiting:
         self._store = store
         self._read = read
         self._pending: list[_Pending] = []
+        self._soonest = FOREVER
         self._seen_max = _SEEN_MIN
         self._changed = False
 
     def enter(self) -> None:
         """Take over what the reporter has."""
         pending = self._reporter.pending
-        columns = pending.deadlines.tolist(), pending.rows.tolist(), pending.accepts.tolist()
-        self._pending = [_Pending(*each) for each in zip(*columns, strict=True)]
+        columns = (pending.rows, pending.accepts, pending.deadlines, pending.limits)
+        self._pending = []
+        for row, accept, last, limit in zip(*(column.tolist() for column in columns), strict=True):
+            self._pending.append(_Pending(self._end(last, limit), row, accept, last, limit))
         heapify(self._pending)
+        self._soonest = min([each.limit for each in self._pending], default=FOREVER)
         self._changed = False
 
     def sync(self) -> None:
         """Let the reporter have it, too."""
         if self._changed:
-            columns = np.array(self._pending, dtype=np.int64).reshape(-1, 3).T
-            deadlines, rows, accepts = (np.ascontiguousarray(column) for column in columns)
-            self._reporter.pending = PendingMatches(rows, accepts, deadlines)
+            columns = np.array(self._pending, dtype=np.int64).reshape(-1, len(_Pending._fields)).T[1:]
+            self._reporter.pending = PendingMatches(*(np.ascontiguousarray(column) for column in columns))
             self._changed = False
 
     def is_due(self, time: int, timeline: Timeline) -> bool:
         """True if a match may be released now."""
         if not self._pending or self._reporter.held or self._reporter.ready:
             return not self._reporter.idle
-        return self._pending[0].deadline < (timeline.rank(0) - 1 if self._window.in_events else time)
+        if self._window.in_events:
+            return self._pending[0].end < timeline.rank(0) - 1 or self._soonest < time
+        return self._pending[0].end < time
 
     def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> list[Match]:
         """The matches that can be reported once the event has been consumed; `reached` passed all other negations."""
@@ -78,30 +89,47 @@ class Waiting:
         decided += self._passed(time, timeline)
         for row, accept in reached:
             if self._trailing[accept]:
-                own = self._store.rows[row]
-                last = deadline(self._window, own[col.FIRST_TIME], own[col.FIRST_RANK], own[col.WINDOW])
-                heappush(self._pending, _Pending(last, row, accept))
-                self._changed = True
+                self._wait(row, accept)
         fresh = [candidate for candidate in decided if self._reporter.is_new(candidate.match)]
         self._forget_seen()
         if self._in_turn:
             self._store.sync()
             self.sync()
-        earliest = self._pending[0].deadline if self._pending else None
-        return self._reporter.release(fresh, self._reporter.next_decision(time, earliest))
+        return self._reporter.release(fresh, self._reporter.next_decision(time, self._earliest()))
+
+    def _wait(self, row: int, accept: int) -> None:
+        own, patience = self._store.rows[row], self._patience[accept]
+        last = deadline(self._window, own[col.FIRST_TIME], own[col.FIRST_RANK], own[col.WINDOW])
+        limit = FOREVER if patience is None else later(own[col.HIGH_TIME], patience)
+        heappush(self._pending, _Pending(self._end(last, limit), row, accept, last, limit))
+        self._soonest = min(self._soonest, limit)
+        self._changed = True
+
+    def _end(self, last: int, limit: int) -> int:
+        return last if self._window.in_events else min(last, limit)
+
+    def _decided(self, pending: _Pending, time: int) -> int:
+        """The time at which one is decided, where that is by now if a window of events decides it."""
+        passed = time if self._window.in_events else pending.deadline + self._after_deadline
+        return min(passed, pending.limit)
+
+    def _earliest(self) -> int:
+        return self._decided(self._pending[0], 0) if self._pending else FOREVER
 
     def _passed(self, time: int, timeline: Timeline) -> list[Candidate]:
-        """Those whose windows have passed and that nothing has removed."""
+        """Those whose windows or limits have passed and that nothing has removed, in the order of their decisions."""
         over: list[_Pending] = []
         now = timeline.rank(0) - 1 if self._window.in_events else time
-        while self._pending and self._pending[0].deadline < now:
+        while self._pending and self._pending[0].end < now:
             over.append(heappop(self._pending))
+        if self._soonest < time:
+            over += [each for each in self._pending if each.limit < time]
+            self._pending = [each for each in self._pending if each.limit >= time]
+            heapify(self._pending)
+            self._soonest = min([each.limit for each in self._pending], default=FOREVER)
         self._changed |= bool(over)
-        return [
-            self._read(row, time if self._window.in_events else deadline + self._after_deadline)
-            for deadline, row, accept in over
-            if not self._negations.violated_after(row, accept)
-        ]
+        decided = sorted((self._decided(each, time), each.row, each.accept) for each in over)
+        return [self._read(row, at) for at, row, accept in decided if not self._negations.violated_after(row, accept)]
 
     def _forget_seen(self) -> None:
         """As the reporter forgets what was found before, but not at every event."""

@@ -121,6 +121,12 @@ def check_together(rows: int) -> None:
         raise TooManyTogether
 
 
+def check_size(solutions: int, events: int) -> None:
+    """Raises TooManyTogether if these are too many solutions for several events at once that can be parted."""
+    if solutions > SOLUTIONS_TOGETHER_MAX and events > 1 and not _inseparable.get():
+        raise TooManyTogether
+
+
 def check_time() -> None:
     """Raises TooCostly when the CPU time of the current match is over."""
     budget = _current.get()

@@ -254,6 +254,10 @@ class Slice:
         distinct = np.flatnonzero(some)
         return NamedEvents(distinct.tolist(), graph_names.take(self.batch.names, distinct))
 
+    def leave_out(self, pattern: StreamPattern, exceeded: Sequence[Exceeded]) -> None:
+        """Reports events that exceed a bound in what is made of a pattern's solutions, when `reporting` ends."""
+        self._left_out += [(pattern.shared.pool, pattern.label, each) for each in exceeded]
+
     def _found(self, pattern: StreamPattern, wanted: Mask | None) -> Solutions:
         shared = pattern.shared
         survey = self._survey(shared.pool)

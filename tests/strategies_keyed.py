@@ -45,15 +45,16 @@ class KeyedText(QueryText):
         """The text of the query."""
         drawn = PlainSequence(self.dice)
         sequence = drawn.whole(limited=0)
-        key = self.dice.pick("partition", "joined", "none")
+        key = self.dice.pick("partition", "joined", "none", "using")
         for name in dict.fromkeys(use.name for use in drawn.uses):
             uses = tuple(use for use in drawn.uses if use.name == name)
             value = self.dice.weighted([(f"?v{name}", 3), ("", 2)]) if len(uses) == 1 else ""
             optional = f"?n{name}" if len(uses) == 1 and self.dice.chance(20) else None
-            self.steps.append(StepText(name, uses, key != "none", value or None, optional))
+            binds_key = key != "none" and (key != "using" or self.dice.chance(40))
+            self.steps.append(StepText(name, uses, binds_key, value or None, optional))
         defines = "\n".join(f"  {self.define(step)}" for step in self.steps)
-        windows = WINDOWS if key == "partition" else WINDOWS + COUNTED
-        by = "PARTITION BY ?k\n" if key == "partition" else ""
+        windows = WINDOWS if key in ("partition", "using") else WINDOWS + COUNTED
+        by = "PARTITION BY ?k\n" if key == "partition" else self.using() if key == "using" else ""
         clauses = f"{self.form()}\n{self.dice.weighted(windows)}\n{by}FROM STREAM S1 <http://ex.org/s1>"
         return f"PREFIX : <http://ex.org/>\n{clauses}\nWHERE {{\n  SEQ({sequence})\n{defines}\n}}\n{self.modifiers()}"
 

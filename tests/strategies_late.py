@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
@@ -54,6 +55,8 @@ class LateSequence(SequenceText):
 class LateText(QueryText):
     """Draws one query."""
 
+    PARTITIONED: ClassVar[int] = 60
+
     def sequence(self) -> SequenceText:
         """See `QueryText`."""
         return LateSequence(self.dice)
@@ -61,11 +64,6 @@ class LateText(QueryText):
     def window(self) -> str:
         """Short ones, most of them of events."""
         return self.dice.weighted(WINDOWS)
-
-    def partition(self) -> str:
-        """PARTITION BY the key more often than not."""
-        possible = all(step.binds_key for step in self.positive())
-        return "PARTITION BY ?k\n" if possible and self.dice.chance(60) else ""
 
     def modifiers(self) -> str:
         """AFTER MATCH and LIMIT, more often."""

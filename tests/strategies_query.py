@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
@@ -57,10 +58,14 @@ class StepText:
 class QueryText:
     """Draws one query."""
 
+    PARTITIONED: ClassVar[int] = 35
+
     dice: Dice
     steps: list[StepText] = field(default_factory=list)
     streams: int = 1
     computed: str | None = None
+    by: str | None = None
+    given: Sequence[str] = ()
 
     def whole(self) -> str:
         """The text of the query."""
@@ -71,6 +76,7 @@ class QueryText:
         for name in dict.fromkeys(use.name for use in drawn.uses):
             uses = tuple(use for use in drawn.uses if use.name == name)
             self.steps.append(self.step(name, uses, keyed))
+        self.partition()
         defines = "\n".join(f"  {self.define(step)}" for step in self.steps)
         beside = self.beside()
         froms = "\n".join(f"FROM STREAM S{n} <http://ex.org/s{n}>" for n in range(1, self.streams + 1))
@@ -112,7 +118,7 @@ class QueryText:
 
     def beside(self) -> str:
         """FILTERs and BINDs beside the DEFINEs."""
-        values = sorted({step.value for step in self.positive() if step.value})
+        values = sorted({step.value for step in self.positive() if step.value}.union(self.given))
         text = ""
         if values and self.dice.chance(12):
             self.computed = "?b1"
@@ -143,6 +149,7 @@ class QueryText:
         if step.negated:
             seen += [other for other in self.steps if other.value and step.is_inside(other)]
         others = [other.value for other in seen if other.value and other.name != step.name]
+        others += self.given
         own = step.value
         repeated = [value for value in self.repeated() if value]
         if step.time and self.dice.chance(60):
@@ -218,7 +225,7 @@ class QueryText:
     def form(self) -> str:
         """SELECT or CONSTRUCT, with a selector at times."""
         selector = self.dice.weighted([("", 14), ("ALL ", 1), ("STRICT ", 1), ("NEXT ", 1), ("LAST ", 1), ("MAX ", 1)])
-        variables = sorted({variable for step in self.positive() for variable in step.variables})
+        variables = sorted({v for step in self.positive() for v in step.variables}.union(self.given))
         if self.dice.chance(12) and variables:
             return f"CONSTRUCT {selector}{{ {self.template(variables)} }}"
         distinct = "DISTINCT " if self.dice.chance(10) else ""
@@ -251,9 +258,31 @@ class QueryText:
         return " ".join(parts)
 
     def partition(self) -> str:
-        """PARTITION BY the key where every positive step binds it."""
-        possible = all(step.binds_key for step in self.positive())
-        return "PARTITION BY ?k\n" if possible and self.dice.chance(35) else ""
+        """PARTITION BY the key where every positive step binds it, or USING a pattern."""
+        if self.by is None:
+            self.by = ""
+            if self.dice.chance(15):
+                self.by = self.using()
+            elif all(step.binds_key for step in self.positive()) and self.dice.chance(self.PARTITIONED):
+                self.by = "PARTITION BY ?k\n"
+        return self.by
+
+    def using(self) -> str:
+        """PARTITION BY … USING: variables of its own, or of steps, whatever these bind."""
+        own = [name for step in self.steps for name in (step.value, step.optional) if name]
+        one = self.dice.pick("?k", "?k", "?p", "?p", *own)
+        variables, pattern = self.dice.pick(
+            (one, f"?u :k {one}"),
+            (one, f"?u :v {one}"),
+            (one, f"?u :v {one} FILTER({one} < 3)"),
+            (one, f"?u a {one}"),
+            (one, f"{one} a :{self.dice.weighted(TYPES)}"),
+            (one, f"{{ ?u :k {one} }} UNION {{ ?u :n {one} }}"),
+            (f"({one} ?r)", f"?u :k {one} OPTIONAL {{ ?u :q ?r }}"),
+            (f"{one} ?r", f"?u :k {one} . ?w a ?r"),
+        )
+        self.given = variables.strip("()").split()
+        return f"PARTITION BY {variables} USING {{ {pattern} }}\n"
 
     def skips(self) -> list[str]:
         """The strategies of AFTER MATCH."""

@@ -46,6 +46,7 @@ class RegisterQuery(QueryText):
         keyed = self.dice.chance(60)
         for name in dict.fromkeys(use.name for use in drawn.uses):
             self.steps.append(self.step(name, tuple(use for use in drawn.uses if use.name == name), keyed))
+        self.partition()
         defines = "\n".join(f"  {self.define(step)}" for step in self.steps)
         froms = "\n".join(f"FROM STREAM S{n} <http://ex.org/s{n}>" for n in range(1, self.streams + 1))
         clauses = f"{self.form()}\n{self.dice.weighted(WINDOWS)}\n{self.partition()}{froms}"
@@ -77,6 +78,7 @@ class RegisterQuery(QueryText):
         if (repeated := self.repeated()) and self.dice.chance(35):
             return self.over_iterations(self.dice.pick(*repeated))
         others = [other.value for other in self.steps if other.value and other.name != step.name]
+        others += self.given
         if not others or not step.value:
             return None
         other, third = self.dice.pick(*others), self.dice.pick(*others)

@@ -60,9 +60,10 @@ def query_of(clauses: str, sequence: str) -> str:
     """A query in which each step is an event of the kind of its name; it binds the place where there are partitions."""
     window = re.search(r"WITHIN (.*?)(?= PARTITION| SELECT| AFTER|$)", clauses)
     partition = "PARTITION BY ?place " if "PARTITION" in clauses else ""
+    partition += using[0] if (using := re.search(r"USING \{.*?\} ?", clauses)) else ""
     selector, sequence, rest = re.match(r"(?:SELECT (\w+ ))?.*?(SEQ\(.*\))(.*)$", sequence).groups()  # type: ignore[union-attr]
     names = sorted(set(re.findall(r"\b[A-Z]\b", sequence)))
-    place = "; :at ?place " if partition else ""
+    place = "; :at ?place " if partition and not using else ""
     steps = "".join(STEP.format(name=name, small=name.lower(), place=place) for name in names)
     head = CLAUSES.format(selector=selector or "", window=window[1] if window else "1 HOUR", partition=partition)
     return f"{head}{{ {sequence} {steps}}}{rest}"

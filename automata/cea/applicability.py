@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from automata.plan import expression as nodes
-from automata.plan.expression import Expression
+from automata.plan.expression import Contiguity, Expression
 from automata.plan.plan import Plan
+from automata.plan.program import Selector
+from automata.values import NONE
 
 SYMBOLS_MAX = 60
 """A bit vector is one int64."""
@@ -18,6 +20,12 @@ def key_of(plan: Plan) -> tuple[int, ...]:
     keys = [frozenset(edge.key) for edge in plan.edges if not edge.begins]
     joined = frozenset(range(program.variables)).intersection(*(program.symbols[s].certain for s in plan.used), *keys)
     return program.partition + tuple(sorted(joined.difference(program.partition)))
+
+
+def counts_events(plan: Plan) -> bool:
+    """True if events count that are between two of a match: with `,` and STRICT."""
+    strict = any(edge.operator is Contiguity.STRICT for edge in plan.edges if not edge.begins)
+    return strict or plan.program.selector is Selector.STRICT
 
 
 def why_not_cea(plan: Plan) -> str | None:
@@ -44,6 +52,8 @@ def why_not_cea(plan: Plan) -> str | None:
         return "each partition counts the events of its window by itself"
     if len(program.symbols) > SYMBOLS_MAX or _counts(program.expression) > COUNTS_MAX:
         return "it has too many steps or too large a number of iterations"
+    if program.using != NONE and counts_events(plan) and len(key_of(plan)) > len(program.partition):
+        return "steps are joined by more than the partition, whose other events `,` and STRICT look at, too"
     related = {variable for edge in plan.edges for variable in edge.shared}
     if related.difference(key_of(plan)):
         return "some steps but not all share a variable, so that it is not one key"

@@ -9,7 +9,7 @@ import numpy as np
 
 from automata.cea import enumeration
 from automata.cea import machine as cea
-from automata.cea.applicability import key_of
+from automata.cea.applicability import counts_events, key_of
 from automata.cea.bit_vectors import COUNT, FIRST, MOMENT, POSITION, SUBSTREAM, SYMBOL, TIME, Log, Solved, solve
 from automata.cea.configurations import Configurations
 from automata.cea.creation_times import CreationTimes
@@ -19,7 +19,6 @@ from automata.cea.machine import NEXT, ROOTS, BitVectors, Machine, Roots, Rules
 from automata.cea.strategies import strategy_for
 from automata.cea.tecs import HEAD, NEVER, TAIL, grown, new_arena
 from automata.cea.update import advance
-from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
 from automata.plan.program import Selector, Skip, Window
 from automata.slices.events import Events, SymbolSolutions
@@ -54,10 +53,10 @@ class CeaCore:
         self._arena = new_arena(_NODES_FIRST)
         self._roots = Roots(np.zeros(_ROOTS_FIRST, dtype=np.int64), np.zeros(_ROOTS_FIRST, dtype=np.int64))
         self._found, self._work = enumeration.new_found(_LABELS, _EVENTS), enumeration.new_work(_DEPTH_FIRST)
-        strict = any(edge.operator is Contiguity.STRICT for edge in plan.edges if not edge.begins)
-        gaps = strict or program.selector is Selector.STRICT
         selects = program.selector not in (Selector.ALL, Selector.STRICT)  # compares with what is consumed, too
-        self._rules = Rules(gaps, bool(program.partition), program.skip is Skip.CONSUME_ALL and not selects)
+        self._rules = Rules(
+            counts_events(plan), bool(program.partition), program.skip is Skip.CONSUME_ALL and not selects
+        )
         self._creation_times = CreationTimes()
         self.entries, self.solutions = Log(7), Log(program.variables + 1)
         self.position = 0

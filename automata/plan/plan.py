@@ -360,6 +360,7 @@ class _Compiler:
             expression=part.expression,
             window=_ENDLESS,
             partition=(),
+            using=NONE,
             selector=Selector.ALL,
             skip=Skip.NO_SKIP,
             outputs=(),

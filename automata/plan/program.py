@@ -160,6 +160,7 @@ class Program:
     first       of the matches with one first event, triggering event and partition the first so many sets of positions
                 in output order suffice; None: all are needed
     first_of_values   they suffice of those that bind the same values
+    using       the symbol that no step takes, but whose events make up the substreams; NONE: those of all used symbols
     runs_max    the most partial matches, and matches of one slice, that an evaluator may hold
     """
 
@@ -178,6 +179,7 @@ class Program:
     first_of_values: bool = False
     runs_max: int = RUNS_MAX
     skip_to: int = NONE
+    using: int = NONE
 
     def check_runs(self, count: int) -> None:
         """Raises TooManyRuns if the program does not allow so many partial matches."""

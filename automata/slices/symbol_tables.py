@@ -27,7 +27,7 @@ class SymbolTables:
 
     def __init__(self, plan: Plan, substreams: Substreams) -> None:
         self._program = plan.program
-        self.used = plan.used | plan.negated
+        self.used = plan.used | plan.negated | ({plan.program.using} - {NONE})
         self._substreams = substreams
         self.timeline = Timeline(total=not plan.whole_slots)
         self._partitions: dict[tuple[int, ...], int] = {}

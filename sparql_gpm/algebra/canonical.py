@@ -35,6 +35,13 @@ def canonical(pattern: Pattern) -> Canonical | None:
     return Canonical(renamed, renaming.names)
 
 
+def renamed(pattern: Pattern, names: Mapping[str, str]) -> Pattern:
+    """The pattern with other names for some of its variables, which must not occur in it."""
+    renaming = _Renaming(keep=True)
+    renaming.names |= names
+    return renaming.pattern(pattern)
+
+
 class _Renaming:
     """Gives names out as variables occur; those of blank nodes stay recognisable."""
 

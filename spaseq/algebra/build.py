@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
 from automata.plan import expression
@@ -12,9 +12,10 @@ from sparql_gpm.algebra.traversal import map_operands
 from sparql_gpm.pattern import FALSE, Aggregate, Call, Cast, Constant, Exists, Expression, Iteration, Pattern, Variable
 from sparql_gpm.syntax.tokens import tokens
 from sparql_gpm.terms import IRI
-from spaseq.algebra.nodes import AnyQuery, Column, GraphPattern, MatchCondition, TemporalQuery
+from spaseq.algebra.nodes import AnyQuery, Column, GraphPattern, MatchCondition, TemporalQuery, Using
+from spaseq.algebra.partitions import USING, as_written, in_template, of_match, partition_variable
 from spaseq.algebra.sequence import normal_form
-from spaseq.lang.ast import Define, Query
+from spaseq.lang.ast import Define, Projection, Query
 from spaseq.lang.canonical import canonical_text
 
 
@@ -24,10 +25,12 @@ def build(query: AnyQuery) -> TemporalQuery:
         return query
     names = expression.symbols(query.sequence)
     defines = {define.name: define for define in query.defines}
-    bound = frozenset().union(*(in_scope(defines[name].pattern) for name in names))
+    given = {name: partition_variable(name) for name in query.partition} if query.using else {}
+    bound = frozenset(given).union(*(in_scope(defines[name].pattern) for name in names))
     streams = tuple((stream.name, stream.iri) for stream in query.streams)
     positions = {name: position for position, (name, _) in enumerate(streams)}
-    patterns = tuple(_graph_pattern(query, defines[name], positions, bound) for name in names)
+    steps = tuple(_graph_pattern(query, defines[name], positions, bound, given) for name in names)
+    patterns = (*steps, *_using(query, given))
     return TemporalQuery(
         query.name,
         streams,
@@ -35,16 +38,17 @@ def build(query: AnyQuery) -> TemporalQuery:
         normal_form(query.sequence, {name: number for number, name in enumerate(names)}),
         tuple(dict.fromkeys(variable for pattern in patterns for variable in pattern.variables)),
         query.window,
-        query.partition,
+        tuple(given.values()) or query.partition,
+        Using(len(steps), query.partition) if query.using else None,
         query.selector,
         query.skip,
         query.skip_to,
         query.distinct,
         query.limit,
-        tuple(_match_condition(query, each.expression) for each in query.filters),
-        tuple(Column(bind.variable, bind.expression or Variable(bind.variable)) for bind in query.binds),
-        _columns(query, patterns),
-        query.template,
+        tuple(_match_condition(query, each.expression, given) for each in query.filters),
+        tuple(_column(bind, given) for bind in query.binds),
+        _columns(query, steps, given),
+        None if query.template is None else tuple(in_template(triple, given) for triple in query.template),
         query.register,
         _knowledge(query, patterns),
         query,
@@ -52,27 +56,52 @@ def build(query: AnyQuery) -> TemporalQuery:
     )
 
 
-def _graph_pattern(query: Query, define: Define, positions: dict[str, int], bound: frozenset[str]) -> GraphPattern:
+def _graph_pattern(
+    query: Query, define: Define, positions: dict[str, int], bound: frozenset[str], given: Mapping[str, str]
+) -> GraphPattern:
+    """The GPM of a step; `given` are the partition's variables under USING."""
     scope = in_scope(define.pattern)
     pattern, conditions = define.pattern, []
     for condition in define.filters:
         if is_condition(condition.expression, scope, bound):
-            conditions.append(condition.expression)
+            conditions.append(of_match(condition.expression, given))
         else:
             pattern = filtered([condition.expression], pattern)
     body = query.text[define.body.start : define.body.end]
     written = (token.text[1:] for token in tokens(body) if token.text[:1] in "?$")
-    variables = tuple(dict.fromkeys(name for name in (*define.event.variables, *written) if name in scope))
+    bare, own = certain(define.pattern), (*define.event.variables, *written)
+    equal = (given.keys() & bare) - _shown_apart(query) if query.template is None else frozenset[str]()
+    variables = (*given.values(), *dict.fromkeys(name for name in own if name in scope - equal))
     streams = tuple(dict.fromkeys(positions[name] for name in define.streams))
-    return GraphPattern(define.name, streams, pattern, variables, certain(define.pattern), tuple(conditions))
+    return GraphPattern(
+        define.name, streams, pattern, variables, (bare - equal).union(given.values()), tuple(conditions)
+    )
 
 
-def _match_condition(query: Query, expression: Expression) -> MatchCondition:
+def _shown_apart(query: Query) -> frozenset[str]:
+    """The variables over whose iterations something ranges: those of the steps are not the partition's."""
+    written = [each.expression for each in query.filters]
+    written += [each.expression for define in query.defines for each in define.filters]
+    written += [each.expression for each in (*(query.columns or ()), *query.binds) if each.expression is not None]
+    folded: list[Expression] = [node for each in written for node in aggregates(each)]
+    folded += [node for each in written for node in iterations(each)]
+    return frozenset[str]().union(*map(expression_variables, folded))
+
+
+def _using(query: Query, given: Mapping[str, str]) -> Iterator[GraphPattern]:
+    """The GPM of USING, if there is one."""
+    if query.using is not None:
+        variables, streams = tuple(given.values()), tuple(range(len(query.streams)))
+        yield GraphPattern(USING, streams, query.using.pattern, variables, frozenset(variables), ())
+
+
+def _match_condition(query: Query, expression: Expression, given: Mapping[str, str]) -> MatchCondition:
     inlined = expression
     for bind in reversed(query.binds):
         if bind.expression is not None:
             inlined = _inlined(inlined, bind.variable, bind.expression)
-    return MatchCondition(inlined, inlined != expression or bool(aggregates(expression) or iterations(expression)))
+    at_end = inlined != expression or bool(aggregates(expression) or iterations(expression))
+    return MatchCondition(of_match(inlined, given), at_end)
 
 
 def _inlined(expression: Expression, variable: str, value: Expression) -> Expression:
@@ -111,13 +140,18 @@ def plain_nodes(expression: Expression) -> Iterator[Expression]:
             return
 
 
-def _columns(query: Query, patterns: tuple[GraphPattern, ...]) -> tuple[Column, ...]:
+def _column(written: Projection, given: Mapping[str, str]) -> Column:
+    return Column(written.variable, of_match(written.expression or Variable(written.variable), given))
+
+
+def _columns(query: Query, steps: tuple[GraphPattern, ...], given: Mapping[str, str]) -> tuple[Column, ...]:
+    """The columns of SELECT; `*` is the variables of positive steps, BINDs beside the DEFINEs and PARTITION BY."""
     if query.columns is not None:
-        return tuple(Column(c.variable, c.expression or Variable(c.variable)) for c in query.columns)
+        return tuple(_column(each, given) for each in query.columns)
     positive = expression.symbols(query.sequence, negated=False)
-    names = {variable for pattern in patterns if pattern.name in positive for variable in pattern.variables}
+    names = {as_written(variable) for step in steps if step.name in positive for variable in step.variables}
     names.update(bind.variable for bind in query.binds)
-    return tuple(Column(name, Variable(name)) for name in sorted(names))
+    return tuple(Column(name, of_match(Variable(name), given)) for name in sorted(names))
 
 
 def _knowledge(query: Query, patterns: tuple[GraphPattern, ...]) -> tuple[str, ...]:

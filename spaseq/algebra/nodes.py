@@ -12,11 +12,11 @@ from spaseq.lang.ast import Query, TemplateTriple
 
 @dataclass(frozen=True, slots=True)
 class GraphPattern:
-    """A GPM that the sequence uses.
+    """A GPM that the sequence uses, or that of USING.
 
     streams     positions of its streams in the query's FROM clauses
     pattern     with the top-level FILTERs that belong to it (specification 3.1)
-    variables   in scope, in the order of the text
+    variables   of its solutions: those of the partition, and those in scope, in the order of the text
     certain     those that every solution binds
     conditions  the other top-level FILTERs: conditions of the step
     """
@@ -27,6 +27,18 @@ class GraphPattern:
     variables: tuple[str, ...]
     certain: frozenset[str]
     conditions: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Using:
+    """`PARTITION BY … USING`.
+
+    symbol      the index of its GPM, which no step is: the last one; its pattern binds variables as they are written
+    variables   of PARTITION BY as they are written; those of the partition are `TemporalQuery.partition`
+    """
+
+    symbol: int
+    variables: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +83,10 @@ class TemporalQuery:
 
     streams     (name, IRI) in FROM order
     patterns    the GPMs in the order of their first appearance in SEQ; symbols of `sequence` are indices here
-    variables   all variables of GPMs in SEQ, in order of appearance; those of enrichments are not among them
-    partition   of PARTITION BY
+    variables   those of the partition, then all variables of GPMs in SEQ, in order of appearance; those of enrichments
+                are not among them
+    partition   of PARTITION BY; with USING variables of their own
+    using       that of PARTITION BY, or None
     skip_to     the step of SKIP TO FIRST and SKIP TO LAST
     filters     conditions of the match; the variables of `binds` are replaced by their expressions
     binds       values computed of a complete match, in order
@@ -91,6 +105,7 @@ class TemporalQuery:
     variables: tuple[str, ...]
     window: Window
     partition: tuple[str, ...]
+    using: Using | None
     selector: Selector
     skip: Skip
     skip_to: str | None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from automata.plan.program import RUNS_MAX
 from kb.base import KnowledgeBases
+from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import Variable
@@ -31,6 +32,7 @@ from spaseq.runtime.spark.shard import HIDDEN, KEY_COLUMN, PARTITION_COLUMN, Sha
 from spaseq.runtime.spark.shard_partitioner import QueryPartitioning, ShardPartitioner, StepPattern, stable_hash
 from spaseq.runtime.spark.solutions import SolvedPatterns, mark
 from spaseq.runtime.spark.tasks import StreamInput
+from spaseq.runtime.stages.partition_values import partition_values
 from spaseq.runtime.stages.pattern_solver import label_of
 from spaseq.runtime.stages.pattern_stage import PatternStage
 from spaseq.runtime.stages.sequence_stage import SequenceStage
@@ -169,6 +171,7 @@ def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dicti
         negated = negated_symbols(query.sequence)
         steps = tuple(
             StepPattern(
+                symbol,
                 compile_pattern(pattern.pattern, dictionary, setup.evaluator, background, pattern.conditions),
                 mark(dictionary, plan.number, symbol),
                 pattern.variables,
@@ -181,7 +184,14 @@ def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dicti
         own = plan.distribution
         queries.append(
             QueryPartitioning(
-                steps, own.key, plan.home, own.whole_order, plan.graphs, query.template is not None, setup.entailed
+                steps,
+                own.key,
+                plan.home,
+                own.whole_order,
+                plan.graphs,
+                query.template is not None,
+                setup.entailed,
+                partition_values(query, [{name: name for name in in_scope(p.pattern)} for p in query.patterns]),
             )
         )
     return ShardPartitioner(queries, job.shards, dictionary, job.options.match_bounds), dictionary, setup.bases

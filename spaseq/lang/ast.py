@@ -49,6 +49,14 @@ class Define:
 
 
 @dataclass(frozen=True, slots=True)
+class Using:
+    """`USING { … }`: the pattern with its FILTERs, and the span of the text between the braces."""
+
+    pattern: Pattern
+    body: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Stream:
     """`FROM STREAM name <iri>`."""
 
@@ -95,6 +103,8 @@ class Query:
     columns         SELECT's columns; None is `SELECT *`; () for CONSTRUCT
     template        CONSTRUCT's triples; None for SELECT
     register        the IRI of REGISTER STREAM, or None
+    partition       the variables of PARTITION BY
+    using           its pattern, or None
     knowledge       the KB IRIs of FROM NAMED, in order
     base            of BASE, or None
     skip_to         the Name of SKIP TO FIRST and SKIP TO LAST
@@ -110,6 +120,7 @@ class Query:
     register: str | None
     window: Window
     partition: tuple[str, ...]
+    using: Using | None
     streams: tuple[Stream, ...]
     knowledge: tuple[str, ...]
     sequence: Expr

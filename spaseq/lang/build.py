@@ -71,7 +71,8 @@ class Build(Transformer[Token, Any]):
 
     def partition(self, children: Children) -> drafts.Clause:
         """PARTITION BY."""
-        return drafts.PartitionClause(tuple(map(_word, children)))
+        *variables, _, body = children
+        return drafts.PartitionClause(tuple(map(_word, variables)), _word(body) if body else None)
 
     def define(self, children: Children) -> drafts.Clause:
         """DEFINE GPM."""

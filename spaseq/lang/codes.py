@@ -56,6 +56,7 @@ class Code(Enum):
     USELESS_LIMIT = "SQ050", "a limit on a step of one event or one time, or on '?'"
     LIMIT_BEFORE_NEGATION = "SQ051", "an operator's limit before '!'"
     LIMIT_IN_NEGATION = "SQ052", "an operator's limit inside '!'"
+    USING_VARIABLE = "SQ053", "USING without a variable of PARTITION BY"
     UNUSED_GPM = "SQ101", "a DEFINE that SEQ( ) never uses"
     NEVER_BOUND = "SQ102", "a variable that nothing binds"
     UNBOUND_IN_GPM = "SQ103", "a variable that nothing in its GPM binds"

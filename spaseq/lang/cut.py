@@ -40,6 +40,13 @@ def group_end(text: str, start: int) -> Cut:
     return _closing_brace(text, start, lambda token: bool(DEFINITION.match(text, token.start)))
 
 
+def using_end(text: str, start: int) -> Cut:
+    """The end of the group of USING that begins at `start`, after its brace."""
+    return _closing_brace(
+        text, start, lambda token: bool(token.is_word(*_AFTER_FORM) or DEFINITION.match(text, token.start))
+    )
+
+
 def template_end(text: str, start: int) -> Cut:
     """The end of a CONSTRUCT template that begins at `start`, after its brace."""
     return _closing_brace(text, start, lambda token: token.text.upper() in _AFTER_FORM)

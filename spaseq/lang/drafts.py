@@ -71,9 +71,10 @@ class WithinClause:
 
 @dataclass(frozen=True, slots=True)
 class PartitionClause:
-    """PARTITION BY."""
+    """`PARTITION BY variables USING { body }`; None: without USING."""
 
     variables: tuple[Word, ...]
+    using: Word | None
 
 
 @dataclass(frozen=True, slots=True)

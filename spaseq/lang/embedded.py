@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from automata.plan.expression import Span
+from sparql_gpm.algebra.rewrite import filtered
 from sparql_gpm.algebra.scope import expression_variables, in_scope
 from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.errors import Fault, PatternSyntaxError
@@ -16,7 +17,7 @@ from sparql_gpm.parse import parse_expression, parse_group, parse_template
 from sparql_gpm.pattern import TRUE, Constant, EventData
 from sparql_gpm.syntax.grammar import closing
 from sparql_gpm.syntax.tokens import Token
-from spaseq.lang.ast import Define, Projection, TemplateTriple, TopLevelFilter
+from spaseq.lang.ast import Define, Projection, TemplateTriple, TopLevelFilter, Using
 from spaseq.lang.codes import Code
 from spaseq.lang.cut import sparql_tokens
 from spaseq.lang.drafts import ColumnDraft, DefineClause, Word
@@ -80,6 +81,21 @@ class Gpm:
     in_binds: tuple[Word, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class UsingGroup:
+    """A parsed USING.
+
+    binds       the variables in scope in it
+    folds       the aggregates, PREV, FIRST and LAST in its top-level FILTERs
+    unbound     the variables outside of EXISTS that nothing in it binds
+    """
+
+    using: Using
+    binds: frozenset[str]
+    folds: tuple[Fold, ...]
+    unbound: tuple[Word, ...]
+
+
 class Embedded:
     """Parses the pieces of SPARQL in one query and reports their errors at their place in it."""
 
@@ -125,6 +141,20 @@ class Embedded:
                 self._report.add(Code.EVENT_VARIABLES, variable.span, message, hint)
             found.setdefault(kind, name)
         return EventData(found.get("AS"), found.get("AT"))
+
+    def using(self, body: Word) -> UsingGroup | None:
+        """The pattern of USING, or None after reporting its errors."""
+        parsed = self._parse(body, parse_group)
+        if parsed is None:
+            return None
+        pattern = filtered([found.expression for found in parsed.filters], parsed.pattern)
+        read = self._tokens(body.span)
+        filters = [(body.span.start + found.start, body.span.start + found.end) for found in parsed.filters]
+        inside = [token for token in read if any(start <= token.start < end for start, end in filters)]
+        known = frozenset().union(*map(in_scope, walk(parsed.pattern)))
+        seen = uses(_outside_exists(read)).variables
+        unbound = tuple(word for word in seen if word.text[1:] not in known)
+        return UsingGroup(Using(pattern, body.span), in_scope(pattern), uses(inside).folds, unbound)
 
     def column(self, draft: ColumnDraft) -> tuple[Projection, Uses] | None:
         """A column of SELECT and what it uses, or None after reporting."""

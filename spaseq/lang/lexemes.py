@@ -38,7 +38,7 @@ UNITS = (*_SINGULAR_UNITS, *(f"{unit}S" for unit in _SINGULAR_UNITS))
 KEYWORDS = frozenset({
     *(CLAUSES - {"LBRACE", "RBRACE"}), *RESERVED, *UNITS,
     "STREAM", "AS", "DISTINCT", "STRICT", "NEXT", "FIRST", "LAST", "MAX", "TUMBLING", "SLIDING", "STARTING", "AT", "BY",
-    "NAMED", "KB", "MATCH", "NO", "SKIP", "TO", "EVENT", "PAST", "CONSUME",
+    "USING", "NAMED", "KB", "MATCH", "NO", "SKIP", "TO", "EVENT", "PAST", "CONSUME",
 })  # fmt: skip
 """The keywords outside of SEQ( ), in upper case."""
 

@@ -162,7 +162,9 @@ def _warn_iterations(
 
 
 def _check_parts(query: ast.Query, places: Sequence[_Place], report: Report) -> None:
-    """Warns of the first positive step that nothing relates to one before it in the same match."""
+    """Warns of the first positive step that nothing relates to one before it in the same match; USING relates all."""
+    if query.using is not None:
+        return
     part = _parts(query, places)
     seen = [place for place in places if place.positive and place.binds]
     if len({part[id(place)] for place in seen}) == 1:

@@ -39,6 +39,8 @@ def check_expressions(query: ast.Query, report: Report) -> None:
             _check_prev(query.text, found, repeated, around[define.name], report)
         if compared := [value for expression in _expressions(define) for value in _strings(expression)]:
             _warn_strings(compared, _tokens(query.text, define.body), report)
+    if query.using and (compared := [v for e in _below([query.using.pattern]) for v in _strings(e)]):
+        _warn_strings(compared, _tokens(query.text, query.using.body), report)
     for condition in query.filters:
         _check_prev(query.text, condition, repeated, set(), report)
         if compared := list(_strings(condition.expression)):
@@ -81,6 +83,11 @@ def _expressions(define: ast.Define) -> Iterator[Expression]:
     for found in define.filters:
         yield found.expression
         patterns += (exists.pattern for exists in exists_in(found.expression))
+    yield from _below(patterns)
+
+
+def _below(patterns: Iterable[Pattern]) -> Iterator[Expression]:
+    """Every expression of the patterns, those inside EXISTS included."""
     for pattern in patterns:
         for node in walk(pattern):
             yield from expressions_of(node)

@@ -10,7 +10,7 @@ from automata.plan.expression import Step
 from automata.plan.program import Selector, Skip, Window
 from spaseq.lang import ast, drafts
 from spaseq.lang.codes import Code
-from spaseq.lang.embedded import Embedded, Gpm, Uses
+from spaseq.lang.embedded import Embedded, Gpm, Uses, UsingGroup
 from spaseq.lang.iris import Namespace
 from spaseq.lang.limits import check_limits
 from spaseq.lang.lint import lint
@@ -52,9 +52,10 @@ class Resolver:
         window = self._window()
         streams = tuple(self._streams())
         knowledge = dict.fromkeys(self._namespace.expand(clause.iri) for clause in self._all(drafts.KnowledgeClause))
+        using = self._using()
         gpms = self._gpms()
         beside = self._beside()
-        sequence = self._sequence(gpms, columns or (), template, beside)
+        sequence = self._sequence(gpms, columns or (), template, beside, using)
         after, limit = self._first(drafts.AfterClause), self._limit()
         if self._report.failed:
             return None
@@ -69,6 +70,7 @@ class Resolver:
             register=register,
             window=window,
             partition=tuple(dict.fromkeys(word.text[1:] for word in self._partition())),
+            using=using.using if using else None,
             streams=streams,
             knowledge=tuple(knowledge),
             sequence=sequence,
@@ -148,7 +150,12 @@ class Resolver:
         return gpms
 
     def _sequence(
-        self, gpms: dict[str, Gpm | None], columns: _Columns, template: _Template | None, beside: _Beside
+        self,
+        gpms: dict[str, Gpm | None],
+        columns: _Columns,
+        template: _Template | None,
+        beside: _Beside,
+        using: UsingGroup | None,
     ) -> ast.Expr | None:
         """SEQ( ), after all checks that depend on it."""
         clause = self._first(drafts.SequenceClause)
@@ -159,7 +166,12 @@ class Resolver:
         check_limits(sequence, self._report)
         found = tuple(occurrences(sequence))
         self._check_names([occurrence.step for occurrence in found], gpms)
-        scopes = Scopes(found, gpms, self._report)
+        given = self._given()
+        scopes = Scopes(found, gpms, self._report, given)
+        if using is not None:
+            scopes.check_using(using, self._partition())
+        elif not given:
+            scopes.check_partition(self._partition())
         scopes.check_binds(beside.binds)
         for _, used in beside.filters:
             scopes.check_outside(used, "a FILTER beside the DEFINEs")
@@ -167,7 +179,6 @@ class Resolver:
         if template is not None:
             scopes.check_outside(template[1], "a template")
         scopes.check_conditions()
-        scopes.check_partition(self._partition())
         self._check_skip({occurrence.step.symbol for occurrence in found if not occurrence.negations})
         return sequence
 
@@ -200,6 +211,16 @@ class Resolver:
 
     def _partition(self) -> list[drafts.Word]:
         return [word for clause in self._all(drafts.PartitionClause) for word in clause.variables]
+
+    def _using(self) -> UsingGroup | None:
+        """The pattern of USING; None without one, and for one that could not be read."""
+        clause = self._first(drafts.PartitionClause)
+        return self._embedded.using(clause.using) if clause and clause.using else None
+
+    def _given(self) -> frozenset[str]:
+        """The variables of PARTITION BY that USING binds before the first step."""
+        clause = self._first(drafts.PartitionClause)
+        return frozenset(word.text[1:] for word in clause.variables) if clause and clause.using else frozenset()
 
     def _limit(self) -> int | None:
         clause = self._first(drafts.LimitClause)

@@ -7,7 +7,7 @@ from re import Match
 
 from automata.plan.expression import Span
 from spaseq.lang.codes import Code
-from spaseq.lang.cut import Cut, constraint_end, expression_end, group_end, template_end
+from spaseq.lang.cut import Cut, constraint_end, expression_end, group_end, template_end, using_end
 from spaseq.lang.lexemes import (
     CLAUSES,
     DEFINITION,
@@ -69,6 +69,8 @@ class _Scanner:
                 end = constraint_end(self._text, self._offset)
                 if self._text[self._offset : end.offset].strip():
                     yield self._cut("CONSTRAINT", end, lexeme)
+            case "BODY_OPEN", "PARTITION":
+                yield self._cut("BODY", using_end(self._text, self._offset), lexeme)
             case "BODY_OPEN", _:
                 yield self._cut("BODY", group_end(self._text, self._offset), lexeme)
             case "TEMPLATE_OPEN", _:
@@ -87,7 +89,9 @@ class _Scanner:
             case "BAD_IRI":
                 hint = "an IRI stands between < and >, without blanks"
                 self._report.add(Code.BAD_IRI, span, f"{text} is not an IRI", hint)
-        if kind == "LBRACE":
+        if kind == "LBRACE" and self._previous == "USING":
+            kind = "BODY_OPEN"
+        elif kind == "LBRACE":
             kind = {"DEFINE": "BODY_OPEN", "CONSTRUCT": "TEMPLATE_OPEN"}.get(self._clause, kind)
         return Lexeme(kind, text, span)
 

@@ -9,7 +9,7 @@ from automata.plan.expression import Negation, Repetition, Span, Step, steps
 from spaseq.lang.ast import Expr, Projection
 from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Word
-from spaseq.lang.embedded import Fold, Gpm, Uses
+from spaseq.lang.embedded import Fold, Gpm, Uses, UsingGroup
 from spaseq.lang.report import Report, choices_hint, listed
 
 _NEW_VARIABLE = "choose a new variable after AS"
@@ -32,9 +32,20 @@ def occurrences(expression: Expr) -> Iterator[Occurrence]:
 
 
 class Scopes:
-    """The steps that bind each variable; a GPM with errors is None, and its variables are unknown."""
+    """The steps that bind each variable; a GPM with errors is None, and its variables are unknown.
 
-    def __init__(self, found: Sequence[Occurrence], gpms: Mapping[str, Gpm | None], report: Report) -> None:
+    given   the variables of PARTITION BY that USING binds before the first step
+    """
+
+    def __init__(
+        self,
+        found: Sequence[Occurrence],
+        gpms: Mapping[str, Gpm | None],
+        report: Report,
+        given: frozenset[str] = frozenset(),
+    ) -> None:
+        self._given = given
+        self._in_using = given
         self._occurrences = found
         self._gpms = gpms
         self._report = report
@@ -55,6 +66,9 @@ class Scopes:
                 steps = listed(binder.step.symbol for binder in self._binders[bind.variable])
                 message = f"BIND to ?{bind.variable}, which step {steps} binds"
                 self._report.add(Code.ALREADY_BOUND, bind.span, message, _NEW_VARIABLE)
+            elif bind.variable in self._in_using:
+                message = f"BIND to ?{bind.variable}, a variable of USING"
+                self._report.add(Code.ALREADY_BOUND, bind.span, message, _NEW_VARIABLE)
             self.check_outside(used, "a BIND beside the DEFINEs")
             self._computed.add(bind.variable)
 
@@ -74,7 +88,7 @@ class Scopes:
         folded = {fold.variable for fold in used.folds}
         for word in used.variables:
             name = word.text[1:]
-            bound = name in folded or name in self._binders or name in self._computed or name in known
+            bound = name in folded | self._given or name in self._binders or name in self._computed or name in known
             if not self._check_negated(word, frozenset()) and self._all_known and not bound:
                 self._warn_unbound(word)
         self._check_folds(used.folds, frozenset())
@@ -102,12 +116,35 @@ class Scopes:
                 hint = f"every step binds {shared}" if common else "no variable is in every step"
                 self._report.add(Code.PARTITION_VARIABLE, word.span, message, hint)
 
+    def check_using(self, using: UsingGroup, variables: Iterable[Word]) -> None:
+        """Checks the pattern of USING: it binds the variables of PARTITION BY, and has nothing of the steps."""
+        self._in_using = using.binds | self._given
+        for word in variables:
+            if word.text[1:] not in using.binds:
+                hint = choices_hint(word.text, [f"?{name}" for name in using.binds], "USING binds {}")
+                message = f"USING cannot bind {word.text}"
+                self._report.add(Code.USING_VARIABLE, word.span, message, hint)
+        for fold in using.folds:
+            keyword = fold.keyword.text.upper()
+            message = f"{keyword} in USING, which no repeated step binds anything for"
+            hint = "USING is matched against one event by itself: write the condition in a step, or beside the DEFINEs"
+            self._report.add(Code.NOT_REPEATED, fold.keyword.span, message, hint)
+        folded = {fold.variable for fold in using.folds}
+        for word in using.unbound:
+            if word.text[1:] not in folded:
+                hint = choices_hint(word.text, [f"?{name}" for name in using.binds], "USING binds {}")
+                if word.text[1:] in self._binders:
+                    hint = "USING is matched by itself, and does not see what steps bind"
+                message = f"nothing in USING binds {word.text}; it stays unbound"
+                self._report.add(Code.UNBOUND_IN_GPM, word.span, message, hint)
+
     def _warn_conditions(self, gpm: Gpm) -> None:
         folded = {fold.variable for fold in gpm.uses.folds}
         for word in gpm.outer:
-            if self._all_known and word.text[1:] not in folded | self._binders.keys():
+            if self._all_known and word.text[1:] not in folded | self._given | self._binders.keys():
                 self._warn_unbound(word)
-        beside = {word.text: word for word in gpm.in_binds if word.text[1:] in self._binders}
+        elsewhere = self._given | self._binders.keys()
+        beside = {word.text: word for word in gpm.in_binds if word.text[1:] in elsewhere}
         for word in gpm.unbound:
             if word.text in beside:
                 message = (
@@ -117,13 +154,14 @@ class Scopes:
                 self._report.add(Code.BIND_OUT_OF_SCOPE, beside[word.text].span, message, hint)
                 continue
             hint = choices_hint(word.text, [f"?{name}" for name in gpm.binds], "the GPM binds {}")
-            if word.text[1:] in self._binders:
+            if word.text[1:] in elsewhere:
                 hint = "only FILTERs at the top of a GPM see what other steps bind"
             message = f"nothing in GPM '{gpm.define.name}' binds {word.text}; it stays unbound"
             self._report.add(Code.UNBOUND_IN_GPM, word.span, message, hint)
 
     def _warn_unbound(self, word: Word) -> None:
         positive = [name for name, steps in self._binders.items() if any(not step.negations for step in steps)]
+        positive += self._given
         hint = choices_hint(word.text, [f"?{name}" for name in positive], "the steps bind {}")
         self._report.add(Code.NEVER_BOUND, word.span, f"nothing binds {word.text}; it stays unbound", hint)
 
@@ -139,11 +177,14 @@ class Scopes:
             steps = listed(binder.step.symbol for binder in self._binders[name])
             message = f"?{name} is already bound by step {steps}"
             self._report.add(Code.ALREADY_BOUND, projection.span, message, _NEW_VARIABLE)
+        elif projection.expression is not None and name in self._given:
+            message = f"?{name} is already bound by USING"
+            self._report.add(Code.ALREADY_BOUND, projection.span, message, _NEW_VARIABLE)
 
     def _check_negated(self, word: Word, inside: frozenset[Span]) -> bool:
         """Reports a variable that only steps under `!` bind and that is used outside; True if it did."""
         binders = self._binders.get(word.text[1:], [])
-        if not binders or any(binder.negations <= inside for binder in binders):
+        if word.text[1:] in self._given or not binders or any(binder.negations <= inside for binder in binders):
             return False
         steps = listed(binder.step.symbol for binder in binders)
         hint = f"{steps} under '!' stands for events that are absent, and binds nothing outside"

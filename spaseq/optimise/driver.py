@@ -71,6 +71,9 @@ def optimise(query: TemporalQuery, facts: Facts | None) -> Optimised:
     """The query without the patterns that can be joined late; facts None: nothing is known of the data."""
     placements: list[Placement] = []
     for step in range(len(query.patterns)):
+        if query.using is not None and step == query.using.symbol:
+            placements += _remaining(query, step, {})
+            continue
         refusals: dict[Graph, str] = {}
         while (found := _next(query, step, facts, refusals)) is not None:
             query, placement = found
@@ -140,8 +143,9 @@ def late(query: TemporalQuery, step: int, form: Form) -> tuple[TemporalQuery, Pl
 def _reduced(query: TemporalQuery, step: int, rest: Pattern) -> TemporalQuery:
     """The query with a part of a GPM's pattern in place of the pattern."""
     pattern, scope = query.patterns[step], in_scope(rest)
-    kept = tuple(name for name in pattern.variables if name in scope)
-    changed = replace(pattern, pattern=rest, variables=kept, certain=pattern.certain & certain(rest))
+    given = frozenset(query.partition) if query.using else frozenset[str]()
+    kept = tuple(name for name in pattern.variables if name in scope | given)
+    changed = replace(pattern, pattern=rest, variables=kept, certain=pattern.certain & (certain(rest) | given))
     patterns = (*query.patterns[:step], changed, *query.patterns[step + 1 :])
     variables = tuple(dict.fromkeys(name for each in patterns for name in each.variables))
     return replace(query, patterns=patterns, variables=variables)

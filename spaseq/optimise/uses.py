@@ -15,7 +15,8 @@ from spaseq.algebra.nodes import TemporalQuery
 
 def needed_before_output(query: TemporalQuery, step: int) -> Mapping[str, str]:
     """Variable → what reads its value before a match is complete, or more than its last value."""
-    needed = dict.fromkeys(query.partition, "by PARTITION BY")
+    partition = query.partition if query.using is None else query.using.variables
+    needed = dict.fromkeys(partition, "by PARTITION BY")
     for number, pattern in enumerate(query.patterns):
         if number != step:
             needed |= dict.fromkeys(mentioned(pattern.pattern), f"by the pattern of {pattern.name}")

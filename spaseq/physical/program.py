@@ -101,6 +101,7 @@ def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX) -> Compiled:
         *_first(query, bool(outputs)),
         runs_max,
         NONE if query.skip_to is None else [pattern.name for pattern in query.patterns].index(query.skip_to),
+        NONE if query.using is None else query.using.symbol,
     )
     folds = tuple(numbering.folds)
     return Compiled(query, compile_plan(program), tuple(e for _, e, _ in expressions), folds, outputs, numbering.nodes)

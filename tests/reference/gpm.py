@@ -45,7 +45,8 @@ def gpms(query: ast.Query, root: Node) -> dict[str, Gpm]:
     """The GPMs used in SEQ, by name."""
     defines = {define.name: define for define in query.defines}
     used = [defines[name] for name in names(root, positive=False)]
-    anywhere = frozenset().union(*(in_scope(define.pattern) for define in used))
+    given = query.partition if query.using else ()
+    anywhere = frozenset(given).union(*(in_scope(define.pattern) for define in used))
     return {define.name: _gpm(define, anywhere) for define in used}
 
 
@@ -89,6 +90,8 @@ def _counts(expression: Expression) -> bool:
 def knowledge(query: ast.Query, kb: Mapping[str, Triples]) -> dict[str, Triples]:
     """The KBs that the query names, by FROM NAMED or by GRAPH."""
     named = set(query.knowledge).union(*(graph_names(define.pattern) for define in query.defines))
+    if query.using is not None:
+        named |= graph_names(query.using.pattern)
     for define in query.defines:
         for condition in define.filters:
             named |= graph_names(Filter(condition.expression, define.pattern))
@@ -98,6 +101,11 @@ def knowledge(query: ast.Query, kb: Mapping[str, Triples]) -> dict[str, Triples]
 def dataset_of(event: Event, named: Mapping[str, Triples]) -> Dataset:
     """What a pattern is evaluated over in one event."""
     return Dataset(event.triples, named, (IRI(event.name), Literal(to_iso(event.time), XSD + "dateTime")))
+
+
+def solve_using(using: ast.Using, events: Events, named: Mapping[str, Triples]) -> dict[Event, list[Solution]]:
+    """The solutions of the pattern of USING in every event of every declared stream."""
+    return {event: solutions(using.pattern, dataset_of(event, named)) for event in events}
 
 
 def solve(gpm: Gpm, events: Events, named: Mapping[str, Triples]) -> dict[Event, list[Solution]]:

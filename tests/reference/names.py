@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from itertools import permutations
@@ -20,7 +21,8 @@ from tests.reference.world import World
 def graph_name(world: World, entries: Entries) -> str:
     """The name of the graph of a match."""
     order = {step: number for number, step in enumerate(names(world.root))}
-    takings = sorted((order[entry.step], entry.event.position, _taking(entry)) for entry in entries)
+    given = {f"{name}#": term for name, term in world.given.items()} if world.query.using else {}
+    takings = sorted((order[entry.step], entry.event.position, _taking(entry, given)) for entry in entries)
     whole = _digest_of_query(world.query) + b"".join(taking for _, _, taking in takings)
     return f"urn:spaseq:match:{sha256(whole).hexdigest()[:32]}"
 
@@ -30,9 +32,10 @@ def _digest_of_query(query: ast.Query) -> bytes:
     return sha256(canonical_text(query).encode()).digest()
 
 
-def _taking(entry: Entry) -> bytes:
+def _taking(entry: Entry, given: Mapping[str, Term]) -> bytes:
+    """With USING the values of the partition are part of ν, under names of their own."""
     texts = [entry.step, entry.event.name]
-    for variable, term in sorted(entry.solution):
+    for variable, term in sorted([*entry.solution, *given.items()], key=lambda pair: pair[0]):
         texts += [variable, _shown(term, entry.event.triples)]
     return sha256(b"".join(b"%d:%s" % (len(text.encode()), text.encode()) for text in texts)).digest()
 

@@ -81,10 +81,10 @@ def _keyed(world: World, match: Match) -> Keyed:
 
 
 def projected(world: World) -> tuple[str, ...]:
-    """The columns; `SELECT *` is the variables in scope in GPMs of positive steps and those of BINDs beside them."""
+    """The columns; `*` is the variables in scope in GPMs of positive steps, of BINDs beside them, of PARTITION BY."""
     if world.query.columns is not None:
         return tuple(column.variable for column in world.query.columns)
-    computed = {bind.variable for bind in world.query.binds}
+    computed = {bind.variable for bind in world.query.binds} | set(world.query.partition)
     return tuple(sorted(computed.union(*(world.gpms[step].scope for step in names(world.root)))))
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from sparql_gpm.pattern import Expression
 from sparql_gpm.terms import Term
 from spaseq.lang import ast
-from tests.reference.gpm import Condition, Gpm, gpms, knowledge, match_conditions, solve
+from tests.reference.gpm import Condition, Gpm, gpms, knowledge, match_conditions, solve, solve_using
 from tests.reference.graph import Solution
 from tests.reference.shape import Ancestry, Loop, Maybe, Never, Node, Path, ancestry, children, names, shape, takes
 from tests.reference.stream import Event, Events, Triples, before
@@ -25,6 +25,7 @@ class World:
     waiting     the FILTERs beside the DEFINEs that are decided as soon as they wait for nothing
     at_end      those that are decided when a match is complete
     solutions   [[P]] per step name and event
+    using       that of USING per event; None without it
     given       the partition's variables, bound before the first step
     substream   the events that `,`, STRICT and EVENTS look at
     loops       per variable, the innermost repetitions around the steps that bind it
@@ -39,6 +40,7 @@ class World:
     named: Mapping[str, Triples]
     events: Events
     solutions: Mapping[str, Mapping[Event, list[Solution]]]
+    using: Mapping[Event, list[Solution]] | None
     given: Mapping[str, Term]
     substream: Events
     frame: Frame
@@ -52,12 +54,12 @@ class World:
         return not any(before(left, (event,)) and before((event,), right) for event in self.substream)
 
     def candidates(self, step: str, negated: bool) -> list[tuple[Event, Solution]]:
-        """The (event, ν) that a step can take; a positive one must bind the partition's variables."""
+        """The (event, ν) that a step can take; without USING a positive one must bind the partition's variables."""
         return [
             (event, solution)
             for event, mappings in self.solutions[step].items()
             for solution in mappings
-            if negated or all(name in dict(solution) for name in self.given)
+            if negated or self.using is not None or all(name in dict(solution) for name in self.given)
         ]
 
     def entry(self, step: str, event: Event, solution: Solution, place: int, path: Path) -> Entry:
@@ -79,6 +81,7 @@ def whole_world(query: ast.Query, events: Events, kb: Mapping[str, Triples]) -> 
         named=named,
         events=events,
         solutions={name: solve(gpm, events, named) for name, gpm in used.items()},
+        using=None if query.using is None else solve_using(query.using, events, named),
         given={},
         substream=events,
         frame=Frame(query.window, lambda event: Fraction(event.position)),
@@ -93,25 +96,35 @@ def partitions(world: World) -> list[World]:
     variables = world.query.partition
     if not variables:
         return [world]
-    keys = {
-        tuple(dict(solution)[name] for name in variables)
-        for step in names(world.root)
-        for _, solution in world.candidates(step, negated=True)
-        if all(name in dict(solution) for name in variables)
-    }
+    if world.using is not None:
+        found = [solution for mappings in world.using.values() for solution in mappings]
+    else:
+        found = [solution for step in names(world.root) for _, solution in world.candidates(step, negated=True)]
+    bound = [dict(solution) for solution in found if all(name in dict(solution) for name in variables)]
+    keys = {tuple(solution[name] for name in variables) for solution in bound}
     return [_partition(world, dict(zip(variables, key, strict=True))) for key in sorted(keys, key=repr)]
 
 
 def _partition(world: World, given: Mapping[str, Term]) -> World:
-    """The substream of events for which some GPM used in SEQ has a solution with that value."""
+    """The substream of events for which some GPM used in SEQ has a solution with that value; with USING its pattern.
+
+    With USING nothing outside of it is looked at.
+    """
+    telling = world.solutions.values() if world.using is None else (world.using,)
 
     def belongs(event: Event) -> bool:
         return any(
             all(dict(solution).get(name) == term for name, term in given.items())
-            for per_event in world.solutions.values()
+            for per_event in telling
             for solution in per_event.get(event, ())
         )
 
+    solutions = world.solutions
+    if world.using is not None:
+        solutions = {
+            name: {event: mappings for event, mappings in per_event.items() if belongs(event)}
+            for name, per_event in world.solutions.items()
+        }
     substream = tuple(event for event in world.events if belongs(event))
     positions = [event.position for event in substream]
 
@@ -121,7 +134,8 @@ def _partition(world: World, given: Mapping[str, Term]) -> World:
         inside = rank < len(positions) and positions[rank] == event.position
         return Fraction(rank) if inside else rank - Fraction(1, 2)
 
-    return replace(world, given=given, substream=substream, frame=Frame(world.query.window, place), entries={})
+    frame = Frame(world.query.window, place)
+    return replace(world, solutions=solutions, given=given, substream=substream, frame=frame, entries={})
 
 
 def _loops(root: Node, used: Mapping[str, Gpm]) -> dict[str, frozenset[int]]:

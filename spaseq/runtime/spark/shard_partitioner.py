@@ -23,6 +23,7 @@ from sparql_gpm.shared import PatternLabel
 from sparql_gpm.term_text import canonical_token
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
 from spaseq.runtime.spark.solutions import MarkedTriples, encode
+from spaseq.runtime.stages.partition_values import PartitionValues
 
 ALL_SHARDS, NO_SHARD = -1, -2
 """In place of a shard's number: every shard, none."""
@@ -36,6 +37,7 @@ _NO_TERMS: Ids = np.zeros(0, dtype=np.int64)
 class StepPattern:
     """A pattern that reads the stream; `negated`: inside `!`, where solutions without the key go to every shard."""
 
+    symbol: int
     matcher: Matcher
     mark: int
     variables: tuple[str, ...]
@@ -52,6 +54,7 @@ class QueryPartitioning:
     graphs          the graphs of matched events are sent too
     named           those of events with a solution that binds a blank node are, for the names of graphs
     entailed        adds the triples that follow by some schema; None: patterns see the events as they are
+    partitions      of PARTITION BY … USING, whose pattern is among the steps; else None
     """
 
     steps: tuple[StepPattern, ...]
@@ -61,6 +64,7 @@ class QueryPartitioning:
     graphs: bool
     named: bool
     entailed: Callable[[EventBatch], EventBatch] | None = None
+    partitions: PartitionValues | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +133,36 @@ class ShardPartitioner:
         for query in self._queries:
             seen = batch if query.entailed is None else query.entailed(batch)
             view = plain if seen is batch else BatchView(seen)
-            found += [self._step(query, step, view, seen) for step in query.steps]
+            if query.partitions is not None:
+                found += self._in_partitions(query, query.partitions, view, seen)
+            else:
+                found += [self._step(query, step, self._matched(step, view, seen), seen) for step in query.steps]
         return found
 
-    def _step(self, query: QueryPartitioning, step: StepPattern, view: BatchView, seen: EventBatch) -> _StepSolutions:
-        def left_out(exceeded: Exceeded) -> None:
-            self._letters.append(left_out_letter(step.label, seen, exceeded, self._dictionary))
+    def _in_partitions(
+        self, query: QueryPartitioning, values: PartitionValues, view: BatchView, seen: EventBatch
+    ) -> Iterator[_StepSolutions]:
+        """The solutions of the steps in each partition, and those of USING."""
+        using = next(step for step in query.steps if step.symbol == values.symbol)
+        partitions = values.of(self._matched(using, view, seen))
+        yield self._step(query, using, partitions, seen)
+        among: Mask = np.zeros(len(seen), dtype=np.bool_)
+        among[partitions.events] = True
+        for step in query.steps:
+            if step is not using:
+                own = self._matched(step, view, seen, among)
+                found, exceeded = values.join(step.symbol, own, partitions, self._bounds)
+                for each in exceeded:
+                    self._leave_out(step, seen, each)
+                yield self._step(query, step, found, seen)
 
-        found = step.matcher.match(view, None, self._bounds, left_out)
+    def _matched(self, step: StepPattern, view: BatchView, seen: EventBatch, wanted: Mask | None = None) -> Solutions:
+        return step.matcher.match(view, wanted, self._bounds, lambda exceeded: self._leave_out(step, seen, exceeded))
+
+    def _leave_out(self, step: StepPattern, seen: EventBatch, exceeded: Exceeded) -> None:
+        self._letters.append(left_out_letter(step.label, seen, exceeded, self._dictionary))
+
+    def _step(self, query: QueryPartitioning, step: StepPattern, found: Solutions, seen: EventBatch) -> _StepSolutions:
         marked = encode(found.events, [found.columns[name] for name in step.variables], step.mark)
         shards = self._shards_of(query, step, found)
         width = len(marked.events) // len(found) if len(found) else 1

@@ -20,6 +20,7 @@ from automata.values import UNBOUND, Ids
 from sparql_gpm.columns import Mask, Solutions
 from sparql_gpm.shared import NamedEvents, NamedPattern, PatternLabel, Slice, StreamPattern
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.runtime.stages.partition_values import PartitionValues, partition_values
 
 SemiJoinFilters = Callable[[], Mapping[int, SemiJoinFilter]]
 """By symbol, the solutions that the next slice needs; computed when it is called."""
@@ -49,9 +50,13 @@ class PatternSolver:
             StreamPattern(mine.shared, pattern.streams, label_of(query, symbol))
             for symbol, (pattern, mine) in enumerate(pairs)
         )
-        self._columns = [[(variables[name], mine.names[name]) for name in pattern.variables] for pattern, mine in pairs]
+        self._columns = [
+            [(variables[name], mine.names.get(name, name)) for name in pattern.variables] for pattern, mine in pairs
+        ]
         self._pool = named[0].shared.pool
-        self._numbers = frozenset(mine.shared.number for mine in named)
+        self._partitions = partition_values(query, [mine.names for mine in named])
+        needed = named if self._partitions is None else named[self._partitions.symbol :]
+        self._numbers = frozenset(mine.shared.number for mine in needed)
         self.conjunctions = conjunctions
         self.semi_joins = True
         self._whole = True
@@ -63,11 +68,13 @@ class PatternSolver:
         self._solved = [0] * len(pairs)
 
     def touched(self, slice_: Slice) -> bool:
-        """True if some GPM may have a solution in a slice, by the slice's summary."""
+        """True if some GPM, with USING that of it, may have a solution in a slice, by the slice's summary."""
         return slice_.touches(self._pool, self._numbers)
 
     def solve(self, slice_: Slice, semi_join_filters: SemiJoinFilters) -> dict[int, SymbolSolutions]:
         """symbol → its solutions, at least those that filters ask for; with a conjunction no slice ends in a time."""
+        if self._partitions is not None:
+            return self._solve_in_partitions(self._partitions, slice_)
         found: dict[int, SymbolSolutions] = {}
         for together in self.conjunctions:
             found |= self._solve_lazily(together, slice_)
@@ -88,7 +95,28 @@ class PatternSolver:
         """The events of a slice in which some GPM has a solution; `solutions` were found last."""
         if self._whole:
             return slice_.with_solutions(self._gpms)
-        return slice_.named([table.events for table in solutions.values()])
+        using = None if self._partitions is None else self._partitions.symbol
+        return slice_.named([table.events for symbol, table in solutions.items() if symbol != using])
+
+    def _solve_in_partitions(self, values: PartitionValues, slice_: Slice) -> dict[int, SymbolSolutions]:
+        """Each GPM in the events that are in a partition; with PARTITION BY no solution is solved lazily."""
+        self._whole = False
+        using = self._gpms[values.symbol]
+        partitions = values.of(slice_.solutions(using))
+        found = {}
+        among: Mask = np.zeros(len(slice_), dtype=np.bool_)
+        among[partitions.events] = True
+        for symbol, gpm in enumerate(self._gpms):
+            if symbol == values.symbol:
+                found[symbol] = self._table(symbol, partitions)
+                continue
+            own = slice_.solutions_among(gpm, among)
+            self.matched[symbol] += int(np.count_nonzero(among & slice_.on(gpm.streams)))
+            joined, exceeded = values.join(symbol, own, partitions, self._pool.bounds)
+            slice_.leave_out(gpm, exceeded)
+            found[symbol] = self._table(symbol, joined)
+        self.matched[values.symbol] += len(slice_)
+        return found
 
     def _feeders_first(self, solved: Collection[int], filters: Mapping[int, SemiJoinFilter]) -> Iterator[int]:
         """The symbols that are not solved yet, each after its feeders as far as they form no circle."""

@@ -12,6 +12,7 @@ from sparql_gpm.matcher import Matcher
 from sparql_gpm.matching.row_matcher import RowMatcher, Triples, by_predicate
 from sparql_gpm.shared import NamedPattern, PatternLabel, PatternPool
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.runtime.stages.partition_values import join_rows, row_partitions
 from spaseq.runtime.stages.pattern_solver import label_of
 from spaseq.runtime.state.kept_solutions import SolutionRow
 
@@ -21,23 +22,52 @@ class RowSolver:
 
     def __init__(self, query: TemporalQuery, named: Sequence[NamedPattern]) -> None:
         self._patterns = []
+        self._using: _Step | None = None
         order = {name: number for number, name in enumerate(query.variables)}
+        given = () if query.using is None else query.using.variables
         for symbol, (pattern, mine) in enumerate(zip(query.patterns, named, strict=True)):
-            matcher = mine.shared.matcher
-            names = [mine.names[name] for name in sorted(pattern.variables, key=order.__getitem__)]
-            step = _Step(matcher, names, matcher.row_matcher(names), mine.shared.pool, label_of(query, symbol))
-            self._patterns.append((symbol, frozenset(pattern.streams), step))
+            own = [name for name in sorted(pattern.variables, key=order.__getitem__) if name in mine.names]
+            if query.using is not None and symbol == query.using.symbol:
+                self._using = _step(mine, given, label_of(query, symbol))
+                self._using_symbol = symbol
+                continue
+            read = list(dict.fromkeys([*own, *(name for name in given if name in mine.names)]))
+            shared = [(read.index(name), place) for place, name in enumerate(given) if name in mine.names]
+            step = _step(mine, read, label_of(query, symbol))
+            self._patterns.append((symbol, frozenset(pattern.streams), step, shared, len(own)))
 
     def solutions(self, event: RowEvent) -> Mapping[int, Sequence[SolutionRow]]:
         """symbol → its solutions in the event, of the symbols that have any."""
         stream, triples = event.stream, by_predicate(event)
+        if self._using is not None:
+            return self._in_partitions(self._using, triples, event)
         found = {}
-        for symbol, streams, step in self._patterns:
+        for symbol, streams, step, _, _ in self._patterns:
             if stream in streams:
                 rows = step.solutions(triples, event)
                 if rows:
                     found[symbol] = rows
         return found
+
+    def _in_partitions(self, using: _Step, triples: Triples, event: RowEvent) -> Mapping[int, Sequence[SolutionRow]]:
+        partitions = row_partitions(using.solutions(triples, event))
+        if not partitions:
+            return {}
+        found: dict[int, Sequence[SolutionRow]] = {self._using_symbol: partitions}
+        for symbol, streams, step, shared, width in self._patterns:
+            if event.stream in streams:
+                rows = step.solutions(triples, event)
+                if len(rows) * len(partitions) > step.pool.bounds.solutions:
+                    step.leave_out(event, Exceeded(0, step.pool.bounds.too_many))
+                elif rows := join_rows(rows, partitions, shared, width):
+                    found[symbol] = rows
+        return found
+
+
+def _step(mine: NamedPattern, variables: Sequence[str], label: PatternLabel) -> _Step:
+    """The GPM, with the values of these variables."""
+    names, matcher = [mine.names[name] for name in variables], mine.shared.matcher
+    return _Step(matcher, names, matcher.row_matcher(names), mine.shared.pool, label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +94,15 @@ class _Step:
                     else match(triples, event)
                 )
             except TooCostly as error:
-                self._left_out(event, Exceeded(0, str(error)))
+                self.leave_out(event, Exceeded(0, str(error)))
                 return ()
             if rows is not None and len(rows) <= bounds.solutions:
                 return rows
-        found = self.matcher.match(event.batch, None, bounds, partial(self._left_out, event))
+        found = self.matcher.match(event.batch, None, bounds, partial(self.leave_out, event))
         if not self.names:
             return [()] * len(found)
         return list(zip(*(found.columns[name].tolist() for name in self.names), strict=True))
 
-    def _left_out(self, event: RowEvent, exceeded: Exceeded) -> None:
+    def leave_out(self, event: RowEvent, exceeded: Exceeded) -> None:
+        """Reports an event that exceeds a bound."""
         self.pool.left_out(self.label, event.batch, exceeded)

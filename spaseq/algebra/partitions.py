@@ -1,0 +1,56 @@
+"""PARTITION BY … USING { P }: the variables that a partition binds before the first step (specification 3.4).
+
+P is one more GPM, on every stream, that no step takes. Where it has a solution, an event is in the substream of its
+values, and each solution of a step in that event belongs to one of them. The value is kept apart from what steps bind:
+a step may leave the variable unbound, and iterations range over what steps bind alone. So `?u` of PARTITION BY is one
+variable and `?u` of a GPM another one, which has the same value wherever it is bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sparql_gpm.algebra.canonical import renamed
+from sparql_gpm.algebra.traversal import map_operands
+from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Node, Triple, Variable
+from spaseq.lang.ast import TemplateTriple
+
+USING = "USING"
+"""The name of the GPM; steps come before it, one of that name, too."""
+_MARK = "#"
+"""No variable of a query has it in its name; it sorts before whatever may follow in a longer name."""
+
+
+def partition_variable(name: str) -> str:
+    """The variable of the partition, for `?name` of PARTITION BY."""
+    return name + _MARK
+
+
+def as_written(name: str) -> str:
+    """A variable as the query writes it."""
+    return name.removesuffix(_MARK)
+
+
+def of_match(expression: Expression, given: Mapping[str, str]) -> Expression:
+    """The expression with the partition's variables in place of plain ones; values of iterations are those of steps."""
+    match expression:
+        case Variable(name):
+            return Variable(given.get(name, name))
+        case Aggregate() | Iteration():
+            return expression
+        case Exists(pattern):
+            return replace(expression, pattern=renamed(pattern, given)) if given else expression
+    return map_operands(expression, lambda operand: of_match(operand, given))
+
+
+def in_template(triple: TemplateTriple, given: Mapping[str, str]) -> TemplateTriple:
+    """The same for a triple of a template."""
+    pattern = Triple(
+        *(_node(each, given) for each in (triple.pattern.subject, triple.pattern.predicate, triple.pattern.object))
+    )
+    return TemplateTriple(pattern, None if triple.object is None else of_match(triple.object, given))
+
+
+def _node(node: Node, given: Mapping[str, str]) -> Node:
+    return Variable(given.get(node.name, node.name)) if isinstance(node, Variable) else node

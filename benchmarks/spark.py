@@ -148,7 +148,10 @@ def parts(query: Query, path: Path, events: int, shards: int, packed: int) -> li
         for shard in range(shards):
             own = [block for block in blocks if block.shard == shard]
             found.append(
-                sum(batch.num_rows for batch in table.batches(shard, staged.shard(job, shard).process(own, last=True)))
+                sum(
+                    batch.num_rows
+                    for batch in table.batches(shard, staged.Shards(job).shard(shard).process(own, last=True))
+                )
             )
 
     second_s = _processor(second)

@@ -127,7 +127,7 @@ def outcomes(
     """
     require()
     from spaseq.runtime.spark.output import OutputTable, column_names
-    from spaseq.runtime.spark.stages import MatchStage, two_stages
+    from spaseq.runtime.spark.stages import MatchStage, ShardFactory, two_stages
 
     queries = meanings_of(query)
     _check(format, rows, shards)
@@ -153,7 +153,7 @@ def outcomes(
     if streaming:
         _keep_state(spark)
     table = OutputTable(column_names(staged.variables(job)))
-    found = two_stages(inputs, partial(staged.shard, job), table, number, streaming)
+    found = two_stages(inputs, ShardFactory(label, partial(staged.Shards, job)), table, number, streaming)
     return _typed(found, {table.columns[name]: kind for name, kind in (types or {}).items() if name in table.columns})
 
 

@@ -40,12 +40,18 @@ class Setup:
     """Compiles queries against one dictionary and some knowledge bases.
 
     queries     those that will be compiled, None: not known yet; triples that they cannot use are not kept
+    bases       the knowledge bases, loaded before by a setup for the same arguments
 
     Raises InputError for a knowledge base or an option that cannot be used.
     """
 
     def __init__(
-        self, kb: Knowledge, options: RunOptions, dictionary: Dictionary, queries: Sequence[TemporalQuery] | None = None
+        self,
+        kb: Knowledge,
+        options: RunOptions,
+        dictionary: Dictionary,
+        queries: Sequence[TemporalQuery] | None = None,
+        bases: KnowledgeBases | None = None,
     ) -> None:
         if options.runtime != "embedded":
             raise InputError(
@@ -64,8 +70,12 @@ class Setup:
 
         with _told_to_the_user():
             access = Access.to(options.allow_hosts)
-            self.bases = KnowledgeBases.load(
-                kb, dictionary, self.evaluator, access=access, usable=usable, progress=options.loading
+            self.bases = (
+                bases
+                if bases is not None
+                else KnowledgeBases.load(
+                    kb, dictionary, self.evaluator, access=access, usable=usable, progress=options.loading
+                )
             )
 
     def optimised(self, query: TemporalQuery) -> Optimised:

@@ -93,10 +93,12 @@ class StagedJob:
     shards: int
     static: bool
 
-    def setup(self, plans: Sequence[PlannedQuery], dictionary: Dictionary) -> Setup:
+    def setup(
+        self, plans: Sequence[PlannedQuery], dictionary: Dictionary, bases: KnowledgeBases | None = None
+    ) -> Setup:
         """The knowledge bases of some of the queries, loaded; raises InputError for one that cannot be used."""
         queries = [plan.query for plan in plans]
-        return Setup(named_knowledge(queries, self.kb), self.options, dictionary, queries)
+        return Setup(named_knowledge(queries, self.kb), self.options, dictionary, queries, bases)
 
 
 def planned(
@@ -197,21 +199,40 @@ def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dicti
     return ShardPartitioner(queries, job.shards, dictionary, job.options.match_bounds), dictionary, setup.bases
 
 
-def shard(job: StagedJob, number: int) -> Shard:
-    """Stage 2 for one shard, without a past."""
-    dictionary = Dictionary()
-    if job.options.compiled:
-        dictionary.table()
-    setup = job.setup([plan for plan in job.plans if plan.looks], dictionary)
-    marks = [[mark(dictionary, p.number, s) for s in range(len(p.query.patterns))] for p in job.plans]
-    every = [identifier for own in marks for identifier in own]
-    operators = [
-        _operator(plan, own, every, setup, dictionary)
-        for plan, own in zip(job.plans, marks, strict=True)
-        if plan.distribution.key or plan.home == number
-    ]
-    dead, options = setup.letters, job.options
-    return Shard(number, operators, dictionary, job.names, options.max_delay_ns, record(job), dead, setup.bases)
+class Shards:
+    """Stage 2 of a job in one process: its shards, one at a time, and the knowledge bases, loaded once for all of them.
+
+    A shard, and its output, are valid until the next one is asked for. Like every run, it looks for changed files of
+    knowledge bases where `refresh_s` says so.
+    """
+
+    def __init__(self, job: StagedJob) -> None:
+        self._job = job
+        self._dictionary = Dictionary()
+        if job.options.compiled:
+            self._dictionary.table()
+        self._bases: KnowledgeBases | None = None
+
+    def shard(self, number: int) -> Shard:
+        """A shard without a past; raises InputError for a knowledge base that cannot be used."""
+        job, dictionary = self._job, self._dictionary
+        dictionary.retain([])
+        setup = job.setup([plan for plan in job.plans if plan.looks], dictionary, self._bases)
+        self._bases = setup.bases
+        marks = [[mark(dictionary, p.number, s) for s in range(len(p.query.patterns))] for p in job.plans]
+        every = [identifier for own in marks for identifier in own]
+        operators = [
+            _operator(plan, own, every, setup, dictionary)
+            for plan, own in zip(job.plans, marks, strict=True)
+            if plan.distribution.key or plan.home == number
+        ]
+        delay, letters = job.options.max_delay_ns, setup.letters
+        return Shard(number, operators, dictionary, job.names, delay, record(job), letters, setup.bases)
+
+    def close(self) -> None:
+        """Closes the connections and files of the knowledge bases."""
+        if self._bases is not None:
+            self._bases.close()
 
 
 def _operator(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import spaseq
 from kb.base import KnowledgeBases
 from kb.cache import AnswerCache
 from kb.errors import KnowledgeBaseError
+from kb.local import load_graph
 from kb.prepared_file import build
 from kb.source import Source
 from sparql_gpm.columns import EventBatch
@@ -224,7 +226,8 @@ WHERE {{ SEQ(A ; B) DEFINE GPM A ON S {{ ?s :asks ?room }}
 def test_stage_two_of_a_distributed_job_meets_the_state_of_its_micro_batch(changing: Changing) -> None:
     meaning = spaseq.parse(CONDITION, "q")
     job = job_of([meaning], ["S"], 1, 0, False, {DB: Source(str(changing.path), refresh_s=0)})
-    shard, found = staged.shard(job, 0), []
+    shards, found = staged.Shards(job), []
+    shard = shards.shard(0)
     for number in (1, 2, 3):
         changing.write(state(number))
         asked = f"<http://x/s{number}> <http://x/asks> <http://x/room{number}>"
@@ -234,8 +237,40 @@ def test_stage_two_of_a_distributed_job_meets_the_state_of_its_micro_batch(chang
         ]
         output = shard.process(blocks_of(job, number, {"S": [rows]}))
         found += [room(row) for _, some in output.found for row in some]
-    shard.close()
+    shards.close()
     assert found == ["room1", "room2", "room3"]
+
+
+def test_stage_two_loads_a_knowledge_base_once_while_its_files_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changing, loads = Changing(tmp_path, False), 0
+    changing.write(state(1))
+
+    def counted(*arguments: Any, **more: Any) -> EventBatch:
+        nonlocal loads
+        loads += 1
+        return load_graph(*arguments, **more)
+
+    job = job_of([spaseq.parse(CONDITION, "q")], ["S"], 1, 0, False, {DB: Source(str(changing.path), refresh_s=0)})
+    shards, blob, found = staged.Shards(job), b"", []
+    for number in (1, 2, 3, 4):
+        if number == 4:
+            changing.write(state(2))
+        asked = f"<http://x/s{number}> <http://x/asks> <http://x/room{number}>"
+        read = "<http://x/s> <http://x/reads> 1"
+        rows = [InputText(_event(2 * number, asked)), InputText(_event(2 * number + 1, read))]
+        blocks = blocks_of(job, number, {"S": [rows]})
+        with monkeypatch.context() as watched:
+            watched.setattr("kb.loaded.load_graph", counted)
+            shard = shards.shard(0)
+            if blob:
+                shard.restore(blob)
+            found += [room(row) for _, some in shard.process(blocks).found for row in some]
+            blob = shard.snapshot()
+        assert loads == (2 if number == 4 else 1), number
+    shards.close()
+    assert found == ["room1", "room2"]
 
 
 def _event(second: int, triple: str) -> bytes:

@@ -66,6 +66,7 @@ def run_stages(
     found = Found([], [], [], [])
     states = {} if states is None else states
     held: dict[int, list[ShuffleBlock]] = {}
+    shards = staged.Shards(job)
     for number, batch in enumerate(batches, first):
         blocks = blocks_of(job, number, batch, rdf_format, rows)
         for shard in sorted({block.shard for block in blocks}):
@@ -73,14 +74,14 @@ def run_stages(
             if job.static:
                 held.setdefault(shard, []).extend(own)
                 continue
-            running = staged.shard(job, shard)
+            running = shards.shard(shard)
             if shard in states:
                 running.restore(states[shard])
             _collect(found, running.process(own))
             states[shard] = running.snapshot()
             found.states.append(len(states[shard]))
     for shard, own in held.items():
-        _collect(found, staged.shard(job, shard).process(own, last=True))
+        _collect(found, staged.Shards(job).shard(shard).process(own, last=True))
     return found
 
 

@@ -54,18 +54,18 @@ OTHERS = [
 
 @pytest.mark.parametrize(("other", "reason", "way"), OTHERS)
 def test_a_state_is_refused_by_a_job_that_differs(other: staged.StagedJob, reason: str, way: str) -> None:
-    blob = staged.shard(SAVED, 1).snapshot()
+    blob = staged.Shards(SAVED).shard(1).snapshot()
     with pytest.raises(RunError) as caught:
-        staged.shard(other, 1).restore(blob)
+        staged.Shards(other).shard(1).restore(blob)
     assert caught.value.message.startswith("the checkpoint belongs to another job: ") and reason in caught.value.message
     assert way in caught.value.hint and "or begin with a new checkpoint and output folder" in caught.value.hint
-    staged.shard(SAVED, 1).restore(blob)
+    staged.Shards(SAVED).shard(1).restore(blob)
 
 
 def test_every_difference_is_named_at_once() -> None:
     other = job(TEXT.replace("?n }", "?k }"), shards=8, evaluator="lazy")
     with pytest.raises(RunError, match=r"query 'q0' has `.*; its state is in 2 shards"):
-        staged.shard(other, 0).restore(staged.shard(SAVED, 0).snapshot())
+        staged.Shards(other).shard(0).restore(staged.Shards(SAVED).shard(0).snapshot())
 
 
 def test_compiled_kernels_belong_to_the_record() -> None:
@@ -79,7 +79,7 @@ def test_compiled_kernels_belong_to_the_record() -> None:
 
 def test_a_query_written_otherwise_and_another_delay_are_the_same_job() -> None:
     again = replace(job(SAME), options=replace(SAVED.options, max_delay_ns=5))
-    staged.shard(again, 0).restore(staged.shard(SAVED, 0).snapshot())
+    staged.Shards(again).shard(0).restore(staged.Shards(SAVED).shard(0).snapshot())
 
 
 def test_the_record_is_read_as_it_was_written() -> None:
@@ -89,10 +89,10 @@ def test_the_record_is_read_as_it_was_written() -> None:
 
 def test_a_state_without_the_record_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spaseq.runtime.state.snapshot.VERSION", VERSION - 1)
-    blob = staged.shard(SAVED, 0).snapshot()
+    blob = staged.Shards(SAVED).shard(0).snapshot()
     monkeypatch.undo()
     with pytest.raises(RunError, match=f"the saved state is version {VERSION - 1}") as caught:
-        staged.shard(SAVED, 0).restore(blob)
+        staged.Shards(SAVED).shard(0).restore(blob)
     assert "go on with the SPAseq that wrote it, or begin anew with a new checkpoint folder" in caught.value.hint
 
 

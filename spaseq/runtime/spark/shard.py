@@ -159,11 +159,6 @@ class Shard:
             self._finished = True
         return self._output(letters)
 
-    def close(self) -> None:
-        """Closes the connections and files of its knowledge bases."""
-        if self._bases is not None:
-            self._bases.close()
-
     def snapshot(self) -> bytes:
         """The state between two micro-batches, as a blob."""
         streams = [[iri, *astuple(stream)] for iri, stream in self._streams.items()]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -30,10 +29,8 @@ from spaseq.runtime.spark.tasks import StreamInput, Task
 
 Compiled = tuple[ShardPartitioner, Dictionary, KnowledgeBases]
 """Stage 1 of a stream, its dictionary and the knowledge bases that it queries."""
-ShardFactory = Callable[[int], Shard]
-"""Makes the shard of a number, without a state."""
 _COMPILED_MAX = 8
-"""Compiled stages that a worker process caches for its next task."""
+"""Compiled stages, and shards' knowledge bases, that a worker process caches for its next task."""
 _SHUFFLE = pa.schema(
     [
         ("key", pa.int64()), ("shard", pa.int32()), ("stream", pa.string()),
@@ -44,6 +41,35 @@ _SHUFFLE = pa.schema(
 )  # fmt: skip
 
 _cache: dict[tuple[str, str], Compiled] = {}
+
+
+class Shards(Protocol):
+    """The shards of a job in one process, one at a time, each without a state; they keep what they have in common."""
+
+    def shard(self, number: int) -> Shard:
+        """The shard of a number, valid until the next one is asked for."""
+
+    def close(self) -> None:
+        """Releases what they keep."""
+
+
+_shards: dict[str, Shards] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFactory:
+    """The shards of a job, made once in each process; `job` names them."""
+
+    job: str
+    build: Callable[[], Shards]
+
+    def __call__(self, number: int) -> Shard:
+        """A shard without a state."""
+        if self.job not in _shards:
+            while len(_shards) >= _COMPILED_MAX:
+                _shards.pop(next(iter(_shards))).close()
+            _shards[self.job] = self.build()
+        return _shards[self.job].shard(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +121,12 @@ class ShardProcessor(StatefulProcessor):
         """The packed output of one shard for its blocks."""
         blocks = [ShuffleBlock.of(row.asDict()) for row in rows]
         number = blocks[0].shard
-        with closing(self._build(number)) as shard:
-            if self._state.exists():
-                (blob,) = self._state.get() or (b"",)
-                shard.restore(bytes(blob))
-            output = shard.process(blocks)
-            self._state.update((shard.snapshot(),))
+        shard = self._build(number)
+        if self._state.exists():
+            (blob,) = self._state.get() or (b"",)
+            shard.restore(bytes(blob))
+        output = shard.process(blocks)
+        self._state.update((shard.snapshot(),))
         for batch in self._table.batches(number, output):
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, batch.schema) as writer:
@@ -124,9 +150,7 @@ class ShardStage:
             for row in batch.to_pylist():
                 by_shard.setdefault(row["shard"], []).append(ShuffleBlock.of(row))
         for number, blocks in by_shard.items():
-            with closing(self.build(number)) as shard:
-                output = shard.process(blocks, last=True)
-            yield from self.table.batches(number, output)
+            yield from self.table.batches(number, self.build(number).process(blocks, last=True))
 
 
 def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

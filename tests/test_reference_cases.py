@@ -9,15 +9,13 @@ import pytest
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from tests.conformance.cases import (
-    OWN,
     Case,
     agrees,
     as_lines,
-    case_folders,
+    every_case,
     read_kb,
     read_stream,
     row_json,
-    shared_root,
 )
 from tests.reference.api import evaluate_all
 from tests.reference.output import Row
@@ -35,7 +33,7 @@ def _rows(case: Case) -> list[Row]:
     return evaluate_all(queries, streams, kb)[0]
 
 
-@pytest.mark.parametrize("case", case_folders(OWN, shared_root()), ids=lambda case: case.folder.name)
+@pytest.mark.parametrize("case", every_case(), ids=lambda case: case.folder.name)
 def test_the_reference_gives_the_expected_rows(case: Case) -> None:
     found = [row_json(row) for row in _rows(case)]
     assert agrees(case, found), as_lines(found)

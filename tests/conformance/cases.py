@@ -21,6 +21,17 @@ from tests.reference.stream import Triples
 OWN = Path(__file__).parent / "cases"
 TIME_PREDICATE = "http://www.w3.org/ns/prov#generatedAtTime"
 STREAM_SUFFIXES = (".trig", ".nq")
+FURTHER = ("SPASEQ_CASES", "SPASEQ_CASES2")
+"""The environment variables that name folders of further cases."""
+NOT_BUILT = frozenset({
+    # possessive repetition
+    "as_repeated", "at_prev", "po_bounds", "po_group", "po_leading", "po_middle", "po_negation_inside", "po_skip",
+    "po_star", "po_trailing_sliding", "po_trailing_tumbling",
+    # OVER MATCHES
+    "ev_events", "ev_group", "ev_half", "ev_skip", "ev_starting_at", "nm_groups", "om_compose", "om_construct",
+    "om_count", "om_having", "om_having_alias", "om_limit", "om_nested", "om_sliding", "om_unbound_group",
+})  # fmt: skip
+"""Further cases of constructs that are not built yet; the query of each has an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +72,19 @@ class Case:
         return [json.loads(line) for line in lines if line.strip()]
 
 
-def case_folders(*roots: Path | None) -> list[Case]:
+def case_folders(*roots: Path) -> list[Case]:
     """Every case below the given folders."""
-    return [Case(path.parent) for root in roots if root is not None for path in sorted(root.glob("*/query.rq"))]
+    return [Case(path.parent) for root in roots for path in sorted(root.glob("*/query.rq"))]
 
 
-def shared_root() -> Path | None:
-    """The folder that SPASEQ_CASES names, if any."""
-    named = os.environ.get("SPASEQ_CASES")
-    return Path(named) if named else None
+def shared_roots() -> list[Path]:
+    """The folders that SPASEQ_CASES and SPASEQ_CASES2 name."""
+    return [Path(named) for variable in FURTHER if (named := os.environ.get(variable))]
+
+
+def every_case() -> list[Case]:
+    """The project's own cases, and further ones of constructs that there are."""
+    return [case for case in case_folders(OWN, *shared_roots()) if case.folder.name not in NOT_BUILT]
 
 
 # --- reading RDF for the reference ----------------------------------------------------------------
@@ -175,14 +190,16 @@ def as_lines(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 __all__ = [
+    "NOT_BUILT",
     "OWN",
     "Case",
     "agrees",
     "case_folders",
+    "every_case",
     "graph_names",
     "multiset",
     "read_kb",
     "read_stream",
     "row_json",
-    "shared_root",
+    "shared_roots",
 ]

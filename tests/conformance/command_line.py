@@ -15,7 +15,11 @@ CONFIGURATIONS = (("auto", "embedded"), ("nfa", "embedded"))
 
 
 def run(
-    queries: Sequence[Path], streams: Mapping[str, Path], kbs: Mapping[str, Path], configuration: tuple[str, str]
+    queries: Sequence[Path],
+    streams: Mapping[str, Path],
+    kbs: Mapping[str, Path],
+    configuration: tuple[str, str],
+    batch_events: int | None = None,
 ) -> list[dict[str, Any]]:
     """The rows of the first query, as JSON objects; runs meet the events of a case in columns, `auto` one by one."""
     from click.testing import CliRunner
@@ -28,6 +32,8 @@ def run(
         arguments += ["--stream", f"{name}={path}"]
     for iri, path in kbs.items():
         arguments += ["--kb", f"{iri}={path}"]
+    if batch_events is not None:
+        arguments += ["--batch-size", str(batch_events)]
     few = 1 if evaluator == "nfa" else protocol.FEW_EVENTS_MAX
     with patch.object(protocol, "FEW_EVENTS_MAX", few):
         result = CliRunner().invoke(main, arguments, catch_exceptions=False)

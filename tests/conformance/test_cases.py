@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.cases import OWN, Case, agrees, as_lines, case_folders, shared_root
+from spaseq.algebra.build import build
+from spaseq.errors import QueryError
+from spaseq.lang.parse import read_query
+from spaseq.physical.planner import plan_query
+from spaseq.physical.program import compile_program
+from tests.conformance.cases import NOT_BUILT, Case, agrees, as_lines, case_folders, every_case, shared_roots
 from tests.conformance.command_line import CONFIGURATIONS, run
 
-CASES = case_folders(OWN, shared_root())
+CASES = every_case()
+BATCHES = (1, 3)
 
 
-def test_the_folder_of_further_cases_is_run_when_SPASEQ_CASES_names_it() -> None:
-    root = shared_root()
-    if root is None:
-        print("SPASEQ_CASES is not set: only the project's own cases are run")
-    else:
+def test_the_folders_of_further_cases_are_run_when_variables_name_them() -> None:
+    if not shared_roots():
+        print("neither SPASEQ_CASES nor SPASEQ_CASES2 is set: only the project's own cases are run")
+    for root in shared_roots():
         assert any(case.folder.parent == root for case in CASES), f"no case below {root}"
+
+
+def test_a_further_case_is_left_out_only_while_its_query_has_an_error() -> None:
+    for case in case_folders(*shared_roots()):
+        if case.folder.name in NOT_BUILT:
+            with pytest.raises(QueryError):
+                for path in case.queries:
+                    read_query(path)
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids="-".join)
@@ -23,3 +36,12 @@ def test_the_folder_of_further_cases_is_run_when_SPASEQ_CASES_names_it() -> None
 def test_the_command_line_gives_the_expected_rows(case: Case, configuration: tuple[str, str]) -> None:
     found = run(case.queries, case.streams, case.kbs, configuration)
     assert agrees(case, found), as_lines(found)
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.folder.name)
+def test_every_evaluator_that_applies_gives_the_expected_rows(case: Case, batch: int) -> None:
+    plans = [plan_query(compile_program(build(read_query(path)))) for path in case.queries]
+    for evaluator in sorted(set.intersection(*(set(plan.able) for plan in plans))):
+        found = run(case.queries, case.streams, case.kbs, (evaluator, "embedded"), batch)
+        assert agrees(case, found), (evaluator, as_lines(found))

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from automata.lazy.buffer import LOW, PARTITION, Buffer
+from automata.lazy.buffer import LOW, PARTITION, TIME, Buffer
 from automata.lazy.horizon import Horizon
+from automata.lazy.units import Units
 from automata.matches.match_stage import PartialMatches
 from automata.plan.plan import Plan
 from automata.slices.step_table import StepTable
@@ -28,6 +29,12 @@ class Buffers(PartialMatches):
         self.positive = {symbol: Buffer(symbol, plan.program.variables) for symbol in sorted(plan.used)}
         self.negated = {symbol: Buffer(symbol, plan.program.variables) for symbol in sorted(plan.negated)}
         self.horizon = Horizon(plan.program.window, timeline)
+        self._reach = dict.fromkeys(self.positive, 0)
+
+    def keep_for(self, units: Units, reach: int) -> None:
+        """Keeps the events of these units at least so long, as one more path may ask for them."""
+        for unit in units.units:
+            self._reach[unit.symbol] = max(self._reach[unit.symbol], reach)
 
     def add(self, tables: Mapping[int, StepTable]) -> dict[int, int]:
         """Buffers a slice. Returns for each symbol the number of its first solution."""
@@ -41,8 +48,8 @@ class Buffers(PartialMatches):
 
     def forget(self) -> None:
         """Drops what has run out of time."""
-        for buffer in self.positive.values():
-            self.horizon.forget(buffer)
+        for symbol, buffer in self.positive.items():
+            self.horizon.forget(buffer, self._reach[symbol])
         for buffer in self.negated.values():
             oldest = self.oldest_position(self.horizon.timeline.position)
             buffer.forget(int(buffer.number(LOW, np.array([oldest]))[0]))
@@ -55,7 +62,8 @@ class Buffers(PartialMatches):
         return min((int(each.column(LOW)[0]) for each in self.positive.values() if len(each)), default=default)
 
     def oldest_time(self, default: int) -> int:
-        return min(self.horizon.oldest_time(), default)
+        oldest = min((int(each.column(TIME)[0]) for each in self.positive.values() if len(each)), default=default)
+        return min(max(oldest, self.horizon.oldest_time()), default)
 
     def firsts(self) -> list[tuple[Ids, Ids]]:
         return [(buffer.column(PARTITION), buffer.column(LOW)) for buffer in self.positive.values()]

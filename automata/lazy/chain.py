@@ -7,16 +7,18 @@ old one only: every match is found once, whatever the plan does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from automata.lazy.buffer import LOW
+from automata.lazy.buffer import LOW, TIME
+from automata.lazy.horizon import Horizon
 from automata.lazy.join import Bound, Joiner
 from automata.lazy.partial import Rows, Waiting
 from automata.lazy.plan import EvaluationOrder
 from automata.lazy.search import Search
+from automata.slices.timeline import later
 from automata.state import Values, columns_of, pairs, rows_of
 from automata.values import Mask
 
@@ -32,6 +34,7 @@ class LazyChain:
     """
 
     def __init__(self, search: Search, joiner: Joiner, plan: EvaluationOrder) -> None:
+        self._search = search
         self._units = search.units
         self._buffers = [search.buffer(unit) for unit in range(len(search.units))]
         self._layout = search.layout
@@ -75,11 +78,20 @@ class LazyChain:
                 arriving.append(self._arrive(bound, rows))
         return np.concatenate(complete) if complete else self._layout.root()[:0]
 
-    def keep(self, alive: Callable[[Rows], Mask]) -> None:
+    def keep(self, horizon: Horizon) -> None:
         """Drops partial matches that have run out of time."""
         for bound, waiting in self.states.items():
             if bound and len(waiting.rows):
-                waiting.keep(alive(waiting.rows))
+                waiting.keep(horizon.alive(waiting.rows) & self._in_time(bound, waiting, horizon.time))
+
+    def _in_time(self, bound: Bound, waiting: Waiting, now: int) -> Mask:
+        """A mask of the partial matches that limits let wait for events of the time `now` and later ones."""
+        rows = waiting.rows
+        kept = np.ones(len(rows), dtype=np.bool_)
+        for other in bound if self._search.plan.limits else ():
+            most = int(self._search.times.most[other, waiting.unit])
+            kept &= later(self._search.at(rows, other, TIME), most) >= now
+        return kept
 
     def snapshot(self) -> dict[str, Any]:
         """The plan, and partial matches by what they are bound to."""

@@ -11,7 +11,7 @@ from automata.lazy import partial as lazy_partial
 from automata.lazy.buffer import Buffer
 from automata.lazy.partial import Rows
 from automata.plan.program import Window
-from automata.slices.timeline import LAST, Timeline, window_numbers
+from automata.slices.timeline import LAST, Timeline, earlier, window_numbers
 from automata.values import Ids, Mask
 
 
@@ -33,6 +33,11 @@ class Horizon:
         self._period = period
         return passed
 
+    @property
+    def time(self) -> int:
+        """No event before it will come."""
+        return self._time
+
     def snapshot(self) -> list[int | None]:
         """The current time and its period."""
         return [self._time, self._period]
@@ -52,8 +57,10 @@ class Horizon:
         columns = (lazy_partial.TIME_MIN, lazy_partial.RANK_MIN, lazy_partial.WINDOW, lazy_partial.PARTITION)
         return self._alive(*rows[:, columns].T)
 
-    def forget(self, buffer: Buffer) -> None:
-        """Drops the buffer's events before the first that is still alive."""
+    def forget(self, buffer: Buffer, reach: int) -> None:
+        """Drops the buffer's events before the first that is still alive, and those more than `reach` ago."""
+        if reach < LAST:
+            buffer.forget(int(buffer.number(lazy_buffer.TIME, np.array([earlier(self._time, reach)]))[0]))
         columns = (lazy_buffer.TIME, lazy_buffer.RANK, lazy_buffer.WINDOW, lazy_buffer.PARTITION)
         if self._window.in_events:
             alive = self._alive(*(buffer.column(column) for column in columns))

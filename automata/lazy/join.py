@@ -74,6 +74,10 @@ class Joiner:
         if bound and window.sliding and not window.in_events:
             begin = np.maximum(begin, buffer.number(TIME, earlier(rows[:, TIME_MAX], window.size)))
             end = np.minimum(end, buffer.number(TIME, later(rows[:, TIME_MIN], window.size), after=True))
+        for other in bound if self._search.plan.limits else ():
+            times, (since, until) = self._search.at(rows, other, TIME), self._search.times.between(unit, other)
+            begin = np.maximum(begin, buffer.number(TIME, earlier(times, since)))
+            end = np.minimum(end, buffer.number(TIME, later(times, until), after=True))
         for other in bound:
             if self._units.together[other, unit]:
                 times = self._search.at(rows, other, TIME)

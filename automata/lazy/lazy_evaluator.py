@@ -12,6 +12,7 @@ from automata.chains.store import AcceptedRuns
 from automata.lazy.buffers import Buffers
 from automata.lazy.chain import LazyChain
 from automata.lazy.join import Joiner
+from automata.lazy.limits import TimeBounds
 from automata.lazy.negation import FirstChance
 from automata.lazy.partial import PartialLayout
 from automata.lazy.path import paths
@@ -52,7 +53,9 @@ class LazyEvaluator(StagedEvaluator):
         for path in paths(plan):
             units = units_of(path)
             layout = PartialLayout(len(units), program.variables)
-            search = Search(plan, path, units, layout, self._buffers, condition_evaluator)
+            times = TimeBounds(plan, path, units)
+            search = Search(plan, path, units, layout, self._buffers, condition_evaluator, times)
+            self._buffers.keep_for(units, times.reach)
             chance = FirstChance(search)
             chain = LazyChain(search, Joiner(search, chance), order_of(relations(program, units)))
             self._paths.append((chain, Replay(self.chains, search, chance.decides_all)))
@@ -102,7 +105,7 @@ class LazyEvaluator(StagedEvaluator):
         """Drops what no event at or after `time` can join."""
         self._buffers.forget()
         for chain, _ in self._paths:
-            chain.keep(self._buffers.horizon.alive)
+            chain.keep(self._buffers.horizon)
         self.forget_negations(time)
 
 

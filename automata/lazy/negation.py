@@ -17,17 +17,20 @@ from automata.lazy.partial import Rows
 from automata.lazy.path import Step, walk
 from automata.lazy.search import Search
 from automata.lazy.units import Needs
+from automata.plan.plan import PlannedNegation
 from automata.plan.program import Reference
+from automata.slices.timeline import later
 from automata.values import NONE, Ids, Mask
 
 
 @dataclass(frozen=True, slots=True)
 class _Negation:
-    """One negated step between two units."""
+    """One negated step between two units, with its limit."""
 
     symbol: int
     after: int
     before: int
+    limit: int | None
     needs: Needs
 
 
@@ -62,6 +65,9 @@ class FirstChance:
         buffer = self._search.buffers.negated[negation.symbol]
         after, before = (self._search.at(rows, unit, LOW) for unit in (negation.after, negation.before))
         begin, end = buffer.number(LOW, after, after=True), buffer.number(LOW, before)
+        if negation.limit is not None:
+            last = later(self._search.at(rows, negation.after, TIME), negation.limit)
+            end = np.minimum(end, buffer.number(TIME, last, after=True))
         found = [rows[:0, 0]]
         for which, numbers in buffer.search(begin, end, (), rows[:, 0], in_context=False):
             keep = np.flatnonzero(self._between(negation, rows[which], buffer, numbers))
@@ -95,18 +101,19 @@ class FirstChance:
 
     def _found(self) -> Iterator[_Negation]:
         unit_of = {step.edge: self._units.of_step(number) for number, step in enumerate(self._units.steps)}
-        for earlier, later in pairwise(self._search.path.items):
-            if not (isinstance(earlier, Step) and isinstance(later, Step)) or later.loop >= 0:
+        for first, second in pairwise(self._search.path.items):
+            if not (isinstance(first, Step) and isinstance(second, Step)) or second.loop >= 0:
                 continue
-            if len(earlier.symbols) + len(later.symbols) > 2:
+            if len(first.symbols) + len(second.symbols) > 2:
                 continue
-            (after,), (before,) = unit_of[earlier.edge], unit_of[later.edge]
-            for passed in self._plan.edges[later.edge].passed:
-                step = self._plan.negations[passed.negation].step
-                if step != NONE:
-                    yield from self._negation(step, after, before)
+            (after,), (before,) = unit_of[first.edge], unit_of[second.edge]
+            for passed in self._plan.edges[second.edge].passed:
+                negation = self._plan.negations[passed.negation]
+                if negation.step != NONE:
+                    yield from self._negation(negation, after, before)
 
-    def _negation(self, symbol: int, after: int, before: int) -> Iterator[_Negation]:
+    def _negation(self, negation: PlannedNegation, after: int, before: int) -> Iterator[_Negation]:
+        symbol = negation.step
         conditions = [self._program.conditions[number] for number in self._plan.conditions[symbol]]
         references = [reference for condition in conditions for reference in condition.references]
         if any(c.needs_event for c in conditions) or not all(isinstance(r, int) for r in references):
@@ -116,4 +123,4 @@ class FirstChance:
         for variable in sorted(variables):
             if any(variable in self._program.symbols[unit.symbol].scope for unit in self._units.units):
                 providers.append(self._units.providers(self._program, variable))
-        yield _Negation(symbol, after, before, Needs(frozenset({after, before}), tuple(providers)))
+        yield _Negation(symbol, after, before, negation.limit, Needs(frozenset({after, before}), tuple(providers)))

@@ -13,6 +13,7 @@ import numpy as np
 from arrays.columns import expand, hash_columns
 from automata.chains import bindings
 from automata.chains import columns as col
+from automata.chains.clocks import deadlines
 from automata.chains.dominance import gapless
 from automata.chains.store import AcceptedRuns, ChainStore
 from automata.chains.table import ROOT
@@ -80,6 +81,9 @@ class Replay:
         pairs = Pairs(rows, np.arange(len(rows), dtype=np.int64))
         if self._gapless:
             pairs = gapless(self._core.runs, pairs, table)
+        last = deadlines(self._core.runs, self._core.plan.edges[number], pairs.rows)
+        if last is not None:
+            pairs = pairs.take(table.times[pairs.steps] <= last)
         pairs = pairs.take(bindings.fits(self._core.runs, self._core.plan.edges[number], table, pairs))
         pairs = pairs.take(self._core.conditions.admitted(number, table, pairs))
         if not len(pairs):
@@ -148,6 +152,8 @@ class Replay:
         window = self._core.plan.program.window
         if window.sliding and not window.in_events:
             begin = np.maximum(begin, buffer.number(TIME, earlier(complete[:, TIME_MAX], window.size)))
+        for _, limit in self._core.plan.edges[step.edge].timed:
+            begin = np.maximum(begin, buffer.number(TIME, earlier(buffer.at(TIME, last), limit)))
         context = [complete[:, OF_PARTITION], complete[:, OF_WINDOW]]
         end = buffer.number(LOW, buffer.at(LOW, last))
         if low is not None:

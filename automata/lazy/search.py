@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from automata.lazy.buffer import Buffer
 from automata.lazy.buffers import Buffers
+from automata.lazy.limits import TimeBounds
 from automata.lazy.partial import PartialLayout, Rows
 from automata.lazy.path import Path
 from automata.lazy.units import Units
@@ -16,7 +17,7 @@ from automata.values import Ids
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One path of a plan, its units, the columns of its partial matches, and the buffers of all paths."""
+    """One path of a plan: units, bounds of their times, columns of partial matches, and the buffers of all paths."""
 
     plan: Plan
     path: Path
@@ -24,6 +25,7 @@ class Search:
     layout: PartialLayout
     buffers: Buffers
     condition_evaluator: ConditionEvaluator
+    times: TimeBounds
 
     def buffer(self, unit: int) -> Buffer:
         """The buffer of a unit's symbol."""

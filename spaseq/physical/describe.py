@@ -10,14 +10,14 @@ from automata.adaptive.rates import Rates, related_symbols
 from automata.plan import automaton as planned
 from automata.plan import expression as nodes
 from automata.plan.automaton import START, Accept
-from automata.plan.plan import Plan
+from automata.plan.plan import Plan, PlannedEdge
 from automata.plan.program import MATCH, Program
 from automata.values import NONE
 from sparql_gpm.algebra.describe import describe as describe_pattern
 from sparql_gpm.algebra.describe import expression_text
 from spaseq.algebra.distribution import distribution, sharding_in_words
 from spaseq.algebra.nodes import GraphPattern, TemporalQuery
-from spaseq.algebra.words import BETWEEN, sentences, window_in_words
+from spaseq.algebra.words import BETWEEN, duration_in_words, sentences, window_in_words
 from spaseq.explain import description as described
 from spaseq.physical.plan import PhysicalPlan
 from spaseq.physical.planner import EVALUATORS, TOO_SHORT, plan_query
@@ -166,7 +166,7 @@ class _Drawing:
         found = []
         for edge in self._plan.edges:
             joined = self._plan.positions[edge.target].any_order
-            notes = self._notes(edge)
+            notes = self._notes(edge) + self._limits(edge)
             if joined != NONE:
                 for member in self._plan.unordered[joined].members:
                     found.append(described.Edge(edge.source, member.start, "", "", ("opens ALL", *notes)))
@@ -177,12 +177,14 @@ class _Drawing:
         for unordered in self._plan.unordered:
             for member in unordered.members:
                 found += [self._ending(accept, unordered.position, "member is there") for accept in member.accepts]
-        return (*found, *(self._ending(accept, self._accept, "") for accept in self._plan.accepts))
+        ends = zip(self._plan.accepts, self._plan.patience, strict=True)
+        return (*found, *(self._ending(accept, self._accept, "", patience) for accept, patience in ends))
 
-    def _ending(self, accept: Accept, target: int, note: str) -> described.Edge:
+    def _ending(self, accept: Accept, target: int, note: str, patience: int | None = None) -> described.Edge:
         notes = self._notes(accept)
         if accept.passed:
-            notes = (*notes, "reported when the window has passed")
+            passed = "the window" if patience is None else f"{duration_in_words(patience)} or the window"
+            notes = (*notes, f"reported when {passed} {'has' if patience is None else 'have'} passed")
         return described.Edge(accept.position, target, "", "", (note, *notes) if note else notes)
 
     def _label(self, position: int) -> str:
@@ -195,8 +197,16 @@ class _Drawing:
         if isinstance(taken, planned.Edge) and taken.loop != NONE:
             at_most = self._plan.repetitions[taken.loop].at_most
             notes.append("next iteration" if at_most is None else f"next iteration, at most {at_most}")
-        return (*notes, *(f"no {self._negated(passed.negation)} in between" for passed in taken.passed))
+        return (*notes, *(self._negated(self._plan.negations[passed.negation]) for passed in taken.passed))
 
-    def _negated(self, negation: int) -> str:
-        symbols = sorted(self._plan.negations[negation].symbols)
-        return " ".join(self._query.patterns[symbol].name for symbol in symbols)
+    def _negated(self, negation: planned.NegatedPart) -> str:
+        names = " ".join(self._query.patterns[symbol].name for symbol in sorted(nodes.symbols(negation.expression)))
+        within = "" if negation.limit is None else f", within {duration_in_words(negation.limit)}"
+        return f"no {names} in between{within}"
+
+    def _limits(self, edge: PlannedEdge) -> tuple[str, ...]:
+        limits = (self._plan.clocks[clock].limit for clock in edge.deadlines)
+        within = [f"within {duration_in_words(limit)} of the step's first event" for limit in limits if limit != NONE]
+        if edge.limit is not None:
+            within.append(f"within {duration_in_words(edge.limit)} of the last event")
+        return tuple(within)

@@ -61,16 +61,16 @@ def parse_group(text: str, prefixes: Mapping[str, str], base: str | None, first:
         return ParsedGroup(pattern, tuple(_filter(source.token(f), expression, read) for f, expression in filters))
 
 
-def parse_expression(text: str, prefixes: Mapping[str, str], base: str | None) -> Expression:
-    """An expression, in which aggregates, PREV, FIRST and LAST may stand."""
+def parse_expression(text: str, prefixes: Mapping[str, str], base: str | None, nested: bool = False) -> Expression:
+    """An expression, in which aggregates, PREV, FIRST and LAST may stand; `nested`: also inside an aggregate."""
     with _reading(text) as read:
         names = Names(prefixes, base)
         folded, given = _fold_chains(read, names)
-        return _expression(folded, names, len(text), given)
+        return _expression(folded, names, len(text), given, nested)
 
 
 def parse_template(
-    text: str, prefixes: Mapping[str, str], base: str | None
+    text: str, prefixes: Mapping[str, str], base: str | None, nested: bool = False
 ) -> tuple[tuple[Triple, Expression | None], ...]:
     """The text between the braces of CONSTRUCT: triples whose object may be an aggregate, PREV, FIRST or LAST.
 
@@ -78,7 +78,7 @@ def parse_template(
     """
     with _reading(text) as read:
         names = Names(prefixes, base)
-        folded, given = _fold_values(read, names)
+        folded, given = _fold_values(read, names, nested)
         _refuse_in_collections(folded)
         masked = mask(_braced(folded, len(text)), names, len(text), given)
         trees = parse_tree("ConstructTemplate", masked)
@@ -114,13 +114,18 @@ def _filter(keyword: Token, expression: Expression, read: Sequence[Token]) -> Pa
 
 
 def _expression(
-    read: Sequence[Token], names: Names, end: int, given: Mapping[int, Expression] = _NOTHING
+    read: Sequence[Token],
+    names: Names,
+    end: int,
+    given: Mapping[int, Expression] = _NOTHING,
+    nested: bool = False,
 ) -> Expression:
     masked = mask(read, names, end, given)
     tree = parse_tree("Expression", masked)
     source = Source(masked, tree)
     groups = GroupReader(source, names.base)
-    return ExpressionReader(source, groups.pattern, names.base, aggregates=True, iterations=True).read(tree[0])
+    reader = ExpressionReader(source, groups.pattern, names.base, aggregates=True, iterations=True, nested=nested)
+    return reader.read(tree[0])
 
 
 @dataclass(slots=True)
@@ -224,7 +229,7 @@ def _fold_list(read: Sequence[Token], names: Names, start: int, end: int, given:
     return [Token("expression", read[0].text, start, read[folded - 2].end), *read[folded - 1 :]]
 
 
-def _fold_values(read: Sequence[Token], names: Names) -> tuple[list[Token], dict[int, Expression]]:
+def _fold_values(read: Sequence[Token], names: Names, nested: bool) -> tuple[list[Token], dict[int, Expression]]:
     """The tokens with each aggregate, PREV, FIRST and LAST as one token, and the expressions of these."""
     folded: list[Token] = []
     given: dict[int, Expression] = {}
@@ -234,7 +239,7 @@ def _fold_values(read: Sequence[Token], names: Names) -> tuple[list[Token], dict
         called = index + 1 < len(read) and read[index + 1].text == "("
         if called and token.is_word(*AGGREGATE_WORDS, *ITERATION_WORDS):
             last = closing(read, index)
-            given[token.start] = _expression(read[index : last + 1], names, read[last].end)
+            given[token.start] = _expression(read[index : last + 1], names, read[last].end, nested=nested)
             token = Token("expression", token.text, token.start, read[last].end)
             index = last
         folded.append(token)

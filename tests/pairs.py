@@ -40,6 +40,7 @@ from tests.strategies import batches, interleaved, to_trig
 from tests.strategies_keyed import KeyedText
 from tests.strategies_late import LateText
 from tests.strategies_limited import LimitedLateText, LimitedText
+from tests.strategies_over import OverText
 from tests.strategies_query import QueryText, under_any
 from tests.strategies_register import FirstQuery, RegisterQuery
 from tests.strategies_sequence import Dice, SeededDice
@@ -106,6 +107,16 @@ def limited_late_any_order(dice: Dice) -> str:
     return under_any(LimitedLateText(dice).whole())
 
 
+def over(dice: Dice) -> str:
+    """A query OVER MATCHES."""
+    return OverText(dice, late=dice.chance(30)).whole()
+
+
+def any_over(dice: Dice) -> str:
+    """The same for the lazy evaluators."""
+    return under_any(over(dice))
+
+
 TEXTS: Sequence[Callable[[Dice], str]] = (
     lambda dice: QueryText(dice).whole(),
     any_order,
@@ -121,9 +132,11 @@ TEXTS: Sequence[Callable[[Dice], str]] = (
     lambda dice: LimitedLateText(dice).whole(),
     limited_any_order,
     limited_late_any_order,
+    over,
+    any_over,
 )
 """Kinds of random queries, one after the other: of the whole language, and of what single evaluators cover."""
-_REWRITTEN = (any_order, brief, late_any_order, any_subsets, limited_any_order, limited_late_any_order)
+_REWRITTEN = (any_order, brief, late_any_order, any_subsets, limited_any_order, limited_late_any_order, any_over)
 """Those that may not be valid any more: what they drop may be asked for elsewhere."""
 
 

@@ -48,6 +48,8 @@ def why_not_cea(plan: Plan) -> str | None:
         return "it has an ALL( )"
     if nodes.Conjunction in kinds:
         return "a conjunction takes several events at one time"
+    if program.window.hop is not None:
+        return "EVERY leaves gaps between the windows that are evaluated together"
     if program.partition and program.window.in_events:
         return "each partition counts the events of its window by itself"
     if len(program.symbols) > SYMBOLS_MAX or _counts(program.expression) > COUNTS_MAX:

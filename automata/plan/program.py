@@ -63,6 +63,8 @@ class Window:
     size        nanoseconds, or events when `in_events`
     start       of the window with number 0: a time or a position
     anchored    STARTING AT was written: nothing before `start` matches
+    hop         EVERY: from the start of a window to that of the next, in the unit of `size`; None: it tumbles or
+                slides. Evaluators are given windows that do not overlap: what is between two of them is in none
     """
 
     size: int
@@ -70,6 +72,12 @@ class Window:
     sliding: bool
     start: int = 0
     anchored: bool = False
+    hop: int | None = None
+
+    @property
+    def period(self) -> int:
+        """From the start of a window to that of the next."""
+        return self.hop or self.size
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,8 @@ def why_not(plan: Plan) -> str | None:
     program = plan.program
     if plan.limits:
         return "a limit compares the times of events, which no register holds"
+    if program.window.hop is not None:
+        return "EVERY leaves gaps between the windows that are evaluated together"
     for node in nodes.walk(program.expression):
         if type(node) in _OUTSIDE:
             return _OUTSIDE[type(node)]

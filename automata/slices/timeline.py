@@ -201,18 +201,27 @@ def _slotted(
 
 def _rank_after(window: Window, first_ranks: _Numbers) -> _Numbers:
     """The first rank after the window of events of what began at each rank."""
-    begins = first_ranks if window.sliding else first_ranks - (first_ranks - window.start) % window.size
+    begins = first_ranks if window.sliding else first_ranks - (first_ranks - window.start) % window.period
     return later(begins, window.size)
 
 
 def window_numbers(window: Window, times: Ids, ranks: Ids) -> Ids:
-    """The tumbling window of each place; -1 for one before STARTING AT, 0 for all when the window slides."""
+    """The tumbling window of each place; 0 for all when the window slides.
+
+    -1 for one before STARTING AT, or between the windows of EVERY.
+    """
     if window.sliding:
         return np.zeros(len(times), dtype=np.int64)
-    numbers = ((ranks if window.in_events else times) - window.start) // window.size
-    if not window.anchored:
-        return numbers + (_CLEAR)
-    return np.where(numbers < 0, -1, numbers)
+    passed = (ranks if window.in_events else times) - window.start
+    numbers = passed // window.period
+    found: Ids = np.where(numbers < 0, -1, numbers) if window.anchored else numbers + _CLEAR
+    return found if window.hop is None else np.where(passed % window.period < window.size, found, -1)
+
+
+def next_window(window: Window, time: int) -> int:
+    """The number of the first tumbling window of time that ends after a time; of one before STARTING AT it is -1."""
+    number = (time - window.start - window.size) // window.period + 1
+    return max(number, -1) if window.anchored else number + _CLEAR
 
 
 def deadline(window: Window, times: _Numbers, ranks: _Numbers, windows: _Numbers) -> _Numbers:
@@ -238,11 +247,12 @@ def in_window(window: Window, where: Any, first: Any, last: Any, windows: Any) -
 
 def window_ends(window: Window, numbers: _Numbers) -> _Numbers:
     """The first time (or rank) after the tumbling windows with these numbers, saturated."""
-    numbers = numbers + 1 - (0 if window.anchored else _CLEAR)
-    last = min(LAST, (LAST - window.start) // window.size)
+    numbers = numbers - (0 if window.anchored else _CLEAR)
+    first_end = window.start + window.size
+    last = min(LAST, (LAST - first_end) // window.period)
     if isinstance(numbers, int):
-        return window.start + numbers * window.size if numbers <= last else LAST
-    ends: Ids = np.where(numbers > last, LAST, window.start + np.minimum(numbers, last) * window.size)
+        return first_end + numbers * window.period if numbers <= last else LAST
+    ends: Ids = np.where(numbers > last, LAST, first_end + np.minimum(numbers, last) * window.period)
     return ends
 
 

@@ -9,10 +9,10 @@ from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.functions_strings import bounded
-from sparql_gpm.expressions.values import order_key, text_of
+from sparql_gpm.expressions.values import full_order_key, text_of
 from sparql_gpm.numeric import Number, NumericType, calculate, integer_literal, numeric_literal, require_number, total
 from sparql_gpm.pattern import Aggregate
-from sparql_gpm.terms import Literal, Term, to_ntriples
+from sparql_gpm.terms import Literal, Term
 
 _FEW_MAX = 8
 """Values whose aggregate may be estimated."""
@@ -62,17 +62,12 @@ def _fold_terms(aggregate: Aggregate, terms: Sequence[Term]) -> Term | None:
                 return numeric_literal(_sum(terms))
             return numeric_literal(calculate("/", _sum(terms), Number(NumericType.INTEGER, len(terms))))
         case "MIN":
-            return min(terms, key=_place, default=None)
+            return min(terms, key=full_order_key, default=None)
         case "MAX":
-            return max(terms, key=_place, default=None)
+            return max(terms, key=full_order_key, default=None)
         case "GROUP_CONCAT":
             return Literal(bounded(aggregate.separator, [text_of(term) for term in terms]))
     raise AssertionError(aggregate)
-
-
-def _place(term: Term) -> tuple[object, ...]:
-    """The place of a term in ORDER BY; equal values of several forms are ordered by their texts."""
-    return *order_key(term), to_ntriples(term)
 
 
 def _sum(terms: Sequence[Term]) -> Number:

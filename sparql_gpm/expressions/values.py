@@ -7,11 +7,21 @@ from typing import Any
 
 from arrays.comparison import COMPARISONS, ERROR
 from sparql_gpm.datetimes import DateTime, date_time_of
-from sparql_gpm.durations import compare_durations, duration_of
+from sparql_gpm.durations import DURATION, compare_durations, duration_of
 from sparql_gpm.errors import ExpressionError
 from sparql_gpm.numeric import NUMERIC_TYPES, NumericType, cast, number, promoted
 from sparql_gpm.pattern import FALSE, TRUE
-from sparql_gpm.terms import IRI, RDF_LANG_STRING, WHITE_SPACE, XSD, XSD_STRING, BlankNode, Literal, Term
+from sparql_gpm.terms import (
+    IRI,
+    RDF_LANG_STRING,
+    WHITE_SPACE,
+    XSD,
+    XSD_STRING,
+    BlankNode,
+    Literal,
+    Term,
+    to_ntriples,
+)
 
 BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 """The values of the lexical forms of xsd:boolean."""
@@ -92,6 +102,22 @@ def value_key(term: Term) -> object:
     return space, value.instant() if isinstance(value, DateTime) else value
 
 
+def comparison_class(term: Term) -> tuple[str, object]:
+    """(space, part): `<` compares all terms of one class, and of one space those that a time zone tells apart.
+
+    A term that `<` compares with no other is alone in its space.
+    """
+    if number(term) is not None:
+        return "number", ""
+    length = duration_of(term)
+    if length is not None and length.kind != DURATION:
+        return length.kind, ""
+    space, value = _comparable(term)
+    if space in _ORDER:
+        return space, isinstance(value, DateTime) and bool(value.zone)
+    return f"term {term!r}", ""
+
+
 def order_key(term: Term) -> tuple[Any, ...]:
     """The place of a term in ORDER BY: blank nodes, IRIs, literals; terms that `<` compares follow it."""
     match term:
@@ -110,6 +136,11 @@ def order_key(term: Term) -> tuple[Any, ...]:
     if space in _ORDER:
         return (2, _ORDER[space], comparable.instant() if isinstance(comparable, DateTime) else comparable)
     return (2, 6, term.datatype, term.lexical, term.language)
+
+
+def full_order_key(term: Term) -> tuple[Any, ...]:
+    """The place of a term in ORDER BY; equal values of several forms are ordered by their texts."""
+    return *order_key(term), to_ntriples(term)
 
 
 def _instants(left: DateTime, right: DateTime) -> tuple[Decimal, Decimal]:

@@ -31,6 +31,7 @@ class ExpressionReader:
     base        the base of relative IRIs in IRI(), or None
     aggregates  COUNT, SUM, … are allowed
     iterations  PREV, FIRST and LAST are allowed
+    nested      they are also allowed inside an aggregate, which then ranges over matches
     """
 
     source: Source
@@ -38,6 +39,7 @@ class ExpressionReader:
     base: str | None
     aggregates: bool = False
     iterations: bool = False
+    nested: bool = False
 
     def read(self, tree: Tree) -> Expression:
         """The expression of a tree; PatternSyntaxError for an aggregate or iteration that is not allowed here."""
@@ -117,7 +119,7 @@ class ExpressionReader:
             if leaf.token.kind != "string" or not isinstance(term, Literal) or term.datatype != XSD_STRING:
                 raise PatternSyntaxError("expected a plain string as SEPARATOR", leaf.token.start)
             separator = term.lexical
-        inner = replace(self, aggregates=False, iterations=False)
+        inner = replace(self, aggregates=self.nested, iterations=self.nested, nested=False)
         argument = None if isinstance(tree.vars, str) and tree.vars == "*" else inner.read(tree.vars)
         return Aggregate(token.text.upper(), argument, tree.distinct == "DISTINCT", separator)
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from automata.plan import expression
 from sparql_gpm.algebra.rewrite import filtered
 from sparql_gpm.algebra.scope import aggregates, background_names, certain, expression_variables, in_scope, iterations
-from sparql_gpm.algebra.traversal import map_operands
+from sparql_gpm.algebra.traversal import map_operands, operands
 from sparql_gpm.pattern import FALSE, Aggregate, Call, Cast, Constant, Exists, Expression, Iteration, Pattern, Variable
 from sparql_gpm.syntax.tokens import tokens
 from sparql_gpm.terms import IRI
-from spaseq.algebra.nodes import AnyQuery, Column, GraphPattern, MatchCondition, TemporalQuery, Using
+from spaseq.algebra.nodes import AnyQuery, Column, GraphPattern, MatchCondition, OverMatches, TemporalQuery, Using
 from spaseq.algebra.partitions import USING, as_written, in_template, of_match, partition_variable
 from spaseq.algebra.sequence import normal_form
-from spaseq.lang.ast import Define, Projection, Query
+from spaseq.lang.ast import Define, Projection, Query, TemplateTriple
 from spaseq.lang.canonical import canonical_text
 
 
@@ -31,6 +31,10 @@ def build(query: AnyQuery) -> TemporalQuery:
     positions = {name: position for position, (name, _) in enumerate(streams)}
     steps = tuple(_graph_pattern(query, defines[name], positions, bound, given) for name in names)
     patterns = (*steps, *_using(query, given))
+    columns = _columns(query, steps, given)
+    template = None
+    if query.template is not None:
+        template = tuple(in_template(triple, given, query.over_matches) for triple in query.template)
     return TemporalQuery(
         query.name,
         streams,
@@ -47,13 +51,33 @@ def build(query: AnyQuery) -> TemporalQuery:
         query.limit,
         tuple(_match_condition(query, each.expression, given) for each in query.filters),
         tuple(_column(bind, given) for bind in query.binds),
-        _columns(query, steps, given),
-        None if query.template is None else tuple(in_template(triple, given) for triple in query.template),
+        columns,
+        template,
         query.register,
         _knowledge(query, patterns),
         query,
         b"" if query.template is None else sha256(canonical_text(query).encode(errors="surrogatepass")).digest(),
+        over=_over_matches(query, columns, template or (), given) if query.over_matches else None,
     )
+
+
+def _over_matches(
+    query: Query, columns: Sequence[Column], template: Sequence[TemplateTriple], given: Mapping[str, str]
+) -> OverMatches:
+    shown = [column.expression for column in columns]
+    shown += [triple.object for triple in template if triple.object is not None]
+    having = None if query.having is None else of_match(query.having.expression, given, over=True)
+    found = (each for expression in (*shown, *((having,) if having else ())) for each in _outermost(expression))
+    return OverMatches(tuple(given.get(name, name) for name in query.group), having, tuple(dict.fromkeys(found)))
+
+
+def _outermost(expression: Expression) -> Iterator[Aggregate]:
+    """The aggregates that no other is around."""
+    if isinstance(expression, Aggregate):
+        yield expression
+        return
+    for operand in operands(expression):
+        yield from _outermost(operand)
 
 
 def _graph_pattern(
@@ -82,6 +106,7 @@ def _shown_apart(query: Query) -> frozenset[str]:
     """The variables over whose iterations something ranges: those of the steps are not the partition's."""
     written = [each.expression for each in query.filters]
     written += [each.expression for define in query.defines for each in define.filters]
+    written += [query.having.expression] if query.having is not None else []
     written += [each.expression for each in (*(query.columns or ()), *query.binds) if each.expression is not None]
     folded: list[Expression] = [node for each in written for node in aggregates(each)]
     folded += [node for each in written for node in iterations(each)]
@@ -140,14 +165,14 @@ def plain_nodes(expression: Expression) -> Iterator[Expression]:
             return
 
 
-def _column(written: Projection, given: Mapping[str, str]) -> Column:
-    return Column(written.variable, of_match(written.expression or Variable(written.variable), given))
+def _column(written: Projection, given: Mapping[str, str], over: bool = False) -> Column:
+    return Column(written.variable, of_match(written.expression or Variable(written.variable), given, over))
 
 
 def _columns(query: Query, steps: tuple[GraphPattern, ...], given: Mapping[str, str]) -> tuple[Column, ...]:
     """The columns of SELECT; `*` is the variables of positive steps, BINDs beside the DEFINEs and PARTITION BY."""
     if query.columns is not None:
-        return tuple(_column(each, given) for each in query.columns)
+        return tuple(_column(each, given, query.over_matches) for each in query.columns)
     positive = expression.symbols(query.sequence, negated=False)
     names = {as_written(variable) for step in steps if step.name in positive for variable in step.variables}
     names.update(bind.variable for bind in query.binds)

@@ -4,6 +4,8 @@ A shard that is given the events of some values of the key finds the matches wit
 exact where every event that a match, or the rules about it, can see has the match's own value of the key:
 
 - PARTITION BY says so itself: contiguity, selection and AFTER MATCH stay within a partition.
+- OVER MATCHES groups the matches of all shards: GROUP BY must have the whole key, so that each group is in one shard.
+  LIMIT and DISTINCT, which are about the groups of a window together, then require one shard.
 - Otherwise the key consists of the variables that every positive step binds in each of its solutions, and that are
   joined and not bound afresh: none is first bound inside a repetition. Whatever sees other events (`,`, a selector,
   AFTER MATCH, a window of events, LIMIT, DISTINCT over other values) then requires one shard.
@@ -36,16 +38,16 @@ def distribution(query: TemporalQuery) -> Distribution:
     whole_order = not query.partition and _counts_events(query)
     if query.template is not None:
         return Distribution((), "CONSTRUCT numbers its graphs one after the other", whole_order)
-    if query.partition:
-        return Distribution(query.partition, "PARTITION BY", False)
-    obstacle = _sees_other_events(query)
+    key = query.partition or joined_by_every_step(query)
+    obstacle = _sees_other_groups(query, key) or (None if query.partition else _sees_other_events(query))
     if obstacle is not None:
         return Distribution((), obstacle, whole_order)
-    key = joined_by_every_step(query)
+    if query.partition:
+        return Distribution(key, "PARTITION BY", False)
     if not key:
         return Distribution((), "no variable is joined by every step, and there is no PARTITION BY", whole_order)
     projected = {column.expression.name for column in query.columns if isinstance(column.expression, Variable)}
-    if query.distinct and not set(key) <= projected:
+    if query.distinct and not set(key) <= projected and query.over is None:
         return Distribution((), "DISTINCT compares matches of different keys", whole_order)
     return Distribution(key, "every step joins it" if len(key) == 1 else "every step joins them", False)
 
@@ -87,6 +89,17 @@ def _sees_other_events(query: TemporalQuery) -> str | None:
         return f"AFTER MATCH {query.skip.value}{to} drops matches of other keys"
     if query.limit is not None:
         return "LIMIT counts rows of different keys"
+    return None
+
+
+def _sees_other_groups(query: TemporalQuery, key: tuple[str, ...]) -> str | None:
+    """The part of a query OVER MATCHES for which the groups of different keys must be together, in words."""
+    if query.over is None:
+        return None
+    if not set(key) <= set(query.over.keys):
+        return "OVER MATCHES groups matches of different keys"
+    if query.limit is not None or query.distinct:
+        return f"{'LIMIT' if query.limit is not None else 'DISTINCT'} is about the groups of a window together"
     return None
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from automata.plan.expression import Expression as SequenceExpression
 from automata.plan.program import Selector, Skip, Window
-from sparql_gpm.pattern import Expression, Pattern
+from sparql_gpm.pattern import Aggregate, Expression, Pattern, Variable
 from spaseq.lang.ast import Query, TemplateTriple
 
 
@@ -78,6 +78,30 @@ class MatchCondition:
 
 
 @dataclass(frozen=True, slots=True)
+class OverMatches:
+    """OVER MATCHES: a row for each group of matches (specification 3.4).
+
+    keys        the variables of GROUP BY
+    having      the condition of HAVING, which sees the columns of SELECT; or None
+    aggregates  the outermost aggregates of SELECT or the template, then of HAVING, each once, as written
+    """
+
+    keys: tuple[str, ...]
+    having: Expression | None
+    aggregates: tuple[Aggregate, ...]
+
+    def per_match(self) -> tuple[Expression, ...]:
+        """What the aggregates range over, one value for each match, and the variables of GROUP BY."""
+        arguments = (aggregate.argument for aggregate in self.aggregates if aggregate.argument is not None)
+        return (*map(Variable, self.keys), *dict.fromkeys(arguments))
+
+    @property
+    def needs_order(self) -> bool:
+        """True if the order of the matches of a group decides a value."""
+        return any(aggregate.name in ("SAMPLE", "GROUP_CONCAT") for aggregate in self.aggregates)
+
+
+@dataclass(frozen=True, slots=True)
 class TemporalQuery:
     """A query.
 
@@ -96,6 +120,7 @@ class TemporalQuery:
     parsed      the query as written, for messages and the headings of output
     digest      CONSTRUCT: the SHA-256 of the query's canonical text, which the names of its graphs depend on; else b""
     enrichments what `spaseq.optimise` has removed from GPMs, in join order
+    over        OVER MATCHES, or None: a row for each match
     """
 
     name: str
@@ -120,11 +145,24 @@ class TemporalQuery:
     parsed: Query = field(compare=False, repr=False)
     digest: bytes = field(repr=False)
     enrichments: tuple[Enrichment, ...] = ()
+    over: OverMatches | None = None
+
+    @property
+    def orders_solutions(self) -> bool:
+        """True if the solutions of a match, not only what they have in common, decide names or order of the output."""
+        if self.over is None:
+            return self.template is not None
+        return self.over.needs_order or self.skip is not Skip.NO_SKIP
 
     def output_expressions(self) -> tuple[Expression, ...]:
-        """The expressions of BINDs, of SELECT's columns and of the objects of CONSTRUCT's template."""
+        """The expressions over a match: of BINDs, and of the columns and objects of the template, or of groups."""
+        binds = tuple(bind.expression for bind in self.binds)
+        return (*binds, *(self.shown_expressions() if self.over is None else self.over.per_match()))
+
+    def shown_expressions(self) -> tuple[Expression, ...]:
+        """The expressions of SELECT's columns or of the objects of CONSTRUCT's template."""
         objects = (triple.object for triple in self.template or () if triple.object is not None)
-        return (*(column.expression for column in (*self.binds, *self.columns)), *objects)
+        return (*(column.expression for column in self.columns), *objects)
 
 
 AnyQuery = Query | TemporalQuery

@@ -32,24 +32,29 @@ def as_written(name: str) -> str:
     return name.removesuffix(_MARK)
 
 
-def of_match(expression: Expression, given: Mapping[str, str]) -> Expression:
-    """The expression with the partition's variables in place of plain ones; values of iterations are those of steps."""
+def of_match(expression: Expression, given: Mapping[str, str], over: bool = False) -> Expression:
+    """The expression with the partition's variables in place of plain ones; values of iterations are those of steps.
+
+    over    its outermost aggregates range over matches
+    """
     match expression:
         case Variable(name):
             return Variable(given.get(name, name))
+        case Aggregate(argument=argument) if over and argument is not None:
+            return replace(expression, argument=of_match(argument, given))
         case Aggregate() | Iteration():
             return expression
         case Exists(pattern):
             return replace(expression, pattern=renamed(pattern, given)) if given else expression
-    return map_operands(expression, lambda operand: of_match(operand, given))
+    return map_operands(expression, lambda operand: of_match(operand, given, over))
 
 
-def in_template(triple: TemplateTriple, given: Mapping[str, str]) -> TemplateTriple:
+def in_template(triple: TemplateTriple, given: Mapping[str, str], over: bool) -> TemplateTriple:
     """The same for a triple of a template."""
     pattern = Triple(
         *(_node(each, given) for each in (triple.pattern.subject, triple.pattern.predicate, triple.pattern.object))
     )
-    return TemplateTriple(pattern, None if triple.object is None else of_match(triple.object, given))
+    return TemplateTriple(pattern, None if triple.object is None else of_match(triple.object, given, over))
 
 
 def _node(node: Node, given: Mapping[str, str]) -> Node:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity, Expression, Limit, limits_of
 from automata.plan.program import Selector, Skip, Window
-from spaseq.algebra.nodes import TemporalQuery
+from sparql_gpm.algebra.describe import expression_text
+from spaseq.algebra.nodes import OverMatches, TemporalQuery
+from spaseq.algebra.partitions import as_written
 from spaseq.lang.ast import Unit
 
 _THEN = {Contiguity.STRICT: "directly followed by", Contiguity.NEXT: "then the next", Contiguity.ANY: "then any later"}
@@ -39,23 +41,47 @@ def sentences(query: TemporalQuery) -> tuple[str, ...]:
         found.append(f"Each value of {variables} is a partition of its own.")
     skip = _SKIPS.get(query.skip, "").format(query.skip_to)
     found += [text for text in (_SELECTORS.get(query.selector), skip) if text]
-    if query.template is not None:
+    if query.over is not None:
+        found += _groups(query, query.over)
+    elif query.template is not None:
         target = f" on stream <{query.register}>" if query.register else ""
         found.append(f"Each match gives one graph{target}.")
     else:
         columns = ", ".join(f"?{column.name}" for column in query.columns) or "no variable"
         found.append(f"Each match gives one row of {columns}{', without repeats' if query.distinct else ''}.")
     if query.limit is not None:
-        found.append(f"At most {query.limit} rows are reported for each last event.")
+        each = "last event" if query.over is None else _unit(query.window)
+        found.append(f"At most {query.limit} rows are reported for each {each}.")
     return tuple(found)
+
+
+def _groups(query: TemporalQuery, over: OverMatches) -> list[str]:
+    """The sentences about the groups of OVER MATCHES."""
+    keys = f" with the same values of {', '.join(f'?{as_written(name)}' for name in over.keys)}" if over.keys else ""
+    found = [f"The matches of each {_unit(query.window)}{keys} are a group."]
+    kept = f" for which HAVING holds ({expression_text(over.having)})" if over.having is not None else ""
+    if query.template is not None:
+        target = f" on stream <{query.register}>" if query.register else ""
+        return [*found, f"Each group{kept} gives one graph{target}."]
+    columns = ", ".join(f"?{column.name}" for column in query.columns)
+    repeats = ", without repeats" if query.distinct else ""
+    return [*found, f"Each group{kept} gives one row of {columns}{repeats}."]
+
+
+def _unit(window: Window) -> str:
+    return "last event" if window.sliding else "window"
 
 
 def window_in_words(window: Window) -> str:
     """Such as "within a tumbling window of 30 minutes"."""
-    kind = "sliding" if window.sliding else "tumbling"
+    kind = "sliding" if window.sliding else "tumbling" if window.hop is None else "hopping"
     size = _counted(window.size, "event") if window.in_events else duration_in_words(window.size)
     start = f" that starts at {window.start}" if window.anchored else ""
-    return f"within a {kind} window of {size}{start}"
+    every = ""
+    if window.hop is not None:
+        hop = _counted(window.hop, "event") if window.in_events else duration_in_words(window.hop)
+        every = f" every {hop}"
+    return f"within a {kind} window of {size}{every}{start}"
 
 
 def duration_in_words(nanoseconds: int) -> str:

@@ -250,7 +250,7 @@ def _operator(
 
 def _with_key(query: TemporalQuery, key: Sequence[str]) -> TemporalQuery:
     """The query with hidden columns for the values of PARTITION BY, or else of the key of its shards."""
-    if query.template is not None:
+    if query.template is not None or query.over is not None:
         return query
     prefix = PARTITION_COLUMN if query.partition else KEY_COLUMN
     hidden = tuple(Column(f"{prefix}{name}", Variable(name)) for name in query.partition or key)

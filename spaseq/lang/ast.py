@@ -20,10 +20,10 @@ Expr = Node[str]
 
 @dataclass(frozen=True, slots=True)
 class TopLevelFilter:
-    """A FILTER at the top of a GPM, or beside the DEFINEs.
+    """A FILTER at the top of a GPM or beside the DEFINEs, or HAVING.
 
     In a GPM it is a part of the pattern or a condition of the step, as `spaseq.algebra` decides; beside the DEFINEs a
-    condition of the match.
+    condition of the match; HAVING one of a group of matches.
     """
 
     expression: Expression
@@ -109,6 +109,8 @@ class Query:
     base            of BASE, or None
     skip_to         the Name of SKIP TO FIRST and SKIP TO LAST
     filters, binds  those beside the DEFINEs, in order
+    over_matches    OVER MATCHES: a row for each group of matches
+    group, having   of GROUP BY, each variable once; of HAVING, or None
     """
 
     name: str
@@ -127,6 +129,9 @@ class Query:
     defines: tuple[Define, ...]
     filters: tuple[TopLevelFilter, ...]
     binds: tuple[Projection, ...]
+    over_matches: bool
+    group: tuple[str, ...]
+    having: TopLevelFilter | None
     skip: Skip
     skip_to: str | None
     limit: int | None

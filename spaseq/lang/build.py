@@ -31,7 +31,7 @@ Children = list[Any]
 _CLAUSES: dict[str, Callable[..., Any]] = {
     "base": partial(drafts.Declaration, None), "prefix": drafts.Declaration, "register": drafts.RegisterClause,
     "within": drafts.WithinClause, "stream": drafts.StreamClause, "knowledge": drafts.KnowledgeClause,
-    "filter": drafts.FilterClause, "bind": drafts.BindClause, "limit": drafts.LimitClause,
+    "filter": drafts.FilterClause, "bind": drafts.BindClause, "limit": drafts.LimitClause, "every": drafts.EveryDraft,
     "where": drafts.UnreadClause, "lbrace": drafts.UnreadClause, "rbrace": drafts.UnreadClause,
 }  # fmt: skip
 """For each rule that has no method in `Build` the clause that its parts make up, in order."""
@@ -46,9 +46,10 @@ class Build(Transformer[Token, Any]):
 
     def select(self, children: Children) -> drafts.Clause:
         """SELECT."""
-        selector, distinct, *columns = children
-        shown = None if isinstance(columns[0], Token) else tuple(columns)
-        return drafts.FormClause(selector, distinct is not None, shown)
+        selector, over, distinct, *columns = children
+        if isinstance(columns[0], Token):
+            return drafts.FormClause(selector, over, distinct is not None, None, star=_word(columns[0]))
+        return drafts.FormClause(selector, over, distinct is not None, tuple(columns))
 
     def column(self, children: Children) -> drafts.ColumnDraft:
         """A projected variable or expression."""
@@ -57,8 +58,20 @@ class Build(Transformer[Token, Any]):
 
     def construct(self, children: Children) -> drafts.Clause:
         """CONSTRUCT."""
-        selector, _, template = children
-        return drafts.FormClause(selector, False, (), _word(template))
+        selector, over, _, template = children
+        return drafts.FormClause(selector, over, False, (), _word(template))
+
+    def over(self, children: Children) -> Word:
+        """The first word of OVER MATCHES."""
+        return _word(children[0])
+
+    def group_by(self, children: Children) -> drafts.Clause:
+        """GROUP BY."""
+        return drafts.GroupClause(_word(children[0]), tuple(map(_word, children[1:])))
+
+    def having(self, children: Children) -> drafts.Clause:
+        """HAVING."""
+        return drafts.HavingClause(*map(_word, children))
 
     def selector(self, children: Children) -> Word:
         """One of CEL's strategies."""

@@ -57,6 +57,11 @@ class Code(Enum):
     LIMIT_BEFORE_NEGATION = "SQ051", "an operator's limit before '!'"
     LIMIT_IN_NEGATION = "SQ052", "an operator's limit inside '!'"
     USING_VARIABLE = "SQ053", "USING without a variable of PARTITION BY"
+    HOP = "SQ060", "EVERY that makes no hopping window"
+    GROUPS_WITHOUT_OVER = "SQ061", "EVERY, GROUP BY or HAVING without OVER MATCHES"
+    UNGROUPED = "SQ062", "under OVER MATCHES a value that a group may have several of"
+    DISTINCT_MATCHES = "SQ063", "COUNT(DISTINCT *)"
+    PARTITIONED_EVENTS = "SQ064", "OVER MATCHES in a window of events of each partition"
     UNUSED_GPM = "SQ101", "a DEFINE that SEQ( ) never uses"
     NEVER_BOUND = "SQ102", "a variable that nothing binds"
     UNBOUND_IN_GPM = "SQ103", "a variable that nothing in its GPM binds"
@@ -70,6 +75,7 @@ class Code(Enum):
     LIMIT_BEFORE_OPTIONAL = "SQ111", "an operator's limit before '?'"
     LIMITED_NEGATION_REPEATED = "SQ112", "a limited '!' that opens a repeated group"
     LIMITED_NEGATION_CUT = "SQ113", "a bounded trailing '!' in a tumbling window"
+    LAST_VALUE = "SQ115", "OVER MATCHES an aggregate over the last value of a repeated step"
 
     @property
     def code(self) -> str:

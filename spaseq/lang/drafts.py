@@ -42,12 +42,18 @@ class ColumnDraft:
 
 @dataclass(frozen=True, slots=True)
 class FormClause:
-    """SELECT with its columns, None for `*`; or CONSTRUCT with the text between the braces of its template."""
+    """SELECT with its columns, None for `*`; or CONSTRUCT with the text between the braces of its template.
+
+    over    the first word of OVER MATCHES
+    star    the `*` of SELECT
+    """
 
     selector: Word | None
+    over: Word | None
     distinct: bool
     columns: tuple[ColumnDraft, ...] | None
     template: Word | None = None
+    star: Word | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +66,21 @@ class StartingDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class EveryDraft:
+    """`EVERY size unit`."""
+
+    keyword: Word
+    size: Word
+    unit: Word
+
+
+@dataclass(frozen=True, slots=True)
 class WithinClause:
-    """WITHIN."""
+    """WITHIN; `mode` is TUMBLING, SLIDING or EVERY with its hop."""
 
     size: Word
     unit: Word
-    mode: Word | None
+    mode: Word | EveryDraft | None
     starting: StartingDraft | None
 
 
@@ -133,6 +148,22 @@ class BindClause:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupClause:
+    """GROUP BY."""
+
+    keyword: Word
+    variables: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HavingClause:
+    """`HAVING constraint`."""
+
+    keyword: Word
+    constraint: Word
+
+
+@dataclass(frozen=True, slots=True)
 class AfterClause:
     """AFTER MATCH; `to` is the Name of SKIP TO FIRST and SKIP TO LAST."""
 
@@ -156,6 +187,7 @@ class UnreadClause:
 
 Clause = (
     Declaration | RegisterClause | FormClause | WithinClause | PartitionClause | StreamClause | KnowledgeClause
-    | SequenceClause | DefineClause | FilterClause | BindClause | AfterClause | LimitClause | UnreadClause
+    | SequenceClause | DefineClause | FilterClause | BindClause | GroupClause | HavingClause | AfterClause | LimitClause
+    | UnreadClause
 )  # fmt: skip
 """A clause of a query."""

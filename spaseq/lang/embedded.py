@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -14,7 +14,7 @@ from sparql_gpm.algebra.scope import expression_variables, in_scope
 from sparql_gpm.algebra.traversal import walk
 from sparql_gpm.errors import Fault, PatternSyntaxError
 from sparql_gpm.parse import parse_expression, parse_group, parse_template
-from sparql_gpm.pattern import TRUE, Constant, EventData
+from sparql_gpm.pattern import TRUE, Constant, EventData, Expression
 from sparql_gpm.syntax.grammar import closing
 from sparql_gpm.syntax.tokens import Token
 from spaseq.lang.ast import Define, Projection, TemplateTriple, TopLevelFilter, Using
@@ -47,10 +47,12 @@ _Parser = Callable[[str, Mapping[str, str], str | None], _Parsed]
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """An aggregate, PREV, FIRST or LAST: its keyword, and its variable if that is all it holds."""
+    """An aggregate, PREV, FIRST or LAST: its keyword, its variable if that is all it holds; `every`: it is over `*`."""
 
     keyword: Word
     variable: str | None
+    distinct: bool = False
+    every: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,15 @@ class Uses:
     variables: tuple[Word, ...]
     folds: tuple[Fold, ...]
     exists: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupUses:
+    """The uses in a piece under OVER MATCHES: outside of its outermost aggregates, those themselves, inside of them."""
+
+    outside: Uses
+    aggregates: tuple[Fold, ...]
+    inside: Uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +108,17 @@ class UsingGroup:
 
 
 class Embedded:
-    """Parses the pieces of SPARQL in one query and reports their errors at their place in it."""
+    """Parses the pieces of SPARQL in one query and reports their errors at their place in it.
 
-    def __init__(self, text: str, namespace: Namespace, report: Report) -> None:
+    over_matches    the aggregates of SELECT, HAVING and the template range over matches
+    """
+
+    def __init__(self, text: str, namespace: Namespace, report: Report, over_matches: bool = False) -> None:
         self._text = text
         self._namespace = namespace
         self._report = report
+        self._nested = partial(parse_expression, nested=True) if over_matches else parse_expression
+        self._template = partial(parse_template, nested=True) if over_matches else parse_template
 
     def gpm(self, clause: DefineClause) -> Gpm | None:
         """A DEFINE, or None after reporting the errors of its body."""
@@ -158,18 +174,51 @@ class Embedded:
 
     def column(self, draft: ColumnDraft) -> tuple[Projection, Uses] | None:
         """A column of SELECT and what it uses, or None after reporting."""
+        return self._column(draft, self._nested)
+
+    def bind(self, draft: ColumnDraft) -> tuple[Projection, Uses] | None:
+        """A BIND beside the DEFINEs and what it uses, or None after reporting."""
+        return self._column(draft, parse_expression)
+
+    def _column(self, draft: ColumnDraft, parser: _Parser[Expression]) -> tuple[Projection, Uses] | None:
         name, span = draft.variable.text[1:], draft.variable.span
         if draft.expression is None:
             return Projection(name, None, span), Uses((draft.variable,), (), ())
-        expression = self._parse(draft.expression, parse_expression)
+        expression = self._parse(draft.expression, parser)
         if expression is None:
             return None
         return Projection(name, expression, span), uses(self._tokens(draft.expression.span))
 
     def constraint(self, constraint: Word) -> tuple[TopLevelFilter, Uses] | None:
         """The condition of a FILTER beside the DEFINEs and what it uses, or None after reporting; without EXISTS."""
+        return self._constraint(constraint, parse_expression)
+
+    def having(self, constraint: Word) -> TopLevelFilter | None:
+        """The condition of HAVING, or None after reporting; without EXISTS."""
+        found = self._constraint(constraint, self._nested)
+        return None if found is None else found[0]
+
+    def group_uses(self, piece: Word) -> GroupUses:
+        """The uses of a column, of a template or of the condition of HAVING under OVER MATCHES."""
+        read = self._tokens(piece.span)
+        outside: list[Token] = []
+        inside: list[Token] = []
+        aggregates: list[Fold] = []
+        index = 0
+        while index < len(read):
+            if not _calls(read, index, _FOLDS):
+                outside.append(read[index])
+                index += 1
+                continue
+            last = closing(read, index)
+            aggregates.append(_fold(read, index))
+            inside += read[index + 1 : last + 1]
+            index = last + 1
+        return GroupUses(uses(outside), tuple(aggregates), uses(inside))
+
+    def _constraint(self, constraint: Word, parser: _Parser[Expression]) -> tuple[TopLevelFilter, Uses] | None:
         found = uses(self._tokens(constraint.span))
-        expression = None if found.exists else self._parse(constraint, parse_expression)
+        expression = None if found.exists else self._parse(constraint, parser)
         if found.exists:
             return TopLevelFilter(Constant(TRUE), constraint.span), found
         return None if expression is None else (TopLevelFilter(expression, constraint.span), found)
@@ -179,7 +228,7 @@ class Embedded:
         found = uses(self._tokens(template.span))
         if found.exists:
             return (), found
-        triples = self._parse(template, parse_template)
+        triples = self._parse(template, self._template)
         if triples is None:
             return None
         return tuple(TemplateTriple(triple, value) for triple, value in triples), found
@@ -255,13 +304,26 @@ def _folds(read: Sequence[Token]) -> Iterator[Fold]:
     depth = 0
     for index, token in enumerate(read[:-1]):
         depth += (token.text == "{") - (token.text == "}")
-        if depth == 0 and token.is_word(*_FOLDS, *_ITERATIONS) and read[index + 1].text == "(":
-            yield Fold(_word(token), _only_variable(read[index + 2 :]))
+        if depth == 0 and _calls(read, index, _FOLDS | _ITERATIONS):
+            yield _fold(read, index)
 
 
-def _only_variable(arguments: Sequence[Token]) -> str | None:
-    """The variable of `?v)`, `DISTINCT ?v)` or `?v; SEPARATOR = …)`; None for any other argument."""
-    rest = arguments[1:] if arguments and arguments[0].is_word("DISTINCT") else arguments
+def _calls(read: Sequence[Token], index: int, words: Collection[str]) -> bool:
+    """True if one of these words and an opening bracket stand at a place."""
+    return index + 1 < len(read) and read[index].is_word(*words) and read[index + 1].text == "("
+
+
+def _fold(read: Sequence[Token], index: int) -> Fold:
+    """The aggregate or iteration value that begins at a place."""
+    arguments = read[index + 2 :]
+    distinct = bool(arguments) and arguments[0].is_word("DISTINCT")
+    rest = arguments[distinct:]
+    every = bool(rest) and rest[0].text == "*"
+    return Fold(_word(read[index]), _only_variable(rest), distinct, every)
+
+
+def _only_variable(rest: Sequence[Token]) -> str | None:
+    """The variable of `?v)` or `?v; SEPARATOR = …)`; None for any other argument."""
     if len(rest) > 1 and rest[0].kind == "variable" and rest[1].text in {")", ";"}:
         return rest[0].text[1:]
     return None

@@ -30,17 +30,17 @@ _PLACES = {
     **dict.fromkeys(("WITHIN", "PARTITION", "FROM"), (Section.HEADER, "after SELECT or CONSTRUCT and before WHERE {")),
     **dict.fromkeys(("WHERE", "LBRACE"), (Section.HEADER, "after WITHIN and FROM")),
     **dict.fromkeys(("DEFINE", "FILTER", "BIND", "RBRACE"), (Section.BODY, "after '{' and SEQ( )")),
-    **dict.fromkeys(("AFTER", "LIMIT"), (Section.MODIFIERS, "after the closing '}'")),
+    **dict.fromkeys(("GROUP", "HAVING", "AFTER", "LIMIT"), (Section.MODIFIERS, "after the closing '}'")),
     "SEQ": (Section.BODY, "right after '{'"),
 }
 """The section that each clause belongs to, and its place in words."""
 
 _ENTERED_AFTER = {**dict.fromkeys(_FORMS, Section.HEADER), "LBRACE": Section.BODY, "RBRACE": Section.MODIFIERS}
 _NOT_AFTER = {
-    "BASE": "REGISTER", "PREFIX": "REGISTER", "WITHIN": "WHERE", "PARTITION": "WHERE", "FROM": "WHERE", "SEQ": "DEFINE",
-    "AFTER": "LIMIT",
+    **dict.fromkeys(("BASE", "PREFIX"), ("REGISTER",)), **dict.fromkeys(("WITHIN", "PARTITION", "FROM"), ("WHERE",)),
+    "SEQ": ("DEFINE",), "GROUP": ("HAVING", "AFTER", "LIMIT"), "HAVING": ("AFTER", "LIMIT"), "AFTER": ("LIMIT",),
 }  # fmt: skip
-"""For each kind of clause the kind in its section that it must precede."""
+"""For each kind of clause the kinds in its section that it must precede."""
 
 _BRACES_HINT = "SEQ( ) and the DEFINEs stand in one pair of braces"
 _REPEATABLE = frozenset({"BASE", "PREFIX", "FROM", "DEFINE", "FILTER", "BIND"})
@@ -48,6 +48,7 @@ _TITLES = {
     "LBRACE": "'{'",
     "RBRACE": "'}'",
     "PARTITION": "PARTITION BY",
+    "GROUP": "GROUP BY",
     "AFTER": "AFTER MATCH",
     "REGISTER": "REGISTER STREAM",
     "SEQ": "SEQ( )",
@@ -127,8 +128,9 @@ class _Layout:
             self._section = Section.BODY
         elif self._section != section and not (kind == "SEQ" and self._section == Section.HEADER):
             self._report.add(Code.MISPLACED_CLAUSE, lexeme.span, misplaced, f"it stands {words}")
-        elif (after := _NOT_AFTER.get(kind)) in self._seen:
-            self._report.add(Code.MISPLACED_CLAUSE, lexeme.span, misplaced, f"it stands before {after}")
+        elif after := next((later for later in _NOT_AFTER.get(kind, ()) if later in self._seen), None):
+            hint = f"it stands before {_TITLES.get(after, after)}"
+            self._report.add(Code.MISPLACED_CLAUSE, lexeme.span, misplaced, hint)
 
     def _require(self, at: Span, *kinds: str) -> None:
         for kind in kinds:

@@ -27,7 +27,7 @@ RESERVED = frozenset({"SEQ", "ALL", "DEFINE", "GPM", "ON", "WITHIN"})
 
 CLAUSES = frozenset({
     "BASE", "PREFIX", "REGISTER", "SELECT", "CONSTRUCT", "WITHIN", "PARTITION", "FROM", "WHERE", "SEQ", "DEFINE",
-    "FILTER", "BIND", "AFTER", "LIMIT", "LBRACE", "RBRACE",
+    "FILTER", "BIND", "GROUP", "HAVING", "AFTER", "LIMIT", "LBRACE", "RBRACE",
 })  # fmt: skip
 """The kinds that begin a clause."""
 
@@ -38,7 +38,7 @@ UNITS = (*_SINGULAR_UNITS, *(f"{unit}S" for unit in _SINGULAR_UNITS))
 KEYWORDS = frozenset({
     *(CLAUSES - {"LBRACE", "RBRACE"}), *RESERVED, *UNITS,
     "STREAM", "AS", "DISTINCT", "STRICT", "NEXT", "FIRST", "LAST", "MAX", "TUMBLING", "SLIDING", "STARTING", "AT", "BY",
-    "USING", "NAMED", "KB", "MATCH", "NO", "SKIP", "TO", "EVENT", "PAST", "CONSUME",
+    "USING", "NAMED", "KB", "MATCH", "NO", "SKIP", "TO", "EVENT", "PAST", "CONSUME", "OVER", "MATCHES", "EVERY",
 })  # fmt: skip
 """The keywords outside of SEQ( ), in upper case."""
 

@@ -8,7 +8,7 @@ from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time
 from spaseq.lang.ast import Unit
 from spaseq.lang.codes import Code
-from spaseq.lang.drafts import StartingDraft, WithinClause, Word
+from spaseq.lang.drafts import EveryDraft, StartingDraft, WithinClause, Word
 from spaseq.lang.iris import Namespace
 from spaseq.lang.report import Report
 
@@ -21,7 +21,8 @@ def read_window(clause: WithinClause, namespace: Namespace, report: Report) -> W
     """The window of WITHIN; None after reporting an error."""
     unit = Unit[clause.unit.text.upper().removesuffix("S")]
     in_events = unit is Unit.EVENT
-    sliding = clause.mode is not None and clause.mode.text.upper() == "SLIDING"
+    every = clause.mode if isinstance(clause.mode, EveryDraft) else None
+    sliding = isinstance(clause.mode, Word) and clause.mode.text.upper() == "SLIDING"
     count = read_count(clause.size, "a window", report)
     if count is not None and count * max(unit.value, 1) > NUMBER_MAX:
         message = "a window is 292 years long at most"
@@ -36,7 +37,26 @@ def read_window(clause: WithinClause, namespace: Namespace, report: Report) -> W
         start = _start(clause.starting, in_events, namespace, report)
     if count is None:
         return None
-    return Window(count * max(unit.value, 1), in_events, sliding, start or 0, start is not None)
+    size = count * max(unit.value, 1)
+    hop = None if every is None else _hop(every, size, in_events, report)
+    return Window(size, in_events, sliding, start or 0, start is not None, None if hop == size else hop)
+
+
+def _hop(every: EveryDraft, size: int, in_events: bool, report: Report) -> int | None:
+    """The hop of EVERY in the unit of the window's size; None after reporting an error."""
+    unit = Unit[every.unit.text.upper().removesuffix("S")]
+    count = read_count(every.size, "EVERY", report)
+    if count is None:
+        return None
+    hop = count * max(unit.value, 1)
+    if (unit is Unit.EVENT) != in_events:
+        counted, hint = ("events", "EVERY 10 EVENTS") if in_events else ("time", "EVERY 1 MINUTE")
+        message = f"a window of {counted} cannot hop by {'time' if in_events else 'events'}"
+        report.add(Code.HOP, every.keyword.span, message, f"count both in the same way: {hint}")
+    elif hop > size:
+        message = "EVERY is longer than the window: what happens between two windows would be in none"
+        report.add(Code.HOP, every.size.span, message, "write a hop up to the length of the window")
+    return hop
 
 
 def read_count(word: Word, what: str, report: Report) -> int | None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from automata.plan.expression import Step
 from automata.plan.program import Selector, Skip, Window
+from sparql_gpm.pattern import TRUE, Constant
 from spaseq.lang import ast, drafts
 from spaseq.lang.codes import Code
 from spaseq.lang.embedded import Embedded, Gpm, Uses, UsingGroup
@@ -41,7 +42,9 @@ class Resolver:
         self._report = report
         self._namespace = Namespace(report)
         self._namespace.declare(clauses)
-        self._embedded = Embedded(text, self._namespace, report)
+        form = self._first(drafts.FormClause)
+        self._over = form.over if form else None
+        self._embedded = Embedded(text, self._namespace, report, self._over is not None)
 
     def query(self, name: str) -> ast.Query | None:
         """The query, or None when there is any error."""
@@ -55,6 +58,8 @@ class Resolver:
         using = self._using()
         gpms = self._gpms()
         beside = self._beside()
+        having = self._having()
+        self._check_over()
         sequence = self._sequence(gpms, columns or (), template, beside, using)
         after, limit = self._first(drafts.AfterClause), self._limit()
         if self._report.failed:
@@ -77,6 +82,9 @@ class Resolver:
             defines=tuple(gpm.define for gpm in gpms.values() if gpm),
             filters=tuple(condition for condition, _ in beside.filters),
             binds=tuple(bind for bind, _ in beside.binds),
+            over_matches=self._over is not None,
+            group=tuple(dict.fromkeys(word.text[1:] for word in self._group())),
+            having=having,
             skip=after.skip if after else Skip.NO_SKIP,
             skip_to=after.to.text if after and after.to else None,
             limit=limit,
@@ -108,7 +116,35 @@ class Resolver:
     def _beside(self) -> _Beside:
         constraints = [self._embedded.constraint(clause.constraint) for clause in self._all(drafts.FilterClause)]
         drafted = [drafts.ColumnDraft(clause.variable, clause.expression) for clause in self._all(drafts.BindClause)]
-        return _Beside([each for each in constraints if each], [b for b in map(self._embedded.column, drafted) if b])
+        return _Beside([each for each in constraints if each], [b for b in map(self._embedded.bind, drafted) if b])
+
+    def _having(self) -> ast.TopLevelFilter | None:
+        clause = self._first(drafts.HavingClause)
+        return self._embedded.having(clause.constraint) if clause else None
+
+    def _check_over(self) -> None:
+        """Reports what needs OVER MATCHES, and what does not go with it."""
+        within, form = self._first(drafts.WithinClause), self._first(drafts.FormClause)
+        if self._over is None:
+            group, having = self._first(drafts.GroupClause), self._first(drafts.HavingClause)
+            words = [("GROUP BY", group and group.keyword), ("HAVING", having and having.keyword)]
+            if within and isinstance(within.mode, drafts.EveryDraft):
+                words.append(("EVERY", within.mode.keyword))
+            hint = "write SELECT OVER MATCHES, which reports a row for each group of matches, or leave it out"
+            for name, word in words:
+                if word:
+                    self._report.add(Code.GROUPS_WITHOUT_OVER, word.span, f"{name} needs OVER MATCHES", hint)
+            return
+        if form and form.star:
+            message = "OVER MATCHES has no '*': a group of matches has no variables of its own"
+            hint = "name the variables of GROUP BY, and aggregates: ?k (COUNT(*) AS ?n)"
+            self._report.add(Code.UNGROUPED, form.star.span, message, hint)
+        in_events = within is not None and within.unit.text.upper().startswith("EVENT")
+        sliding = within is not None and isinstance(within.mode, drafts.Word) and within.mode.text.upper() == "SLIDING"
+        if in_events and not sliding and self._partition():
+            message = "OVER MATCHES groups matches of all partitions, and each partition counts its events by itself"
+            hint = "use a window of time, or GROUP BY instead of PARTITION BY"
+            self._report.add(Code.PARTITIONED_EVENTS, self._over.span, message, hint)
 
     def _window(self) -> Window | None:
         clause = self._first(drafts.WithinClause)
@@ -175,12 +211,37 @@ class Resolver:
         scopes.check_binds(beside.binds)
         for _, used in beside.filters:
             scopes.check_outside(used, "a FILTER beside the DEFINEs")
-        scopes.check_columns(columns)
-        if template is not None:
-            scopes.check_outside(template[1], "a template")
+        if self._over is not None:
+            self._check_groups(scopes)
+        else:
+            scopes.check_columns(columns)
+            if template is not None:
+                scopes.check_outside(template[1], "a template")
         scopes.check_conditions()
         self._check_skip({occurrence.step.symbol for occurrence in found if not occurrence.negations})
         return sequence
+
+    def _check_groups(self, scopes: Scopes) -> None:
+        """Checks SELECT or the template, GROUP BY and HAVING under OVER MATCHES."""
+        form, having = self._first(drafts.FormClause), self._first(drafts.HavingClause)
+        constant = [word.text[1:] for word in self._partition()]
+        keys = [word.text[1:] for word in self._group()]
+        scopes.check_group_by(self._group())
+        aliases: list[str] = []
+        for draft in (form and form.columns) or ():
+            name, expression = draft.variable.text[1:], draft.expression
+            computed = None if expression is None else Constant(TRUE)
+            scopes.check_target(ast.Projection(name, computed, draft.variable.span), aliases)
+            if expression is not None and name in keys:
+                message = f"?{name} is in GROUP BY and has a value"
+                self._report.add(Code.ALREADY_BOUND, draft.variable.span, message, "choose a new variable after AS")
+            aliases.append(name)
+            piece = self._embedded.group_uses(draft.variable if expression is None else expression)
+            scopes.check_grouped(piece, "SELECT", keys, constant)
+        if form and form.template:
+            scopes.check_grouped(self._embedded.group_uses(form.template), "a template", keys, constant)
+        if having:
+            scopes.check_grouped(self._embedded.group_uses(having.constraint), "HAVING", (*keys, *aliases), constant)
 
     def _check_skip(self, positive: Collection[str]) -> None:
         """Reports SKIP TO of a Name that no step takes."""
@@ -221,6 +282,9 @@ class Resolver:
         """The variables of PARTITION BY that USING binds before the first step."""
         clause = self._first(drafts.PartitionClause)
         return frozenset(word.text[1:] for word in clause.variables) if clause and clause.using else frozenset()
+
+    def _group(self) -> list[drafts.Word]:
+        return [word for clause in self._all(drafts.GroupClause) for word in clause.variables]
 
     def _limit(self) -> int | None:
         clause = self._first(drafts.LimitClause)

@@ -65,7 +65,7 @@ class _Scanner:
                 yield from self._sequence()
             case "LPAR", "SELECT" | "BIND":
                 yield self._cut("EXPRESSION", expression_end(self._text, self._offset), lexeme)
-            case "FILTER", _:
+            case "FILTER" | "HAVING", _:
                 end = constraint_end(self._text, self._offset)
                 if self._text[self._offset : end.offset].strip():
                     yield self._cut("CONSTRAINT", end, lexeme)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from automata.plan.expression import Negation, Repetition, Span, Step, steps
 from spaseq.lang.ast import Expr, Projection
 from spaseq.lang.codes import Code
 from spaseq.lang.drafts import Word
-from spaseq.lang.embedded import Fold, Gpm, Uses, UsingGroup
+from spaseq.lang.embedded import Fold, Gpm, GroupUses, Uses, UsingGroup
 from spaseq.lang.report import Report, choices_hint, listed
 
 _NEW_VARIABLE = "choose a new variable after AS"
@@ -17,18 +17,24 @@ _NEW_VARIABLE = "choose a new variable after AS"
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A step in SEQ, with the spans of the `!`s around it; `repeated` if a repetition is around it."""
+    """A step in SEQ, with the spans of the `!`s around it.
+
+    repeated    a repetition is around it
+    iterates    one that may have several iterations
+    """
 
     step: Step[str]
     negations: frozenset[Span]
     repeated: bool
+    iterates: bool
 
 
 def occurrences(expression: Expr) -> Iterator[Occurrence]:
     """Every step of a sequence, in the order of the text."""
     for step, around in steps(expression):
         negations = frozenset(node.span for node in around if isinstance(node, Negation))
-        yield Occurrence(step, negations, any(isinstance(node, Repetition) for node in around))
+        loops = [node for node in around if isinstance(node, Repetition)]
+        yield Occurrence(step, negations, bool(loops), any(node.at_most != 1 for node in loops))
 
 
 class Scopes:
@@ -76,9 +82,50 @@ class Scopes:
         """Checks the columns of SELECT."""
         seen: set[str] = set()
         for projection, used in columns:
-            self._check_target(projection, seen)
+            self.check_target(projection, seen)
             seen.add(projection.variable)
             self.check_outside(used, "SELECT", seen if projection.expression else frozenset())
+
+    def check_group_by(self, keys: Iterable[Word]) -> None:
+        """Checks the variables of GROUP BY."""
+        for word in keys:
+            self.check_outside(Uses((word,), (), ()), "GROUP BY")
+
+    def check_grouped(self, used: GroupUses, where: str, known: Collection[str], constant: Collection[str]) -> None:
+        """Checks a piece under OVER MATCHES.
+
+        known       the variables of GROUP BY, and those of SELECT for HAVING
+        constant    the variables of PARTITION BY, which are the same in every iteration
+        """
+        outside = used.outside
+        self.check_outside(Uses((), (), outside.exists), where)
+        for word in outside.variables:
+            if word.text[1:] not in known and not self._check_negated(word, frozenset()):
+                message = f"{word.text} is neither in GROUP BY nor inside an aggregate: matches of a group may differ"
+                hint = f"add {word.text} to GROUP BY, or choose a value: MIN({word.text}), SAMPLE({word.text})"
+                self._report.add(Code.UNGROUPED, word.span, message, hint)
+        for fold in outside.folds:
+            keyword = fold.keyword.text.upper()
+            message = f"under OVER MATCHES {keyword} stands inside an aggregate: it has a value for each match"
+            self._report.add(Code.AGGREGATE_PLACE, fold.keyword.span, message, f"write SUM({keyword}(?v)), or MAX")
+        self.check_outside(used.inside, where)
+        for fold in used.aggregates:
+            self._check_aggregate(fold, constant)
+
+    def _check_aggregate(self, fold: Fold, constant: Collection[str]) -> None:
+        """Checks an outermost aggregate of OVER MATCHES."""
+        keyword, name = fold.keyword.text.upper(), fold.variable
+        if fold.every and fold.distinct:
+            hint = "matches differ from one another: COUNT(*) counts them, COUNT(DISTINCT ?v) counts values"
+            self._report.add(Code.DISTINCT_MATCHES, fold.keyword.span, "COUNT(DISTINCT *) counts nothing else", hint)
+        if name is None or keyword == "COUNT" or name in constant:
+            return
+        binders = [binder for binder in self._binders.get(name, ()) if not binder.negations]
+        if binders and all(binder.iterates for binder in binders):
+            message = f"{keyword}(?{name}) takes the value of ?{name} at the last iteration of each match"
+            inner = keyword if keyword in ("SUM", "MIN", "MAX") else "LAST"
+            hint = f"{keyword}({inner}(?{name})) says which value of a match is meant; SUM, MIN, MAX range over all"
+            self._report.add(Code.LAST_VALUE, fold.keyword.span, message, hint)
 
     def check_outside(self, used: Uses, where: str, known: Iterable[str] = ()) -> None:
         """Checks what stands outside of the GPMs; `known` are the columns of SELECT before it."""
@@ -165,7 +212,8 @@ class Scopes:
         hint = choices_hint(word.text, [f"?{name}" for name in positive], "the steps bind {}")
         self._report.add(Code.NEVER_BOUND, word.span, f"nothing binds {word.text}; it stays unbound", hint)
 
-    def _check_target(self, projection: Projection, seen: set[str]) -> None:
+    def check_target(self, projection: Projection, seen: Collection[str]) -> None:
+        """Checks the variable of a column of SELECT after those that it has `seen`."""
         name = projection.variable
         if name in seen:
             message = f"?{name} is projected twice"

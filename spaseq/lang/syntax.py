@@ -16,7 +16,7 @@ from spaseq.lang.drafts import Clause
 from spaseq.lang.lexemes import CLAUSES, KEYWORDS, RESERVED, UNITS, Lexeme
 from spaseq.lang.report import Report, nearest
 
-RULES = {kind: kind.lower() for kind in sorted(CLAUSES)} | {"FROM": "source"}
+RULES = {kind: kind.lower() for kind in sorted(CLAUSES)} | {"FROM": "source", "GROUP": "group_by"}
 """The grammar's rule for each kind of lexeme that begins a clause."""
 
 _UNIT = "a unit (MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS or EVENTS)"
@@ -44,10 +44,7 @@ _UNITS_ELSEWHERE = {
     **dict.fromkeys(("YEAR", "YEARS"), "DAYS"),
 }  # fmt: skip
 """The units of other languages, and what to write for them."""
-_GROUPS = "GROUP BY and HAVING stand in a sub-SELECT of a GPM; PARTITION BY evaluates the query once for each value"
 _CLAUSES_ELSEWHERE = {
-    "GROUP": _GROUPS,
-    "HAVING": _GROUPS,
     "ORDER": "rows come in the order of their times; ORDER BY stands in a sub-SELECT of a GPM only",
 }
 """The clauses of SPARQL that a query has in its sub-SELECTs alone."""
@@ -165,6 +162,8 @@ def _elsewhere(clause: str, kinds: set[str], found: Lexeme, before: Sequence[Lex
             return f"the absence of events is written with '!': {found.text}!"
         case "FROM" if word == "[":
             return "WITHIN says how long a window is: WITHIN 10 MINUTES SLIDING"
+        case "GROUP" if word == "(":
+            return "compute the value with BIND beside the DEFINEs, and write GROUP BY ?variable"
         case "WITHIN" if "NUMBER" in kinds:
             return "write a whole number and a unit: 10 MINUTES"
         case "WITHIN" if "MINUTES" in kinds and word in _UNITS_ELSEWHERE:

@@ -200,7 +200,7 @@ def _remaining(query: TemporalQuery, step: int, refusals: dict[Graph, str]) -> I
 
 def _without_unread(query: TemporalQuery) -> TemporalQuery:
     """Enrich(m, k) -> m, where neither the output nor a later enrichment reads new(k); names of graphs read all."""
-    if query.template is not None:
+    if query.orders_solutions:
         return query
     read = set(read_by_output(query))
     kept: list[Enrichment] = []

@@ -33,7 +33,8 @@ def needed_before_output(query: TemporalQuery, step: int) -> Mapping[str, str]:
 
 def read_by_output(query: TemporalQuery) -> frozenset[str]:
     """The variables of the projection or the template."""
-    found = {name for expression in query.output_expressions() for name in expression_variables(expression)}
+    expressions = (*query.output_expressions(), *query.shown_expressions())
+    found = {name for expression in expressions for name in expression_variables(expression)}
     for triple in query.template or ():
         terms = (triple.pattern.subject, triple.pattern.predicate, triple.pattern.object)
         found |= {node.name for node in terms if isinstance(node, Variable)}

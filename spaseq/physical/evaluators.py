@@ -13,6 +13,7 @@ from automata.protocol import Restorable
 from automata.registers.guard import GuardConditionEvaluator
 from automata.runs.rows.conditions import RowConditionEvaluator
 from spaseq.physical import replanning
+from spaseq.physical.hopping import Lanes
 from spaseq.physical.plan import Form, PhysicalPlan
 
 
@@ -22,7 +23,12 @@ class ConditionEvaluatorOfAnyForm(RowConditionEvaluator, GuardConditionEvaluator
 
 def evaluator_of(plan: PhysicalPlan, condition_evaluator: ConditionEvaluatorOfAnyForm) -> Restorable:
     """A new evaluator, as planned."""
-    compiled = plan.compiled.plan
+    if plan.compiled.lanes:
+        return Lanes(plan.compiled.lanes, lambda compiled: _evaluator(plan, compiled, condition_evaluator))
+    return _evaluator(plan, plan.compiled.plan, condition_evaluator)
+
+
+def _evaluator(plan: PhysicalPlan, compiled: Plan, condition_evaluator: ConditionEvaluatorOfAnyForm) -> Restorable:
     match plan.evaluator, plan.form:
         case "cea", _:
             from automata.cea.cea_evaluator import CeaEvaluator

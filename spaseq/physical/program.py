@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from automata.plan.plan import Plan, compile_plan
 from automata.plan.program import (
@@ -25,6 +25,11 @@ from sparql_gpm.expressions.expression_evaluator import column_name
 from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Variable
 from spaseq.algebra.build import plain_nodes
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.errors import InputError
+from spaseq.physical.hopping import LANES_MAX, lane_windows, sliding_once, why_by_window
+
+GROUPS_MAX = 1_000_000
+"""The default bound on the groups of OVER MATCHES of one query, and on the values that their aggregates hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,8 @@ class Compiled:
     folds       the aggregate of each `FoldValue.fold`
     outputs     the expression nodes whose values the matches carry, in the order of `Program.outputs`
     nodes       reference → the variable, iteration or aggregate it stands for
+    lanes       of hopping windows that are evaluated one by one: the plan of every so manieth of them; else ()
+    groups_max  the most groups of OVER MATCHES, and values in them
     """
 
     query: TemporalQuery
@@ -44,6 +51,8 @@ class Compiled:
     folds: tuple[Aggregate, ...]
     outputs: tuple[Iteration | Aggregate, ...]
     nodes: dict[Reference, Variable | Iteration | Aggregate]
+    lanes: tuple[Plan, ...] = ()
+    groups_max: int = GROUPS_MAX
 
     @property
     def program(self) -> Program:
@@ -58,7 +67,7 @@ class Compiled:
     @property
     def reads_graphs(self) -> bool:
         """True if, once patterns are matched, something reads graphs of events: a condition, or a name (CONSTRUCT)."""
-        return self.keeps_graphs or self.query.template is not None
+        return self.keeps_graphs or self.query.orders_solutions
 
     def name(self, reference: Reference) -> str:
         """The name of what a reference stands for, in expressions: of a variable, or of a column of iterations."""
@@ -66,7 +75,7 @@ class Compiled:
         return node.name if isinstance(node, Variable) else column_name(node)
 
 
-def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX) -> Compiled:
+def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX, groups_max: int = GROUPS_MAX) -> Compiled:
     """The plan of a query; its automaton and what follows from it are worked out here and nowhere else."""
     numbering = _Numbering(query.variables)
     symbols = tuple(
@@ -91,7 +100,7 @@ def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX) -> Compiled:
         symbols,
         len(numbering.variables),
         conditions,
-        query.window,
+        query.window if query.window.hop is None else sliding_once(query.window),
         tuple(numbering.variables[name] for name in query.partition),
         query.selector,
         query.skip,
@@ -104,14 +113,39 @@ def compile_program(query: TemporalQuery, runs_max: int = RUNS_MAX) -> Compiled:
         NONE if query.using is None else query.using.symbol,
     )
     folds = tuple(numbering.folds)
-    return Compiled(query, compile_plan(program), tuple(e for _, e, _ in expressions), folds, outputs, numbering.nodes)
+    plan = compile_plan(program)
+    lanes = _lanes(query, plan)
+    return Compiled(
+        query,
+        lanes[0] if lanes else plan,
+        tuple(e for _, e, _ in expressions),
+        folds,
+        outputs,
+        numbering.nodes,
+        lanes,
+        groups_max,
+    )
+
+
+def _lanes(query: TemporalQuery, plan: Plan) -> tuple[Plan, ...]:
+    """`Compiled.lanes`; raises InputError where there are too many."""
+    if query.window.hop is None or (reason := why_by_window(plan)) is None:
+        return ()
+    windows = lane_windows(query.window)
+    if len(windows) > LANES_MAX:
+        raise InputError(
+            f"query '{query.name}': {len(windows)} windows overlap, and each must be evaluated by itself: {reason}",
+            hint=f"{LANES_MAX} windows may overlap: write a longer EVERY",
+        )
+    return tuple(compile_plan(replace(plan.program, window=window)) for window in windows)
 
 
 def _wanted(query: TemporalQuery) -> Demand:
     """The demand that LIMIT 1 or NEXT leaves of the matches of an event, where nothing but their order decides it."""
     if query.selector is Selector.NEXT:
         return Demand.FIRST
-    if query.limit != 1 or query.selector is not Selector.ALL or query.skip is not Skip.NO_SKIP:
+    alone = query.limit == 1 and query.over is None
+    if not alone or query.selector is not Selector.ALL or query.skip is not Skip.NO_SKIP:
         return Demand.EVERY
     bare = query.template is None and not any(expression_variables(column.expression) for column in query.columns)
     return Demand.HAPPENED if bare else Demand.FIRST
@@ -120,12 +154,16 @@ def _wanted(query: TemporalQuery) -> Demand:
 def _first(query: TemporalQuery, iterates: bool) -> tuple[int | None, bool]:
     """`Program.first` and `Program.first_of_values`: what AFTER MATCH, DISTINCT and LIMIT leave, without a selector.
 
+    Under OVER MATCHES, DISTINCT and LIMIT are about groups and leave every match.
+
     iterates    values are made of iterations, so that those of a match say nothing of them
     """
     if query.selector is not Selector.ALL or query.skip in (Skip.TO_FIRST, Skip.TO_LAST):
         return None, False
     if query.skip in (Skip.TO_NEXT, Skip.PAST_LAST):
         return 1, False
+    if query.over is not None:
+        return None, False
     if query.distinct:
         return (None, False) if iterates or query.enrichments else (1, True)
     return query.limit, False

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sparql_gpm.terms import BlankNode, Term
 from spaseq.lang import ast
-from tests.reference.output import Keyed, Row, rows
+from tests.reference.groups import Reported, grouped_rows
+from tests.reference.output import Row, rows
 from tests.reference.stream import Arrivals, Triples, merge, punctual
 from tests.reference.whole import matches, select
 from tests.reference.world import partitions, whole_world
@@ -25,7 +26,7 @@ def evaluate(
     streams     per stream name in the query, its events in order of arrival; one left out is empty
     kb          per KB IRI, its triples
     """
-    return [row for _, _, row in _evaluated(query, streams, kb, max_delay_ns)]
+    return [row for _, row in _evaluated(query, streams, kb, max_delay_ns)]
 
 
 def _evaluated(
@@ -33,12 +34,16 @@ def _evaluated(
     streams: Mapping[str, Arrivals],
     kb: Mapping[str, Iterable[tuple[Term, Term, Term]]] | None,
     max_delay_ns: int,
-) -> list[Keyed]:
+) -> list[Reported]:
+    """The rows in output order, each with the position of its triggering event or the number of its window."""
     declared = {stream.name: streams.get(stream.name, ()) for stream in query.streams}
     named = {iri: frozenset(triples) for iri, triples in (kb or {}).items()}
-    world = whole_world(query, merge(declared, max_delay_ns), named)
+    events = merge(declared, max_delay_ns)
+    if query.over_matches:
+        return grouped_rows(query, events, named)
+    world = whole_world(query, events, named)
     keyed = [keyed for part in partitions(world) for keyed in rows(part, select(part, matches(part)))]
-    return sorted(keyed, key=lambda found: found[0])
+    return [(match.positions[-1], row) for _, match, row in sorted(keyed, key=lambda found: found[0])]
 
 
 def late_events(streams: Mapping[str, Arrivals], max_delay_ns: int = 0) -> dict[str, list[str]]:
@@ -46,11 +51,11 @@ def late_events(streams: Mapping[str, Arrivals], max_delay_ns: int = 0) -> dict[
     return {name: [event[1] for event in punctual(arrivals, max_delay_ns)[1]] for name, arrivals in streams.items()}
 
 
-def derive(found: Sequence[Keyed]) -> list[tuple[int, str, Triples]]:
+def derive(found: Sequence[Reported]) -> list[tuple[int, str, Triples]]:
     """A REGISTERed query's rows as events of its stream: by triggering event, then in output order; never late."""
     events = [
-        (match.positions[-1], (row.time, row.graph, _own_nodes(row.triples, row.graph)))
-        for _, match, row in found
+        (trigger, (row.time, row.graph, _own_nodes(row.triples, row.graph)))
+        for trigger, row in found
         if row.triples is not None and row.graph is not None
     ]
     return [event for _, event in sorted(events, key=lambda pair: pair[0])]
@@ -89,7 +94,7 @@ def evaluate_all(
             given = {stream.name: events.get(stream.iri, ()) for stream in query.streams}
             # what was late is gone: what is left may be as disordered as it likes
             found = _evaluated(query, given, kb, max_delay_ns=2**62)
-            answers[index] = [row for _, _, row in found]
+            answers[index] = [row for _, row in found]
             if query.register:
                 events[query.register] = derive(found)
     return [answers[index] for index in range(len(queries))]

@@ -23,12 +23,13 @@ def graph_name(world: World, entries: Entries) -> str:
     order = {step: number for number, step in enumerate(names(world.root))}
     given = {f"{name}#": term for name, term in world.given.items()} if world.query.using else {}
     takings = sorted((order[entry.step], entry.event.position, _taking(entry, given)) for entry in entries)
-    whole = _digest_of_query(world.query) + b"".join(taking for _, _, taking in takings)
+    whole = digest_of_query(world.query) + b"".join(taking for _, _, taking in takings)
     return f"urn:spaseq:match:{sha256(whole).hexdigest()[:32]}"
 
 
 @lru_cache(maxsize=64)
-def _digest_of_query(query: ast.Query) -> bytes:
+def digest_of_query(query: ast.Query) -> bytes:
+    """The hash of the query's canonical text."""
     return sha256(canonical_text(query).encode()).digest()
 
 

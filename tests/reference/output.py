@@ -72,7 +72,7 @@ def _keyed(world: World, match: Match) -> Keyed:
         bindings = _project(world, scope)
         reported = [bindings.get(name) for name in projected(world)]
     else:
-        triples = _construct(world.query.template, scope)
+        triples = construct(world.query.template, scope)
         reported = _used(world.query.template, scope)
         graph = graph_name(world, match.entries)
     values = tuple((0, "") if term is None else (1, to_ntriples(term)) for term in reported)
@@ -108,7 +108,7 @@ def _provenance(world: World, match: Match) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _construct(template: Sequence[ast.TemplateTriple], scope: Scope) -> frozenset[tuple[Term, Term, Term]]:
+def construct(template: Sequence[ast.TemplateTriple], scope: Scope) -> frozenset[tuple[Term, Term, Term]]:
     """The template's triples; those with an unbound or impossible part are left out."""
 
     def term(node: Node) -> Term | None:

@@ -15,7 +15,7 @@ from automata.matches.match_stage import FOREVER
 from automata.plan.plan import Plan
 from automata.plan.program import Window
 from automata.slices.step_table import StepTable
-from automata.slices.timeline import Timeline, window_numbers
+from automata.slices.timeline import Timeline, next_window
 from automata.values import NONE, Ids, Mask
 
 
@@ -38,7 +38,7 @@ def expired(window: Window, time: int, timeline: Timeline) -> Bounds:
         return Bounds(ranks=timeline, now=time)
     if window.sliding:
         return Bounds(time=time - window.size, now=time)
-    return Bounds(window=int(window_numbers(window, np.array([time]), np.array([0]))[0]), now=time)
+    return Bounds(window=next_window(window, time), now=time)
 
 
 def next_expiry(plan: Plan, time: int) -> int:
@@ -48,7 +48,7 @@ def next_expiry(plan: Plan, time: int) -> int:
         return -FOREVER
     passes = time + window.size // 32
     if not window.sliding:
-        passes = window.start + ((time - window.start) // window.size + 1) * window.size
+        passes = window.start + ((time - window.start) // window.period + 1) * window.period
     return min([passes, *(time + limit // 32 for limit in plan.limits)])
 
 

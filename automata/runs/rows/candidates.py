@@ -122,8 +122,9 @@ class StepCandidates:
         begin, end, number = self._number
         if not begin <= where < end:
             number = int(window_numbers(window, np.array([where]), np.array([where]))[0])
-            begin = where - (where - window.start) % window.size
-            self._number = (begin, begin + window.size, number)
+            begin = where - (where - window.start) % window.period
+            end = begin + window.size
+            self._number = (begin, end, number) if where < end else (end, begin + window.period, number)
         return number
 
     def _key_places(self, scope: Sequence[int]) -> tuple[int, ...] | None:

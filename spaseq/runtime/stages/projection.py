@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from automata.matches.match_table import MatchTable
-from automata.values import UNBOUND, Ids, Mask, Match
+from automata.values import Ids, Mask, Match
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator, column_name
-from sparql_gpm.pattern import Expression, Variable
-from sparql_gpm.terms import to_ntriples
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from spaseq.outputs.row_table import Rows, RowTable
 from spaseq.outputs.rows import Row, StepEvents
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.construct import GraphTemplate
 from spaseq.runtime.stages.enrichment import Enricher
+from spaseq.runtime.stages.match_order import same_events
+from spaseq.runtime.stages.match_values import FEW_MATCHES, MatchValues, TermTexts
 from spaseq.runtime.state.graph_names import GraphNames
-
-_FEW_MATCHES = 16
-"""Up to so many matches are projected match by match, not in columns."""
-_TEXTS_MAX = 10_000
-"""Terms whose texts are cached; when there are more, the cache is cleared."""
 
 
 class Projector:
@@ -41,19 +34,15 @@ class Projector:
         name: Callable[[Match], str],
     ) -> None:
         self._query = query = compiled.query
-        self._compiled = compiled
         self._dictionary = dictionary
-        self._evaluator = evaluator
-        self._enricher = enricher
         self._name = name
         self._template = None if query.template is None else GraphTemplate(query.template, dictionary)
         if self._template is None:
             self._expressions = {column.name: column.expression for column in query.columns}
         else:
             self._expressions = self._template.expressions()
-        self._few = _FewValues([*self._expressions.values()], compiled, evaluator, enricher)
-        self._known_texts: dict[int, str] = {}
-        self._generation = dictionary.generation
+        self._values = MatchValues(self._expressions, compiled, evaluator, enricher)
+        self._text = TermTexts(dictionary).of
         self._steps = [pattern.name for pattern in query.patterns]
         self._reported: dict[tuple[int, int], int] = {}
         self._projected: dict[tuple[int, int], set[tuple[str, ...]]] = {}
@@ -63,14 +52,14 @@ class Projector:
         if not matches:
             return []
         filters = self._query.distinct or self._query.limit is not None
-        plain = self._template is None and not filters and len(matches) > _FEW_MATCHES
+        plain = self._template is None and not filters and len(matches) > FEW_MATCHES
         if plain and isinstance(matches, MatchTable):
             return self._table(matches, names)
         matches = list(matches)
-        values, numbers = self._ids(matches), range(len(matches))
+        values, numbers = self._values.ids(matches), range(len(matches))
         rows = []
         alone = [((), numbers)] if len(matches) == 1 else None
-        for _, group in alone or groupby(numbers, key=lambda number: _decided_events(matches[number])):
+        for _, group in alone or groupby(numbers, key=lambda number: same_events(matches[number])):
             alike = list(group)
             events = self._events(matches[alike[0]], names)
             for number in self._by_text(alike, values, matches) if len(alike) > 1 else alike:
@@ -79,7 +68,7 @@ class Projector:
         return rows
 
     def _table(self, matches: MatchTable, names: GraphNames) -> RowTable:
-        values = self._values(matches)
+        values = self._values.columns(matches)
         tied = matches.like_previous()
         if tied.any():
             order = self._untied(values, tied)
@@ -88,21 +77,10 @@ class Projector:
 
     def texts(self, matches: Sequence[Match]) -> list[tuple[str, ...]]:
         """The projected values of each match as N-Triples texts, unbound first; for CONSTRUCT, then its name."""
-        values = [self._text(ids) for ids in self._ids(matches)]
+        values = [self._text(ids) for ids in self._values.ids(matches)]
         if self._template is None:
             return values
         return [(*own, self._name(match)) for own, match in zip(values, matches, strict=True)]
-
-    def _text(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """The N-Triples texts of some ids, "" for unbound."""
-        known = self._known_texts
-        if self._generation != self._dictionary.generation or len(known) > _TEXTS_MAX:
-            known.clear()
-            self._generation = self._dictionary.generation
-        for i in ids:
-            if i not in known:
-                known[i] = "" if i == UNBOUND else to_ntriples(self._dictionary.term(i))
-        return tuple([known[i] for i in ids])
 
     def forget(self, before: int) -> None:
         """Drops the state of matches whose last event lies before a position."""
@@ -121,32 +99,6 @@ class Projector:
         """Continues from a snapshot."""
         self._reported = {(partition, last): count for partition, last, count in state["reported"]}
         self._projected = {(partition, last): set(map(tuple, seen)) for partition, last, seen in state["projected"]}
-
-    def _ids(self, matches: Sequence[Match]) -> Sequence[Sequence[int]]:
-        """The ids of the projected values of each match."""
-        if len(matches) <= _FEW_MATCHES:
-            few = self._few.of(matches)
-            if few is not None:
-                return few
-        return _by_match(self._values(matches), len(matches))
-
-    def _values(self, matches: Sequence[Match]) -> dict[str, Ids]:
-        if isinstance(matches, MatchTable):
-            registers, outputs = matches.registers, matches.outputs
-        else:
-            registers, outputs = _as_columns([m.registers for m in matches]), _as_columns([m.outputs for m in matches])
-        columns: dict[str, Ids] = {
-            name: np.ascontiguousarray(registers[:, number]) for number, name in enumerate(self._query.variables)
-        }
-        for number, node in enumerate(self._compiled.outputs):
-            columns[column_name(node)] = np.ascontiguousarray(outputs[:, number])
-        columns = dict(self._enricher.enriched(columns, matches))
-        for bind in self._query.binds:
-            columns[bind.name] = self._evaluator.evaluate(bind.expression, columns, len(matches))
-        return {
-            name: self._evaluator.evaluate(expression, columns, len(matches))
-            for name, expression in self._expressions.items()
-        }
 
     def _untied(self, values: Mapping[str, Ids], tied: Mask) -> Ids:
         """The report order, in which matches of the same events are ordered by the texts of their values."""
@@ -205,61 +157,3 @@ class Projector:
             else:
                 by_step[symbol] = [name]
         return tuple([(self._steps[symbol], tuple(by_step[symbol])) for symbol in sorted(by_step)])
-
-
-class _FewValues:
-    """The projected values of a few matches, computed match by match without columns."""
-
-    def __init__(
-        self, expressions: Sequence[Expression], compiled: Compiled, evaluator: ExpressionEvaluator, enricher: Enricher
-    ) -> None:
-        binds = compiled.query.binds
-        nodes: list[Expression] = [*map(Variable, enricher.variables), *compiled.outputs]
-        named = {name: place for place, name in enumerate([*enricher.variables, *map(column_name, compiled.outputs)])}
-        self._binds = []
-        for bind in binds:
-            self._binds.append(evaluator.value(bind.expression, dict(named)))
-            named[bind.name] = len(named)
-            nodes.append(Variable(bind.name))
-        known = {node: place for place, node in enumerate(nodes)}
-        places = [known.get(expression, -1) for expression in expressions]
-        readers = [
-            evaluator.value(expression, named) if place < 0 else itemgetter(place)
-            for expression, place in zip(expressions, places, strict=True)
-        ]
-        self._enricher = enricher
-        self._only_registers = not (enricher.variables[compiled.program.variables :] or compiled.outputs or binds)
-        self._read: Callable[[Sequence[int]], Sequence[int]] = lambda values: [read(values) for read in readers]
-        if len(places) > 1 and min(places) >= 0:
-            self._read = itemgetter(*places)
-
-    def of(self, matches: Sequence[Match]) -> list[Sequence[int]] | None:
-        """The values for each match, UNBOUND where an expression has none; None: columns must be used."""
-        if self._only_registers:
-            return [self._read(match.registers) for match in matches]
-        rows = [list(match.registers) for match in matches]
-        if not self._enricher.enrich_few(rows, matches):
-            return None
-        for values, match in zip(rows, matches, strict=True):
-            values += match.outputs
-            for bind in self._binds:
-                values.append(bind(values))
-        return [self._read(values) for values in rows]
-
-
-def _as_columns(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
-    """int64[matches, values]."""
-    return np.array(values, dtype=np.int64).reshape(len(values), -1)
-
-
-def _by_match(values: Mapping[str, Ids], count: int) -> list[list[int]]:
-    """Columns of so many values as a list for each match."""
-    if not values:
-        return [[] for _ in range(count)]
-    rows: list[list[int]] = np.column_stack(list(values.values())).tolist()
-    return rows
-
-
-def _decided_events(match: Match) -> tuple[object, ...]:
-    """The time of the decision of a match, if it is late, and its steps and events."""
-    return (match.decided, match.last, *[(symbol, position) for symbol, position, _ in match.entries])

@@ -21,6 +21,9 @@ from spaseq.physical.program import Compiled
 from spaseq.physical.replanning import switch_in_words
 from spaseq.runtime.stages.conditions import TermConditionEvaluator, condition_matchers
 from spaseq.runtime.stages.enrichment import Enricher
+from spaseq.runtime.stages.group_stage import GroupStage
+from spaseq.runtime.stages.match_order import MatchOrder, all_variables
+from spaseq.runtime.stages.match_values import MatchValues, TermTexts
 from spaseq.runtime.stages.naming import MatchNames
 from spaseq.runtime.stages.pattern_solver import SemiJoinFilters
 from spaseq.runtime.stages.pattern_stage import SolvedSlice
@@ -56,15 +59,20 @@ class SequenceStage:
         self._solutions = KeptSolutions(_named_scopes(compiled), query.variables, dictionary)
         named = MatchNames(compiled, dictionary, enricher, self._solutions, self._names)
         self._projector = Projector(compiled, dictionary, evaluator, enricher, named.of)
+        texts = self._projector.texts
+        self._groups: GroupStage | None = None
+        if query.over is not None:
+            bound = MatchValues(all_variables(enricher.variables), compiled, evaluator, enricher)
+            order = MatchOrder(bound, TermTexts(dictionary), enricher, self._solutions)
+            texts = order.texts
+            self._groups = GroupStage(compiled, dictionary, evaluator, enricher, order, self._names)
         self._position = 0
         matchers = condition_matchers(compiled, dictionary, evaluator, background)
-        conditions = TermConditionEvaluator(
-            compiled, dictionary, evaluator, matchers, self._graphs, self._projector.texts, pool
-        )
+        conditions = TermConditionEvaluator(compiled, dictionary, evaluator, matchers, self._graphs, texts, pool)
         self._evaluator = evaluator_of(plan, conditions)
         self._row_evaluator = self._evaluator if implements(self._evaluator, RowEvaluator) else None
         self._keeps_graphs = compiled.keeps_graphs
-        self._names_graphs = query.template is not None
+        self._keeps_solutions = query.orders_solutions
         self.needs_whole_slots = self._evaluator.needs_whole_slots
         self.semi_join_filters: SemiJoinFilters = (
             self._evaluator.semi_join_filters if implements(self._evaluator, SemiJoinSource) else dict
@@ -76,11 +84,11 @@ class SequenceStage:
             self._names.add(self._position, solved.taken)
             if self._keeps_graphs and solved.graphs is not None:
                 self._graphs.add(self._position, solved.graphs)
-            if self._names_graphs and solved.graphs is not None:
+            if self._keeps_solutions and solved.graphs is not None:
                 self._solutions.add(self._position, solved.solutions, solved.graphs)
         self._position += len(solved.events)
         matches = self._evaluator.on_batch(solved.events, solved.solutions)
-        return self._rows(matches) if matches or solved.taken is not None else []
+        return self._rows(matches) if matches or solved.taken is not None or self._groups is not None else []
 
     def prefers_rows(self, slice_: Slice) -> bool:
         """True if the events of a short slice are to be evaluated one by one; those of one time may have to be one."""
@@ -95,13 +103,13 @@ class SequenceStage:
         assert self._row_evaluator is not None
         if solutions:
             self._names.add_one(self._position, event.name)
-            if self._names_graphs:
+            if self._keeps_solutions:
                 self._solutions.add_one(self._position, solutions, event)
         if self._keeps_graphs:
             self._graphs.add(self._position, event.batch)
         self._position += 1
         matches = self._row_evaluator.on_event(event.time, event.stream, solutions)
-        rows = self._projector.rows(matches, self._names) if matches else []
+        rows = self._reported(matches) if matches or self._groups is not None else []
         if self._position % _FORGET_EVENTS == 0:
             self._forget()
         return rows
@@ -109,19 +117,28 @@ class SequenceStage:
     def on_watermark(self, time: int) -> Rows:
         """The rows once no event at or before `time` will arrive."""
         matches = self._evaluator.on_watermark(time)
-        return self._rows(matches) if matches else []
+        if self._groups is None:
+            return self._rows(matches) if matches else []
+        self._groups.add(matches)
+        return self._groups.on_watermark(time, self._evaluator.oldest_output_time)
 
     def finish(self) -> Rows:
         """The last rows."""
-        return self._rows(self._evaluator.finish())
+        matches = self._evaluator.finish()
+        if self._groups is None:
+            return self._rows(matches)
+        self._groups.add(matches)
+        return self._groups.finish()
 
     def oldest_output_time(self, watermark: int) -> int:
         """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""
-        return self._evaluator.oldest_output_time(watermark)
+        oldest = self._evaluator.oldest_output_time(watermark)
+        return oldest if self._groups is None else self._groups.oldest_output_time(oldest)
 
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""
-        return [*self._evaluator.live_ids(), *self._graphs.live_ids(), *self._solutions.live_ids()]
+        groups = [] if self._groups is None else [self._groups.live_ids()]
+        return [*self._evaluator.live_ids(), *self._graphs.live_ids(), *self._solutions.live_ids(), *groups]
 
     @property
     def replanned(self) -> tuple[str, ...]:
@@ -141,6 +158,7 @@ class SequenceStage:
             "graphs": self._graphs.snapshot(oldest),
             "solutions": self._solutions.snapshot(oldest),
             "projector": self._projector.snapshot(),
+            "groups": None if self._groups is None else self._groups.snapshot(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -158,11 +176,20 @@ class SequenceStage:
         self._graphs.restore(state["graphs"])
         self._solutions.restore(state["solutions"])
         self._projector.restore(state["projector"])
+        if self._groups is not None:
+            self._groups.restore(state["groups"])
 
     def _rows(self, matches: Sequence[Match]) -> Rows:
-        rows = self._projector.rows(matches, self._names)
+        rows = self._reported(matches)
         self._forget()
         return rows
+
+    def _reported(self, matches: Sequence[Match]) -> Rows:
+        """The rows of matches, or of the groups that are over, now that the events before `_position` are taken."""
+        if self._groups is None:
+            return self._projector.rows(matches, self._names)
+        self._groups.add(matches)
+        return self._groups.on_events(self._position)
 
     def _forget(self) -> None:
         oldest = self._evaluator.oldest_position()
@@ -173,7 +200,7 @@ class SequenceStage:
 
 
 def _named_scopes(compiled: Compiled) -> dict[int, list[int]]:
-    """symbol → its variables in order, of the symbols whose solutions names of graphs depend on."""
-    if compiled.query.template is None:
+    """symbol → its variables in order, of the symbols whose solutions names or the order of the output depend on."""
+    if not compiled.query.orders_solutions:
         return {}
     return {symbol: sorted(compiled.program.symbols[symbol].scope) for symbol in sorted(compiled.plan.used)}

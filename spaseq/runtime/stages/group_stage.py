@@ -1,0 +1,94 @@
+"""The end of the sequence stage under OVER MATCHES: matches are folded into groups, and those into rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from automata.slices.timeline import LAST
+from automata.values import Ids, Match
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from spaseq.outputs.rows import Row
+from spaseq.physical.program import Compiled
+from spaseq.runtime.stages.enrichment import Enricher
+from spaseq.runtime.stages.group_rows import GroupRows
+from spaseq.runtime.stages.grouping import Grouping, Partial, argument_columns
+from spaseq.runtime.stages.match_order import MatchOrder
+from spaseq.runtime.stages.match_values import MatchValues
+from spaseq.runtime.stages.reporting_units import ReportingUnits
+from spaseq.runtime.state.graph_names import GraphNames
+
+
+class GroupStage:
+    """The groups of one query."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        dictionary: Dictionary,
+        evaluator: ExpressionEvaluator,
+        enricher: Enricher,
+        order: MatchOrder,
+        names: GraphNames,
+    ) -> None:
+        query = compiled.query
+        assert query.over is not None, query.name
+        self._units = ReportingUnits(query.window, len(compiled.lanes))
+        self._order = order if query.over.needs_order else None
+        self._waits = compiled.plan.trails
+        named = query.template is not None and not self._units.of_windows
+        values = MatchValues(argument_columns(query.over), compiled, evaluator, enricher)
+        name: Callable[[int], str] = (lambda position: names.of([position])[0]) if named else lambda unit: ""
+        self._groups = Grouping(query.over, self._units, values, dictionary, name, compiled.groups_max)
+        self._rows = GroupRows(query, query.over, self._units, dictionary, evaluator)
+
+    def add(self, matches: Sequence[Match]) -> None:
+        """Folds matches in report order."""
+        self._groups.add(matches if self._order is None else self._order.ordered(matches))
+
+    def add_partials(self, partials: Iterable[Partial]) -> None:
+        """Merges aggregates of matches in report order."""
+        self._groups.add_partials(partials)
+
+    def on_events(self, position: int) -> list[Row]:
+        """The rows once all events before this position, and their matches, have been taken."""
+        if not len(self._groups) or self._units.of_time or (not self._units.of_windows and self._waits):
+            return []
+        if self._units.of_windows:
+            return self._rows.of(self._groups.take(lambda number, unit: self._units.end(number) < position))
+        return self._rows.of(self._groups.take(lambda number, unit: True))
+
+    def on_watermark(self, time: int, oldest: Callable[[int], int]) -> list[Row]:
+        """The rows once no event at or before `time` will come; `oldest` gives a lower bound of the ends of matches."""
+        if not len(self._groups):
+            return []
+        if self._units.of_time:
+            return self._rows.of(self._groups.take(lambda number, unit: self._units.end(number) <= time + 1))
+        if self._units.of_windows:
+            return []
+        before = oldest(time + 1)
+        return self._rows.of(self._groups.take(lambda number, unit: unit.last < before))
+
+    def finish(self) -> list[Row]:
+        """The last rows."""
+        return self._rows.of(self._groups.take(lambda number, unit: True))
+
+    def oldest_output_time(self, oldest: int) -> int:
+        """A lower bound of the times of rows to come, if no match to come ends before `oldest`."""
+        if not self._units.of_time:
+            return min([oldest, *[unit.last for unit in self._groups.units().values()]])
+        first = oldest if oldest > LAST else self._units.first_end_after(oldest)
+        return min([first, *[self._units.end(number) for number in self._groups.units()]])
+
+    def live_ids(self) -> Ids:
+        """Every id that the groups hold."""
+        return self._groups.live_ids()
+
+    def snapshot(self) -> list[Any]:
+        """The open groups, for `spaseq.runtime.state.snapshot`."""
+        return self._groups.snapshot()
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Continues from a snapshot."""
+        self._groups.restore(state)

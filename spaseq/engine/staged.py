@@ -249,9 +249,13 @@ def _operator(
 
 
 def _with_key(query: TemporalQuery, key: Sequence[str]) -> TemporalQuery:
-    """The query with hidden columns for the values of PARTITION BY, or else of the key of its shards."""
-    if query.template is not None or query.over is not None:
+    """The query with hidden columns for the values of PARTITION BY, or else of the key of its shards.
+
+    A group of OVER MATCHES is of no partition; the key of its shards is part of GROUP BY.
+    """
+    if query.template is not None:
         return query
-    prefix = PARTITION_COLUMN if query.partition else KEY_COLUMN
-    hidden = tuple(Column(f"{prefix}{name}", Variable(name)) for name in query.partition or key)
+    of_partition = query.partition and query.over is None
+    prefix, names = (PARTITION_COLUMN, query.partition) if of_partition else (KEY_COLUMN, key)
+    hidden = tuple(Column(f"{prefix}{name}", Variable(name)) for name in names)
     return replace(query, columns=query.columns + hidden)

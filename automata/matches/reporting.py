@@ -217,8 +217,10 @@ class Reporter:
             return []
         if len(reported) > 1:
             reported.sort(key=report_order)
-        first = min([next_decision, *[candidate.decided for candidate in self.held]])
-        reportable = bisect_left(reported, first, key=lambda candidate: candidate.decided)
+        reportable = bisect_left(reported, next_decision, key=lambda candidate: candidate.decided)
+        if self.held and reportable:
+            first = min(map(report_order, self.held))
+            reportable = min(reportable, bisect_left(reported, first, key=report_order))
         self.ready = reported[reportable:]
         return [
             match if decided == match.time else match._replace(decided=decided)

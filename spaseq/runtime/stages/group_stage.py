@@ -64,7 +64,10 @@ class GroupStage:
         if not len(self._groups):
             return []
         if self._units.of_time:
-            return self._rows.of(self._groups.take(lambda number, unit: self._units.end(number) <= time + 1))
+            if all(self._units.end(number) > time + 1 for number in self._groups.units()):
+                return []
+            before = oldest(time + 1)
+            return self._rows.of(self._groups.take(lambda number, unit: self._units.end(number) <= before))
         if self._units.of_windows:
             return []
         before = oldest(time + 1)

@@ -44,6 +44,7 @@ class Accumulator(Protocol):
     @property
     def size(self) -> int:
         """The values that it holds, where their number has no bound."""
+        return 0
 
     def state(self) -> list[Any]:
         """Plain values, and ids in their order in `ids`, for snapshots."""
@@ -69,12 +70,11 @@ def accumulator(aggregate: Aggregate, dictionary: Dictionary) -> Accumulator:
 
 
 @dataclass(slots=True)
-class Count:
+class Count(Accumulator):
     """COUNT; of `*` with any id."""
 
     dictionary: Dictionary
     number: int = 0
-    size: int = field(default=0, init=False)
 
     def add(self, value: int, times: int = 1) -> None:
         if value != UNBOUND:
@@ -101,7 +101,7 @@ class Count:
 
 
 @dataclass(slots=True)
-class Sum:
+class Sum(Accumulator):
     """SUM, or AVG if `mean`; `failed` once a value is no number."""
 
     mean: bool
@@ -109,7 +109,6 @@ class Sum:
     sum: ExactSum = field(default_factory=ExactSum)
     number: int = 0
     failed: bool = False
-    size: int = field(default=0, init=False)
 
     def add(self, value: int, times: int = 1) -> None:
         if value == UNBOUND:
@@ -149,7 +148,7 @@ class Sum:
 
 
 @dataclass(slots=True)
-class Extreme:
+class Extreme(Accumulator):
     """MIN, or MAX if `greatest`.
 
     best    class of values that `<` compares → the best of them; two classes cannot be compared, but for times with and
@@ -160,7 +159,6 @@ class Extreme:
     dictionary: Dictionary
     best: dict[tuple[str, object], int] = field(default_factory=dict)
     failed: bool = False
-    size: int = field(default=0, init=False)
 
     def add(self, value: int, times: int = 1) -> None:
         if value == UNBOUND or self.failed:
@@ -207,11 +205,10 @@ class Extreme:
 
 
 @dataclass(slots=True)
-class Sample:
+class Sample(Accumulator):
     """SAMPLE: the first value."""
 
     value: int = UNBOUND
-    size: int = field(default=0, init=False)
 
     def add(self, value: int, times: int = 1) -> None:
         if self.value == UNBOUND:
@@ -234,7 +231,7 @@ class Sample:
 
 
 @dataclass(slots=True)
-class Concat:
+class Concat(Accumulator):
     """GROUP_CONCAT."""
 
     separator: str
@@ -277,7 +274,7 @@ class Concat:
 
 
 @dataclass(slots=True)
-class Distinct:
+class Distinct(Accumulator):
     """COUNT, SUM or AVG of the distinct values."""
 
     aggregate: Aggregate

@@ -91,7 +91,7 @@ class OverMatches:
     aggregates: tuple[Aggregate, ...]
 
     def per_match(self) -> tuple[Expression, ...]:
-        """What the aggregates range over, one value for each match, and the variables of GROUP BY."""
+        """The values of each match: the variables of GROUP BY, then the arguments of the aggregates."""
         arguments = (aggregate.argument for aggregate in self.aggregates if aggregate.argument is not None)
         return (*map(Variable, self.keys), *dict.fromkeys(arguments))
 

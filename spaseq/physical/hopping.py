@@ -50,7 +50,7 @@ def lane_windows(window: Window) -> tuple[Window, ...]:
     return tuple(replace(window, start=window.start + lane * window.hop, hop=hop) for lane in range(lanes))
 
 
-class Lanes:
+class Lanes(Restorable):
     """One evaluator for the windows of each lane; the `partition` of their matches is the number of the lane."""
 
     def __init__(self, plans: Sequence[Plan], make: Callable[[Plan], Restorable]) -> None:

@@ -60,7 +60,7 @@ class GroupRows:
         return rows
 
     def _columns(self, groups: Sequence[tuple[Key, Group]]) -> tuple[Mask, list[Ids]]:
-        """Whether HAVING holds for each group, and the projected values of the groups."""
+        """A mask of the groups that HAVING keeps, and the projected values of all."""
         named: dict[str, Ids] = {}
         for place, name in enumerate(self._over.keys):
             named[name] = np.array([key[place] for key, _ in groups], dtype=np.int64)

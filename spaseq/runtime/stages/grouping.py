@@ -202,7 +202,7 @@ class Grouping:
 
 
 def argument_columns(over: OverMatches) -> dict[str, Expression]:
-    """What is computed of every match, under a name: the values of GROUP BY, then the arguments of the aggregates."""
+    """The values of every match under their names: those of GROUP BY, then the arguments of the aggregates."""
     return {_column(expression): expression for expression in over.per_match()}
 
 

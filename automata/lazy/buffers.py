@@ -29,6 +29,7 @@ class Buffers(PartialMatches):
         self.positive = {symbol: Buffer(symbol, plan.program.variables) for symbol in sorted(plan.used)}
         self.negated = {symbol: Buffer(symbol, plan.program.variables) for symbol in sorted(plan.negated)}
         self.horizon = Horizon(plan.program.window, timeline)
+        self._in_events = plan.program.window.in_events
         self._reach = dict.fromkeys(self.positive, 0)
 
     def keep_for(self, units: Units, reach: int) -> None:
@@ -63,7 +64,7 @@ class Buffers(PartialMatches):
 
     def oldest_time(self, default: int) -> int:
         oldest = min((int(each.column(TIME)[0]) for each in self.positive.values() if len(each)), default=default)
-        return min(max(oldest, self.horizon.oldest_time()), default)
+        return min(oldest if self._in_events else max(oldest, self.horizon.oldest_time()), default)
 
     def firsts(self) -> list[tuple[Ids, Ids]]:
         return [(buffer.column(PARTITION), buffer.column(LOW)) for buffer in self.positive.values()]

@@ -106,9 +106,9 @@ class StagedEvaluator(Restorable):
     def forget_negations(self, time: int) -> None:
         """Drops the solutions of negated steps that no match can reach once no event before `time` will come."""
         window, back = self.plan.program.window, self.plan.looks_back
-        if not window.in_events:
+        if not window.in_events or (back is not None and not self.plan.program.partition):
             oldest = min(self.partial.oldest_time(time), self.reporter.oldest_time(), time)
-            self.negations.forget(oldest - min(window.size, window.size if back is None else back), FOREVER)
+            self.negations.forget(oldest - (window.size if back is None else back), FOREVER)
         elif self.plan.program.partition:
             self.negations.forget_ranks(lambda: least((*self.partial.firsts(), *self.reporter.firsts())))
         else:

@@ -9,9 +9,10 @@ from automata.values import NONE
 
 
 def every_limit(automaton: Automaton) -> tuple[int, ...]:
-    """Each limit of an operator or a step."""
-    steps = (clock.limit for clock in automaton.clocks if clock.limit != NONE)
-    return (*steps, *(edge.limit for edge in automaton.edges if edge.limit is not None))
+    """Each limit of an operator, a step or an absence."""
+    steps = [clock.limit for clock in automaton.clocks if clock.limit != NONE]
+    operators = [edge.limit for edge in automaton.edges if edge.limit is not None]
+    return (*steps, *operators, *(part.limit for part in automaton.negations if part.limit is not None))
 
 
 def timed(automaton: Automaton, position: int) -> tuple[tuple[int, int], ...]:

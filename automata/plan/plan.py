@@ -149,7 +149,7 @@ class Plan:
     patience        accept → a match that ends there waits so long, in nanoseconds, for the negations at its end; None:
                     for the end of its window
     looks_back      so long before its first event, in nanoseconds, a match looks for negations; None: as its window
-    limits          every limit of an operator or a step, in nanoseconds
+    limits          every limit of an operator, a step or an absence, in nanoseconds
     whole_slots     a slice must not end between two events of one time
     substreams      negations look at the events of each partition
     """

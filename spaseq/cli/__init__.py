@@ -17,7 +17,6 @@ from spaseq.outputs import FILE_FORMATS, FORMATS
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.group("spaseq", cls=ReportingGroup, context_settings=_SETTINGS, invoke_without_command=True)
@@ -42,11 +41,16 @@ def main(context: click.Context) -> None:
 @click.option(
     "--format", type=click.Choice(list(FORMATS)), default="table", show_default=True, help="How rows are written."
 )
-@click.option("--output", metavar="PATH", type=_FILE, help="Write rows to this file.  [default: standard output]")
+@click.option(
+    "--output", metavar="PATH", type=common.OutputFile(), help="Write rows to this file.  [default: standard output]"
+)
 @common.evaluator_option
 @common.max_delay_option
 @click.option(
-    "--dead-letter", metavar="PATH", type=_FILE, help="Write late events and malformed input to this file, as NDJSON."
+    "--dead-letter",
+    metavar="PATH",
+    type=common.OutputFile(),
+    help="Write late events and malformed input to this file, as NDJSON.",
 )
 @common.strict_option
 @click.option(
@@ -94,10 +98,12 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
 @click.option(
     "--format", type=click.Choice(FILE_FORMATS), default="ndjson", show_default=True, help="How rows are written."
 )
-@click.option("--output", metavar="FOLDER", type=_FOLDER, help="Write rows here, a file for each micro-batch.")
+@click.option("--output", metavar="FOLDER", type=common.Folder(), help="Write rows here, a file for each micro-batch.")
 @common.max_delay_option
 @common.evaluator_option
-@click.option("--dead-letter", metavar="FOLDER", type=_FOLDER, help="Write late events and malformed input here.")
+@click.option(
+    "--dead-letter", metavar="FOLDER", type=common.Folder(), help="Write late events and malformed input here."
+)
 @common.strict_option
 @common.time_predicate_option
 @click.option(
@@ -140,6 +146,8 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     \b
     spaseq submit query.rq --stream S1=events/ --output matches --follow
     spark-submit spaseq_job.py
+
+    FOLDER is one of this machine, or of any file system that Spark has: s3a://BUCKET/matches, hdfs:///matches.
     """
     from spaseq.cli.knowledge import KnowledgeArguments
     from spaseq.cli.run import RunArguments, run_options

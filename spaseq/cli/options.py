@@ -18,6 +18,39 @@ QUERY = click.Path(path_type=Path)
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+class Folder(click.Path):
+    """A folder here, or of another of Hadoop's file systems: the latter is left as it is written."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A path, or the text of one elsewhere."""
+        from spaseq.inputs.paths import absolute, is_elsewhere
+
+        text = str(value)
+        if is_elsewhere(text):
+            return text
+        return super().convert(absolute(text) if text.lower().startswith("file:") else value, param, ctx)
+
+
+class OutputFile(click.Path):
+    """A file here; raises InputError for one of another file system."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A path."""
+        from spaseq.inputs.paths import absolute, is_elsewhere
+
+        text = str(value)
+        if is_elsewhere(text):
+            hint = "name a file here; jobs of 'spaseq submit' write to folders of Hadoop's file systems"
+            raise InputError(f"'spaseq run' writes to files of this machine, and {text} is none", hint=hint)
+        return super().convert(absolute(text) if text.lower().startswith("file:") else value, param, ctx)
+
+
 def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
     """The nanoseconds of `500ms`, `10s`, `5m`, `1h`, `2d`, `PT10S` or a number of seconds; None if it is not given."""
     from sparql_gpm.times import parse_duration

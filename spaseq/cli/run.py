@@ -19,7 +19,7 @@ from spaseq.cli.reporting import say_warning, terminal
 from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, visible
-from spaseq.inputs.paths import files_of, hidden_names
+from spaseq.inputs.paths import files_of, hidden_names, is_elsewhere
 from spaseq.outputs import open_sink
 from spaseq.outputs.destination import OutputClosed
 from spaseq.outputs.sink import Sink
@@ -36,6 +36,7 @@ _HIDDEN_SHOWN_MAX = 5
 class RunArguments:
     """The arguments of `spaseq run`, not yet checked; streams are NAME=PATH, knowledge bases IRI=PATH_OR_URL.
 
+    output      None: standard output; of a Spark job a folder, a text if it is of another file system
     warnings    of `-W`: "error" makes errors of the warnings of a query
     """
 
@@ -43,10 +44,15 @@ class RunArguments:
     streams: tuple[str, ...]
     knowledge: tuple[str, ...]
     format: str
-    output: Path | None
+    output: Path | str | None
     warnings: str | None
     kb: KnowledgeArguments
     options: RunOptions
+
+    @property
+    def file(self) -> Path | None:
+        """The file of rows of a run; None: standard output."""
+        return None if self.output is None else Path(self.output)
 
 
 def execute(arguments: RunArguments) -> None:
@@ -60,7 +66,7 @@ def execute(arguments: RunArguments) -> None:
         stack.callback(lambda: _report_skipped(job.statistics.skipped_rows))
         if not options.strict:  # there the first one is the error itself
             stack.callback(lambda: report_dead_letters(job.statistics.dead_letters, options.dead_letter))
-        sink = open_sink(arguments.format, arguments.output, queries)
+        sink = open_sink(arguments.format, arguments.file, queries)
         progress = _progress(job, stack)
         stack.callback(sink.close)
         _pump(job, sink, progress, rows_on_terminal=arguments.output is None and sys.stdout.isatty())
@@ -149,7 +155,7 @@ def _report_replanned(replanned: Mapping[str, Sequence[str]], console: Console) 
 def _check_outputs(arguments: RunArguments, inputs: list[Path]) -> None:
     """Raises InputError for an output that is an input, or that is given twice."""
     outputs = [("--output", arguments.output), ("--dead-letter", arguments.options.dead_letter)]
-    given = [(option, path) for option, path in outputs if path is not None]
+    given = [(option, Path(path)) for option, path in outputs if path is not None and not is_elsewhere(os.fspath(path))]
     for option, path in given:
         if path.is_file() and any(source.exists() and os.path.samefile(path, source) for source in inputs):
             raise InputError(f"{option} {path} is an input of this run", hint="write to another file")

@@ -95,7 +95,7 @@ def execute_on_spark(arguments: RunArguments) -> None:
         stack.callback(letters.close)
         if not arguments.options.strict:
             stack.callback(lambda: report_dead_letters(letters.counts, path))
-        sink = open_sink(arguments.format, arguments.output, run.queries)
+        sink = open_sink(arguments.format, arguments.file, run.queries)
         stack.callback(sink.close)
         check_all(partial(_to_the_end, run, _Writer(sink, letters)), letters.check_whole)
 

@@ -17,6 +17,7 @@ from spaseq.cli.reporting import say
 from spaseq.cli.run import RunArguments
 from spaseq.cli.spark import SparkRun, checked
 from spaseq.errors import InputError, RunError
+from spaseq.inputs.paths import absolute
 
 _WIDTH = 110
 
@@ -57,7 +58,8 @@ def submit(arguments: RunArguments, job: SubmitArguments) -> None:
         import spaseq.spark
 
         spaseq.spark.require()
-    text = job_text(checked(arguments), arguments, job)
+    run = checked(arguments)
+    text = job_text(run, arguments, job)
     try:
         job.job.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -69,7 +71,8 @@ def submit(arguments: RunArguments, job: SubmitArguments) -> None:
 
 def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> str:
     """The job as Python, to be read and changed."""
-    output = os.fspath(arguments.output or "")
+    output = absolute(os.fspath(arguments.output or ""))
+    letters = arguments.options.dead_letter
     more = {} if job.on_data_loss == "fail" else {"onDataLoss": job.on_data_loss}
     if job.idle_timeout_ns is not None:
         more["idleTimeout"] = f"{job.idle_timeout_ns / 1e9:f}s"
@@ -81,10 +84,10 @@ def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> st
         knowledge=_knowledge(run.knowledge),
         options=_literal({**run.options, "compiled": run.options["compiled"] or job.follow}),
         shards=job.shards,
-        output=os.path.abspath(output),
+        output=output,
         format=arguments.format,
-        dead_letters=os.path.abspath(arguments.options.dead_letter) if arguments.options.dead_letter else None,
-        checkpoint=job.checkpoint or f"{os.path.abspath(output)}.checkpoint",
+        dead_letters=absolute(os.fspath(letters)) if letters else None,
+        checkpoint=job.checkpoint or f"{output.rstrip('/')}.checkpoint",
         end=job.end_of_stream,
         trigger='processingTime="1 second"' if job.follow else "availableNow=True",
     )
@@ -92,14 +95,14 @@ def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> st
 
 def _placed(options: Mapping[str, str]) -> dict[str, str]:
     """The options with absolute paths."""
-    return {key: os.path.abspath(value) if key == "path" else value for key, value in options.items()}
+    return {key: absolute(value) if key == "path" else value for key, value in options.items()}
 
 
 def _knowledge(sources: Mapping[str, Source]) -> str:
     """The knowledge bases as an expression; of each source only the fields that differ from their defaults."""
     lines = []
     for iri, source in sources.items():
-        location = source.location if source.remote else os.path.abspath(source.location)
+        location = source.location if source.remote else absolute(source.location)
         given = {f.name: getattr(source, f.name) for f in fields(source)[1:]}
         more = "".join(f", {name}={value!r}" for name, value in given.items() if value != getattr(Source(""), name))
         lines.append(f"    {iri!r}: Source({location!r}{more}),\n")

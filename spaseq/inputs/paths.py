@@ -14,6 +14,8 @@ from spaseq.inputs.formats import SUFFIXES, format_of
 
 STANDARD_INPUT = "-"
 _DIGITS = re.compile("([0-9]+)")
+_SCHEME = re.compile(r"(?!https?:|kafka:|tcp:)[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_LOCAL = re.compile("file:(?://(?:localhost)?(?=/))?(?=/)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,16 @@ class InputFile:
 
     path: str
     format: str | None
+
+
+def is_elsewhere(path: str) -> bool:
+    """True for a path of another file system of Hadoop's, `s3a://BUCKET/PATH` or `hdfs:///PATH`; `file:///` is here."""
+    return bool(_SCHEME.match(path)) and not _LOCAL.match(path)
+
+
+def absolute(path: str) -> str:
+    """The path as every process understands it, with `file:///` left out."""
+    return path if is_elsewhere(path) else os.path.abspath(_LOCAL.sub("", path))
 
 
 def input_files(path: str) -> tuple[InputFile, ...]:

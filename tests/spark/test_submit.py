@@ -129,6 +129,31 @@ def test_a_job_has_sixteen_shards_whatever_the_machine(folder: Path, capsys: pyt
     assert "job.py: 16 shards; run it with spark-submit" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("place", ["s3a://bucket/matches", "hdfs:///matches", "viewfs://c/a b/"])
+def test_a_folder_of_another_file_system_is_left_as_it_is_written(folder: Path, place: str) -> None:
+    options = [f"--stream=S1={folder / 'in'}", f"--output={place}", f"--dead-letter={place}-late"]
+    main(["submit", str(folder / "pairs.rq"), *options, f"--job={folder / 'job.py'}"], standalone_mode=False)
+    job = (folder / "job.py").read_text(encoding="utf-8")
+    assert f"OUTPUT = {place!r}" in job and f"DEAD_LETTERS = '{place}-late'" in job
+    assert f"CHECKPOINT = '{place.rstrip('/')}.checkpoint'" in job
+    assert not (Path.cwd() / place.partition(":")[0]).exists()
+
+
+def test_a_file_url_is_a_path_of_this_machine(folder: Path) -> None:
+    options = [f"--stream=S1={folder / 'in'}", f"--output=file://{folder}/out", f"--job={folder / 'job.py'}"]
+    main(["submit", str(folder / "pairs.rq"), *options], standalone_mode=False)
+    assert f"OUTPUT = '{folder}/out'" in (folder / "job.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("option", ["--output", "--dead-letter"])
+def test_run_refuses_files_of_another_file_system(
+    folder: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    arguments = [str(folder / "pairs.rq"), f"--stream=S1={folder / 'in'}", f"{option}=s3a://bucket/rows"]
+    assert main(["run", *arguments], standalone_mode=False) == 2
+    assert "writes to files of this machine, and s3a://bucket/rows is none" in capsys.readouterr().err
+
+
 def test_a_turtle_or_ntriples_file_is_one_event(spark: Any, folder: Path) -> None:
     for number in range(8):
         stamp = f'"2026-01-01T00:00:0{number}Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'

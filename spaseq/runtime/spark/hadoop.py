@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -38,6 +39,30 @@ class HadoopFiles:
             done = self._system(source).rename(self._hadoop.Path(source), self._hadoop.Path(target))
         if not done:
             raise RunError(f"cannot rename {source} to {target}", hint="see whether both are there, and who may write")
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder and those above it, where they are missing."""
+        with told(path):
+            self._system(path).mkdirs(self._hadoop.Path(path))
+
+    def read(self, path: str) -> bytes:
+        """All bytes of a small file."""
+        with told(path):
+            handle = self._system(path).open(self._hadoop.Path(path))
+            try:
+                return bytes(handle.readAllBytes())
+            finally:
+                handle.close()
+
+    def put(self, local: Path, path: str) -> None:
+        """Replace a file by a local one: complete under a hidden name, and then under its own."""
+        folder, _, name = path.rpartition("/")
+        hidden = f"{folder}/.{name}.tmp"
+        with told(path):
+            system = self._system(path)
+            system.copyFromLocalFile(False, True, self._hadoop.Path(local.as_uri()), self._hadoop.Path(hidden))
+        self.delete(path)
+        self.rename(hidden, path)
 
     def delete(self, path: str) -> None:
         """Remove a file or a folder with all that is in it, if it is there."""

@@ -16,6 +16,7 @@ from kb.source import Source
 from spaseq.cli.reporting import say
 from spaseq.cli.run import RunArguments
 from spaseq.cli.spark import SparkRun, checked
+from spaseq.engine.staged import planned
 from spaseq.errors import InputError, RunError
 from spaseq.inputs.paths import absolute
 
@@ -65,6 +66,10 @@ def submit(arguments: RunArguments, job: SubmitArguments) -> None:
     except OSError as error:
         raise InputError(f"cannot write {job.job}: {error.strerror}", hint="name a file you can write to") from error
     say(f"{job.job}: {job.shards} {'shard' if job.shards == 1 else 'shards'}; run it with spark-submit {job.job}")
+    for plan in planned(run.queries, job.shards):
+        if job.shards > 1 and not plan.distribution.key:
+            reason = f"query '{plan.query.name}' has one shard: {plan.distribution.reason}"
+            say(f"{reason}; all cores match its patterns, one its sequences")
     if job.run:
         _run(job)
 

@@ -129,6 +129,28 @@ def test_a_job_has_sixteen_shards_whatever_the_machine(folder: Path, capsys: pyt
     assert "job.py: 16 shards; run it with spark-submit" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (("PARTITION BY ?s ", ""), None),
+        (("A; B", "A, B"), None),
+        (("PARTITION BY ?s FROM", "FROM", "A; B", "A, B"), "`,` needs the very next event, of any key"),
+        (("PARTITION BY ?s ", "", "?s <urn:b>", "?t <urn:b>"), "no variable is joined by every step, and there is no"),
+    ],
+)
+def test_submit_says_which_query_has_one_shard_and_why(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, ...], reason: str | None
+) -> None:
+    text = QUERY
+    for old, new in zip(change[::2], change[1::2], strict=True):
+        text = text.replace(old, new)
+    (folder / "pairs.rq").write_text(text, encoding="utf-8")
+    options = [f"--stream=S1={folder / 'in'}", f"--output={folder / 'out'}", f"--job={folder / 'job.py'}"]
+    main(["submit", str(folder / "pairs.rq"), *options], standalone_mode=False)
+    said = capsys.readouterr().err
+    assert ("query 'pairs' has one shard" in said) == (reason is not None) and (reason or "") in said
+
+
 @pytest.mark.parametrize("place", ["s3a://bucket/matches", "hdfs:///matches", "viewfs://c/a b/"])
 def test_a_folder_of_another_file_system_is_left_as_it_is_written(folder: Path, place: str) -> None:
     options = [f"--stream=S1={folder / 'in'}", f"--output={place}", f"--dead-letter={place}-late"]

@@ -22,6 +22,7 @@ from automata.plan.expression import Contiguity, Expression
 from automata.plan.program import Selector, Skip
 from sparql_gpm.pattern import Variable
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.algebra.partitions import as_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def sharding_in_words(decision: Distribution) -> str:
     """The decision and its reason."""
     if not decision.key:
         return f"one shard: {decision.reason}"
-    return f"sharded by {', '.join(f'?{name}' for name in decision.key)}: {decision.reason}"
+    return f"sharded by {', '.join(f'?{as_written(name)}' for name in decision.key)}: {decision.reason}"
 
 
 def joined_by_every_step(query: TemporalQuery) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from sparql_gpm.algebra.canonical import renamed
+from sparql_gpm.algebra.scope import mentioned
 from sparql_gpm.algebra.traversal import map_operands
 from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Node, Triple, Variable
 from spaseq.lang.ast import TemplateTriple
@@ -30,6 +31,17 @@ def partition_variable(name: str) -> str:
 def as_written(name: str) -> str:
     """A variable as the query writes it."""
     return name.removesuffix(_MARK)
+
+
+def in_writing(expression: Expression) -> Expression:
+    """The expression with variables as the query writes them."""
+    match expression:
+        case Variable(name):
+            return Variable(as_written(name))
+        case Exists(pattern):
+            hidden = {name: as_written(name) for name in mentioned(pattern) if as_written(name) != name}
+            return replace(expression, pattern=renamed(pattern, hidden))
+    return map_operands(expression, in_writing)
 
 
 def of_match(expression: Expression, given: Mapping[str, str], over: bool = False) -> Expression:

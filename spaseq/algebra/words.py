@@ -7,7 +7,7 @@ from automata.plan.expression import Contiguity, Expression, Limit, limits_of
 from automata.plan.program import Selector, Skip, Window
 from sparql_gpm.algebra.describe import expression_text
 from spaseq.algebra.nodes import OverMatches, TemporalQuery
-from spaseq.algebra.partitions import as_written
+from spaseq.algebra.partitions import as_written, in_writing
 from spaseq.lang.ast import Unit
 
 _THEN = {Contiguity.STRICT: "directly followed by", Contiguity.NEXT: "then the next", Contiguity.ANY: "then any later"}
@@ -37,8 +37,10 @@ def sentences(query: TemporalQuery) -> tuple[str, ...]:
     names = tuple(pattern.name for pattern in query.patterns)
     found = [f"Find {_phrase(query.sequence, names)}, {window_in_words(query.window)}."]
     if query.partition:
-        variables = ", ".join(f"?{name}" for name in query.partition)
+        variables = ", ".join(f"?{as_written(name)}" for name in query.partition)
         found.append(f"Each value of {variables} is a partition of its own.")
+    if query.using is not None:
+        found.append("It has the events in which USING finds the value, whether a step matches them or not.")
     skip = _SKIPS.get(query.skip, "").format(query.skip_to)
     found += [text for text in (_SELECTORS.get(query.selector), skip) if text]
     if query.over is not None:
@@ -59,7 +61,7 @@ def _groups(query: TemporalQuery, over: OverMatches) -> list[str]:
     """The sentences about the groups of OVER MATCHES."""
     keys = f" with the same values of {', '.join(f'?{as_written(name)}' for name in over.keys)}" if over.keys else ""
     found = [f"The matches of each {_unit(query.window)}{keys} are a group."]
-    kept = f" for which HAVING holds ({expression_text(over.having)})" if over.having is not None else ""
+    kept = f" for which HAVING holds ({expression_text(in_writing(over.having))})" if over.having is not None else ""
     if query.template is not None:
         target = f" on stream <{query.register}>" if query.register else ""
         return [*found, f"Each group{kept} gives one graph{target}."]

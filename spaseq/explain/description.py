@@ -135,6 +135,7 @@ class Description:
     sentences   the query in words, one sentence each
     window      in words
     partition   its variables; empty without PARTITION BY
+    using       the events of a partition are those in which the pattern of USING, the last one, finds its values
     sharding    the distribution of its events on Spark, and the reason
     knowledge   the knowledge bases, and the endpoints of SERVICE
     patterns    in the order of SEQ
@@ -155,6 +156,7 @@ class Description:
     sharding: str = ""
     conditions: tuple[Condition, ...] = ()
     computed: tuple[Computed, ...] = ()
+    using: bool = False
 
 
 def move_text(edge: Edge) -> str:

@@ -15,12 +15,13 @@ _KINDS = {"start": "start", "step": "", "any-order": "any order", "accept": "mat
 def to_text(description: described.Description) -> str:
     """Every section that is not empty, in the order in which a query is read."""
     partition = ", ".join(f"?{name}" for name in description.partition)
+    events = ", over the events in which USING finds it" if description.using else ""
     sections = [
         (f"query {description.query}", list(_wrapped(description.sentences))),
         ("streams", list(_streams(description.streams))),
         ("knowledge bases", [line for known in description.knowledge for line in _knowledge(known)]),
         ("window", list(_wrapped([description.window]))),
-        ("partition", list(_wrapped([f"once for each value of {partition}"] if partition else []))),
+        ("partition", list(_wrapped([f"once for each value of {partition}{events}"] if partition else []))),
         ("on Spark", list(_wrapped([description.sharding] if description.sharding else []))),
         ("graph pattern matchers", [line for plan in description.patterns for line in _pattern(plan)]),
         ("match", list(_match(description))),

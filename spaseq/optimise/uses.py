@@ -18,7 +18,7 @@ def needed_before_output(query: TemporalQuery, step: int) -> Mapping[str, str]:
     partition = query.partition if query.using is None else query.using.variables
     needed = dict.fromkeys(partition, "by PARTITION BY")
     for number, pattern in enumerate(query.patterns):
-        if number != step:
+        if number != step and (query.using is None or number != query.using.symbol):
             needed |= dict.fromkeys(mentioned(pattern.pattern), f"by the pattern of {pattern.name}")
         for condition in pattern.conditions:
             needed |= dict.fromkeys(expression_variables(condition), f"by a condition of {pattern.name}")

@@ -13,6 +13,7 @@ from automata.registers.iterated import register_of
 from automata.registers.tables import why_not
 from sparql_gpm.algebra.describe import expression_text
 from sparql_gpm.dictionary import Dictionary
+from spaseq.algebra.partitions import in_writing
 from spaseq.physical.program import Compiled
 from spaseq.physical.register_guard import guard_of
 
@@ -66,5 +67,5 @@ def why_no_registers(compiled: Compiled) -> str | None:
     for condition, expression in zip(compiled.program.conditions, compiled.conditions, strict=True):
         names = {compiled.name(r): registers[r] for r in condition.references}
         if guard_of(expression, names, dictionary) is None:
-            return f"the condition {expression_text(expression)} is more than comparisons of numbers"
+            return f"the condition {expression_text(in_writing(expression))} is more than comparisons of numbers"
     return None

@@ -15,8 +15,10 @@ from automata.plan.program import MATCH, Program
 from automata.values import NONE
 from sparql_gpm.algebra.describe import describe as describe_pattern
 from sparql_gpm.algebra.describe import expression_text
+from sparql_gpm.pattern import Expression
 from spaseq.algebra.distribution import distribution, sharding_in_words
 from spaseq.algebra.nodes import GraphPattern, TemporalQuery
+from spaseq.algebra.partitions import as_written, in_writing
 from spaseq.algebra.words import BETWEEN, duration_in_words, sentences, window_in_words
 from spaseq.explain import description as described
 from spaseq.physical.plan import PhysicalPlan
@@ -47,16 +49,17 @@ def describe(
         drawn.states(),
         drawn.edges(),
         _evaluator(plan_query(compiled, evaluator), plan_query(compiled, evaluator, kernels=False)),
-        meaning.partition,
+        tuple(map(as_written, meaning.partition)),
         knowledge,
         _repetitions(text, meaning.sequence),
         f"{sharding_in_words(distribution(meaning))}; in each shard the evaluator above",
         tuple(
-            described.Condition(expression_text(compiled.conditions[number]), _match_decided(compiled, number))
+            described.Condition(_text(compiled.conditions[number]), _match_decided(compiled, number))
             for number, condition in enumerate(compiled.program.conditions)
             if condition.symbol == MATCH
         ),
-        tuple(described.Computed(bind.name, expression_text(bind.expression)) for bind in meaning.binds),
+        tuple(described.Computed(bind.name, _text(bind.expression)) for bind in meaning.binds),
+        meaning.using is not None,
     )
 
 
@@ -100,12 +103,17 @@ def _assumed(program: Program, symbols: frozenset[int]) -> tuple[Rates, Rates]:
 def _pattern(compiled: Compiled, symbol: int) -> described.PatternPlan:
     pattern: GraphPattern = compiled.query.patterns[symbol]
     conditions = tuple(
-        described.Condition(expression_text(compiled.conditions[number]), _decided(compiled, number))
+        described.Condition(_text(compiled.conditions[number]), _decided(compiled, number))
         for number in compiled.plan.conditions[symbol]
     )
     streams = tuple(compiled.query.streams[stream][0] for stream in pattern.streams)
     lines = tuple(describe_pattern(pattern.pattern).splitlines())
-    return described.PatternPlan(pattern.name, streams, pattern.variables, lines, conditions)
+    variables = tuple(dict.fromkeys(map(as_written, pattern.variables)))
+    return described.PatternPlan(pattern.name, streams, variables, lines, conditions)
+
+
+def _text(expression: Expression) -> str:
+    return expression_text(in_writing(expression))
 
 
 def _decided(compiled: Compiled, condition: int) -> str:
@@ -115,13 +123,15 @@ def _decided(compiled: Compiled, condition: int) -> str:
     own = compiled.query.patterns[compiled.program.conditions[condition].symbol].name
     if not waiting:
         return f"when {own} is taken"
-    names = ", ".join(f"?{compiled.query.variables[number]}" for number in sorted(waiting))
+    names = ", ".join(f"?{as_written(compiled.query.variables[number])}" for number in sorted(waiting))
     return f"when {own} is taken if {names} is bound by then, else as soon as it is or no longer can be"
 
 
 def _match_decided(compiled: Compiled, number: int) -> str:
     condition = compiled.program.conditions[number]
-    names = ", ".join(f"?{compiled.query.variables[variable]}" for variable in sorted(condition.variables()))
+    names = ", ".join(
+        f"?{as_written(compiled.query.variables[variable])}" for variable in sorted(condition.variables())
+    )
     if condition.at_end or not names:
         return "when the match is complete" if condition.at_end else "when the first step is taken"
     return f"as soon as {names} is bound or no longer can be"

@@ -62,7 +62,7 @@ def test_json_carries_every_value_of_the_description() -> None:
     }
     assert list(document) == [
         "query", "sentences", "streams", "window", "patterns", "states", "edges", "evaluator", "partition",
-        "knowledge", "repetitions", "sharding", "conditions", "computed",
+        "knowledge", "repetitions", "sharding", "conditions", "computed", "using",
     ]  # fmt: skip
 
 

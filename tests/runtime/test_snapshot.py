@@ -25,6 +25,7 @@ from tests.driving import comparable
 from tests.reference.api import evaluate
 from tests.restarting import Restarting
 from tests.strategies import batches, cuts, interleaved, late, queries, streams
+from tests.strategies_limited import limited_queries
 
 SECOND = 1_000_000_000
 PAIRS = drawn(300)
@@ -33,7 +34,7 @@ PAIRS = drawn(300)
 @given(st.data())
 @settings(max_examples=PAIRS)
 def test_a_restart_at_any_cut_changes_no_row(data: st.DataObject) -> None:
-    text = data.draw(queries())
+    text = data.draw(queries() | limited_queries())
     query = parse(text, "q")
     names = {stream.name for stream in query.streams}
     arrivals = {name: events for name, events in data.draw(streams()).items() if name in names}
@@ -118,9 +119,9 @@ CHAINED = """PREFIX : <http://ex.org/> SELECT ?k WITHIN 100 SECONDS SLIDING FROM
 WHERE { SEQ(A : B : C)
   DEFINE GPM A ON S1 { ?a :a ?k } DEFINE GPM B ON S1 { ?b :b ?k } DEFINE GPM C ON S1 { ?c :c ?k } }"""
 SHAPES = {
-    "runs": (REPEATED, "nfa", "bb7197b88cb576d4"),
-    "chain": (CHAINED, "lazy", "86dc4bf890234361"),
-    "tree": (CHAINED, "tree", "391e4597ad5b1324"),
+    "runs": (REPEATED, "nfa", "81cfc3f180920418"),
+    "chain": (CHAINED, "lazy", "e7cfff3d8c6218fb"),
+    "tree": (CHAINED, "tree", "97a86b781c86a5c5"),
 }
 """A query, its evaluator, and a digest of VERSION and the shape of its state: both change together."""
 

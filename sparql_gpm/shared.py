@@ -10,7 +10,7 @@ An event that exceeds a bound of the pool has no solution of the pattern, and is
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
@@ -28,6 +28,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.matching.needs import Need
 from sparql_gpm.matching.summary import Summary
 from sparql_gpm.pattern import Pattern
 
@@ -111,10 +112,15 @@ class NamedEvents:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The events of a slice for the patterns of a pool, and the patterns that may have a solution there."""
+    """The events of a slice for the patterns of a pool.
+
+    touched     the patterns that may have a solution there
+    present     the needs of patterns that are met there; None: nobody has looked
+    """
 
     view: BatchView
     touched: set[int]
+    present: Set[Need] | None = None
 
 
 class Slice:
@@ -212,6 +218,10 @@ class Slice:
     def touches(self, pool: PatternPool, patterns: frozenset[int]) -> bool:
         """True if some of these patterns of a pool may have a solution in the events."""
         return not patterns.isdisjoint(self._survey(pool).touched)
+
+    def present(self, pool: PatternPool) -> Set[Need] | None:
+        """The needs of the patterns of a pool that some event meets; None: nobody has looked."""
+        return self._survey(pool).present
 
     def solutions(self, pattern: StreamPattern) -> Solutions:
         """The solutions of a pattern in the events on its streams, found once."""
@@ -320,7 +330,7 @@ class PatternPool:
         if not self._summarises:
             return Survey(BatchView(batch), set(range(len(self))))
         grouped = self.summary.over(batch)
-        return Survey(BatchView(batch, grouped.rows), self.summary.touched(grouped))
+        return Survey(BatchView(batch, grouped.rows), self.summary.touched(grouped), grouped.present)
 
     def uses(self, pattern: SharedPattern) -> int:
         """The number of times that the pattern was added."""

@@ -7,8 +7,8 @@ of a sequence, and no choice a branch of a choice. The events of a symbol are no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Generic, TypeVar
 
@@ -161,6 +161,22 @@ def children(node: Node[S]) -> tuple[Node[S], ...]:
             return nodes
         case Repetition(inner) | Optional(inner) | Negation(inner) | Limited(inner):
             return (inner,)
+
+
+def map_children(node: Node[S], change: Callable[[Node[S]], Node[S]]) -> Node[S]:
+    """The node with `change` applied to the expressions directly inside it."""
+    changed = tuple(map(change, children(node)))
+    match node:
+        case Step():
+            return node
+        case Sequence():
+            return replace(node, items=changed)
+        case Choice():
+            return replace(node, branches=changed)
+        case Conjunction() | AnyOrder():
+            return replace(node, members=changed)
+        case Repetition() | Optional() | Negation() | Limited():
+            return replace(node, inner=changed[0])
 
 
 def walk(node: Node[S]) -> Iterator[Node[S]]:

@@ -15,7 +15,7 @@ from spaseq.algebra.nodes import TemporalQuery
 from spaseq.cli.bindings import bind_knowledge, bind_streams
 from spaseq.cli.knowledge import KnowledgeArguments, loading, sources_of
 from spaseq.cli.queries import read_queries
-from spaseq.cli.reporting import say_warning, terminal
+from spaseq.cli.reporting import say, say_warning, terminal
 from spaseq.engine.job import Job
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, visible
@@ -66,6 +66,7 @@ def execute(arguments: RunArguments) -> None:
         stack.callback(lambda: _report_skipped(job.statistics.skipped_rows))
         if not options.strict:  # there the first one is the error itself
             stack.callback(lambda: report_dead_letters(job.statistics.dead_letters, options.dead_letter))
+        stack.callback(lambda: _say_why_nothing(job.zero_rows()))
         sink = open_sink(arguments.format, arguments.file, queries)
         progress = _progress(job, stack)
         stack.callback(sink.close)
@@ -138,6 +139,11 @@ def report_dead_letters(counts: Mapping[str, int], path: Path | None) -> None:
     letters = "dead letter" if total == 1 else "dead letters"
     hint = f"they are in {path}" if path is not None else "--dead-letter PATH keeps them"
     say_warning(f"{total} {letters}: {reasons}", hint)
+
+
+def _say_why_nothing(lines: Sequence[str]) -> None:
+    if lines:
+        say("\n".join(lines))
 
 
 def _report_skipped(rows: Mapping[str, int]) -> None:

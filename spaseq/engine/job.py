@@ -46,6 +46,7 @@ class Job:
         self._options = options or RunOptions()
         self._dictionary = Dictionary()
         self._ready: list[Row] = []
+        self._ended = False
         paths = resolve_streams(meanings, streams)
         self._bytes_expected = input_bytes(path for _, path in paths.values())
         self._batch_events = self._options.batch_events_for(len(meanings))
@@ -85,6 +86,13 @@ class Job:
             self._network.finish()
         yield self._handed()
         check_all(self._network.raise_stopped, self._dead_letters.check_whole)
+        self._ended = True
+
+    def zero_rows(self) -> list[str]:
+        """Once the input has ended without a row: the reasons, at most five lines."""
+        if not self._ended or self.statistics.matches:
+            return []
+        return self._setup.zero_rows(self._network.operators, self._dead_letters.counts)
 
     def close(self) -> None:
         """Finish the dead-letter output, close what knowledge bases have open."""

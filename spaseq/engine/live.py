@@ -140,6 +140,12 @@ class Engine:
             self._report()
         self._network.raise_stopped()
 
+    def zero_rows(self) -> list[str]:
+        """As long as no query has had a row: the reasons, as far as they are known, in at most five lines."""
+        if self.statistics.matches:
+            return []
+        return self._setup.zero_rows(self._network.operators, self._dead_letters.counts)
+
     def close(self, flush: bool = True) -> None:
         """End the input: report the remaining matches, and close files and connections; a second call does nothing.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -16,6 +16,7 @@ from sparql_gpm.bounds import Exceeded
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.matching.unseen import Unseen
 from sparql_gpm.pattern import Graph, Pattern, Service, Variable
 from sparql_gpm.shared import Entailed, PatternLabel, PatternPool
 from sparql_gpm.terms import IRI
@@ -31,6 +32,10 @@ from spaseq.physical.program import compile_program
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.stages.pattern_stage import PatternStage
 from spaseq.runtime.stages.sequence_stage import SequenceStage
+from spaseq.runtime.zero_rows.observed import Observed
+
+ZERO_ROWS_QUERIES_MAX = 5
+"""Queries without a row of which the reason is looked for."""
 
 Knowledge = Mapping[str, PathLike | Source]
 """Of each knowledge base, by IRI, the path of its files or the URL of its endpoint, or a Source that says more."""
@@ -94,7 +99,26 @@ class Setup:
             )
             patterns = PatternStage(plan.compiled, plan.conjunctions, self.pool, background, self.entailed)
             sequence = SequenceStage(plan, self._dictionary, self.evaluator, background, self.pool)
-            return QueryOperator(plan, patterns, sequence)
+            needs = [named.shared.matcher.needs for named in patterns.patterns]
+            scopes = [sorted(symbol.scope) for symbol in plan.compiled.program.symbols]
+            observed = Observed(scopes, Unseen(needs, self._dictionary), patterns.solver.narrowed)
+            return QueryOperator(plan, patterns, sequence, observed)
+
+    def zero_rows(self, operators: Iterable[QueryOperator], lost: Mapping[str, int]) -> list[str]:
+        """At most five lines on the queries without a row; `lost` are the events that none read, by reason."""
+        silent = [(each, each.observed) for each in operators if each.observed is not None]
+        if not silent:
+            return []
+        from spaseq.explain.zero_rows import zero_rows_lines
+        from spaseq.runtime.zero_rows.causes import Watched, zero_rows
+
+        known = []
+        for operator, observed in silent[:ZERO_ROWS_QUERIES_MAX]:
+            assert isinstance(operator.patterns, PatternStage)
+            needs = [named.shared.matcher.needs for named in operator.patterns.patterns]
+            watched = Watched(operator.query, observed, needs)
+            known.append(zero_rows(watched, lost, self._dictionary, self.evaluator))
+        return zero_rows_lines(known, len(silent))
 
     @property
     def entailed(self) -> Entailed | None:

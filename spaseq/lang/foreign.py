@@ -35,7 +35,7 @@ _HALLMARKS = (
     ("EPL (Esper)", r"\bCREATE\s+(?:SCHEMA|CONTEXT|WINDOW)\b"),
     ("EPL (Esper)", r"\bINSERT\s+INTO\s+\w+\s+SELECT\b"),
 )
-"""What only queries of a language have: the first one that a text has tells its language."""
+"""Text that only queries of a language have; the first one found tells the language."""
 _PATTERNS = tuple((language, re.compile(pattern, re.IGNORECASE)) for language, pattern in _HALLMARKS)
 
 

@@ -76,6 +76,11 @@ class Network:
         self._collect_inputs()
 
     @property
+    def operators(self) -> list[QueryOperator]:
+        """The queries that have not been stopped."""
+        return [reader.operator for reader in self._readers if reader.operator is not None]
+
+    @property
     def streams(self) -> frozenset[str]:
         """The IRIs of the streams that events can be pushed to: those that no query produces."""
         derived = {reader.query.register for reader in self._readers}

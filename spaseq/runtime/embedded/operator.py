@@ -22,6 +22,7 @@ from spaseq.runtime.order.reorder import AFTER_ALL
 from spaseq.runtime.stages.pattern_stage import PatternStage, SolutionSource
 from spaseq.runtime.stages.sequence_stage import SequenceStage
 from spaseq.runtime.state.snapshot import batch_state, restored_batch
+from spaseq.runtime.zero_rows.observed import Observed
 
 
 class OpenSlot:
@@ -67,14 +68,22 @@ class OpenSlot:
 
 
 class QueryOperator:
-    """A source of solutions (a pattern stage; with a plan in columns, any) and then a sequence stage."""
+    """A source of solutions (a pattern stage; with a plan in columns, any) and then a sequence stage.
 
-    def __init__(self, plan: PhysicalPlan, patterns: SolutionSource, sequence: SequenceStage) -> None:
+    observed    what it has seen, until its first row; None from then on, and where nobody asks
+    """
+
+    def __init__(
+        self, plan: PhysicalPlan, patterns: SolutionSource, sequence: SequenceStage, observed: Observed | None = None
+    ) -> None:
         self.query: TemporalQuery = plan.compiled.query
+        self.observed = observed
         self.patterns = patterns
         self._sequence = sequence
         self._open_slot = OpenSlot()
         self._holds_slots = sequence.needs_whole_slots and plan.compiled.program.streams == 1
+        if isinstance(patterns, PatternStage) and observed is not None:
+            patterns.unseen = observed.unseen
         self._whole_times = sequence.needs_whole_slots or plan.compiled.program.streams > 1 or bool(plan.conjunctions)
         self._row_events_max = plan.row_events_max
 
@@ -87,12 +96,12 @@ class QueryOperator:
     def on_watermark(self, time: int) -> Iterator[Rows]:
         """The rows once no event at or before `time` will arrive."""
         yield from self._flush(time)
-        yield self._sequence.on_watermark(time)
+        yield self._noticed(self._sequence.on_watermark(time))
 
     def finish(self) -> Iterator[Rows]:
         """The last rows; the input has ended."""
         yield from self._flush(AFTER_ALL)
-        yield self._sequence.finish()
+        yield self._noticed(self._sequence.finish())
 
     def oldest_output_time(self, watermark: int) -> int:
         """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""
@@ -100,7 +109,8 @@ class QueryOperator:
 
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""
-        return [*self._sequence.live_ids(), *self._open_slot.events.terms]
+        observed = [] if self.observed is None else self.observed.live_ids()
+        return [*self._sequence.live_ids(), *self._open_slot.events.terms, *observed]
 
     @property
     def replanned(self) -> tuple[str, ...]:
@@ -113,6 +123,7 @@ class QueryOperator:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continues a new operator from a snapshot of the same query; RunError if another evaluator made it."""
+        self._observe_no_more()
         self._sequence.restore(state)
         self._open_slot.restore(restored_batch(state["open_slot"]))
 
@@ -137,11 +148,27 @@ class QueryOperator:
                 return
             with inseparable():
                 solved = self.patterns.solve(slice_, self._sequence.semi_join_filters)
-        yield self._sequence.on_slice(solved)
+        if self.observed is not None:
+            self.observed.on_slice(solved.events, solved.solutions)
+        yield self._noticed(self._sequence.on_slice(solved))
 
     def _row_at_a_time(self, slice_: Slice) -> Rows:
         assert isinstance(self.patterns, PatternStage), "a plan with rows needs a pattern stage"
         rows: list[Row] = []
         for event, solutions in self.patterns.each(slice_):
-            rows += self._sequence.on_event(event, solutions)
+            if self.observed is not None:
+                self.observed.on_event(event, solutions)
+            if found := self._sequence.on_event(event, solutions):
+                rows += self._noticed(found)
         return rows
+
+    def _noticed(self, rows: Rows) -> Rows:
+        """The rows; with the first one nobody asks any more why there is none."""
+        if self.observed is not None and len(rows):
+            self._observe_no_more()
+        return rows
+
+    def _observe_no_more(self) -> None:
+        self.observed = None
+        if isinstance(self.patterns, PatternStage):
+            self.patterns.unseen = None

@@ -38,6 +38,8 @@ class PatternSolver:
     conjunctions    sets of symbols that are only ever taken together; () to match every GPM everywhere
     semi_joins      GPMs are matched only where runs have bound a value
     matched         by symbol, the number of events in which its GPM was matched
+    narrowed        symbols that were matched in part of the events of their streams only: those that bear values of a
+                    variable, which is named, or those at the times of other members of a conjunction, ""
     nothing         no solution of any
     """
 
@@ -53,6 +55,7 @@ class PatternSolver:
         self._columns = [
             [(variables[name], mine.names.get(name, name)) for name in pattern.variables] for pattern, mine in pairs
         ]
+        self._names = query.variables
         self._pool = named[0].shared.pool
         self._partitions = partition_values(query, [mine.names for mine in named])
         needed = named if self._partitions is None else named[self._partitions.symbol :]
@@ -65,6 +68,7 @@ class PatternSolver:
             for symbol, columns in enumerate(self._columns)
         }
         self.matched = [0] * len(pairs)
+        self.narrowed: dict[int, str] = {}
         self._solved = [0] * len(pairs)
 
     def touched(self, slice_: Slice) -> bool:
@@ -137,6 +141,7 @@ class PatternSolver:
         name = next(name for mine, name in self._columns[symbol] if mine == variable)
         bearing = slice_.semi_join(gpm, name, values[values != UNBOUND])
         self.matched[symbol] += int(np.count_nonzero(bearing))
+        self.narrowed[symbol] = self._names[variable]
         return self._table(symbol, slice_.solutions_among(gpm, bearing))
 
     def _solve_lazily(self, together: Sequence[int], slice_: Slice) -> Iterator[tuple[int, SymbolSolutions]]:
@@ -145,6 +150,7 @@ class PatternSolver:
         for symbol in self._cheapest_first(together, slice_):
             among = slice_.on(self._gpms[symbol].streams) & able
             self.matched[symbol] += int(among.sum())
+            self.narrowed[symbol] = ""
             table = self._table(symbol, slice_.solutions_among(self._gpms[symbol], among))
             able = np.isin(times, times[table.events])
             yield symbol, table

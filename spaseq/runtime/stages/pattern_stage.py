@@ -9,6 +9,7 @@ from typing import Protocol
 from automata.slices.events import Events, SymbolSolutions
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch, RowEvent
+from sparql_gpm.matching.unseen import Unseen
 from sparql_gpm.shared import Entailed, NamedEvents, PatternPool, Slice
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.pattern_solver import PatternSolver, SemiJoinFilters
@@ -40,6 +41,7 @@ class PatternStage:
                     gets part of the events of a time
     pool            the patterns of all queries over one dictionary
     entailed        adds the triples that follow by some schema; None: patterns see the events as they are
+    unseen          the constants of the GPMs that no event has had; None: nobody asks
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class PatternStage:
         self.patterns = [pool.add(pattern.pattern, background) for pattern in compiled.query.patterns]
         self.solver = PatternSolver(compiled.query, self.patterns, conjunctions)
         self._row_solver = RowSolver(compiled.query, self.patterns)
+        self.unseen: Unseen | None = None
         self._reads_graphs = compiled.reads_graphs
         self._pool = pool
         self._entailed = entailed
@@ -61,6 +64,8 @@ class PatternStage:
         """The solutions in the next slice, found in columns; raises TooManyTogether."""
         slice_ = slice_.entailed(self._entailed)
         events = slice_.made(_as_events)
+        if self.unseen:
+            self.unseen.in_batch(slice_.present(self._pool), slice_.batch)
         if not self.solver.touched(slice_):
             return SolvedSlice(events, self.solver.nothing, None, None)
         with slice_.reporting():
@@ -71,8 +76,11 @@ class PatternStage:
     def each(self, slice_: Slice) -> Iterator[tuple[RowEvent, Mapping[int, Sequence[SolutionRow]]]]:
         """Each event of the next slice with its solutions, found row at a time."""
         slice_ = slice_.entailed(self._entailed)
+        self._row_solver.unseen = self.unseen
         shares = len(self._pool) > len(self.patterns)
         touched = not shares or self.solver.touched(slice_)
+        if self.unseen and not touched:
+            self.unseen.in_batch(slice_.present(self._pool), slice_.batch)
         for event in slice_.each():
             yield event, self._row_solver.solutions(event) if touched else {}
 

@@ -10,6 +10,7 @@ from sparql_gpm.bounds import Exceeded, TooCostly, within_one
 from sparql_gpm.columns import RowEvent
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.matching.row_matcher import RowMatcher, Triples, by_predicate
+from sparql_gpm.matching.unseen import Unseen
 from sparql_gpm.shared import NamedPattern, PatternLabel, PatternPool
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.runtime.stages.partition_values import join_rows, row_partitions
@@ -18,7 +19,12 @@ from spaseq.runtime.state.kept_solutions import SolutionRow
 
 
 class RowSolver:
-    """The GPMs of one query over single events."""
+    """The GPMs of one query over single events.
+
+    unseen  the constants of the GPMs that no event has had; None: nobody asks
+    """
+
+    unseen: Unseen | None = None
 
     def __init__(self, query: TemporalQuery, named: Sequence[NamedPattern]) -> None:
         self._patterns = []
@@ -39,6 +45,8 @@ class RowSolver:
     def solutions(self, event: RowEvent) -> Mapping[int, Sequence[SolutionRow]]:
         """symbol → its solutions in the event, of the symbols that have any."""
         stream, triples = event.stream, by_predicate(event)
+        if self.unseen:
+            self.unseen.in_event(triples)
         if self._using is not None:
             return self._in_partitions(self._using, triples, event)
         found = {}

@@ -22,7 +22,7 @@ class EvaluationPoint:
     at_owner    the position just taken is the owner, and the condition the one of this very iteration
     waiting     variables that, while unbound, can still be bound after the position just taken
     waits       the same for every position
-    lossy       an iteration may leave unbound what an earlier one bound and the condition depends on
+    lossy       an iteration may leave unbound what an earlier one bound and the condition, decided then, depends on
     marker      which marker column tells whether the owner was taken; NONE: none is needed
     iterated    the owner lies in a repetition that may have moved on: each instance is looked up in its own iteration
     spent       (variable that is waited for, repetition) pairs: only a further iteration of it, of which there are so
@@ -111,7 +111,7 @@ class Waiting:
             at_owner,
             waits[position],
             waits,
-            lossy and not at_owner,
+            lossy and not at_owner and not self._program.conditions[condition].at_end,
             self.markers.index(pair) if pair in self.markers else NONE,
             bool(around) and not at_owner,
             tuple(self._spent(owner, position, waits[position])),

@@ -41,6 +41,7 @@ from tests.strategies_keyed import KeyedText
 from tests.strategies_late import LateText
 from tests.strategies_limited import LimitedLateText, LimitedText
 from tests.strategies_over import OverText
+from tests.strategies_possessive import PossessiveText
 from tests.strategies_query import QueryText, under_any
 from tests.strategies_register import FirstQuery, RegisterQuery
 from tests.strategies_sequence import Dice, SeededDice
@@ -134,6 +135,7 @@ TEXTS: Sequence[Callable[[Dice], str]] = (
     limited_late_any_order,
     over,
     any_over,
+    lambda dice: PossessiveText(dice).whole(),
 )
 """Kinds of random queries, one after the other: of the whole language, and of what single evaluators cover."""
 _REWRITTEN = (any_order, brief, late_any_order, any_subsets, limited_any_order, limited_late_any_order, any_over)

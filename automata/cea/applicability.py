@@ -44,6 +44,8 @@ def why_not_cea(plan: Plan) -> str | None:
         return "it has a negation"
     if nodes.Optional in kinds:
         return "it has an optional step"
+    if plan.possessive:
+        return "a possessive repetition asks whether it could go on"
     if nodes.AnyOrder in kinds:
         return "it has an ALL( )"
     if nodes.Conjunction in kinds:

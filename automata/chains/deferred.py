@@ -75,7 +75,11 @@ def crossed(edge: PlannedEdge, runs: Runs, sources: Ids) -> dict[int, Ids]:
         count = layout.count(edge.loop)
         columns[count] = runs.column(sources, count) + 1
         entries = runs.column(sources, layout.entry(edge.loop))
+        if edge.loop in layout.possessive:
+            columns[layout.begun(edge.loop)] = sources
     for repetition in edge.enters:
         columns[layout.count(repetition)] = np.ones(len(sources), dtype=np.int64)
         columns[layout.entry(repetition)] = entries
+        if repetition in layout.possessive:
+            columns[layout.begun(repetition)] = np.full(len(sources), NONE, dtype=np.int64)
     return columns

@@ -25,7 +25,8 @@ class Growth:
     def __init__(self, plan: Plan, runs: Runs) -> None:
         self._plan = plan
         self._runs = runs
-        self._members = [runs.layout.member(member) for member in range(runs.layout.members)]
+        self._own = runs.layout.own
+        self._left = [[runs.layout.left(r) for r in edge.leaves if r in plan.possessive] for edge in plan.edges]
         self._markers = [[runs.layout.marker(marker) for marker in each.markers] for each in plan.positions]
 
     def take(self, number: int, pairs: Pairs, table: StepTable) -> Ids:
@@ -40,7 +41,7 @@ class Growth:
             rows[:, column] = deadline
         rows[:, col.STATE] = edge.target
         rows[:, self._markers[edge.target]] = 1
-        self._note_iterations(rows, pairs.rows, edge, len(pairs) * (len(table.parts) - 1))
+        self._note_own(rows, pairs.rows, number, len(pairs) * (len(table.parts) - 1))
         parents = pairs.rows
         for part in table.parts[:-1]:
             inner = rows.copy()
@@ -79,7 +80,7 @@ class Growth:
         rows[:, col.EDGE] = number
         for column in self._runs.layout.closed:
             rows[:, column] = 0
-        rows[:, self._members] = NONE
+        rows[:, self._own] = NONE
         for column, values in crossed(edge, self._runs, sources).items():
             rows[:, column] = values
         return rows
@@ -101,9 +102,12 @@ class Growth:
             for column, name in col.FIRST_COLUMNS.items():
                 rows[fresh, column] = getattr(table, name)[steps[fresh]]
 
-    def _note_iterations(self, rows: Rows, sources: Ids, edge: PlannedEdge, before: int) -> None:
-        """Pointers between iterations; the rows will be appended after `before` others."""
+    def _note_own(self, rows: Rows, sources: Ids, number: int, before: int) -> None:
+        """Pointers to the rows themselves, and between iterations; they will be appended after `before` others."""
         layout, own = self._runs.layout, self._runs.size + before + np.arange(len(rows), dtype=np.int64)
+        edge = self._plan.edges[number]
+        for column in self._left[number]:
+            rows[:, column] = own
         for domain in self._plan.positions[edge.target].inside:
             if domain in edge.begun:
                 rows[:, layout.previous(domain)] = self._runs.column(sources, layout.inside(domain))

@@ -14,6 +14,7 @@ from automata.chains.all_join import AllJoin
 from automata.chains.conditions import RunConditions
 from automata.chains.dominance import Dominance
 from automata.chains.extend import Extender
+from automata.chains.extensions import Extensions
 from automata.chains.growth import Growth
 from automata.chains.iteration import Iterations, OuterIterations
 from automata.chains.lookback import Lookback
@@ -68,6 +69,7 @@ class ChainStore:
         self.conditions = RunConditions(plan, self.runs, self.iterations, self.lookback, condition_evaluator)
         self.extender = Extender(plan, self.conditions, substream)
         self.growth = Growth(plan, self.runs)
+        self.extensions = Extensions(plan, self.runs)
         self.all_joins = [AllJoin(plan, number, self.runs) for number in range(len(plan.unordered))]
         self.active = [ActiveRuns(plan, p, self.runs, self.extender) for p in range(len(plan.positions))]
         pruning = pruning_of(plan)

@@ -1,7 +1,7 @@
 """Runs as columns: one row per partial match, in one int64 matrix that grows and is compacted.
 
 A row is written once, when its step is taken, and stays for as long as a run that came from it is
-alive: the chain of `PARENT`s is the match so far. Only `Layout.closed` changes later. Pointers (PARENT,
+alive: the chain of `PARENT`s is the match so far. Only `Layout.changing` changes later. Pointers (PARENT,
 SOURCE, INSTANCE, ENTRY, …) are row numbers; NONE where there is none.
 """
 
@@ -36,6 +36,7 @@ class Layout:
 
     members     the most that an ALL has
     clocks      how many clocks of limits there are
+    possessive  the possessive repetitions
     told        variable → the column that is 1 where the row's own step binds it
     closed      the columns of closed edges: of the first CLOSED_BITS edges of a position, of the next ones, …
     """
@@ -46,6 +47,7 @@ class Layout:
     markers: int
     clocks: int
     members: int
+    possessive: tuple[int, ...]
     told: Mapping[int, int]
     closed: tuple[int, ...]
 
@@ -55,7 +57,7 @@ class Layout:
         members = max((len(unordered.members) for unordered in plan.unordered), default=0)
         counted = len(plan.repetitions), len(plan.domains), len(plan.markers), len(plan.clocks)
         closable = max([len(position.outgoing) for position in plan.positions], default=0)
-        one = Layout(plan.program.variables, *counted, members, {}, (col.CLOSED,))
+        one = Layout(plan.program.variables, *counted, members, plan.possessive, {}, (col.CLOSED,))
         one = replace(one, told={variable: one.width + place for place, variable in enumerate(plan.told)})
         return replace(one, closed=(col.CLOSED, *range(one.width, one.width + (closable - 1) // CLOSED_BITS)))
 
@@ -92,10 +94,38 @@ class Layout:
         """On the row of an ALL: the last row of that member."""
         return self.clock(self.clocks) + member
 
+    def begun(self, repetition: int) -> int:
+        """The row from which a further iteration of a possessive repetition was begun; NONE in its first one."""
+        return self.member(self.members) + 4 * self.possessive.index(repetition)
+
+    def left(self, repetition: int) -> int:
+        """The row that took the last step out of it; NONE where that was an ALL."""
+        return self.begun(repetition) + 1
+
+    def extension(self, repetition: int) -> int:
+        """The last row of the newest iteration that was begun from this row and is complete."""
+        return self.begun(repetition) + 2
+
+    def sibling(self, repetition: int) -> int:
+        """On such a last row: that of the one before it."""
+        return self.begun(repetition) + 3
+
+    @property
+    def own(self) -> list[int]:
+        """The columns that are NONE in a new row: no run hands them on."""
+        extended = (column for r in self.possessive for column in (self.extension(r), self.sibling(r)))
+        return [*(self.member(member) for member in range(self.members)), *extended]
+
+    @property
+    def changing(self) -> list[int]:
+        """The columns that change once a row is written."""
+        extended = (column for r in self.possessive for column in (self.extension(r), self.sibling(r)))
+        return [*self.closed, *extended]
+
     @property
     def width(self) -> int:
         """The number of columns."""
-        return self.member(self.members) + len(self.told) + len(self.closed) - 1
+        return self.member(self.members) + 4 * len(self.possessive) + len(self.told) + len(self.closed) - 1
 
     def closed_at(self, place: int) -> tuple[int, int]:
         """Column and bit of the edge at this place among those of its source."""
@@ -115,6 +145,7 @@ class Layout:
             *(self.entry(r) for r in range(self.repetitions)),
             *(column for d in range(self.domains) for column in (self.inside(d), self.previous(d))),
             *(self.member(m) for m in range(self.members)),
+            *range(self.member(self.members), self.member(self.members) + 4 * len(self.possessive)),
         ]  # fmt: skip
 
 

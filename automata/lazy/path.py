@@ -81,6 +81,8 @@ def walk(items: Sequence[Item]) -> Iterator[Item]:
 def _check(plan: Plan) -> None:
     if plan.program.window.hop is not None:
         raise NotLazy("EVERY leaves gaps between the windows that are evaluated together")
+    if plan.possessive:
+        raise NotLazy("a possessive repetition asks whether it could go on")
     starts = {START, *(member.start for unordered in plan.unordered for member in unordered.members)}
     for edge in plan.edges:
         if edge.source not in starts and edge.operator is not Contiguity.ANY:

@@ -13,6 +13,7 @@ from automata.matches.match_table import in_order
 from automata.matches.negation import NegationIndex
 from automata.matches.negation_intervals import inner_intervals, trailing_intervals
 from automata.matches.pending import FOREVER, PendingMatches
+from automata.matches.possession import Possession
 from automata.matches.reader import read_matches
 from automata.matches.selection import AT_END, AfterMatch, Candidate, candidate_of, report_order
 from automata.plan.program import ConditionEvaluator
@@ -27,7 +28,7 @@ _NEVER = AT_END + 1
 class Reporter:
     """Complete matches until they are reported.
 
-    pending     those that a trailing negation may still remove
+    pending     those that a trailing negation, or what extends a possessive repetition, may still remove
     held        those that wait for others of the same or an earlier triggering event (specification 3.4)
     ready       those that will be reported, once no other can precede them in report order
     """
@@ -37,6 +38,7 @@ class Reporter:
         program = self._program = core.plan.program
         self._core = core
         self._negations = negations
+        self._possession = Possession(core, negations)
         self._condition_evaluator = condition_evaluator
         self.after = AfterMatch(program.skip, program.skip_to)
         self.pending = PendingMatches()
@@ -57,6 +59,7 @@ class Reporter:
         if not (self._in_turn or self._trails):
             return in_order(read_matches(self._core, self._unviolated(ended)))
         survivors = self._survivors(ended)
+        self._drop_extended()
         candidates = self._candidates(survivors + self._pass(time, timeline))
         return self.release(candidates, self.next_decision(time, self.earliest()))
 
@@ -107,36 +110,50 @@ class Reporter:
         survivors: list[_Decided] = []
         for some in ended:
             rows = self._unviolated([some])
-            if self._plan.accepts[some.accept].passed:
-                self._wait(rows, some.accept)
-            else:
-                survivors += [(row, None) for row in rows.tolist()]
+            limits = self._limits(rows, some.accept)
+            waits = limits > -FOREVER
+            deadlines = self._negations.deadlines(self._core.runs.table[rows[waits]])
+            self.pending.add(rows[waits], some.accept, deadlines, limits[waits])
+            survivors += [(row, None) for row in rows[~waits].tolist()]
         return survivors
 
     def _unviolated(self, ended: list[AcceptedRuns]) -> Ids:
-        """Rows of matches that no inner negation removes."""
+        """Rows of matches that neither an inner negation nor a possessive repetition that goes on removes."""
         rows = np.concatenate([np.zeros(0, dtype=np.int64), *(some.rows for some in ended)])
+        if self._plan.possessive:
+            rows = rows[~self._possession.violated(rows)]
         if not self._plan.negations or all(some.free for some in ended):
             return rows
         runs = self._core.runs
         return rows[~self._negations.violated(rows, inner_intervals(self._plan, runs, rows))]
 
-    def _wait(self, rows: Ids, accept: int) -> None:
-        """Matches become pending."""
-        patience = self._plan.patience[accept]
-        limits = np.full(len(rows), FOREVER, dtype=np.int64)
-        if patience is not None:
+    def _limits(self, rows: Ids, accept: int) -> Ids:
+        """The last times, window aside, at which something at their ends may remove matches; -FOREVER: nothing may."""
+        negated, patience = bool(self._plan.accepts[accept].passed), self._plan.patience[accept]
+        limits = np.full(len(rows), FOREVER if negated else -FOREVER, dtype=np.int64)
+        if negated and patience is not None:
             limits = later(self._core.runs.column(rows, col.HIGH_TIME), patience)
-        self.pending.add(rows, accept, self._negations.deadlines(self._core.runs.table[rows]), limits)
+        return np.maximum(limits, self._possession.limits(rows, accept)) if self._plan.possessive else limits
 
     def _removed(self, pending: PendingMatches) -> Mask:
-        """Mask of the matches that their trailing negations remove."""
+        """Mask of the matches that trailing negations remove, or a possessive repetition at the end that goes on."""
         removed = np.zeros(len(pending), dtype=np.bool_)
         for accept in np.unique(pending.accepts).tolist():
             here = np.flatnonzero(pending.accepts == accept)
             intervals = trailing_intervals(self._plan.accepts[accept].passed, pending.rows[here])
             removed[here] = self._negations.violated(pending.rows[here], intervals)
+            removed[here] |= self._possession.extended(pending.rows[here], accept)
         return removed
+
+    def _drop_extended(self) -> None:
+        """Drops pending matches that cannot be reported any more: their possessive repetitions have gone on."""
+        if self._possession.definite and len(self.pending):
+            extended = np.zeros(len(self.pending), dtype=np.bool_)
+            for accept in np.unique(self.pending.accepts).tolist():
+                here = np.flatnonzero(self.pending.accepts == accept)
+                extended[here] = self._possession.extended(self.pending.rows[here], accept)
+            if extended.any():
+                self.pending.pop(extended)
 
     def _pass(self, time: int, timeline: Timeline) -> list[_Decided]:
         """Rows of pending matches whose window has passed."""

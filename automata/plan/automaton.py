@@ -81,12 +81,14 @@ class Accept:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Bounds and contiguity of one repetition, and the positions inside it."""
+    """Bounds and contiguity of one repetition, the positions inside it, and the ends of an iteration."""
 
     at_least: int
     at_most: int | None
     contiguity: Contiguity
     positions: frozenset[int]
+    possessive: bool
+    ends: tuple[Accept, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +231,8 @@ class _Builder:
                 return self._repetition(node, around)
             case nodes.Optional(inner):
                 taken = self.fragment(inner, around)
-                return replace(taken, skips=(*taken.skips, (self._negation(inner, None, around),)))
+                absent = self._negation(nodes.without_possession(inner), None, around)
+                return replace(taken, skips=(*taken.skips, (absent,)))
             case nodes.Negation(inner, limit=limit):
                 return _Fragment((), (), ((self._negation(inner, limit, around),),))
             case nodes.Limited(inner, limit):
@@ -247,12 +250,7 @@ class _Builder:
                 self.clocks.append(Clock(NONE, starts))
 
     def connect(
-        self,
-        last: Accept,
-        firsts: tuple[_Group, ...],
-        operator: Contiguity,
-        loop: int = NONE,
-        limit: int | None = None,
+        self, last: Accept, firsts: tuple[_Group, ...], operator: Contiguity, loop: int = NONE, limit: int | None = None
     ) -> None:
         """Edges from a way out to every way in; an edge without rivals that is already there serves again."""
         for group in firsts:
@@ -343,7 +341,9 @@ class _Builder:
         before = len(self.positions)
         inner = self.fragment(node.inner, (*around, number))
         positions = frozenset(range(before, len(self.positions)))
-        self.repetitions[number] = Loop(node.at_least, node.at_most, node.contiguity, positions)
+        possessive = node.possessive and node.at_most != node.at_least
+        bounds = node.at_least, node.at_most
+        self.repetitions[number] = Loop(*bounds, node.contiguity, positions, possessive, inner.lasts)
         if node.at_most != 1:
             for last in inner.lasts:
                 self.connect(last, inner.firsts, node.contiguity, number)

@@ -106,6 +106,7 @@ class Repetition(_Written[S]):
 
     at_most     None: unbounded
     contiguity  between iterations; None where it is not written, outside of the normal form
+    possessive  `A++`: a match that one more iteration extends is none
     span        of the quantifier
     """
 
@@ -113,6 +114,7 @@ class Repetition(_Written[S]):
     at_least: int
     at_most: int | None
     contiguity: Contiguity | None
+    possessive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +222,12 @@ def flattened(sequence: Sequence[S]) -> Sequence[S]:
 def limits_of(sequence: Sequence[S]) -> tuple[Limit | None, ...]:
     """The limit of each operator."""
     return sequence.limits or (None,) * len(sequence.operators)
+
+
+def without_possession(node: Node[S]) -> Node[S]:
+    """The expression with no possessive repetition in it: the `A!` that `A?` stands for ignores a second `+`."""
+    changed = map_children(node, without_possession)
+    return replace(changed, possessive=False) if isinstance(changed, Repetition) else changed
 
 
 def extent(node: Node[S]) -> Span:

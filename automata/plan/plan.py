@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from automata.plan import expression as nodes
-from automata.plan import limits
+from automata.plan import limits, possession
 from automata.plan.automaton import (
     START,
     Accept,
@@ -23,15 +23,13 @@ from automata.plan.expression import Contiguity, symbols, walk
 from automata.plan.program import (
     ELSEWHERE,
     MATCH,
-    FoldValue,
-    IterationValue,
     Program,
     Reference,
     Selector,
     Skip,
     Window,
 )
-from automata.plan.variables import BoundVariables, Variables, bound_variables
+from automata.plan.variables import Variables, bound_variables, iteration_domains
 from automata.plan.waiting import EvaluationPoint, Waiting
 from automata.values import NONE
 
@@ -93,6 +91,7 @@ class PlannedPosition(Position):
     final           conditions still to decide when a match ends there
     markers         marker columns that taking it sets
     inside          iteration domains that it lies in
+    completes       possessive repetitions of which an iteration may end there
     only_strict     nothing but an adjacent event extends a run there
     closing         a run that has taken every edge from it can take none any more
     timed           clocks of the limited steps around it
@@ -111,6 +110,7 @@ class PlannedPosition(Position):
     final: tuple[EvaluationPoint, ...]
     markers: tuple[int, ...]
     inside: frozenset[int]
+    completes: tuple[int, ...]
     only_strict: bool
     closing: bool
     timed: tuple[int, ...]
@@ -145,11 +145,12 @@ class Plan:
     used, negated   symbols that steps take; symbols that negations look for
     conditions      symbol → the numbers of its conditions
     selects         matches are chosen among each other, by a selector or AFTER MATCH
-    trails          a match may have to wait for a negation at its end
     patience        accept → a match that ends there waits so long, in nanoseconds, for the negations at its end; None:
                     for the end of its window
     looks_back      so long before its first event, in nanoseconds, a match looks for negations; None: as its window
     limits          every limit of an operator, a step or an absence, in nanoseconds
+    possessive      the possessive repetitions
+    trailing        accept → a match may have to wait there for a negation, or a possessive repetition, at its end
     whole_slots     a slice must not end between two events of one time
     substreams      negations look at the events of each partition
     """
@@ -174,12 +175,18 @@ class Plan:
     negated: frozenset[int]
     conditions: tuple[tuple[int, ...], ...]
     selects: bool
-    trails: bool
     patience: tuple[int | None, ...]
     looks_back: int | None
     limits: tuple[int, ...]
+    possessive: tuple[int, ...]
+    trailing: tuple[bool, ...]
     whole_slots: bool
     substreams: bool
+
+    @property
+    def trails(self) -> bool:
+        """A match may have to wait at its end."""
+        return any(self.trailing)
 
 
 def compile_plan(program: Program, given: Variables = frozenset()) -> Plan:
@@ -199,7 +206,7 @@ class _Compiler:
         self._given = given
         self._variables = bound_variables(program, automaton, given)
         self._waiting = Waiting(program, automaton, self._variables)
-        tracked = _iteration_domains(program, automaton, self._variables)
+        tracked = iteration_domains(references_of(program), automaton, self._variables)
         self._domains = tuple(dict.fromkeys(tracked.values()))
         self._domain_of = {variable: self._domains.index(domain) for variable, domain in tracked.items()}
         self._inside = [
@@ -235,10 +242,11 @@ class _Compiler:
                 for symbol in range(len(program.symbols))
             ),
             program.selector is not Selector.ALL or program.skip is not Skip.NO_SKIP,
-            any(accept.passed for accept in automaton.accepts),
             limits.patience(automaton),
             limits.looks_back(automaton),
             limits.every_limit(automaton),
+            possession.possessive(automaton),
+            tuple(bool(accept.passed) or possession.ends(automaton, accept) for accept in automaton.accepts),
             program.streams > 1 or any(isinstance(node, nodes.Conjunction) for node in walk(program.expression)),
             bool(program.partition) and (groups or (program.window.in_events and bool(negations))),
         )
@@ -309,6 +317,7 @@ class _Compiler:
             self._waiting.final[number],
             tuple(marker for marker, (_, owner) in enumerate(self._waiting.markers) if owner == number),
             frozenset(n for n, inside in enumerate(self._inside) if number in inside),
+            possession.completes(automaton, number),
             number != START and all(edge.operator is Contiguity.STRICT for edge in edges),
             bool(edges) and all(edge.operator is Contiguity.NEXT and not edge.rivals for edge in edges),
             tuple(clock for clock, _ in limits.timed(automaton, number)),
@@ -375,20 +384,6 @@ class _Compiler:
     def _member_key(self, unordered: Unordered) -> tuple[int, ...]:
         ends = [accept.position for member in unordered.members for accept in member.accepts]
         return _ascending(frozenset.intersection(*(self._variables.always.bound[position] for position in ends)))
-
-
-def _iteration_domains(program: Program, automaton: Automaton, variables: BoundVariables) -> dict[int, frozenset[int]]:
-    """Variable that is iterated over → the innermost repetitions around the steps that first bind it."""
-    found = {}
-    for variable in {r.variable for r in references_of(program) if isinstance(r, IterationValue | FoldValue)}:
-        inside = [
-            number
-            for number, position in enumerate(automaton.positions)
-            if variable in variables.scope[number] and position.repetitions
-        ]
-        first = [number for number in inside if variable not in variables.always.before[number]]
-        found[variable] = frozenset(automaton.positions[number].repetitions[-1] for number in first or inside)
-    return found
 
 
 def _ascending(variables: Variables) -> tuple[int, ...]:

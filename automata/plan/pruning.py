@@ -20,7 +20,8 @@ values: so do its matches. "Better" is transitive, so those dropped are never mi
 positions are not compared: their order may depend on the steps to come.
 
 That a match counts must not depend on more than the runs' futures: no negation, which looks between the steps; no
-condition that looks back at earlier events or waits for later steps; no ALL( ), whose members come in any order.
+possessive repetition, which asks for the runs that go on; no condition that looks back at earlier events or waits for
+later steps; no ALL( ), whose members come in any order.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def pruning_of(plan: Plan) -> Pruning | None:
     program = plan.program
     iterated = any(not isinstance(reference, int) for each in program.conditions for reference in each.references)
     of_match = any(each.symbol == MATCH for each in program.conditions)
-    if not takes_subsets(plan) or plan.unordered or plan.negations or plan.markers or iterated or of_match:
+    looks = bool(plan.unordered or plan.negations or plan.possessive or plan.markers)
+    if not takes_subsets(plan) or looks or iterated or of_match:
         return None
     if program.selector in _SELECTED:
         return Pruning(_SELECTED[program.selector])
@@ -82,6 +84,7 @@ def takes_subsets(plan: Plan) -> bool:
 def is_gapless(plan: Plan) -> bool:
     """True if a run that has left an event out is in no match that counts: later steps do not fill the gap.
 
-    STRICT keeps the matches whose positions are an interval of the substream. Only members of ALL( ) fill gaps.
+    STRICT keeps the matches whose positions are an interval of the substream. Only members of ALL( ) fill gaps. What
+    extends a possessive repetition may have gaps.
     """
-    return plan.program.selector is Selector.STRICT and not plan.unordered
+    return plan.program.selector is Selector.STRICT and not plan.unordered and not plan.possessive

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from automata.plan.automaton import START, Automaton, Edge
 from automata.plan.expression import Contiguity
-from automata.plan.program import Program
+from automata.plan.program import Program, Reference
 from automata.values import NONE
 
 Variables = frozenset[int]
@@ -114,3 +114,19 @@ def _with_members(automaton: Automaton, always: Flow) -> Flow:
         ends = [[bound[accept.position] for accept in member.accepts] for member in unordered.members]
         bound[unordered.position] = bound[unordered.position].union(*(frozenset.intersection(*end) for end in ends))
     return replace(always, bound=tuple(bound))
+
+
+def iteration_domains(
+    references: Iterable[Reference], automaton: Automaton, variables: BoundVariables
+) -> dict[int, frozenset[int]]:
+    """Variable that is iterated over → the innermost repetitions around the steps that first bind it."""
+    found = {}
+    for variable in {each.variable for each in references if not isinstance(each, int)}:
+        inside = [
+            number
+            for number, position in enumerate(automaton.positions)
+            if variable in variables.scope[number] and position.repetitions
+        ]
+        first = [number for number in inside if variable not in variables.always.before[number]]
+        found[variable] = frozenset(automaton.positions[number].repetitions[-1] for number in first or inside)
+    return found

@@ -104,6 +104,8 @@ def why_not(plan: Plan) -> str | None:
     for node in nodes.walk(program.expression):
         if type(node) in _OUTSIDE:
             return _OUTSIDE[type(node)]
+    if plan.possessive:
+        return "a possessive repetition asks whether it could go on"
     if any(isinstance(reference, FoldValue) for reference in references_of(program)):
         return "aggregates look at all iterations of a repetition"
     for condition in program.conditions:

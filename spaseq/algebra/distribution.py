@@ -113,7 +113,7 @@ def _strict(node: Expression) -> bool:
     match node:
         case nodes.Sequence(_, operators):
             return Contiguity.STRICT in operators
-        case nodes.Repetition(_, _, at_most, contiguity):
+        case nodes.Repetition(at_most=at_most, contiguity=contiguity):
             return contiguity is Contiguity.STRICT and at_most != 1
     return False
 

@@ -31,9 +31,9 @@ def normal_form(node: Expr, numbers: Mapping[str, int], opens: bool = True) -> E
             return _choice(map(nodes.Conjunction, _alternatives(node, numbers)), node.span)
         case nodes.AnyOrder(members):
             return nodes.AnyOrder(tuple(map(inner, members)), span=node.span)
-        case nodes.Repetition(body, at_least, at_most, written):
+        case nodes.Repetition(body, at_least, at_most, written, possessive):
             contiguity = written or (Contiguity.NEXT if opens else Contiguity.STRICT)
-            return nodes.Repetition(inner(body), at_least, at_most, contiguity, span=node.span)
+            return nodes.Repetition(inner(body), at_least, at_most, contiguity, possessive, span=node.span)
         case nodes.Optional(body):
             return nodes.Optional(inner(body), span=node.span)
         case nodes.Negation(body, limit=limit):

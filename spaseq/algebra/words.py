@@ -111,8 +111,9 @@ def _phrase(node: Expression, names: tuple[str, ...]) -> str:
             return f"either {' or '.join(_phrase(branch, names) for branch in branches)}"
         case nodes.AnyOrder(members):
             return f"all of [{'; '.join(_phrase(member, names) for member in members)}] in any order"
-        case nodes.Repetition(inner, at_least, at_most, _):
-            return f"{_times(at_least, at_most)} ({_phrase(inner, names)})"
+        case nodes.Repetition(inner, at_least, at_most, _, possessive):
+            possessively = ", as often as it goes on," if possessive and at_least != at_most else ""
+            return f"{_times(at_least, at_most)}{possessively} ({_phrase(inner, names)})"
         case nodes.Optional(inner):
             return f"optionally ({_phrase(inner, names)})"
         case nodes.Negation(inner, limit=limit):

@@ -206,11 +206,13 @@ def _all(parts: Children) -> Span:
 
 
 def _repeat(inner: Expr, quantifier: str, span: Span) -> Expr:
-    """`inner` repeated as written, and optional if no iteration is needed."""
+    """`inner` repeated as written, possessively after a second `+`, and optional if no iteration is needed."""
     contiguity = Contiguity(quantifier[0]) if quantifier[0] in ",;:" else None
     written = quantifier[1:] if contiguity else quantifier
-    at_least, at_most = _bounds(written)
-    repetition = nodes.Repetition(inner, max(at_least, 1) if at_most != 0 else 0, at_most, contiguity, span=span)
+    possessive = len(written) > 1 and written[-1] == "+"
+    at_least, at_most = _bounds(written[:-1] if possessive else written)
+    least = max(at_least, 1) if at_most != 0 else 0
+    repetition = nodes.Repetition(inner, least, at_most, contiguity, possessive, span=span)
     return nodes.Optional(repetition, span=span) if at_least == 0 and at_most != 0 else repetition
 
 

@@ -43,6 +43,8 @@ class Code(Enum):
     LOOSE_EDGE = "SQ033", "a SEQ in ALL( ) that begins or ends with '!' or '?'"
     BAD_BOUNDS = "SQ034", "bounds of a quantifier that nothing meets"
     CONTIGUOUS_ALL = "SQ035", "',' or ';' next to ALL( )"
+    POSSESSIVE_NEGATED = "SQ036", "a second '+' inside '!'"
+    POSSESSIVE_ANY = "SQ037", "a second '+' after ':'"
     ONLY_NEGATED = "SQ040", "a variable bound only inside '!'"
     EXISTS_WITHOUT_EVENT = "SQ041", "EXISTS outside of the GPMs"
     NOT_REPEATED = "SQ042", "an aggregate, PREV, FIRST or LAST over a variable of no repeated step"
@@ -75,6 +77,7 @@ class Code(Enum):
     LIMIT_BEFORE_OPTIONAL = "SQ111", "an operator's limit before '?'"
     LIMITED_NEGATION_REPEATED = "SQ112", "a limited '!' that opens a repeated group"
     LIMITED_NEGATION_CUT = "SQ113", "a bounded trailing '!' in a tumbling window"
+    POSSESSIVE_START = "SQ114", "a possessive repetition that opens the sequence without AFTER MATCH SKIP"
     LAST_VALUE = "SQ115", "OVER MATCHES an aggregate over the last value of a repeated step"
 
     @property

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity, children, steps, walk
-from automata.plan.program import Selector
+from automata.plan.program import Selector, Skip
 from sparql_gpm.algebra.scope import expression_variables, in_scope
 from spaseq.lang import ast
 from spaseq.lang.codes import Code
@@ -53,6 +53,8 @@ def lint(query: ast.Query, selector: Word | None, report: Report) -> None:
     ]
     if query.selector in {Selector.ALL, Selector.STRICT}:
         _check_subsets(query.sequence, report)
+    if query.skip in {Skip.NO_SKIP, Skip.CONSUME_ALL}:
+        _check_start(query.sequence, report)
     if selector is not None and query.selector in _FEWEST and not query.partition:
         _check_selector(selector, places, report)
     warn_of_limits(query.sequence, query.window, report)
@@ -73,6 +75,18 @@ def _check_subsets(node: ast.Expr, report: Report) -> None:
         report.add(Code.EVERY_SUBSET, node.span, message, hint)
     for child in children(node):
         _check_subsets(child, report)
+
+
+def _check_start(node: ast.Expr, report: Report) -> None:
+    """Warns of possessive repetitions with no positive step before them."""
+    if isinstance(node, nodes.Repetition) and node.possessive:
+        message = "an episode gives a match from each of its events on: every later start is a match as well"
+        hint = "AFTER MATCH SKIP PAST LAST EVENT reports it once, from its first event on"
+        report.add(Code.POSSESSIVE_START, node.span, message, hint)
+    for child in children(node):
+        _check_start(child, report)
+        if isinstance(node, nodes.Sequence) and nodes.symbols(child, negated=False):
+            break
 
 
 def _check_selector(selector: Word, places: Sequence[_Place], report: Report) -> None:

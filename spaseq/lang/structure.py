@@ -45,6 +45,8 @@ def check_structure(sequence: Expr, text: str, report: Report) -> None:
                 _check_quantifier(expression, text, report)
             case nodes.Optional(inner) | nodes.Negation(inner):
                 _check_required(inner, expression.span, text, report)
+                if isinstance(expression, nodes.Negation):
+                    _check_negated(inner, report)
             case nodes.Sequence():
                 _check_neighbours(expression, report)
 
@@ -126,10 +128,22 @@ def _check_quantifier(repetition: nodes.Repetition[str], text: str, report: Repo
         message = "a step repeated 0 times matches nothing"
         report.add(Code.BAD_BOUNDS, span, message, "write '!' for the absence of events")
     if repetition.contiguity is not Contiguity.ANY and (_touches(inner, 0) or _touches(inner, -1)):
-        quantifier = text[span.start : span.end].lstrip(",;")
+        quantifier = text[span.start : span.end - repetition.possessive].lstrip(",;")
         hint = f"write ':{quantifier}' to allow other events between the iterations"
         message = "iterations that begin or end with ALL( ) cannot be contiguous"
         report.add(Code.CONTIGUOUS_ALL, span, message, hint)
+    if repetition.possessive and repetition.contiguity is Contiguity.ANY:
+        message = "a second '+' takes the iterations that follow, and after ':' any later one may"
+        report.add(Code.POSSESSIVE_ANY, span, message, "leave it out; SELECT MAX keeps the largest matches only")
+
+
+def _check_negated(inner: Expr, report: Report) -> None:
+    """Reports possessive repetitions inside `!`, those of a `!` in it apart."""
+    if isinstance(inner, nodes.Repetition) and inner.possessive:
+        message = "a second '+' inside '!' changes nothing: no iteration is to occur there"
+        report.add(Code.POSSESSIVE_NEGATED, inner.span, message, "leave out the second '+'")
+    for child in () if isinstance(inner, nodes.Negation) else children(inner):
+        _check_negated(child, report)
 
 
 def _check_required(inner: Expr, quantifier: Span, text: str, report: Report) -> None:

@@ -127,6 +127,8 @@ def _hint(clause: str, kinds: set[str], found: Lexeme | None, before: Sequence[L
         case "REPEAT" | "BAD_REPEAT" if before and before[-1].kind in {"COMMA", "SEMICOLON", "COLON"}:
             return f"a quantifier and its contiguity are written without a blank: '{before[-1].text}{found.text}'"
         case "REPEAT" | "QMARK" | "BANG" if before and before[-1].kind in {"REPEAT", "QMARK", "BANG"}:
+            if found.text == "+" and before[-1].kind == "REPEAT":
+                return f"a second '+' is written without a blank: '{before[-1].text}+'"
             return "a step has one quantifier; put the first one and its step in parentheses"
         case "BAD_REPEAT":
             return "quantifiers are +, *, ?, !, {n}, {n,} and {n,m}"

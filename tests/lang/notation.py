@@ -35,8 +35,8 @@ def notation(expression: Expr) -> str:
             return f"both({', '.join(map(notation, members))})"
         case AnyOrder(members):
             return f"all({', '.join(map(notation, members))})"
-        case Repetition(inner, at_least, at_most, contiguity):
-            bounds = f"{at_least}..{'*' if at_most is None else at_most}"
+        case Repetition(inner, at_least, at_most, contiguity, possessive):
+            bounds = f"{at_least}..{'*' if at_most is None else at_most}{' possessive' if possessive else ''}"
             return f"repeat({notation(inner)}, {bounds}, {contiguity.value if contiguity else 'default'})"
         case Optional(inner):
             return f"optional({notation(inner)})"

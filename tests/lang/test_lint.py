@@ -26,6 +26,8 @@ CLEAN = [
     ("A : B:{1,3}", NONE, ""),
     ("A : (B:+)! : C", NONE, ""),
     ("A ; B;+", NONE, ""),
+    ("A ; B;++", NONE, ""),
+    ("N! ; A? ; B;++", NONE, ""),
     ("A ; B", {"B": "?s :p ?b FILTER(?b > 3 && STR(?b) > '3' && ?b = '3' && 1 = '1'^^<http://x/t>)"}, ""),
     ("A ; B+ ; C", {"C": "?s :p ?c FILTER(MAX(?b) > 'm' && GROUP_CONCAT(?b) = 'a b')"}, ""),
     ("A | B", {"A": "?x :p ?a", "B": "?y :p ?b"}, ""),
@@ -56,6 +58,18 @@ def test_a_selector_needs_a_partition_where_steps_share_a_variable(selector: str
 @pytest.mark.parametrize("selector", ["ALL", "STRICT"])
 def test_other_selectors_compare_no_matches(selector: str) -> None:
     assert check(text_of("A ; B", form=f"SELECT {selector} *"))[1] == ()
+
+
+STARTS = ["A;++", "N! ; A;++ ; B", "A | B;{2,}+", "(A;++ ; B);+", "A;*+ ; B", "ALL(A, C;++)"]
+
+
+@pytest.mark.parametrize("sequence", STARTS)
+@pytest.mark.parametrize(
+    ("skip", "warned"), [("NO SKIP", True), ("SKIP PAST LAST EVENT", False), ("CONSUME ALL", True)]
+)
+def test_a_possessive_repetition_that_opens_the_sequence_needs_a_skip(sequence: str, skip: str, warned: bool) -> None:
+    text = text_of(sequence, header="PARTITION BY ?s").rstrip() + f"\nAFTER MATCH {skip}\n"
+    assert [problem.code for problem in check(text)[1]] == ["SQ114"] * warned
 
 
 CONDITIONS = [

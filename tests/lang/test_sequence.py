@@ -63,6 +63,11 @@ READINGS = {
     "A ; B! WITHIN 15 MINUTES ; C": "seq(A ; not(B, 900) ; C)",
     "A ; ((B ; C) WITHIN 2 SECONDS)! WITHIN 3 SECONDS ; D": "seq(A ; not(seq(within(seq(B ; C), 2)), 3) ; D)",
     "Seconds ; WITHIN 2 SECONDS Seconds": "seq(Seconds ; <=2 Seconds)",
+    "A++": "seq(repeat(A, 1..* possessive, default))",
+    "A ; B;++ , C,{2,5}+": "seq(A ; repeat(B, 1..* possessive, ;) , repeat(C, 2..5 possessive, ,))",
+    "A;B*+;(C;D){0,2}+": "seq(A ; optional(repeat(B, 1..* possessive, default)) ; "
+    "optional(repeat(seq(C ; D), 1..2 possessive, default)))",
+    "ALL(A;++, B++)": "seq(all(repeat(A, 1..* possessive, ;), repeat(B, 1..* possessive, default)))",
     "A # after A; (\n ; B": "seq(A ; B)",
 }
 

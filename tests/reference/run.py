@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.reference.gpm import Condition
 from tests.reference.graph import Solution
-from tests.reference.shape import Path
+from tests.reference.shape import Loop, Path
 from tests.reference.stream import Event, Events
 from tests.reference.view import Entries, Entry
 
@@ -37,6 +38,31 @@ class Gap:
         return event.time >= min(first.time for first in self.after) - self.limit
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """A possessive repetition that was left: no complete iteration more lies before the next positive step.
+
+    loop    the repetition, in the iterations `path`, left after `done` iterations
+    run     the partial match at that time
+    after   the events of the next positive step taken; None where there is none: the match's window
+    beside  (limit, events taken inside) of limited steps around an ALL( ) that it ends a member of
+    """
+
+    loop: Loop
+    path: Path
+    done: int
+    run: Run
+    after: Events | None
+    beside: tuple[tuple[int, Events], ...] = ()
+
+    @property
+    def last(self) -> float:
+        """The last time at which limits let an event extend it."""
+        taken = [entry.event for entry in self.run.entries]
+        around = [*((limit, taken[begun:]) for begun, limit in self.run.bounds), *self.beside]
+        return min((min(event.time for event in events) + limit for limit, events in around), default=math.inf)
+
+
 MATCH = -1
 
 
@@ -50,6 +76,8 @@ class Run:
     gaps    negations passed, both neighbours known
     open    negations passed since the last positive step
     bounds  (how many entries there were, limit) where each limited step around the run began
+    ends    possessive repetitions left, the next step known
+    left    possessive repetitions left since the last positive step
     """
 
     entries: Entries
@@ -59,6 +87,8 @@ class Run:
     gaps: tuple[Gap, ...] = ()
     open: tuple[Gap, ...] = ()
     bounds: tuple[tuple[int, int], ...] = ()
+    ends: tuple[End, ...] = ()
+    left: tuple[End, ...] = ()
 
 
 def time_of_last(events: Events) -> int:

@@ -13,7 +13,7 @@ from tests.reference.expression import holds
 from tests.reference.gpm import Condition, dataset_of
 from tests.reference.graph import Solution, compatible
 from tests.reference.graph import exists as pattern_exists
-from tests.reference.run import MATCH, Gap, Run, events_of, rebinds, time_of_last, within
+from tests.reference.run import MATCH, End, Gap, Run, events_of, rebinds, time_of_last, within
 from tests.reference.shape import (
     AnyOrder,
     Bounded,
@@ -129,9 +129,11 @@ class Search:
 
     def iterate(self, loop: Loop, done: int, run: Run, path: Path, then: Then) -> Iterator[Run]:
         """Every prefix counts; the first step of a later iteration is taken by the repetition's contiguity."""
+        goes_on = loop.at_most is None or done + 1 < loop.at_most
         if done + 1 >= loop.at_least:
-            yield from then(run)
-        if loop.at_most is None or done + 1 < loop.at_most:
+            left = (End(loop, path, done + 1, run, None),) if loop.possessive and goes_on else ()
+            yield from then(replace(run, left=(*run.left, *left)))
+        if goes_on:
             inside: Path = (*path, (loop.place, done + 1))
             for variant in variants(loop.inner):
                 yield from self.walk(
@@ -144,7 +146,7 @@ class Search:
 
     def any_order(self, node: AnyOrder, run: Run, path: Path, limit: int | None, then: Then) -> Iterator[Run]:
         """Each member is matched on its own after the events before the ALL( ), then they are joined."""
-        fresh = replace(run, start=len(run.entries), open=())
+        fresh = replace(run, start=len(run.entries), open=(), left=())
         found = [
             [
                 end
@@ -171,18 +173,25 @@ class Search:
             return None
         entries, owed = run.entries, set(run.owed)
         gaps, still_open = run.gaps, list[Gap]()
+        done, left = run.ends, list[End]()
         for end in ends:
             shift = len(entries) - common
             owed |= {(place + shift if place >= common else place, which) for place, which in end.owed}
             gaps += end.gaps[len(run.gaps) :]
             still_open += end.open
+            done += end.ends[len(run.ends) :]
+            left += end.left
             entries += end.entries[common:]
         last = tuple(sorted(set[Event]().union(*events), key=lambda event: event.position))
         gaps += tuple(replace(gap, after=last) for gap in run.open)
+        done += tuple(replace(end, after=last) for end in run.left)
         every = [entry.event for entry in entries]
         if not self.admits(every[self.base :]) or not within(run.bounds, every):
             return None
-        joined = Run(entries, run.start, last, frozenset(owed), gaps, tuple(still_open), run.bounds)
+        beside = tuple((limit, tuple(every[begun:])) for begun, limit in run.bounds)
+        still_left = tuple(replace(end, beside=(*end.beside, *beside)) for end in left)
+        passed = gaps, tuple(still_open), run.bounds, done, still_left
+        joined = Run(entries, run.start, last, frozenset(owed), *passed)
         return self.decide(joined, node.place, path)
 
     # --- extends ----------------------------------------------------------------------------------
@@ -242,6 +251,7 @@ class Search:
             owed=run.owed | self.due(run, added),
             gaps=run.gaps + tuple(replace(gap, after=events_of(chosen)) for gap in run.open),
             bounds=run.bounds,
+            ends=run.ends + tuple(replace(end, after=events_of(chosen)) for end in run.left),
         )
         return self.decide(longer, take.place, path)
 
@@ -315,13 +325,32 @@ class Search:
         own = [entry.event for entry in run.entries[self.base :]]
         covers = self.covers or (lambda event: self.world.frame.covers(own, event))
         closed = tuple(replace(gap, after=self.after) for gap in run.open)
-        if not any(self.occurs(gap, run.entries, covers) for gap in run.gaps + closed):
+        if any(self.occurs(gap, run.entries, covers) for gap in run.gaps + closed):
+            return
+        if not any(self.is_extended(end, covers) for end in run.ends + run.left):
             yield run
 
     def true_at_end(self, entries: Entries) -> bool:
         """Whether the FILTERs hold that are decided when the match is complete; they see the values of BIND."""
         scope = with_binds(scope_of(entries, (), self.world.given, self.world.loops), self.world.query.binds)
         return all(holds(expression, scope) for expression in self.world.at_end)
+
+    def is_extended(self, end: End, covers: Callable[[Event], bool]) -> bool:
+        """Whether one more complete iteration, its own `!` included, comes before the next positive step."""
+        inside: Path = (*end.path, (end.loop.place, end.done))
+        start = replace(end.run, gaps=(), open=(), ends=(), left=())
+        for variant in variants(end.loop.inner):
+            ahead = Before(end.loop.between, None, firsts(variant, inside, None))
+            for longer in self.walk(variant, start, inside, ahead, lambda r: iter((r,))):
+                events = [entry.event for entry in longer.entries[len(start.entries) :]]
+                if end.after is None and not all(covers(event) and event.time <= end.last for event in events):
+                    continue
+                if end.after is not None and not before(tuple(events), end.after):
+                    continue
+                gaps = longer.gaps + tuple(replace(gap, after=end.after) for gap in longer.open)
+                if not any(self.occurs(gap, longer.entries, covers) for gap in gaps):
+                    return True
+        return False
 
     def occurs(self, gap: Gap, entries: Entries, covers: Callable[[Event], bool]) -> bool:
         """Whether what is negated has a match strictly inside the gap, compatible with the whole match."""

@@ -53,6 +53,7 @@ class Loop:
     at_least: int
     at_most: int | None
     between: Contiguity
+    possessive: bool
     place: int
 
 
@@ -120,10 +121,10 @@ def _shape(expr: Expr, preceded: bool, places: Iterator[int]) -> Node:
             return Either(tuple(_shape(branch, preceded, places) for branch in branches), place)
         case syntax.AnyOrder(members):
             return AnyOrder(tuple(_shape(member, preceded, places) for member in members), place)
-        case syntax.Repetition(inner, at_least, at_most, contiguity):
+        case syntax.Repetition(inner, at_least, at_most, contiguity, possessive):
             between = contiguity or (Contiguity.STRICT if preceded else Contiguity.NEXT)
             body = _shape(inner, preceded, places)
-            return Loop(body, body, at_least, at_most, between, place)
+            return Loop(body, body, at_least, at_most, between, possessive, place)
         case syntax.Optional(inner):
             return Maybe(_shape(inner, preceded, places), place)
         case syntax.Negation(inner, limit=limit):
@@ -211,6 +212,23 @@ def variants(node: Node) -> list[Node]:
         case Loop(inner=inner):
             return [replace(node, first=first) for first in variants(inner)]
     return [node]
+
+
+def unpossessed(node: Node) -> Node:
+    """What is negated: in the `A!` that `A?` stands for a second `+` is ignored."""
+    match node:
+        case Loop(inner=inner):
+            body = unpossessed(inner)
+            return replace(node, first=body, inner=body, possessive=False)
+        case Series(items=items):
+            return replace(node, items=tuple(map(unpossessed, items)))
+        case Either(branches=branches):
+            return replace(node, branches=tuple(map(unpossessed, branches)))
+        case AnyOrder(members=members):
+            return replace(node, members=tuple(map(unpossessed, members)))
+        case Never(inner=inner) | Maybe(inner=inner) | Bounded(inner=inner):
+            return replace(node, inner=unpossessed(inner))
+    return node
 
 
 def firsts(node: Node, path: Path, limit: int | None) -> list[tuple[Take, Path, int | None]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from automata.plan.program import Selector, Skip
-from tests.reference.run import MATCH, Gap, Run, time_of_last
+from tests.reference.run import MATCH, End, Gap, Run, time_of_last
 from tests.reference.sequence import Search
 from tests.reference.shape import names
 from tests.reference.stream import Event
@@ -56,7 +56,8 @@ def _paths(match: Match) -> tuple[object, ...]:
 def _match(world: World, run: Run) -> Match:
     events = sorted({entry.event for entry in run.entries}, key=lambda event: event.position)
     positions = tuple(event.position for event in events)
-    decided = max((_gap_end(world, events, gap) for gap in run.open), default=events[-1].time)
+    ends = [_gap_end(world, events, gap) for gap in run.open] + [_limit_end(world, events, end) for end in run.left]
+    decided = max(ends, default=events[-1].time)
     by_step = tuple(positions_of(run.entries, step) for step in names(world.root))
     order = (decided, positions[-1], positions[0], positions, by_step)
     skip_to = positions_of(run.entries, world.query.skip_to) if world.query.skip_to else ()
@@ -76,6 +77,12 @@ def _gap_end(world: World, events: Sequence[Event], gap: Gap) -> Time:
     assert gap.before is not None
     end = time_of_last(gap.before) + gap.limit
     return min(window_end, end if any(event.time > end for event in world.events) else math.inf)
+
+
+def _limit_end(world: World, events: Sequence[Event], end: End) -> Time:
+    """When nothing can extend a possessive repetition at the end any more: a limit around it, or the window, passed."""
+    passed = any(event.time > end.last for event in world.events)
+    return min(_window_end(world, events), end.last if passed else math.inf)
 
 
 def _window_end(world: World, events: Sequence[Event]) -> Time:

@@ -12,7 +12,20 @@ from sparql_gpm.terms import Term
 from spaseq.lang import ast
 from tests.reference.gpm import Condition, Gpm, gpms, knowledge, match_conditions, solve, solve_using
 from tests.reference.graph import Solution
-from tests.reference.shape import Ancestry, Loop, Maybe, Never, Node, Path, ancestry, children, names, shape, takes
+from tests.reference.shape import (
+    Ancestry,
+    Loop,
+    Maybe,
+    Never,
+    Node,
+    Path,
+    ancestry,
+    children,
+    names,
+    shape,
+    takes,
+    unpossessed,
+)
 from tests.reference.stream import Event, Events, Triples, before
 from tests.reference.view import Entry
 from tests.reference.window import Frame
@@ -151,7 +164,7 @@ def _loops(root: Node, used: Mapping[str, Gpm]) -> dict[str, frozenset[int]]:
 
 
 def _negated(node: Node) -> dict[int, Node]:
-    found = {node.place: node.inner} if isinstance(node, Never | Maybe) else {}
+    found = {node.place: unpossessed(node.inner)} if isinstance(node, Never | Maybe) else {}
     for child in children(node):
         found |= _negated(child)
     return found

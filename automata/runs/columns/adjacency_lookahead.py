@@ -20,7 +20,7 @@ _ROUNDS_MAX = 8
 
 
 class AdjacencyLookahead:
-    """The positions of a plan that are left only by `,`, and where no match ends.
+    """The positions of a plan that are left only by `,`, and where no match ends, nor what would extend one.
 
     in_one_order    there is one order of events; else every row is able
     """
@@ -29,7 +29,8 @@ class AdjacencyLookahead:
         self._plan = plan
         told = in_one_order and not plan.program.partition and not plan.unordered
         positions = enumerate(plan.positions) if told else ()
-        self._only_adjacent = tuple(n for n, position in positions if position.only_strict and not position.accepts)
+        ended = (n for n, position in positions if position.only_strict and not position.accepts)
+        self._only_adjacent = tuple(n for n in ended if not plan.positions[n].completes)
 
     def able(self, tables: Mapping[int, StepTable]) -> dict[int, Mask]:
         """position → which rows of its table an event of the slice, or one after it, may extend; the others: all."""

@@ -50,8 +50,18 @@ class ColumnRuns:
         else:
             for part in _by_event(symbols, self._plan.whole_slots):
                 self._consume(part)
+        if self._plan.possessive:
+            self._drop_extended()
         accepted, self._accepted = self._accepted, []
         return accepted
+
+    def _drop_extended(self) -> None:
+        """Drops runs that have left a possessive repetition too early, or can only do so."""
+        extensions = self._chains.extensions
+        for position, active in enumerate(self._chains.active):
+            if len(active):
+                rows = active.rows
+                active.keep(~extensions.left_early(rows) & ~extensions.ended(position, rows))
 
     def _consume(self, symbols: Mapping[int, StepTable]) -> None:
         tables = self._step_tables(symbols)
@@ -155,12 +165,15 @@ class ColumnRuns:
     def _is_deferred(self, position: int) -> bool:
         """True if runs at the position neither end anything nor meet a condition as they go on."""
         targets = [self._plan.positions[edge.target] for edge in self._plan.edges if edge.source == position]
-        ends = self._plan.positions[position].accepts
+        ends = self._plan.positions[position].accepts or self._plan.positions[position].completes
         return not ends and not self._plan.unordered and not any(target.arriving for target in targets)
 
     def _arrive(self, position: int, rows: Ids) -> None:
         """Runs have come to a position: they may end a match or a member, open an ALL, and go on."""
         here, chains = self._plan.positions[position], self._chains
+        for repetition in here.completes:
+            ends = next(end for end in self._plan.repetitions[repetition].ends if end.position == position)
+            chains.extensions.note(repetition, chains.extender.leaving(chains.runs, ends.leaves, rows))
         for accept in here.accepts:
             ended = chains.extender.leaving(chains.runs, self._plan.accepts[accept].leaves, rows)
             kept = chains.conditions.arrived(ended, here.final, patient=False)

@@ -83,7 +83,7 @@ class RowAllJoin:
         for column in self._core.layout.closed:
             row[column] = 0
         row[col.STATE] = row[col.SYMBOL] = row[col.SOLUTION] = row[col.POSITION] = NONE
-        for column in self._members:
+        for column in self._core.layout.own:
             row[column] = NONE
         for variable, entry in opening.forgets:
             row[col.FIXED + variable] = rows[old[entry]][col.FIXED + variable]

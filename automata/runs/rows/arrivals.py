@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from automata.chains import columns as col
 from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.conditions import Decided, Row
-from automata.runs.rows.edges import Bounds, RowPosition
+from automata.runs.rows.edges import Bounds, RowCompletion, RowPosition
 from automata.runs.rows.store import Store
 from automata.runs.rows.waiting import Reached
+from automata.values import NONE
 
 
 class Arrivals:
@@ -33,6 +35,8 @@ class Arrivals:
     def arrive(self, position: int, number: int) -> None:
         """A run has reached a position: it may end a match or a member of an ALL, open one, and go on."""
         place, row = self._places[position], self._rows[number]
+        for completion in place.completes:
+            self._note(completion, number)
         for end in place.ends:
             if (not end.reached or _has_reached(row, end.reached)) and (end.free or self._holds(end.decided, number)):
                 self._reached.append((number, end.accept))
@@ -40,6 +44,24 @@ class Arrivals:
             self._store.add(position, number)
         if place.opens or place.finishes:
             self._open_and_join(position, number)
+
+    def _note(self, completion: RowCompletion, number: int) -> None:
+        """An iteration is complete: a further one extends the run that began it."""
+        rows, row = self._rows, self._rows[number]
+        if row[completion.begun] == NONE or not _has_reached(row, completion.reached):
+            return
+        begun = row[completion.begun]
+        base = rows[begun]
+        known = base[completion.extension]
+        if completion.definite and known != NONE and rows[known][col.HIGH_TIME] < row[col.HIGH_TIME]:
+            return
+        row[completion.sibling], base[completion.extension] = known, number
+        self._store.change(number)
+        self._store.change(begun)
+        if completion.closing is not None and all(
+            any(base[c] & mask for c, mask in each) for each in completion.closing
+        ):
+            self._store.remove(base[col.STATE], begun)
 
     def _open_and_join(self, position: int, number: int) -> None:
         """ALL( ) is opened, and joined."""

@@ -29,6 +29,7 @@ class RowCrossing:
     begins          (column of the last row inside, column of the row before) of the iterations that it begins
     limit           of its operator; ENDLESS where there is none
     deadlines       columns of the clocks that must not have run out
+    again, anew     columns of the row from which an iteration was begun: it is the run's own, and there is none
     """
 
     at_least: Bounds
@@ -39,6 +40,8 @@ class RowCrossing:
     begins: tuple[tuple[int, int], ...]
     limit: int
     deadlines: tuple[int, ...]
+    again: tuple[int, ...]
+    anew: tuple[int, ...]
 
     def last(self, row: Sequence[int]) -> int:
         """The last time at which a run may take it."""
@@ -60,7 +63,9 @@ class RowEdge(RowCrossing):
     tells       (place in a candidate, variable, column that is 1 where the candidate binds it)
     marks       columns that are set to 1
     inside      columns of the last row inside, of the iterations that the target is in
-    members     columns that are set to NONE
+    own         columns that are set to NONE
+    left        columns of the row that left a possessive repetition, which it is
+    ended       columns of extensions: a run that has one may not take the edge
     clocks      (column, limit, whether the clock may be running) of the clocks that it sets
     limited     a limit decides whether a run may take it
     bounded     a count, or one of `beyond`, decides whether a run may take it
@@ -84,7 +89,9 @@ class RowEdge(RowCrossing):
     tells: tuple[tuple[int, int, int], ...]
     marks: tuple[int, ...]
     inside: tuple[int, ...]
-    members: tuple[int, ...]
+    own: tuple[int, ...]
+    left: tuple[int, ...]
+    ended: tuple[int, ...]
     decided: Decided
     clocks: tuple[tuple[int, int, bool], ...]
     limited: bool
@@ -92,7 +99,7 @@ class RowEdge(RowCrossing):
     notes: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        noted = self.enters, self.loops, self.marks, self.inside, self.members, self.cleared, self.tells, self.clocks
+        noted = self.enters, self.loops, self.marks, self.inside, self.own, self.cleared, self.tells, self.clocks
         object.__setattr__(self, "bounded", bool(self.at_least or self.below or self.beyond))
         object.__setattr__(self, "notes", any(noted))
 
@@ -129,6 +136,25 @@ class RowEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class RowCompletion:
+    """A possessive repetition of which an iteration may end at a position.
+
+    reached     counts that it must have reached
+    begun, extension, sibling   see `automata.chains.table.Layout`
+    definite    see `automata.chains.extensions.Extensions`
+    closing     (column, bits), one of which must be set for each edge, in a run that then can only leave it; None: no
+                run is ended by an extension
+    """
+
+    reached: Bounds
+    begun: int
+    extension: int
+    sibling: int
+    definite: bool
+    closing: tuple[Bounds, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class RowPosition:
     """One position; what is not described here is as in PlannedPosition.
 
@@ -144,6 +170,7 @@ class RowPosition:
     only_strict: bool
     all_closed: Mapping[int, int]
     ends: tuple[RowEnd, ...]
+    completes: tuple[RowCompletion, ...]
     goes_on: bool
     opens: tuple[int, ...]
     finishes: tuple[tuple[int, int, Bounds], ...]
@@ -165,11 +192,26 @@ def _position(chains: ChainStore, conditions: Conditions, number: int) -> RowPos
         position.only_strict,
         chains.layout.closed_masks(range(len(position.outgoing))) if position.closing else {},
         tuple(RowEnd(n, _leaving(chains, plan.accepts[n].leaves), decided, decided.nothing) for n in position.accepts),
+        tuple(_completion(chains, number, repetition) for repetition in position.completes),
         bool(position.onward),
         position.opens,
         tuple((which, member, _leaving(chains, accept.leaves)) for which, member, accept in position.finishes),
         conditions.decided(position.arriving if position.any_order != NONE else (), None, patient=True),
         tuple(RowCrossing(*_crossing(chains, plan.edges[n])) for n in position.onward) if position.lapses else (),
+    )
+
+
+def _completion(chains: ChainStore, position: int, repetition: int) -> RowCompletion:
+    layout, extensions = chains.layout, chains.extensions
+    end = next(end for end in chains.plan.repetitions[repetition].ends if end.position == position)
+    closing = extensions.closing(position, repetition) if repetition in extensions.free else None
+    return RowCompletion(
+        _leaving(chains, end.leaves),
+        layout.begun(repetition),
+        layout.extension(repetition),
+        layout.sibling(repetition),
+        repetition in extensions.definite,
+        None if closing is None else tuple(tuple(layout.closed_masks(places).items()) for places in closing),
     )
 
 
@@ -200,7 +242,9 @@ def _edge(chains: ChainStore, conditions: Conditions, number: int, edge: Planned
         tuple((target.scope.index(v), v, column) for v, column in layout.told.items() if v in target.scope),
         tuple(layout.marker(marker) for marker in target.markers),
         tuple(layout.inside(domain) for domain in target.inside),
-        tuple(layout.member(member) for member in range(layout.members)),
+        tuple(layout.own),
+        tuple(layout.left(r) for r in edge.leaves if r in plan.possessive),
+        tuple(layout.extension(r) for r in edge.leaves if r in chains.extensions.free),
         conditions.decided(target.arriving, edge, patient=True),
         tuple((layout.clock(clock), limit, clock not in edge.starts) for clock, limit in edge.timed),
         edge.limited,
@@ -240,6 +284,10 @@ def cross(edge: RowCrossing, row: list[int], old: Sequence[int], number: int) ->
         row[count], row[entry] = 1, number if before == NONE else old[before]
     for inside, previous in edge.begins:
         row[previous] = old[inside]
+    for column in edge.again:
+        row[column] = number
+    for column in edge.anew:
+        row[column] = NONE
 
 
 def _indexes(plan: Plan, position: int) -> tuple[tuple[int, ...], ...]:
@@ -251,7 +299,7 @@ def _crossing(
     chains: ChainStore, edge: PlannedEdge
 ) -> tuple[
     Bounds, Bounds, Bounds, tuple[int, ...], tuple[tuple[int, int, int], ...], tuple[tuple[int, int], ...], int,
-    tuple[int, ...],
+    tuple[int, ...], tuple[int, ...], tuple[int, ...],
 ]:  # fmt: skip
     """The fields of RowCrossing."""
     plan, layout, loops = chains.plan, chains.layout, (edge.loop,) if edge.loop != NONE else ()
@@ -266,6 +314,8 @@ def _crossing(
         tuple((layout.inside(d), layout.previous(d)) for d in plan.positions[edge.target].inside & edge.begun),
         ENDLESS if edge.limit is None else edge.limit,
         tuple(map(layout.clock, edge.deadlines)),
+        tuple(layout.begun(loop) for loop in loops if loop in plan.possessive),
+        tuple(layout.begun(repetition) for repetition in edge.enters if repetition in plan.possessive),
     )
 
 

@@ -41,12 +41,13 @@ class Ending:
         self._registers = core.layout.registers
         self._outputs = conditions.readers(plan.program.outputs)
         self._negates = bool(plan.negations)
-        self._in_columns = self._negates and (bool(plan.unordered) or not negations.simple)
+        in_columns = self._negates and (bool(plan.unordered) or not negations.simple)
+        self._in_columns = in_columns or bool(plan.possessive)
         self._members = [core.layout.member(member) for member in range(core.layout.members)]
         self.trails = plan.trails
         self._in_turn = plan.selects
         unambiguous = _is_unambiguous(plan) and not plan.unordered
-        self._plain = unambiguous and not (self._negates or self._in_turn)
+        self._plain = unambiguous and not (self._negates or self._in_turn or plan.possessive)
         self._waiting = Waiting(reporter, negations, store, self._candidate)
         self._together = any(len(position.symbols) > 1 for position in plan.positions)
 

@@ -64,6 +64,7 @@ class RowRuns:
         self.negations = RowNegationIndex(core, stage.negations, conditions, rows)
         self._ending = Ending(stage.reporter, self.negations, conditions, self._store)
         self._gapless = is_gapless(core.plan)
+        self._possessive = bool(core.plan.possessive)
         self._check_runs, self._runs_max = program.check_runs, program.runs_max
         self._counted = 0
         self._arrivals = Arrivals(self._places, self._store, all_join)
@@ -157,9 +158,16 @@ class RowRuns:
         for each in taken:
             if each.step.closes:
                 self._store.close(each.step, each.number)
+        if self._possessive:
+            taken = [each for each in taken if not self._is_ended(each)]
         if self._gapless:
             taken = [each for each in taken if self._is_gapless(each)]
         return [each for each in taken if self._is_adjacent(each)] if self._strict_rivals else taken
+
+    def _is_ended(self, taken: _Taken) -> bool:
+        """The run leaves a possessive repetition, and another one has gone on from it before."""
+        row = self._rows[taken.number]
+        return any(row[column] != NONE for column in taken.step.ended)
 
     def _is_gapless(self, taken: _Taken) -> bool:
         """The run has left no event out."""
@@ -266,7 +274,9 @@ class RowRuns:
             row[column] = 1
         for inside in step.inside:
             row[inside] = own
-        for column in step.members:
+        for column in step.own:
             row[column] = NONE
+        for column in step.left:
+            row[column] = own
         for column in step.cleared:
             row[column] = 0

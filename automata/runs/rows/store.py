@@ -44,7 +44,8 @@ class Store:
         self.active: list[list[_Index]] = []
         self._waiting: dict[int, list[tuple[int, int]]] = {}
         self._synced = 0
-        self._closed: set[int] = set()
+        self._changing = core.layout.changing
+        self._changed: set[int] = set()
 
     def enter(self) -> None:
         """Take the runs over from their columns."""
@@ -70,10 +71,10 @@ class Store:
         if len(self.rows) > self._synced:
             runs.append(np.array(self.rows[self._synced :], dtype=np.int64))
             self._synced = len(self.rows)
-        for number in self._closed:
-            for column in runs.layout.closed:
+        for number in self._changed:
+            for column in self._changing:
                 runs.table[number, column] = self.rows[number][column]
-        self._closed.clear()
+        self._changed.clear()
 
     def pull(self) -> None:
         """Take over the rows that have been added to the table."""
@@ -100,12 +101,16 @@ class Store:
                 if not bucket:
                     del index[found]
 
+    def change(self, number: int) -> None:
+        """A row that may be in the table already has changed."""
+        if number < self._synced:
+            self._changed.add(number)
+
     def close(self, edge: RowEdge, number: int) -> None:
         """A run has taken an edge under skip-till-next."""
         row = self.rows[number]
         row[edge.closed] |= edge.bit
-        if number < self._synced:
-            self._closed.add(number)
+        self.change(number)
         every = self._places[edge.source].all_closed
         if row[edge.closed] == every.get(edge.closed) and all(row[column] == every[column] for column in every):
             self.remove(edge.source, number)

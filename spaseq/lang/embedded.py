@@ -35,7 +35,14 @@ _FAULTS = {
     Fault.AGGREGATE: Code.AGGREGATE_PLACE,
 }
 
-_UNEQUAL = "'is not equal' is written !=, and <> is an IRI relative to BASE"
+_ELSEWHERE = {
+    "<>": "'is not equal' is written !=, and <> is an IRI relative to BASE", "=": "'is equal' is written =",
+    "AND": "'and' is written &&", "OR": "'or' is written ||", "IS": "a test for a value is BOUND(?v), or !BOUND(?v)",
+    "GROUP": "in a GPM GROUP BY stands in a sub-SELECT; that of matches stands after the last '}'",
+    "HAVING": "in a GPM HAVING stands in a sub-SELECT; that of groups of matches stands after the last '}'",
+    "ORDER": "rows come in the order of their times; ORDER BY stands in a sub-SELECT of a GPM only",
+}  # fmt: skip
+"""The words and signs of other languages at which a graph pattern or expression breaks off, and what to write."""
 _END = "the end"
 """The name that a parser of a piece gives to the text after the piece."""
 
@@ -249,7 +256,7 @@ class Embedded:
             message = error.message
             if message.endswith(_END) and offset >= piece.span.end:
                 message = message.removesuffix(_END) + f"'{self._after(piece.span)}'"
-            hint = _UNEQUAL if self._text[offset:end] == "<>" else error.hint
+            hint = _ELSEWHERE.get(self._text[offset:end].upper()) or error.hint
             self._report.add(_FAULTS[error.fault], Span(offset, end), message, hint)
             return None
 

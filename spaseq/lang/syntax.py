@@ -150,8 +150,10 @@ def _elsewhere(clause: str, kinds: set[str], found: Lexeme, before: Sequence[Lex
     """A hint for what other languages write, else ""."""
     word = found.text.upper()
     match clause:
-        case "SEQ" if word == "-":
+        case "SEQ" if word in {"-", "="}:
             return "';' takes the next event that fits, ',' the very next one, ':' any later one"
+        case "SEQ" if word in {"&", "|"} and before and before[-1].text == word:
+            return f"'{word}' is written once"
         case "SEQ" if word == "!" and "NAME" in kinds:
             return "'!' stands after what is absent: B!"
         case "SEQ" if "NUMBER" in kinds:
@@ -162,10 +164,14 @@ def _elsewhere(clause: str, kinds: set[str], found: Lexeme, before: Sequence[Lex
             return f"write {_UNITS_ELSEWHERE[word]}"
         case "SEQ" if found.kind == "NAME" and before and before[-1].text.upper() == "NOT":
             return f"the absence of events is written with '!': {found.text}!"
+        case "SEQ" if found.kind in {"NAME", "LPAR", "ALL"} and "SEMICOLON" in kinds:
+            return "an operator stands between every two steps: ',' ';' or ':'"
         case "FROM" if word == "[":
             return "WITHIN says how long a window is: WITHIN 10 MINUTES SLIDING"
         case "GROUP" if word == "(":
             return "compute the value with BIND beside the DEFINEs, and write GROUP BY ?variable"
+        case "WITHIN" if word in {"SLIDE", "STEP", "HOP", "ADVANCE"}:
+            return "EVERY 5 MINUTES is the hop, under OVER MATCHES; with SLIDING a window begins with each match"
         case "WITHIN" if "NUMBER" in kinds:
             return "write a whole number and a unit: 10 MINUTES"
         case "WITHIN" if "MINUTES" in kinds and word in _UNITS_ELSEWHERE:

@@ -40,6 +40,7 @@ from tests.spark.pipeline import MicroBatch, job_of, run_stages
 from tests.strategies import batches, cuts, interleaved, late, queries, streams, to_nquads
 from tests.strategies_keyed import keyed_queries
 from tests.strategies_late import late_queries
+from tests.strategies_limited import limited_queries
 from tests.strategies_named import named_queries
 from tests.strategies_register import register_queries
 from tests.strategies_stream import Arrived
@@ -74,12 +75,13 @@ def _able(query: Query) -> list[tuple[str, bool]]:
     return [("auto", False), *((e.option, e.compiled) for e in EVALUATORS.values() if e.why_not(compiled) is None)]
 
 
+KINDS = (queries(), late_queries(), keyed_queries(), register_queries(), named_queries(), limited_queries())
+
+
 @given(st.data())
 @settings(max_examples=PAIRS)
 def test_both_stages_equal_the_reference_whatever_the_micro_batches_tasks_and_shards(data: st.DataObject) -> None:
-    text = data.draw(
-        data.draw(st.sampled_from((queries(), late_queries(), keyed_queries(), register_queries(), named_queries())))
-    )
+    text = data.draw(data.draw(st.sampled_from(KINDS)))
     query = parse(text, "q")
     names = [stream.name for stream in query.streams]
     arrivals: dict[str, Arrivals] = {n: events for n, events in data.draw(streams()).items() if n in names}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity, Expression
+from automata.plan.keys import key_of, why_not_keyed
 from automata.plan.plan import Plan
 from automata.plan.program import Selector
 from automata.values import NONE
@@ -12,14 +13,6 @@ SYMBOLS_MAX = 60
 """A bit vector is one int64."""
 COUNTS_MAX = 1 << 10
 """Iteration counts that the automaton may have to tell apart."""
-
-
-def key_of(plan: Plan) -> tuple[int, ...]:
-    """The variables that every run and every event that extends it share: PARTITION BY's, then those of each step."""
-    program = plan.program
-    keys = [frozenset(edge.key) for edge in plan.edges if not edge.begins]
-    joined = frozenset(range(program.variables)).intersection(*(program.symbols[s].certain for s in plan.used), *keys)
-    return program.partition + tuple(sorted(joined.difference(program.partition)))
 
 
 def counts_events(plan: Plan) -> bool:
@@ -58,10 +51,7 @@ def why_not_cea(plan: Plan) -> str | None:
         return "it has too many steps or too large a number of iterations"
     if program.using != NONE and counts_events(plan) and len(key_of(plan)) > len(program.partition):
         return "steps are joined by more than the partition, whose other events `,` and STRICT look at, too"
-    related = {variable for edge in plan.edges for variable in edge.shared}
-    if related.difference(key_of(plan)):
-        return "some steps but not all share a variable, so that it is not one key"
-    return None
+    return why_not_keyed(plan)
 
 
 def _counts(node: Expression) -> int:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from automata.plan.automaton import START
+from automata.plan.counted import crossed, left
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
-from automata.values import NONE
 
 FINAL = 0
 """The configuration of a run that has just taken the last step of a match; no event keeps it."""
@@ -79,39 +79,20 @@ class Configurations:
 
     def _successor(self, state: int, waiting: Waiting) -> States:
         if state not in self._successors:
-            counts = self._crossed(waiting.counts, waiting.edge)
+            counts = crossed(self._plan, waiting.counts, self._plan.edges[waiting.edge])
             assert counts is not None, waiting
             self._successors[state] = self._arrived(self._plan.edges[waiting.edge].target, counts)
         return self._successors[state]
 
     def _arrived(self, position: int, counts: tuple[int, ...]) -> States:
         """The configurations of a run at a position."""
-        here = self._plan.positions[position]
-        reached = {self._number(edge, counts) for edge in here.outgoing if self._crossed(counts, edge) is not None}
-        if any(self._left(counts, self._plan.accepts[accept].leaves) is not None for accept in here.accepts):
+        here, edges = self._plan.positions[position], self._plan.edges
+        reached = {
+            self._number(edge, counts) for edge in here.outgoing if crossed(self._plan, counts, edges[edge]) is not None
+        }
+        if any(left(self._plan, counts, self._plan.accepts[accept].leaves) is not None for accept in here.accepts):
             reached.add(FINAL)
         return frozenset(reached)
-
-    def _crossed(self, counts: tuple[int, ...], number: int) -> tuple[int, ...] | None:
-        """The counts after an edge; None if they forbid it."""
-        edge = self._plan.edges[number]
-        after = self._left(counts, edge.leaves)
-        if after is None:
-            return None
-        if edge.loop != NONE:
-            loop, count = self._plan.repetitions[edge.loop], counts[edge.loop]
-            if count == loop.at_most:
-                return None
-            after[edge.loop] = min(count + 1, loop.at_least if loop.at_most is None else loop.at_most)
-        for repetition in edge.enters:
-            after[repetition] = 1
-        return tuple(after)
-
-    def _left(self, counts: tuple[int, ...], repetitions: tuple[int, ...]) -> list[int] | None:
-        """The counts once these repetitions have been left; None if they forbid it."""
-        if any(counts[repetition] < self._plan.repetitions[repetition].at_least for repetition in repetitions):
-            return None
-        return [0 if repetition in repetitions else count for repetition, count in enumerate(counts)]
 
     def _number(self, number: int, counts: tuple[int, ...]) -> int:
         key = (number, counts)

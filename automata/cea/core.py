@@ -9,7 +9,7 @@ import numpy as np
 
 from automata.cea import enumeration
 from automata.cea import machine as cea
-from automata.cea.applicability import counts_events, key_of
+from automata.cea.applicability import counts_events
 from automata.cea.bit_vectors import COUNT, FIRST, MOMENT, POSITION, SUBSTREAM, SYMBOL, TIME, Log, Solved, solve
 from automata.cea.configurations import Configurations
 from automata.cea.creation_times import CreationTimes
@@ -19,6 +19,7 @@ from automata.cea.machine import NEXT, ROOTS, BitVectors, Machine, Roots, Rules
 from automata.cea.strategies import strategy_for
 from automata.cea.tecs import HEAD, NEVER, TAIL, grown, new_arena
 from automata.cea.update import advance
+from automata.plan.keys import key_of
 from automata.plan.plan import Plan
 from automata.plan.program import Selector, Skip, Window
 from automata.slices.events import Events, SymbolSolutions

@@ -1,0 +1,1 @@
+"""Aggregates over all matches, propagated along the automaton: no match is built (GRETA, COGRA, Hamlet)."""

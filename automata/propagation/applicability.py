@@ -1,0 +1,81 @@
+"""The programs along whose automata aggregates can be propagated: nothing but a key relates the steps of a match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from automata.plan import expression as nodes
+from automata.plan.expression import Contiguity
+from automata.plan.keys import key_of, why_not_keyed
+from automata.plan.plan import Plan
+from automata.plan.program import Selector, Skip
+from automata.propagation.machine import Ambiguous, machine_of
+from automata.propagation.measures import Measured
+
+
+def why_not_propagated(plan: Plan, groups: Iterable[int], measured: Iterable[Measured]) -> str | None:
+    """The reason why matches have to be built, in words, or None.
+
+    groups      the variables of GROUP BY
+    """
+    return _why_not_matched(plan) or _why_not_windowed(plan) or _why_not_measured(plan, groups, measured)
+
+
+def _why_not_matched(plan: Plan) -> str | None:
+    program = plan.program
+    kinds = {type(node) for node in nodes.walk(program.expression)}
+    if program.selector is not Selector.ALL:
+        return f"{program.selector.value} compares matches with each other"
+    if program.skip is not Skip.NO_SKIP:
+        return "AFTER MATCH drops matches because of others"
+    if program.streams > 1:
+        return "events of several streams are not totally ordered"
+    if program.conditions:
+        return "a condition compares the steps by more than equality"
+    if nodes.AnyOrder in kinds:
+        return "it has an ALL( )"
+    if nodes.Conjunction in kinds:
+        return "a conjunction takes several events at one time"
+    return why_not_keyed(plan) or _why_not_negated(plan) or _why_not_unambiguous(plan)
+
+
+def _why_not_negated(plan: Plan) -> str | None:
+    key = frozenset(key_of(plan))
+    bound = frozenset[int]().union(*(plan.program.symbols[symbol].scope for symbol in plan.used))
+    for negation in plan.negations:
+        if not isinstance(negation.expression, nodes.Step):
+            return "a negated group is looked for as a whole"
+        symbol = plan.program.symbols[negation.expression.symbol]
+        if not key <= symbol.certain or (symbol.scope & bound) - key:
+            return "a negated step is related to the others by more or less than the key"
+    return None
+
+
+def _why_not_unambiguous(plan: Plan) -> str | None:
+    try:
+        machine_of(plan)
+    except Ambiguous as reason:
+        return str(reason)
+    return None
+
+
+def _why_not_windowed(plan: Plan) -> str | None:
+    program, key = plan.program, key_of(plan)
+    edges = [edge for edge in plan.edges if not edge.begins]
+    by_event = program.window.in_events or any(edge.operator is Contiguity.STRICT for edge in edges)
+    if program.partition and by_event and key != program.partition:
+        return "contiguity and windows of events go by the partition, and the steps share a variable besides"
+    leading = any(edge.passed for edge in plan.edges if edge.begins)
+    if program.window.sliding and (leading or plan.trails):
+        return "a negation at the edge of the sequence looks at each match's own window"
+    return None
+
+
+def _why_not_measured(plan: Plan, groups: Iterable[int], measured: Iterable[Measured]) -> str | None:
+    if not frozenset(groups) <= frozenset(key_of(plan)):
+        return "GROUP BY names a variable that is not a key of all steps"
+    for each in measured:
+        binding = [position for n, position in enumerate(plan.positions) if each.variable in position.scope]
+        if each.inner is not None and not all(position.repetitions for position in binding):
+            return "an aggregate over iterations is asked of a variable that a step outside of repetitions binds"
+    return None

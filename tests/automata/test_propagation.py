@@ -1,0 +1,308 @@
+"""Propagated aggregates against those over enumerated matches, on random programs, streams and slices."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from automata.plan import expression as nodes
+from automata.plan.expression import Choice, Contiguity, Expression, Optional, Repetition, Step
+from automata.plan.keys import key_of
+from automata.plan.plan import compile_plan
+from automata.plan.program import FoldValue, Program, Reference, Selector, Skip, Symbol, Window
+from automata.propagation.applicability import why_not_propagated
+from automata.propagation.evaluator import PropagatingEvaluator
+from automata.propagation.measures import Addend, Kind, Measured
+from automata.propagation.windows import Found
+from automata.runs.columns.run_evaluator import RunEvaluator
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import UNBOUND, Ids, Mask, Match
+from tests.drawn import drawn
+
+PAIRS = drawn(400)
+KEY, X, Y = range(3)
+ANY, NEXT, STRICT = Contiguity.ANY, Contiguity.NEXT, Contiguity.STRICT
+ENDLESS = Window(1 << 60, in_events=False, sliding=True)
+TEXTS = 30
+"""Ids from here on are texts, those below numbers."""
+MEASURED = (
+    Measured(Kind.COUNT, X),
+    Measured(Kind.SUM, X),
+    Measured(Kind.MIN, X),
+    Measured(Kind.MAX, X),
+    Measured(Kind.SUM, X, Kind.COUNT),
+    Measured(Kind.SUM, X, Kind.SUM),
+    *(Measured(one, X, two) for one in (Kind.MIN, Kind.MAX) for two in Kind),
+)
+
+
+class Nothing:
+    """A host of programs without conditions."""
+
+    def holds(self, condition: int, columns: Mapping[Reference, Ids], rows: int) -> Mask:
+        raise AssertionError(condition)
+
+    def fold(self, value: FoldValue, offsets: Ids, ids: Ids) -> Ids:
+        raise AssertionError(value)
+
+    def texts(self, matches: Sequence[Match]) -> Sequence[tuple[str, ...]]:
+        return [()] * len(matches)
+
+
+class Quarters:
+    """Ids below TEXTS are numbers, in quarters; the others are texts."""
+
+    def addend(self, identifier: int) -> Addend | None:
+        if identifier >= TEXTS:
+            return None
+        number = Fraction(identifier - 15, 4)
+        return Addend(int(number), 0, 1) if number.denominator == 1 else Addend(0, number, 2)
+
+    def place(self, identifier: int) -> tuple[int, Any]:
+        return int(identifier >= TEXTS), identifier
+
+    def sum_place(self, addend: Addend) -> Any:
+        return addend.decimal + addend.binary
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A program, and a stream as (time, symbol → rows of the values of KEY, X and Y)."""
+
+    program: Program
+    stream: tuple[tuple[int, dict[int, list[tuple[int, int, int]]]], ...]
+
+
+def expressions(random: Random, depth: int = 2) -> Expression:
+    kind = random.randrange(9) if depth else 0
+    if kind < 3:
+        return Step(random.randrange(4))
+    if kind < 6:
+        count = random.randint(2, 3)
+        items = tuple(expressions(random, depth - 1) for _ in range(count))
+        operators = tuple(random.choice((ANY, ANY, NEXT, STRICT)) for _ in range(count - 1))
+        return nodes.flattened(nodes.Sequence(items, operators))
+    if kind == 6:
+        branches = [expressions(random, depth - 1) for _ in range(2)]
+        return Choice(tuple(b for one in branches for b in (one.branches if isinstance(one, Choice) else (one,))))
+    low = random.randint(1, 2)
+    high = random.choice((None, None, low, low + 1))
+    return Repetition(expressions(random, depth - 1), low, high, random.choice((ANY, NEXT, STRICT)))
+
+
+def sequences(random: Random) -> Expression:
+    """A sequence whose items may be negated or optional, but not all of them."""
+    items: list[Expression] = [expressions(random) for _ in range(random.randint(1, 3))]
+    for _ in range(random.randrange(3)):
+        step = Step(random.randrange(4))
+        absent: Expression = random.choice((nodes.Negation(step), Optional(step)))
+        items.insert(random.randint(0, len(items)), absent)
+    operators = tuple(random.choice((ANY, ANY, NEXT, STRICT)) for _ in items[1:])
+    return nodes.flattened(nodes.Sequence(tuple(items), operators)) if len(items) > 1 else items[0]
+
+
+def drawn_pair(random: Random) -> Drawn:
+    keyed, own = random.choice(((True, True), (True, False), (False, False))), []
+    for number in range(4):
+        scope = {KEY} if keyed[0] else set()
+        scope |= {X} if random.random() < 0.5 and not any(X in symbol.scope for symbol in own) else set()
+        scope |= {Y} if random.random() < 0.2 and not any(Y in symbol.scope for symbol in own) else set()
+        certain = frozenset(scope) - ({X} if random.random() < 0.3 else set())
+        own.append(Symbol("ABCD"[number], frozenset(scope), certain, frozenset({0})))
+    partition = (KEY,) if keyed[0] and keyed[1] else ()
+    program = Program(
+        sequences(random), tuple(own), 3, (), windows(random), partition, Selector.ALL, Skip.NO_SKIP, (), 1
+    )
+    time, stream = 0, []
+    for _ in range(random.randint(3, 12)):
+        time += random.choice((0, 1, 1, 2))
+        stream.append((time, {n: rows for n in range(4) if (rows := solutions_of(random, own[n]))}))
+    return Drawn(program, tuple(stream))
+
+
+def windows(random: Random) -> Window:
+    events = random.random() < 0.3
+    kind = random.randrange(3)
+    size = random.randint(2, 14)
+    start = random.choice((0, 0, 1, 2))
+    if kind == 0:
+        return Window(size, events, sliding=True)
+    hop = random.randint(1, size) if kind == 1 else None
+    return Window(size, events, sliding=False, start=start, anchored=start > 0, hop=hop)
+
+
+def solutions_of(random: Random, symbol: Symbol) -> list[tuple[int, int, int]]:
+    rows = set()
+    for _ in range(random.choice((0, 0, 1, 1, 1, 2)) if random.random() < 0.85 else 0):
+        value = random.choice((random.randint(1, 29), 12, 16, TEXTS, TEXTS + 1 if random.random() < 0.2 else 19))
+        x = value if X in symbol.scope and (X in symbol.certain or random.random() < 0.7) else UNBOUND
+        key = random.randint(1, 2) if KEY in symbol.scope else UNBOUND
+        rows.add((key, x, random.randint(1, 3) if Y in symbol.scope else UNBOUND))
+    return sorted(rows)
+
+
+def slices(
+    stream: Sequence[tuple[int, Any]], cuts: Sequence[int]
+) -> Iterator[tuple[Events, dict[int, SymbolSolutions]]]:
+    borders = [0, *cuts, len(stream)]
+    for begin, end in pairwise(borders):
+        part = stream[begin:end]
+        solutions = {}
+        for symbol in range(4):
+            rows = [(n, *row) for n, (_, found) in enumerate(part) for row in found.get(symbol, ())]
+            if rows:
+                events, *columns = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+                solutions[symbol] = SymbolSolutions(events, dict(enumerate(columns)))
+        times = np.array([time for time, _ in part], dtype=np.int64)
+        yield Events(times, np.zeros(len(part), dtype=np.int64)), solutions
+
+
+def enumerated(drawn: Drawn) -> dict[tuple[int, tuple[int, ...]], list[tuple[Match, list[int]]]]:
+    """(unit, key) → the matches, each with the iterations' values of X."""
+    window, found = drawn.program.window, defaultdict(list)
+    key = key_of(compile_plan(drawn.program))
+    if window.sliding:
+        units = [(None, 0, drawn.stream)]
+    else:
+        units = list(units_of(window, drawn.stream))
+    for unit, first, stream in units:
+        own = drawn.program if window.sliding else replace(drawn.program, window=ENDLESS)
+        evaluator = RunEvaluator(compile_plan(own), Nothing())
+        for events, solutions in slices(stream, ()):
+            matches = [*evaluator.on_batch(events, solutions), *evaluator.finish()]
+            for match in matches:
+                values = []
+                for symbol, position, number in match.entries:
+                    if X in drawn.program.symbols[symbol].scope:
+                        values.append(stream[position][1][symbol][number][X])
+                where = first + match.last if unit is None else unit
+                group = tuple(match.registers[variable] for variable in key)
+                found[where, group].append((match, [value for value in values if value != UNBOUND]))
+    return found
+
+
+def units_of(window: Window, stream: Sequence[tuple[int, Any]]) -> Iterator[tuple[int, int, Sequence[tuple[int, Any]]]]:
+    """Each window with its first position and its events."""
+    hop = window.hop or window.size
+    for number in range(-12, 40):
+        begin = window.start + number * hop
+        inside = [
+            n
+            for n, (time, _) in enumerate(stream)
+            if begin <= (n if window.in_events else time) < begin + window.size and (number >= 0 or not window.anchored)
+        ]
+        if inside:
+            yield number, inside[0], stream[inside[0] : inside[-1] + 1]
+
+
+def aggregated(measured: Measured, matches: Sequence[tuple[Match, list[int]]]) -> Any:
+    """The aggregate, literally; None where it has no value."""
+    if measured.inner is None:
+        return fold(measured.kind, [m.registers[X] for m, _ in matches if m.registers[X] != UNBOUND])
+    inner = [fold(measured.inner, values, one=True) for _, values in matches]
+    if measured.inner in (Kind.MIN, Kind.MAX):
+        return fold(measured.kind, [value for value in inner if value is not None])
+    numbers = [value for value in inner if value is not None]
+    match measured.kind:
+        case Kind.SUM:
+            return sum(numbers)
+        case Kind.MIN:
+            return min(numbers, default=None)
+    return max(numbers, default=None)
+
+
+def fold(kind: Kind, values: Sequence[int], one: bool = False) -> Any:
+    """An aggregate of ids; the outer ones do not compare numbers with texts, those of one match go by their order."""
+    texts = [value for value in values if value >= TEXTS]
+    match kind:
+        case Kind.COUNT:
+            return len(values)
+        case Kind.SUM:
+            return None if texts else sum((Fraction(value - 15, 4) for value in values), Fraction(0))
+    if not one and texts and len(texts) < len(values):
+        return None
+    return (min if kind is Kind.MIN else max)(values, default=None)
+
+
+def read(measured: Measured, value: Any) -> Any:
+    """The aggregate that the value of a measure tells."""
+    if measured.kind is Kind.COUNT or (measured.kind, measured.inner) == (Kind.SUM, Kind.COUNT):
+        return value
+    if measured.kind is Kind.SUM:
+        return None if value.failed else value.decimal + value.binary
+    best = {kind: found for kind, found in value.items() if kind != -1}
+    if measured.inner in (Kind.SUM, Kind.COUNT):
+        places = [place for place, _ in best.values()]
+        return (min if measured.kind is Kind.MIN else max)(places, default=None)
+    return next(iter(best.values()))[1] if len(best) == 1 else None
+
+
+def propagated(drawn: Drawn, random: Random) -> dict[tuple[int, tuple[int, ...]], Found]:
+    """What is found, in random slices, with restarts."""
+    plan = compile_plan(drawn.program)
+    key = key_of(plan)
+    assert why_not_propagated(plan, key, MEASURED) is None
+
+    def new() -> PropagatingEvaluator:
+        return PropagatingEvaluator(plan, key, MEASURED, Quarters())
+
+    evaluator, found = new(), []
+    count = len(drawn.stream)
+    cuts = sorted(random.sample(range(1, count), random.randrange(count)))
+    for events, solutions in slices(drawn.stream, cuts):
+        if len(events) == 1 and random.random() < 0.5:
+            rows = {
+                s: [
+                    tuple(int(table.values[v][row]) for v in sorted(drawn.program.symbols[s].scope))
+                    for row in range(len(table.events))
+                ]
+                for s, table in solutions.items()
+            }
+            found += evaluator.on_event(int(events.times[0]), rows)
+        else:
+            found += evaluator.on_batch(events, solutions)
+        found += evaluator.on_watermark(int(events.times[-1]) - 1)
+        if random.random() < 0.3:
+            state = evaluator.snapshot()
+            evaluator = new()
+            evaluator.restore(state)
+    found += evaluator.finish()
+    by_unit: dict[tuple[int, tuple[int, ...]], Found] = {}
+    for each in found:
+        assert (each.unit, each.key) not in by_unit
+        by_unit[each.unit, each.key] = each
+    return by_unit
+
+
+@given(st.integers(0, 1 << 40))
+@settings(max_examples=PAIRS)
+def test_propagated_aggregates_are_those_of_the_enumerated_matches(seed: int) -> None:
+    random = Random(seed)
+    drawn = drawn_pair(random)
+    plan = compile_plan(drawn.program)
+    for _ in range(200):
+        if why_not_propagated(plan, key_of(plan), MEASURED) is None:
+            break
+        drawn = drawn_pair(random)
+        plan = compile_plan(drawn.program)
+    else:
+        pytest.fail("no program is applicable")
+    expected, found = enumerated(drawn), propagated(drawn, random)
+    assert set(found) == set(expected)
+    for group, matches in expected.items():
+        count, first, last, values = found[group].vector
+        assert count == len(matches)
+        assert first == min(match.start for match, _ in matches)
+        assert last == max(match.time for match, _ in matches)
+        for measured, value in zip(MEASURED, values, strict=True):
+            assert read(measured, value) == aggregated(measured, matches), (measured, drawn)

@@ -12,10 +12,10 @@ import numpy as np
 from automata.plan.keys import key_of
 from automata.plan.plan import Plan
 from automata.propagation.applicability import why_not_propagated
-from automata.propagation.cells import Cells, Taken
+from automata.propagation.cells import Cell, Cells, Taken
 from automata.propagation.machine import machine_of
 from automata.propagation.measures import Measured, Values
-from automata.propagation.windows import Found, Key, Moment, windows_of
+from automata.propagation.windows import AlignedWindows, Found, Key, Moment, windows_of
 from automata.slices.events import Events, SymbolSolutions
 from automata.state import Values as StoredValues
 from automata.values import UNBOUND, Ids
@@ -28,6 +28,7 @@ class PropagatingEvaluator:
     """Propagates counts, sums, minima and maxima along the automaton; memory is windows times keys.
 
     groups      the variables of GROUP BY, each of them in the key
+    position    of the next event
     """
 
     state_kind = "propagation"
@@ -42,12 +43,22 @@ class PropagatingEvaluator:
         self._windows = windows_of(program, self._cells, machine.openers, bool(program.partition))
         self._key = key_of(plan)
         self._group = tuple(self._key.index(variable) for variable in groups)
-        self._position = 0
+        self.position = 0
         scopes = {symbol: sorted(program.symbols[symbol].scope) for symbol in machine.symbols}
         self._places = {
             symbol: (_places(scope, self._key), _places(scope, self._cells.variables))
             for symbol, scope in scopes.items()
         }
+
+    @property
+    def idle(self) -> bool:
+        """No cell is open."""
+        return next(iter(self._windows.cells()), None) is None
+
+    def take(self, cells: Iterable[tuple[int, Key, Cell]]) -> None:
+        """Goes on with these cells of aligned windows, where none is open: window, key, cell."""
+        assert isinstance(self._windows, AlignedWindows), self._windows
+        self._windows.take(cells)
 
     @property
     def measures(self) -> Cells:
@@ -61,14 +72,14 @@ class PropagatingEvaluator:
         found: list[Found] = []
         times = events.times
         for event, rows in groupby(sorted(self._rows(solutions), key=itemgetter(0)), key=itemgetter(0)):
-            found += self._windows.add(Moment(int(times[event]), self._position + event), _by_key(rows))
-        self._position += len(events)
-        found += self._windows.reached(Moment(int(times[-1]), self._position - 1))
+            found += self._windows.add(Moment(int(times[event]), self.position + event), _by_key(rows))
+        self.position += len(events)
+        found += self._windows.reached(Moment(int(times[-1]), self.position - 1))
         return self._grouped(found)
 
     def on_event(self, time: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> list[Found]:
         """The same for a slice of one event; `solutions` as in `automata.protocol.RowEvaluator`."""
-        moment, self._position = Moment(time, self._position), self._position + 1
+        moment, self.position = Moment(time, self.position), self.position + 1
         rows: list[_Row] = []
         for symbol, some in solutions.items():
             places = self._places.get(symbol)
@@ -96,19 +107,19 @@ class PropagatingEvaluator:
 
     def oldest_position(self) -> int:
         """No event before this position is asked for any more: none is kept."""
-        return self._position
+        return self.position
 
     def snapshot(self) -> dict[str, Any]:
         """The state, as `State`."""
         numbers: dict[int, int] = {}
         stored = self._windows.stored(lambda identifier: numbers.setdefault(identifier, len(numbers)))
         ids = np.array(list(numbers), dtype=np.int64)
-        return {"position": self._position, "ids": StoredValues(ids), "windows": stored}
+        return {"position": self.position, "ids": StoredValues(ids), "windows": stored}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continues from a state; nothing has been consumed before."""
         ids = state["ids"].ids.tolist()
-        self._position = state["position"]
+        self.position = state["position"]
         self._windows.restore(state["windows"], ids.__getitem__)
 
     def _rows(self, solutions: Mapping[int, SymbolSolutions]) -> list[_Row]:

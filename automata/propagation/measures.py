@@ -12,8 +12,11 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from automata.state import State
-from automata.values import UNBOUND
+from automata.values import UNBOUND, Ids
 
 
 class Kind(Enum):
@@ -45,8 +48,27 @@ class Addend(NamedTuple):
     flags: int
 
 
+class Scaled(NamedTuple):
+    """Numbers of one kind: mantissas * base ** exponents.
+
+    flags       as those of `Addend`, of every one of them
+    binary      the base is two (the mantissas have up to 53 bits), else ten
+    """
+
+    flags: int
+    binary: bool
+    mantissas: Ids
+    exponents: Ids
+
+
 class Values(Protocol):
     """Whoever knows what the ids stand for."""
+
+    def numbers(self, ids: Ids) -> NDArray[np.float64]:
+        """The ids as float64, which compares them as they are compared; NaN for all that it does not."""
+
+    def scaled(self, ids: Ids) -> Scaled | None:
+        """The ids as numbers of one kind; None: they are not."""
 
     def addend(self, identifier: int) -> Addend | None:
         """The id as a number; None: it is none."""
@@ -249,7 +271,7 @@ class SumOfSums(_Sums):
 Best = dict[int, tuple[Any, Any]]
 """class of comparable values → the place and the id (of sums: the addend) of the best of it; NOTHING: matches that
 have none yet."""
-_NOTHING = -1
+NOTHING = -1
 
 
 class _Extremes:
@@ -279,7 +301,7 @@ class _Extremes:
         """The best of each class again."""
         found: Best = {}
         for each in map(identifier, state):
-            kind, place = (_NOTHING, 0) if each == UNBOUND else self._values.place(each)
+            kind, place = (NOTHING, 0) if each == UNBOUND else self._values.place(each)
             found[kind] = (place, each)
         return found
 
@@ -306,7 +328,7 @@ class ExtremeOfExtremes(_Extremes):
 
     def __init__(self, best: _Choice, inner: _Choice, values: Values) -> None:
         super().__init__(best, values)
-        self.empty = {_NOTHING: (0, UNBOUND)}
+        self.empty = {NOTHING: (0, UNBOUND)}
         self._inner = inner
 
     def taken(self, value: Best, count: int, identifier: int) -> Best:
@@ -316,7 +338,7 @@ class ExtremeOfExtremes(_Extremes):
         taken = place, identifier
         after: Best = {}
         for known, found in value.items():
-            better = taken if known == _NOTHING else self._inner(found, taken, key=_place)
+            better = taken if known == NOTHING else self._inner(found, taken, key=_place)
             into = kind if better is taken else known
             after[into] = self._best(after[into], better, key=_place) if into in after else better
         return after

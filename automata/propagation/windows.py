@@ -98,6 +98,13 @@ class AlignedWindows:
     def oldest(self) -> int | None:
         return None
 
+    def take(self, cells: Iterable[tuple[int, Key, Cell]]) -> None:
+        """Opens these cells: window, key, cell."""
+        for window, key, cell in cells:
+            self._open.setdefault(window, {})[key] = cell
+            self._count += 1
+        self._next_end = min(map(self._end, self._open), default=LAST)
+
     def stored(self, number: Numbering) -> State:
         return [
             [window, [[[*map(number, key)], self._cells.stored(cell, number)] for key, cell in cells.items()]]
@@ -105,12 +112,11 @@ class AlignedWindows:
         ]
 
     def restore(self, state: Any, identifier: Numbering) -> None:
-        for window, cells in state:
-            self._open[window] = {
-                tuple(map(identifier, key)): self._cells.restored(cell, identifier) for key, cell in cells
-            }
-            self._count += len(cells)
-        self._next_end = min(map(self._end, self._open), default=LAST)
+        self.take(
+            (window, tuple(map(identifier, key)), self._cells.restored(cell, identifier))
+            for window, cells in state
+            for key, cell in cells
+        )
 
     def _where(self, moment: Moment) -> int:
         return moment.position if self._window.in_events else moment.time

@@ -14,15 +14,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from automata.plan import expression as nodes
 from automata.plan.expression import Choice, Contiguity, Expression, Optional, Repetition, Step
 from automata.plan.keys import key_of
 from automata.plan.plan import compile_plan
 from automata.plan.program import FoldValue, Program, Reference, Selector, Skip, Symbol, Window
+from automata.propagation import kernel_cells
 from automata.propagation.applicability import why_not_propagated
+from automata.propagation.compiled import CompiledPropagation
 from automata.propagation.evaluator import PropagatingEvaluator
-from automata.propagation.measures import Addend, Kind, Measured
+from automata.propagation.measures import Addend, Kind, Measured, Scaled
 from automata.propagation.windows import Found
 from automata.runs.columns.run_evaluator import RunEvaluator
 from automata.slices.events import Events, SymbolSolutions
@@ -44,6 +47,7 @@ MEASURED = (
     Measured(Kind.SUM, X, Kind.SUM),
     *(Measured(one, X, two) for one in (Kind.MIN, Kind.MAX) for two in Kind),
 )
+COMPILED = (*MEASURED[:6], Measured(Kind.MIN, X, Kind.MIN), Measured(Kind.MAX, X, Kind.MAX))
 
 
 class Nothing:
@@ -70,6 +74,17 @@ class Quarters:
 
     def place(self, identifier: int) -> tuple[int, Any]:
         return int(identifier >= TEXTS), identifier
+
+    def numbers(self, ids: Ids) -> NDArray[np.float64]:
+        return np.where(ids < TEXTS, (ids - 15) / 4, np.nan)
+
+    def scaled(self, ids: Ids) -> Scaled | None:
+        whole = (ids - 15) % 4 == 0
+        if (ids >= TEXTS).any() or len(np.unique(whole)) > 1:
+            return None
+        if whole.all():
+            return Scaled(1, False, (ids - 15) // 4, np.zeros_like(ids))
+        return Scaled(2, False, (ids - 15) * 25, np.full_like(ids, -2))
 
     def sum_place(self, addend: Addend) -> Any:
         return addend.decimal + addend.binary
@@ -247,16 +262,21 @@ def read(measured: Measured, value: Any) -> Any:
     return next(iter(best.values()))[1] if len(best) == 1 else None
 
 
-def propagated(drawn: Drawn, random: Random) -> dict[tuple[int, tuple[int, ...]], Found]:
+def propagated(
+    drawn: Drawn, random: Random, measured: Sequence[Measured] = MEASURED, compiled: bool = False
+) -> dict[tuple[int, tuple[int, ...]], Found]:
     """What is found, in random slices, with restarts."""
     plan = compile_plan(drawn.program)
     key = key_of(plan)
-    assert why_not_propagated(plan, key, MEASURED) is None
+    assert why_not_propagated(plan, key, measured) is None
 
-    def new() -> PropagatingEvaluator:
-        return PropagatingEvaluator(plan, key, MEASURED, Quarters())
+    def new() -> PropagatingEvaluator | CompiledPropagation:
+        if compiled:
+            return CompiledPropagation(plan, key, measured, Quarters())
+        return PropagatingEvaluator(plan, key, measured, Quarters())
 
-    evaluator, found = new(), []
+    evaluator, found = new(), list[Found]()
+    plus = evaluator.measures.plus
     count = len(drawn.stream)
     cuts = sorted(random.sample(range(1, count), random.randrange(count)))
     for events, solutions in slices(drawn.stream, cuts):
@@ -279,8 +299,8 @@ def propagated(drawn: Drawn, random: Random) -> dict[tuple[int, tuple[int, ...]]
     found += evaluator.finish()
     by_unit: dict[tuple[int, tuple[int, ...]], Found] = {}
     for each in found:
-        assert (each.unit, each.key) not in by_unit
-        by_unit[each.unit, each.key] = each
+        known = by_unit.get((each.unit, each.key))
+        by_unit[each.unit, each.key] = each if known is None else each._replace(vector=plus(known.vector, each.vector))
     return by_unit
 
 
@@ -288,21 +308,51 @@ def propagated(drawn: Drawn, random: Random) -> dict[tuple[int, tuple[int, ...]]
 @settings(max_examples=PAIRS)
 def test_propagated_aggregates_are_those_of_the_enumerated_matches(seed: int) -> None:
     random = Random(seed)
-    drawn = drawn_pair(random)
-    plan = compile_plan(drawn.program)
+    drawn = applicable(random)
+    agree(drawn, propagated(drawn, random), MEASURED)
+
+
+@given(st.integers(0, 1 << 40))
+@settings(max_examples=PAIRS)
+def test_the_kernel_propagates_as_exact_values_do(seed: int) -> None:
+    random = Random(seed)
+    drawn = applicable(random)
+    while drawn.program.window.sliding:
+        drawn = applicable(random)
+    if random.random() < 0.8:
+        drawn = replace(drawn, stream=tuple((time, numbers_only(rows)) for time, rows in drawn.stream))
+    measured = tuple(random.sample(COMPILED, random.randint(0, len(COMPILED))))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel_cells, "_SLOTS_FIRST", 1)
+        patch.setattr(kernel_cells, "_OUTPUT_FIRST", 2)
+        patch.setattr(kernel_cells, "_LIMBS_FIRST", random.randint(1, 2))
+        agree(drawn, propagated(drawn, random, measured, compiled=True), measured)
+
+
+def numbers_only(rows: Mapping[int, Sequence[tuple[int, int, int]]]) -> dict[int, list[tuple[int, int, int]]]:
+    """The solutions with numbers of one type in place of the values of X."""
+    return {symbol: sorted({(key, x and 3 + x % 7 * 4, y) for key, x, y in found}) for symbol, found in rows.items()}
+
+
+def applicable(random: Random) -> Drawn:
+    """A pair whose aggregates can be propagated."""
     for _ in range(200):
-        if why_not_propagated(plan, key_of(plan), MEASURED) is None:
-            break
         drawn = drawn_pair(random)
         plan = compile_plan(drawn.program)
-    else:
-        pytest.fail("no program is applicable")
-    expected, found = enumerated(drawn), propagated(drawn, random)
+        if why_not_propagated(plan, key_of(plan), MEASURED) is None:
+            return drawn
+    pytest.fail("no program is applicable")
+
+
+def agree(drawn: Drawn, found: Mapping[tuple[int, tuple[int, ...]], Found], aggregates: Sequence[Measured]) -> None:
+    """Asserts that what is found is what the enumerated matches say."""
+    expected = enumerated(drawn)
+    in_time = not drawn.program.window.in_events and not drawn.program.window.sliding
     assert set(found) == set(expected)
     for group, matches in expected.items():
         count, first, last, values = found[group].vector
         assert count == len(matches)
-        assert first == min(match.start for match, _ in matches)
-        assert last == max(match.time for match, _ in matches)
-        for measured, value in zip(MEASURED, values, strict=True):
+        assert in_time or first == min(match.start for match, _ in matches)
+        assert in_time or last == max(match.time for match, _ in matches)
+        for measured, value in zip(aggregates, values, strict=True):
             assert read(measured, value) == aggregated(measured, matches), (measured, drawn)

@@ -1,0 +1,219 @@
+"""Solutions of a slice as the kernel reads them; what it cannot take is left to exact values, one event at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.propagation import kernel
+from automata.propagation.limbs import shifted
+from automata.propagation.measures import Kind, Measured, Values
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import UNBOUND, Ids
+
+_MARGIN = 31
+"""Bits by which binary numbers may be finer than those seen first."""
+_LIMBS_MAX = 8
+"""Limbs of one addend; finer and larger numbers together are left to exact values."""
+
+
+class Unsuited(Exception):
+    """The kernel cannot take these values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A sum over matches: of 1 or of the value of a variable, of the last one bound or of all."""
+
+    variable: int
+    counts: bool
+    every: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The least or greatest number over matches: of the last one bound or of all."""
+
+    variable: int
+    greatest: bool
+    every: bool
+
+
+@dataclass(slots=True)
+class Scale:
+    """The representation of a variable's numbers in open cells: integers of one over a power of the base.
+
+    exponent    the least power of the base; None: no number has been seen
+    """
+
+    flags: int = 0
+    binary: bool = False
+    exponent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns that measured aggregates need.
+
+    linear, extreme     the sums and the extremes
+    addends             linear sums that differ in what is added, without whether the last or all are
+    """
+
+    linear: tuple[Linear, ...]
+    extreme: tuple[Extreme, ...]
+    addends: tuple[tuple[int, bool], ...]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Variables whose values are added."""
+        return tuple(variable for variable, counts in self.addends if not counts)
+
+
+def layout_of(measured: Sequence[Measured]) -> Layout | None:
+    """The columns; None if the kernel does not know an aggregate."""
+    linear: dict[Linear, None] = {}
+    extreme: dict[Extreme, None] = {}
+    for each in measured:
+        match each.kind, each.inner:
+            case Kind.COUNT, None:
+                linear[Linear(each.variable, True, False)] = None
+            case Kind.SUM, None:
+                linear[Linear(each.variable, True, False)] = None
+                linear[Linear(each.variable, False, False)] = None
+            case Kind.SUM, (Kind.COUNT | Kind.SUM) as inner:
+                linear[Linear(each.variable, True, True)] = None
+                if inner is Kind.SUM:
+                    linear[Linear(each.variable, False, True)] = None
+            case (Kind.MIN | Kind.MAX) as kind, inner if inner in (None, kind):
+                extreme[Extreme(each.variable, kind is Kind.MAX, inner is not None)] = None
+            case _:
+                return None
+    addends = dict.fromkeys((one.variable, one.counts) for one in linear)
+    return Layout(tuple(linear), tuple(extreme), tuple(addends))
+
+
+@dataclass(slots=True)
+class Reader:
+    """Makes slices for the kernel.
+
+    scales      variable → the representation of its numbers in open cells
+    seen        ids of extremes in open cells
+    """
+
+    key: tuple[int, ...]
+    symbols: int
+    layout: Layout
+    values: Values
+    scales: dict[int, Scale] = field(default_factory=dict)
+    seen: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def forget(self) -> None:
+        """No cell is open: any representation will do."""
+        self.scales.clear()
+        self.seen = np.zeros(0, dtype=np.int64)
+
+    def read(
+        self, events: Events, solutions: Mapping[int, SymbolSolutions], used: frozenset[int], position: int
+    ) -> kernel.Slice:
+        """The slice; Unsuited if the kernel cannot take it, with what is known of open cells as it was."""
+        tables = [solutions[s] if s in used and s in solutions else None for s in range(self.symbols)]
+        counts = [0 if table is None else len(table.events) for table in tables]
+        begins = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        rows = int(begins[-1])
+        keys = self._matrix(tables, self.key, rows)
+        if keys.size and not keys.all():
+            raise Unsuited
+        addends, signs = self._addends(tables, rows)
+        values, ids = self._extremes(tables, rows)
+        there = [table.events for table in tables if table is not None]
+        return kernel.Slice(
+            events.times,
+            position,
+            begins,
+            begins[:-1].copy(),
+            np.concatenate(there) if there else np.zeros(0, dtype=np.int64),
+            keys,
+            addends,
+            signs,
+            np.array([self.layout.addends.index((one.variable, one.counts)) for one in self.layout.linear], np.int64),
+            values,
+            ids,
+        )
+
+    def _matrix(self, tables: Sequence[SymbolSolutions | None], variables: Sequence[int], rows: int) -> Ids:
+        found = np.zeros((rows, len(variables)), dtype=np.int64)
+        for number, variable in enumerate(variables):
+            found[:, number] = _column(tables, variable)
+        return found
+
+    def _addends(self, tables: Sequence[SymbolSolutions | None], rows: int) -> tuple[Ids, Ids]:
+        columns = []
+        for variable, counts in self.layout.addends:
+            ids = _column(tables, variable)
+            columns.append((ids != UNBOUND).astype(np.int64)[:, np.newaxis] if counts else self._scaled(variable, ids))
+        width = max((column.shape[1] for column in columns), default=1)
+        limbs = np.zeros((rows, len(columns), width), dtype=np.int64)
+        signs = np.ones((rows, len(columns)), dtype=np.int64)
+        for number, column in enumerate(columns):
+            limbs[:, number, : column.shape[1]] = np.abs(column)
+            signs[:, number] = np.where((column < 0).any(axis=1), -1, 1)
+        return limbs, signs
+
+    def _scaled(self, variable: int, ids: Ids) -> NDArray[np.int64]:
+        """int64[n, limbs]: limbs of the numbers in the variable's representation, negative ones where they are."""
+        bound = np.flatnonzero(ids != UNBOUND)
+        if not len(bound):
+            return np.zeros((len(ids), 1), dtype=np.int64)
+        scaled = self.values.scaled(ids[bound])
+        scale = self.scales.get(variable)
+        if scaled is None or (scale is not None and (scaled.flags, scaled.binary) != (scale.flags, scale.binary)):
+            raise Unsuited
+        least = int(scaled.exponents.min())
+        if scale is None:
+            scale = Scale(scaled.flags, scaled.binary, least - _MARGIN if scaled.binary else least)
+        assert scale.exponent is not None
+        if least < scale.exponent:
+            raise Unsuited
+        up = scaled.exponents - scale.exponent
+        magnitudes, width = np.abs(scaled.mantissas), 2
+        if scaled.binary:
+            width = int(up.max() + 63) // kernel.LIMB + 1
+        elif up.any():
+            if int(up.max()) > 18 or float(magnitudes.max()) * 10.0 ** int(up.max()) > 2.0**61:
+                raise Unsuited
+            magnitudes, up = magnitudes * 10**up, np.zeros_like(up)
+        if width > _LIMBS_MAX:
+            raise Unsuited
+        limbs = np.zeros((len(ids), max(width, 3)), dtype=np.int64)
+        limbs[bound] = shifted(magnitudes, up, limbs.shape[1]) * np.sign(scaled.mantissas)[:, np.newaxis]
+        self.scales[variable] = scale
+        while limbs.shape[1] > 1 and not limbs[:, -1].any():
+            limbs = limbs[:, :-1]
+        return limbs
+
+    def _extremes(self, tables: Sequence[SymbolSolutions | None], rows: int) -> tuple[NDArray[np.float64], Ids]:
+        variables = [one.variable for one in self.layout.extreme]
+        ids = self._matrix(tables, variables, rows)
+        if not variables:
+            return np.zeros((rows, 0)), ids
+        numbers = self.values.numbers(ids)
+        if np.isnan(numbers[ids != UNBOUND]).any():
+            raise Unsuited
+        seen = np.union1d(self.seen, ids[ids != UNBOUND])
+        if len(seen) > len(self.seen):
+            if len(np.unique(self.values.numbers(seen))) < len(seen):
+                raise Unsuited  # of equal numbers the texts decide
+            self.seen = seen
+        numbers[ids == UNBOUND] = np.nan
+        return numbers, ids
+
+
+def _column(tables: Sequence[SymbolSolutions | None], variable: int) -> Ids:
+    """The variable in all solutions, UNBOUND where a step does not bind it."""
+    columns = [
+        table.values.get(variable, np.zeros(len(table.events), dtype=np.int64)) for table in tables if table is not None
+    ]
+    return np.concatenate(columns) if columns else np.zeros(0, dtype=np.int64)

@@ -1,0 +1,99 @@
+"""Propagation by the kernel, over tumbling and hopping windows.
+
+Values that the kernel cannot take (texts among numbers, numbers of several types, equal numbers written in two ways)
+move all open cells to exact values, one event at a time; once no cell is open, the kernel goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from automata.plan.plan import Plan
+from automata.propagation.cells import Cells
+from automata.propagation.columns import Unsuited, layout_of
+from automata.propagation.evaluator import PropagatingEvaluator
+from automata.propagation.kernel_cells import KernelCells, open_max
+from automata.propagation.measures import Measured, Values
+from automata.propagation.windows import Found
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Ids
+
+_OPEN_MAX = 1 << 12
+"""Windows that may be open at once; with more of them every event is in too many cells."""
+
+
+def why_not_compiled(plan: Plan, measured: Sequence[Measured]) -> str | None:
+    """The reason why the kernel does not run what can be propagated, in words, or None."""
+    window = plan.program.window
+    if window.sliding:
+        return "windows slide: each event that begins matches has a window of its own"
+    if open_max(plan.program) > _OPEN_MAX:
+        return f"more than {_OPEN_MAX:,} windows are open at once"
+    if layout_of(measured) is None:
+        return "an aggregate over iterations is compared by another one"
+    return None
+
+
+class CompiledPropagation:
+    """The same as a PropagatingEvaluator, which it falls back to."""
+
+    state_kind = PropagatingEvaluator.state_kind
+    needs_whole_slots = False
+
+    def __init__(self, plan: Plan, groups: Sequence[int], measured: Sequence[Measured], values: Values) -> None:
+        layout = layout_of(measured)
+        assert layout is not None, measured
+        self.exact = PropagatingEvaluator(plan, groups, measured, values)
+        self._kernel = KernelCells(plan, groups, measured, layout, values)
+
+    @property
+    def measures(self) -> Cells:
+        """The algebra of the vectors that are found."""
+        return self.exact.measures
+
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Found]:
+        """The next slice of the merged order: what it completes or closes."""
+        if not len(events):
+            return []
+        if self.exact.idle:
+            try:
+                found = self._kernel.on_batch(events, solutions, self.exact.position)
+            except Unsuited:
+                self.exact.take(self._kernel.handed_over())
+            else:
+                self.exact.position += len(events)
+                return found
+        return self.exact.on_batch(events, solutions)
+
+    def on_event(self, time: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> list[Found]:
+        """The same for a slice of one event; the exact values take it, with all cells."""
+        if not self._kernel.idle:
+            self.exact.take(self._kernel.handed_over())
+        return self.exact.on_event(time, solutions)
+
+    def on_watermark(self, time: int) -> list[Found]:
+        """No later event has a time up to `time`."""
+        return [*self._kernel.passed(time), *self.exact.on_watermark(time)]
+
+    def finish(self) -> list[Found]:
+        """The input has ended."""
+        return [*self._kernel.finish(), *self.exact.finish()]
+
+    def live_ids(self) -> list[Ids]:
+        """Columns of every id that is still needed."""
+        return [*self.exact.live_ids(), *self._kernel.live_ids()]
+
+    def oldest_position(self) -> int:
+        """No event before this position is asked for any more: none is kept."""
+        return self.exact.position
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state, as `State`; exact values hold the cells from then on, until none is open."""
+        if not self._kernel.idle:
+            self.exact.take(self._kernel.handed_over())
+        return self.exact.snapshot()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continues from a state; nothing has been consumed before."""
+        self.exact.restore(state)

@@ -1,0 +1,272 @@
+"""The cells that the kernel works on, and their contents as exact values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from automata.plan.keys import key_of
+from automata.plan.plan import Plan
+from automata.plan.program import Program
+from automata.propagation import kernel
+from automata.propagation.cells import Cell, Vector
+from automata.propagation.columns import Extreme, Layout, Linear, Reader
+from automata.propagation.kernel import NO_WINDOW, Stop
+from automata.propagation.kernel_rules import rules_of
+from automata.propagation.limbs import whole, widened
+from automata.propagation.machine import machine_of
+from automata.propagation.measures import NOTHING, Best, Kind, Measured, Sum, Value, Values
+from automata.propagation.windows import Found, Key
+from automata.slices.events import Events, SymbolSolutions
+from automata.slices.timeline import LAST
+from automata.values import UNBOUND, Ids
+
+_SLOTS_FIRST, _OUTPUT_FIRST = 16, 256
+_LIMBS_FIRST, _WIDE_FIRST = 2, 4
+
+
+def open_max(program: Program) -> int:
+    """The windows that may be open at once."""
+    window = program.window
+    return -(-window.size // (window.hop or window.size))
+
+
+class KernelCells:
+    """The arrays of the kernel, and what is found in them."""
+
+    def __init__(
+        self, plan: Plan, groups: Sequence[int], measured: Sequence[Measured], layout: Layout, values: Values
+    ) -> None:
+        program = self._program = plan.program
+        window, key = program.window, key_of(plan)
+        self._machine, self._measured, self._layout, self._values = machine_of(plan), measured, layout, values
+        self._group = [key.index(variable) for variable in groups]
+        self._reader = Reader(key, len(program.symbols), layout, values)
+        self._rules = rules_of(plan, self._machine, layout)
+        hop, partitioned = window.hop or window.size, int(bool(program.partition))
+        aligned = window.start, window.size, hop, open_max(program)
+        self._shape = kernel.Shape(*aligned, int(window.anchored), int(window.in_events), partitioned)
+        self._state = np.zeros(kernel.STATE, dtype=np.int64)
+        self._state[kernel.OPEN_LAST] = -1
+        self._cells = self._new_cells(_SLOTS_FIRST, len(key))
+        self._output = self._new_output(_OUTPUT_FIRST, len(key))
+
+    @property
+    def idle(self) -> bool:
+        """No cell is open."""
+        return bool(self._state[kernel.OPEN_FIRST] > self._state[kernel.OPEN_LAST])
+
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions], position: int) -> list[Found]:
+        """What the slice closes; Unsuited, with the cells as they were, if the kernel cannot take it."""
+        if self.idle:
+            self._forget()
+        slice_ = self._reader.read(events, solutions, self._machine.symbols, position)
+        limbs, wide = self._widths
+        self._widen(limbs, max(wide, limbs + slice_.addends.shape[2] + 1))
+        found: list[Found] = []
+        stopped_at = -1
+        while True:
+            scratch = self._scratch(len(slice_.events))
+            stop = kernel.consume(self._rules, self._shape, self._cells, slice_, scratch, self._output, self._state)
+            match stop:
+                case Stop.DONE:
+                    break
+                case Stop.OUTPUT:
+                    found += self._emitted()
+                case Stop.KEYS:
+                    progress = int(slice_.cursors.sum())
+                    self._make_room(stuck=progress == stopped_at)
+                    stopped_at = progress
+                case Stop.LIMBS:
+                    limbs, wide = self._widths
+                    self._widen(limbs + 1, wide + 1)
+        where = position + len(events) - 1 if self._shape.in_events else int(events.times[-1])
+        return found + self._closed(where)
+
+    def passed(self, time: int) -> list[Found]:
+        """What is closed once no event at or before `time` will come."""
+        return [] if self._shape.in_events else self._closed(time + 1)
+
+    def finish(self) -> list[Found]:
+        """All that is left."""
+        return self._closed(LAST)
+
+    def live_ids(self) -> list[Ids]:
+        """The ids in keys and among the extremes."""
+        return [] if self.idle else [self._cells.keys[: self._slots].ravel(), self._reader.seen]
+
+    def handed_over(self) -> list[tuple[int, Key, Cell]]:
+        """Every open cell as exact values, with its window and its key; none is open then."""
+        held, handed = self._cells, []
+        for number in np.flatnonzero(held.window[: self._slots * self._shape.open_max] != NO_WINDOW).tolist():
+            cell = Cell([self._lane(number, lane) for lane in range(len(self._machine.lanes))])
+            cell.position = int(held.position[number])
+            key = tuple(held.keys[number // self._shape.open_max].tolist())
+            handed.append((int(held.window[number]), key, cell))
+        self._state[kernel.OPEN_LAST] = self._state[kernel.OPEN_FIRST] - 1
+        self._forget()
+        return handed
+
+    # --- what is found ----------------------------------------------------------------------------
+
+    @property
+    def _slots(self) -> int:
+        return int(self._state[kernel.SLOTS])
+
+    def _closed(self, where: int) -> list[Found]:
+        found: list[Found] = []
+        while not kernel.close(self._rules, self._shape, self._cells, self._output, self._state, where):
+            found += self._emitted()
+        return found + self._emitted()
+
+    def _emitted(self) -> list[Found]:
+        """What has been written, of each window and key together; makes room for at least as much."""
+        count, out = int(self._state[kernel.EMITTED]), self._output
+        self._state[kernel.EMITTED] = 0
+        windows, keys = out.windows[:count].tolist(), out.keys[:count].tolist()
+        found = []
+        for row in range(count):
+            first, last = (int(out.first[row]), int(out.last[row])) if self._shape.in_events else (0, 0)
+            matches = whole(out.counts[row])
+            vector = matches, first, last, self._vector_values(matches, out.sums[row], out.best[row], out.ids[row])
+            key = keys[row]
+            found.append(Found(windows[row], tuple([key[place] for place in self._group]), vector))
+        if count == len(out.windows) or not count:
+            self._output = self._new_output(2 * len(out.windows), out.keys.shape[1])
+        return found
+
+    def _lane(self, cell: int, lane: int) -> Vector | None:
+        held = self._cells
+        matches = whole(held.counts[cell, lane])
+        if not matches:
+            return None
+        first, last = (int(held.first[cell, lane]), int(held.last[cell, lane])) if self._shape.in_events else (0, 0)
+        values = self._vector_values(matches, held.sums[cell, lane], held.best[cell, lane], held.ids[cell, lane])
+        return matches, first, last, values
+
+    def _vector_values(self, matches: int, sums: Ids, best: np.ndarray, ids: Ids) -> tuple[Value, ...]:
+        return tuple([self._value(each, matches, sums, best, ids) for each in self._measured])
+
+    def _value(self, measured: Measured, matches: int, sums: Ids, best: np.ndarray, ids: Ids) -> Value:
+        """The value of a measure, as `automata.propagation.measures` has it."""
+        variable, inner = measured.variable, measured.inner
+        if measured.kind in (Kind.MIN, Kind.MAX):
+            place = self._layout.extreme.index(Extreme(variable, measured.kind is Kind.MAX, inner is not None))
+            if np.isnan(best[place]):
+                none: Best = {} if inner is None else {NOTHING: (0, UNBOUND)}
+                return none
+            kind, order = self._values.place(int(ids[place]))
+            return {kind: (order, int(ids[place]))}
+        if measured.kind is Kind.COUNT or inner is Kind.COUNT:
+            return whole(sums[self._layout.linear.index(Linear(variable, True, inner is not None))])
+        if inner is None:
+            matches = whole(sums[self._layout.linear.index(Linear(variable, True, False))])
+        total = whole(sums[self._layout.linear.index(Linear(variable, False, inner is not None))])
+        scale = self._reader.scales.get(variable)
+        if scale is None or scale.exponent is None:
+            return Sum(matches, 0, 0, 0)
+        number = _scaled(total, 2 if scale.binary else 10, scale.exponent)
+        added = matches if inner is None else whole(sums[self._layout.linear.index(Linear(variable, True, True))])
+        flags = scale.flags if added else 0
+        return Sum(matches, 0 if scale.binary else number, number if scale.binary else 0, flags)
+
+    # --- arrays -----------------------------------------------------------------------------------
+
+    @property
+    def _widths(self) -> tuple[int, int]:
+        return self._cells.counts.shape[2], self._cells.sums.shape[3]
+
+    def _forget(self) -> None:
+        """No cell is open: no key is held, numbers are small again, and any representation will do."""
+        self._reader.forget()
+        if not self._slots:
+            return
+        self._state[kernel.SLOTS] = self._state[kernel.FULL] = self._state[kernel.EMITTING] = 0
+        self._cells = self._new_cells(min(len(self._cells.keys), 1 << 16), self._cells.keys.shape[1])
+
+    def _new_cells(self, slots: int, key: int, limbs: int = _LIMBS_FIRST, wide: int = _WIDE_FIRST) -> kernel.Cells:
+        cells, lanes = slots * self._shape.open_max, len(self._machine.lanes)
+        linear, extreme = len(self._layout.linear), len(self._layout.extreme)
+        timed = (cells, lanes) if self._shape.in_events else (0, 0)
+        return kernel.Cells(
+            np.zeros(2 * slots, dtype=np.int64),
+            np.zeros((slots, key), dtype=np.int64),
+            np.full(cells, NO_WINDOW, dtype=np.int64),
+            np.zeros(cells, dtype=np.int64),
+            np.zeros((cells, lanes, limbs), dtype=np.int64),
+            np.zeros((cells, lanes, linear, wide), dtype=np.int64),
+            np.full((cells, lanes, extreme), np.nan),
+            np.zeros((cells, lanes, extreme), dtype=np.int64),
+            np.zeros(timed, dtype=np.int64),
+            np.zeros(timed, dtype=np.int64),
+            np.zeros((self._shape.open_max, slots), dtype=np.int64),
+            np.zeros(self._shape.open_max, dtype=np.int64),
+        )
+
+    def _new_output(self, rows: int, key: int) -> kernel.Output:
+        limbs, wide = self._widths
+        linear, extreme = len(self._layout.linear), len(self._layout.extreme)
+        return kernel.Output(
+            np.zeros(rows, dtype=np.int64),
+            np.zeros((rows, key), dtype=np.int64),
+            np.zeros(rows, dtype=np.int64),
+            np.zeros((rows, limbs), dtype=np.int64),
+            np.zeros((rows, linear, wide), dtype=np.int64),
+            np.zeros((rows, extreme)),
+            np.zeros((rows, extreme), dtype=np.int64),
+            np.zeros(rows, dtype=np.int64),
+            np.zeros(rows, dtype=np.int64),
+        )
+
+    def _scratch(self, rows: int) -> kernel.Scratch:
+        limbs, wide = self._widths
+        states = len(self._machine.entered)
+        linear, extreme = len(self._layout.linear), len(self._layout.extreme)
+        return kernel.Scratch(
+            np.zeros(states, dtype=np.int64),
+            np.zeros(states, dtype=np.int64),
+            np.zeros((states, limbs), dtype=np.int64),
+            np.zeros((states, linear, wide), dtype=np.int64),
+            np.zeros((states, extreme)),
+            np.zeros((states, extreme), dtype=np.int64),
+            np.zeros(states, dtype=np.int64),
+            np.zeros((rows, 3), dtype=np.int64),
+        )
+
+    def _widen(self, limbs: int, wide: int) -> None:
+        if (limbs, wide) == self._widths:
+            return
+        counts, sums = widened(self._cells.counts, limbs), widened(self._cells.sums, wide)
+        self._cells = self._cells._replace(counts=counts, sums=sums)
+        out = self._output
+        self._output = out._replace(counts=widened(out.counts, limbs), sums=widened(out.sums, wide))
+
+    def _make_room(self, stuck: bool) -> None:
+        """Gives up the slots of keys without a cell; makes twice as many where few are, or one event needs more."""
+        held, slots, windows = self._cells, self._slots, self._shape.open_max
+        kept = np.flatnonzero((held.window[: slots * windows].reshape(slots, windows) != NO_WINDOW).any(axis=1))
+        room = len(held.keys) if len(kept) * 2 <= len(held.keys) and not stuck else 2 * len(held.keys)
+        self._program.check_runs(len(kept) * windows)
+        fresh = self._new_cells(room, held.keys.shape[1], *self._widths)
+        cells = (kept[:, np.newaxis] * windows + np.arange(windows)).ravel()
+        fresh.keys[: len(kept)] = held.keys[kept]
+        for name in ("window", "position", "counts", "sums", "best", "ids"):
+            getattr(fresh, name)[: len(cells)] = getattr(held, name)[cells]
+        if self._shape.in_events:
+            fresh.first[: len(cells)], fresh.last[: len(cells)] = held.first[cells], held.last[cells]
+        numbers = np.zeros(slots, dtype=np.int64)
+        numbers[kept] = np.arange(len(kept))
+        fresh.member_counts[:] = held.member_counts
+        for place, count in enumerate(held.member_counts.tolist()):
+            fresh.members[place, :count] = numbers[held.members[place, :count]]
+        self._state[kernel.SLOTS] = len(kept)
+        self._cells = fresh
+        kernel.number_keys(fresh, len(kept))
+
+
+def _scaled(total: int, base: int, exponent: int) -> int | Fraction:
+    if exponent >= 0 or not total:
+        return int(total * base ** max(exponent, 0))
+    return Fraction(total, int(base**-exponent))

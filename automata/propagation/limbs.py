@@ -1,0 +1,41 @@
+"""Integers of any size as columns of limbs, as the kernel adds them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.propagation.kernel import LIMB
+from automata.values import Ids
+
+_MASK = (1 << LIMB) - 1
+
+
+def whole(limbs: Ids) -> int:
+    """The number that limbs stand for; the last one carries the sign."""
+    value = 0
+    for limb in reversed(limbs.tolist()):
+        value = (value << LIMB) + limb
+    return value
+
+
+def widened(limbs: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    """The same numbers in `width` limbs, which are more."""
+    wide = np.zeros((*limbs.shape[:-1], width), dtype=np.int64)
+    known = limbs.shape[-1]
+    wide[..., :known] = limbs
+    for limb in range(known - 1, width - 1):
+        wide[..., limb + 1] = wide[..., limb] >> LIMB
+        wide[..., limb] &= _MASK
+    return wide
+
+
+def shifted(magnitudes: Ids, by: Ids, width: int) -> NDArray[np.int64]:
+    """int64[n, width]: the magnitudes times two to these powers, none negative, in limbs."""
+    limbs = np.zeros((len(magnitudes), width), dtype=np.int64)
+    for limb in range(width):
+        down = LIMB * limb - by
+        right = magnitudes >> np.clip(down, 0, 63)
+        left = magnitudes << np.clip(-down, 0, LIMB)
+        limbs[:, limb] = np.where(down >= 0, right, np.where(down > -LIMB, left, 0)) & _MASK
+    return limbs

@@ -30,6 +30,8 @@ def _why_not_matched(plan: Plan) -> str | None:
         return "AFTER MATCH drops matches because of others"
     if program.streams > 1:
         return "events of several streams are not totally ordered"
+    if plan.limits or any(negation.limit is not None for negation in plan.negations):
+        return "a limit compares the times of events, which are not kept"
     if program.conditions:
         return "a condition compares the steps by more than equality"
     if nodes.AnyOrder in kinds:

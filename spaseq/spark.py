@@ -31,7 +31,7 @@ from spaseq.engine.streams import resolve_streams
 from spaseq.errors import InputError
 from spaseq.inputs.arrow import BESIDE, QUADS
 from spaseq.inputs.formats import input_format
-from spaseq.physical.planner import EVALUATORS
+from spaseq.physical.planner import TITLES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -197,7 +197,7 @@ def rescale(spark: SparkSession, checkpoint: str, shards: int) -> Rescaling:
 def explain(query: AnyQuery | Sequence[AnyQuery], evaluator: str = "auto", compiled: bool = True) -> str:
     """The sharding of each query with its reason, and the evaluator of its sequences, one line a query."""
     return "\n".join(
-        f"{each.query.name}: {sharding_in_words(each.distribution)}; in each shard {EVALUATORS[each.plan.evaluator]}"
+        f"{each.query.name}: {sharding_in_words(each.distribution)}; in each shard {TITLES[each.plan.evaluator]}"
         for each in staged.planned(meanings_of(query), 1, evaluator, compiled)
     )
 

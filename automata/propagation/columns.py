@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.propagation import kernel
+from automata.propagation.layout import Layout
 from automata.propagation.limbs import shifted
-from automata.propagation.measures import Kind, Measured, Values
+from automata.propagation.measures import Values
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import UNBOUND, Ids
 
@@ -24,24 +25,6 @@ class Unsuited(Exception):
     """The kernel cannot take these values."""
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """A sum over matches: of 1 or of the value of a variable, of the last one bound or of all."""
-
-    variable: int
-    counts: bool
-    every: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Extreme:
-    """The least or greatest number over matches: of the last one bound or of all."""
-
-    variable: int
-    greatest: bool
-    every: bool
-
-
 @dataclass(slots=True)
 class Scale:
     """The representation of a variable's numbers in open cells: integers of one over a power of the base.
@@ -52,47 +35,6 @@ class Scale:
     flags: int = 0
     binary: bool = False
     exponent: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The columns that measured aggregates need.
-
-    linear, extreme     the sums and the extremes
-    addends             linear sums that differ in what is added, without whether the last or all are
-    """
-
-    linear: tuple[Linear, ...]
-    extreme: tuple[Extreme, ...]
-    addends: tuple[tuple[int, bool], ...]
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Variables whose values are added."""
-        return tuple(variable for variable, counts in self.addends if not counts)
-
-
-def layout_of(measured: Sequence[Measured]) -> Layout | None:
-    """The columns; None if the kernel does not know an aggregate."""
-    linear: dict[Linear, None] = {}
-    extreme: dict[Extreme, None] = {}
-    for each in measured:
-        match each.kind, each.inner:
-            case Kind.COUNT, None:
-                linear[Linear(each.variable, True, False)] = None
-            case Kind.SUM, None:
-                linear[Linear(each.variable, True, False)] = None
-                linear[Linear(each.variable, False, False)] = None
-            case Kind.SUM, (Kind.COUNT | Kind.SUM) as inner:
-                linear[Linear(each.variable, True, True)] = None
-                if inner is Kind.SUM:
-                    linear[Linear(each.variable, False, True)] = None
-            case (Kind.MIN | Kind.MAX) as kind, inner if inner in (None, kind):
-                extreme[Extreme(each.variable, kind is Kind.MAX, inner is not None)] = None
-            case _:
-                return None
-    addends = dict.fromkeys((one.variable, one.counts) for one in linear)
-    return Layout(tuple(linear), tuple(extreme), tuple(addends))
 
 
 @dataclass(slots=True)

@@ -11,31 +11,17 @@ from typing import Any
 
 from automata.plan.plan import Plan
 from automata.propagation.cells import Cells
-from automata.propagation.columns import Unsuited, layout_of
-from automata.propagation.evaluator import PropagatingEvaluator
-from automata.propagation.kernel_cells import KernelCells, open_max
+from automata.propagation.columns import Unsuited
+from automata.propagation.evaluator import Propagating, PropagatingEvaluator
+from automata.propagation.kernel_cells import KernelCells
+from automata.propagation.layout import layout_of
 from automata.propagation.measures import Measured, Values
 from automata.propagation.windows import Found
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids
 
-_OPEN_MAX = 1 << 12
-"""Windows that may be open at once; with more of them every event is in too many cells."""
 
-
-def why_not_compiled(plan: Plan, measured: Sequence[Measured]) -> str | None:
-    """The reason why the kernel does not run what can be propagated, in words, or None."""
-    window = plan.program.window
-    if window.sliding:
-        return "windows slide: each event that begins matches has a window of its own"
-    if open_max(plan.program) > _OPEN_MAX:
-        return f"more than {_OPEN_MAX:,} windows are open at once"
-    if layout_of(measured) is None:
-        return "an aggregate over iterations is compared by another one"
-    return None
-
-
-class CompiledPropagation:
+class CompiledPropagation(Propagating):
     """The same as a PropagatingEvaluator, which it falls back to."""
 
     state_kind = PropagatingEvaluator.state_kind

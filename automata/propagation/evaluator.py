@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,7 +24,39 @@ _Row = tuple[int, Key, int, tuple[int, ...]]
 """event of the slice, key, symbol, ids of the measured variables."""
 
 
-class PropagatingEvaluator:
+class Propagating(Protocol):
+    """An evaluator that tells aggregates of all matches; found are those of one unit and key, in one piece or several."""
+
+    @property
+    def measures(self) -> Cells:
+        """The algebra of the vectors that are found."""
+
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Found]:
+        """The next slice of the merged order: what it completes or closes."""
+
+    def on_event(self, time: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> list[Found]:
+        """The same for a slice of one event; `solutions` as in `automata.protocol.RowEvaluator`."""
+
+    def on_watermark(self, time: int) -> list[Found]:
+        """No later event has a time up to `time`."""
+
+    def finish(self) -> list[Found]:
+        """The input has ended."""
+
+    def live_ids(self) -> list[Ids]:
+        """Columns of every id that is still needed."""
+
+    def oldest_position(self) -> int:
+        """No event before this position is asked for any more."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state, as `State`."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continues from a state; nothing has been consumed before."""
+
+
+class PropagatingEvaluator(Propagating):
     """Propagates counts, sums, minima and maxima along the automaton; memory is windows times keys.
 
     groups      the variables of GROUP BY, each of them in the key

@@ -12,9 +12,10 @@ from automata.plan.plan import Plan
 from automata.plan.program import Program
 from automata.propagation import kernel
 from automata.propagation.cells import Cell, Vector
-from automata.propagation.columns import Extreme, Layout, Linear, Reader
+from automata.propagation.columns import Reader
 from automata.propagation.kernel import NO_WINDOW, Stop
 from automata.propagation.kernel_rules import rules_of
+from automata.propagation.layout import Extreme, Layout, Linear
 from automata.propagation.limbs import whole, widened
 from automata.propagation.machine import machine_of
 from automata.propagation.measures import NOTHING, Best, Kind, Measured, Sum, Value, Values
@@ -30,7 +31,7 @@ _LIMBS_FIRST, _WIDE_FIRST = 2, 4
 def open_max(program: Program) -> int:
     """The windows that may be open at once."""
     window = program.window
-    return -(-window.size // (window.hop or window.size))
+    return -(-window.size // (window.period))
 
 
 class KernelCells:
@@ -45,7 +46,7 @@ class KernelCells:
         self._group = [key.index(variable) for variable in groups]
         self._reader = Reader(key, len(program.symbols), layout, values)
         self._rules = rules_of(plan, self._machine, layout)
-        hop, partitioned = window.hop or window.size, int(bool(program.partition))
+        hop, partitioned = window.period, int(bool(program.partition))
         aligned = window.start, window.size, hop, open_max(program)
         self._shape = kernel.Shape(*aligned, int(window.anchored), int(window.in_events), partitioned)
         self._state = np.zeros(kernel.STATE, dtype=np.int64)

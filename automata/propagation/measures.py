@@ -6,7 +6,7 @@ of a set takes a step together. All is exact: counts and sums are integers and f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -73,7 +73,7 @@ class Values(Protocol):
     def addend(self, identifier: int) -> Addend | None:
         """The id as a number; None: it is none."""
 
-    def place(self, identifier: int) -> tuple[int, Any]:
+    def place(self, identifier: int) -> tuple[Hashable, Any]:
         """The class of values that it can be compared with, and its place in the order of all values."""
 
     def sum_place(self, addend: Addend) -> Any:
@@ -268,7 +268,7 @@ class SumOfSums(_Sums):
         return Sum(count, 0, 0, 0)
 
 
-Best = dict[int, tuple[Any, Any]]
+Best = dict[Hashable, tuple[Any, Any]]
 """class of comparable values → the place and the id (of sums: the addend) of the best of it; NOTHING: matches that
 have none yet."""
 NOTHING = -1

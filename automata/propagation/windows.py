@@ -67,7 +67,7 @@ class AlignedWindows:
     def __init__(self, program: Program, cells: Cells, openers: frozenset[int], consecutive: bool) -> None:
         self._program = program
         self._window = program.window
-        self._hop = self._window.hop or self._window.size
+        self._hop = self._window.period
         self._cells = cells
         self._openers = openers
         self._consecutive = consecutive

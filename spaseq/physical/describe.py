@@ -22,7 +22,7 @@ from spaseq.algebra.partitions import as_written, in_writing
 from spaseq.algebra.words import BETWEEN, duration_in_words, sentences, window_in_words
 from spaseq.explain import description as described
 from spaseq.physical.plan import PhysicalPlan
-from spaseq.physical.planner import EVALUATORS, TOO_SHORT, plan_query
+from spaseq.physical.planner import TITLES, TOO_SHORT, plan_query
 from spaseq.physical.program import Compiled
 from spaseq.physical.replanning import SWITCHING
 
@@ -67,9 +67,9 @@ def _evaluator(long: PhysicalPlan, short: PhysicalPlan) -> described.Evaluator:
     """The evaluators of a query on long and on short input."""
     on_short_input = ""
     if (long.evaluator, long.form) != (short.evaluator, short.form):
-        on_short_input = f"{EVALUATORS[short.evaluator]}, in {short.form_in_words}: {TOO_SHORT}"
+        on_short_input = f"{TITLES[short.evaluator]}, in {short.form_in_words}: {TOO_SHORT}"
     return described.Evaluator(
-        EVALUATORS[long.evaluator],
+        TITLES[long.evaluator],
         long.reason,
         tuple(described.Alternative(name, why_not) for name, why_not in long.others),
         _estimates(long.compiled.plan, long.able),

@@ -16,11 +16,15 @@ class Form(Enum):
     KERNELS = "compiled kernels"
 
 
+PROPAGATION = "propagation"
+"""The name of the evaluator of OVER MATCHES that builds no match; it is chosen wherever it can be."""
+
+
 @dataclass(frozen=True, slots=True)
 class PhysicalPlan:
     """The evaluator of one query and the form in which it runs.
 
-    evaluator       the name that `--evaluator` takes
+    evaluator       the name that `--evaluator` takes, or PROPAGATION
     reason          for the evaluator, in words
     form_reason     for the form, in words
     others          the evaluators that were not chosen, each with the reason

@@ -10,6 +10,7 @@ from automata.cea.applicability import why_not_cea
 from automata.plan.expression import Conjunction, Expression, steps, symbols
 from automata.plan.plan import Plan
 from automata.plan.program import Demand, Program
+from automata.propagation.layout import why_not_compiled
 from spaseq.errors import InputError
 from spaseq.physical.applicability import (
     builds_subsets,
@@ -20,8 +21,9 @@ from spaseq.physical.applicability import (
     why_not_lazy,
     why_not_replanned,
 )
-from spaseq.physical.plan import Form, PhysicalPlan
+from spaseq.physical.plan import PROPAGATION, Form, PhysicalPlan
 from spaseq.physical.program import Compiled
+from spaseq.physical.propagation import propagation_of, why_not_propagation
 from spaseq.physical.replanning import initial
 
 
@@ -70,6 +72,8 @@ _KINDS = {
 """By the name that `--evaluator` takes, the most preferred first."""
 EVALUATORS = {name: kind.title for name, kind in _KINDS.items()}
 """The titles of the evaluators, by the name that `--evaluator` takes."""
+TITLES = {**EVALUATORS, PROPAGATION: "aggregates propagated along the automaton, without matches"}
+"""The titles of all evaluators."""
 
 TOO_SHORT = "compiling its kernels, once for each installation, takes longer than a short input does"
 """The reason why compiled kernels are left to long inputs."""
@@ -87,6 +91,9 @@ _RECOGNISED = {
 def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True) -> PhysicalPlan:
     """The physical plan; InputError if the evaluator cannot run the query. `kernels`: the input is worth compiling."""
     plan = compiled.plan
+    unpropagated = None if compiled.query.over is None else why_not_propagation(compiled)
+    if requested == "auto" and compiled.query.over is not None and unpropagated is None:
+        return _propagated(compiled, kernels)
     refusals = {name: kind.why_not(plan) for name, kind in _KINDS.items()}
     able = tuple(name for name, refusal in refusals.items() if refusal is None)
     registers = why_no_registers(compiled) if kernels else TOO_SHORT
@@ -105,12 +112,27 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True
     if evaluator == "adaptive":
         reason = f"{reason}; it begins with {_KINDS[initial(plan)].title}"
     others = {name: refusal or _weaker(name, requested) for name, refusal in refusals.items() if name != evaluator}
+    if compiled.query.over is not None:
+        others = {PROPAGATION: unpropagated or f"{requested} is asked for", **others}
     form, form_reason = _form(evaluator, plan, registers)
     row_events_max = protocol.FEW_EVENTS_MAX if form is Form.ROWS else 0
     together = conjunctions(plan.program)
     return PhysicalPlan(
         compiled, evaluator, form, reason, form_reason, tuple(others.items()), able, row_events_max, together
     )
+
+
+def _propagated(compiled: Compiled, kernels: bool) -> PhysicalPlan:
+    """The plan of a query OVER MATCHES whose matches are not built."""
+    planned = propagation_of(compiled)
+    reason = why_not_compiled(planned.plan, planned.measured) if kernels else TOO_SHORT
+    if reason is None:
+        form, form_reason, few = Form.KERNELS, "a solution moves the aggregates of a few lanes", 0
+    else:
+        form, form_reason, few = Form.ROWS, reason, protocol.FEW_EVENTS_MAX
+    others = tuple((name, "it builds every match") for name in _KINDS)
+    why = "only a key relates the steps: counts, sums, minima and maxima are kept of matches that are not built"
+    return PhysicalPlan(compiled, PROPAGATION, form, why, form_reason, others, (), few, conjunctions(compiled.program))
 
 
 def _requested(compiled: Compiled, requested: str, refusals: Mapping[str, str | None]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
-from automata.protocol import RowEvaluator, SemiJoinSource
+from automata.protocol import Restorable, RowEvaluator, SemiJoinSource
 from automata.values import Ids, Match, implements
 from sparql_gpm.background import Background
 from sparql_gpm.columns import RowEvent
@@ -16,7 +16,7 @@ from sparql_gpm.shared import PatternPool, Slice
 from spaseq.errors import RunError
 from spaseq.outputs.row_table import Rows
 from spaseq.physical.evaluators import evaluator_of
-from spaseq.physical.plan import PhysicalPlan
+from spaseq.physical.plan import PROPAGATION, PhysicalPlan
 from spaseq.physical.program import Compiled
 from spaseq.physical.replanning import switch_in_words
 from spaseq.runtime.stages.conditions import TermConditionEvaluator, condition_matchers
@@ -28,6 +28,7 @@ from spaseq.runtime.stages.naming import MatchNames
 from spaseq.runtime.stages.pattern_solver import SemiJoinFilters
 from spaseq.runtime.stages.pattern_stage import SolvedSlice
 from spaseq.runtime.stages.projection import Projector
+from spaseq.runtime.stages.propagated import PropagatedMatches
 from spaseq.runtime.state.graph_names import GraphNames
 from spaseq.runtime.state.kept_graphs import KeptGraphs
 from spaseq.runtime.state.kept_solutions import KeptSolutions, SolutionRow
@@ -69,7 +70,12 @@ class SequenceStage:
         self._position = 0
         matchers = condition_matchers(compiled, dictionary, evaluator, background)
         conditions = TermConditionEvaluator(compiled, dictionary, evaluator, matchers, self._graphs, texts, pool)
-        self._evaluator = evaluator_of(plan, conditions)
+        propagates = plan.evaluator == PROPAGATION
+        self._evaluator: Restorable = (
+            PropagatedMatches(plan, dictionary) if propagates else evaluator_of(plan, conditions)
+        )
+        if self._groups is not None:
+            self._fold: Callable[[Sequence[Any]], None] = self._groups.add_partials if propagates else self._groups.add
         self._row_evaluator = self._evaluator if implements(self._evaluator, RowEvaluator) else None
         self._keeps_graphs = compiled.keeps_graphs
         self._keeps_solutions = query.orders_solutions
@@ -119,7 +125,7 @@ class SequenceStage:
         matches = self._evaluator.on_watermark(time)
         if self._groups is None:
             return self._rows(matches) if matches else []
-        self._groups.add(matches)
+        self._fold(matches)
         return self._groups.on_watermark(time, self._evaluator.oldest_output_time)
 
     def finish(self) -> Rows:
@@ -127,7 +133,7 @@ class SequenceStage:
         matches = self._evaluator.finish()
         if self._groups is None:
             return self._rows(matches)
-        self._groups.add(matches)
+        self._fold(matches)
         return self._groups.finish()
 
     def oldest_output_time(self, watermark: int) -> int:
@@ -188,7 +194,7 @@ class SequenceStage:
         """The rows of matches, or of the groups that are over, now that the events before `_position` are taken."""
         if self._groups is None:
             return self._projector.rows(matches, self._names)
-        self._groups.add(matches)
+        self._fold(matches)
         return self._groups.on_events(self._position)
 
     def _forget(self) -> None:

@@ -11,6 +11,7 @@ from automata.plan.plan import Plan
 from automata.plan.program import Selector, Skip
 from automata.propagation.machine import Ambiguous, machine_of
 from automata.propagation.measures import Measured
+from automata.values import NONE
 
 
 def why_not_propagated(plan: Plan, groups: Iterable[int], measured: Iterable[Measured]) -> str | None:
@@ -30,6 +31,8 @@ def _why_not_matched(plan: Plan) -> str | None:
         return "AFTER MATCH drops matches because of others"
     if program.streams > 1:
         return "events of several streams are not totally ordered"
+    if program.using != NONE:
+        return "USING says which events belong to a partition, whatever the steps bind"
     if plan.limits or any(negation.limit is not None for negation in plan.negations):
         return "a limit compares the times of events, which are not kept"
     if program.conditions:

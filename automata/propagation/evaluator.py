@@ -25,7 +25,7 @@ _Row = tuple[int, Key, int, tuple[int, ...]]
 
 
 class Propagating(Protocol):
-    """An evaluator that tells aggregates of all matches; found are those of one unit and key, in one piece or several."""
+    """An evaluator that tells aggregates of all matches, those of one unit and key in one piece or several."""
 
     @property
     def measures(self) -> Cells:

@@ -536,10 +536,10 @@ def number_keys(cells: Cells, count: int) -> None:
 
 
 @lean_part
-def _place(keys: Ids, row: int, mask: int) -> int:
+def _place(keys: Ids, row: int, mask: int) -> np.int64:
     """The place in the hash table from which on a key is looked for."""
     hashed = np.uint64(0)
     for column in range(keys.shape[1]):
         hashed = (hashed ^ np.uint64(keys[row, column])) * np.uint64(_PRIME)
         hashed ^= hashed >> np.uint64(29)
-    return int(hashed & np.uint64(mask))
+    return np.int64(hashed & np.uint64(mask))

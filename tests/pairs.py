@@ -32,6 +32,8 @@ from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.physical import replanning
 from spaseq.physical.applicability import why_no_registers, why_not_lazy, why_not_replanned
+from spaseq.physical.plan import PROPAGATION, Form
+from spaseq.physical.planner import plan_query
 from spaseq.physical.program import Compiled, compile_program
 from tests.automata.test_adaptive import Moody
 from tests.driving import Comparable, comparable, run_engine
@@ -42,6 +44,7 @@ from tests.strategies_late import LateText
 from tests.strategies_limited import LimitedLateText, LimitedText
 from tests.strategies_over import OverText
 from tests.strategies_possessive import PossessiveText
+from tests.strategies_propagated import PropagatedText
 from tests.strategies_query import QueryText, under_any
 from tests.strategies_register import FirstQuery, RegisterQuery
 from tests.strategies_sequence import Dice, SeededDice
@@ -73,7 +76,19 @@ EVALUATORS = {
     "lazy": Tried("lazy", False, lambda compiled: why_not_lazy(compiled.plan)),
     "tree": Tried("tree", False, lambda compiled: why_not_lazy(compiled.plan)),
     "adaptive": Tried("adaptive", False, lambda compiled: why_not_replanned(compiled.plan)),
+    "propagation": Tried("auto", False, lambda compiled: not_propagated(compiled, kernels=False)),
+    "propagation in kernels": Tried("auto", True, lambda compiled: not_propagated(compiled, kernels=True)),
 }
+
+
+def not_propagated(compiled: Compiled, kernels: bool) -> str | None:
+    """The reason why `auto` does not propagate aggregates, in kernels if asked for, or None."""
+    planned = plan_query(compiled, kernels=kernels)
+    if planned.evaluator != PROPAGATION:
+        return f"{planned.evaluator} runs it"
+    return "its aggregates are exact values" if kernels and planned.form is not Form.KERNELS else None
+
+
 BRIEF = ("2 SECONDS SLIDING", "3 SECONDS SLIDING", "3 SECONDS", "3 EVENTS SLIDING", "4 EVENTS")
 """Windows that pass several times in a stream: evaluators are exchanged after one or two."""
 
@@ -136,6 +151,8 @@ TEXTS: Sequence[Callable[[Dice], str]] = (
     over,
     any_over,
     lambda dice: PossessiveText(dice).whole(),
+    lambda dice: PropagatedText(dice).keyed(),
+    lambda dice: PropagatedText(dice).keyed(),
 )
 """Kinds of random queries, one after the other: of the whole language, and of what single evaluators cover."""
 _REWRITTEN = (any_order, brief, late_any_order, any_subsets, limited_any_order, limited_late_any_order, any_over)
@@ -276,9 +293,9 @@ def main() -> None:
         print("stopped before its end")
         found = None
     print(f"seed {options.seed}, kernels {'as Python, invariants asserted' if ASSERTING else 'compiled'}")
-    print(f"{'evaluator':10}{'pairs':>8}{'with rows':>11}{'rows':>10}")
+    print(f"{'evaluator':22}{'pairs':>8}{'with rows':>11}{'rows':>10}")
     for name, tally in tallies.items():
-        print(f"{name:10}{tally.pairs:8,}{tally.matched:11,}{tally.rows:10,}")
+        print(f"{name:22}{tally.pairs:8,}{tally.matched:11,}{tally.rows:10,}")
     print(found or "no difference")
     sys.exit(1 if found else 0)
 

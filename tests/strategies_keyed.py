@@ -39,13 +39,20 @@ class PlainSequence(SequenceText):
 
 @dataclass(slots=True)
 class KeyedText(QueryText):
-    """Draws one query with a key of PARTITION BY, a variable that every step joins, or none."""
+    """Draws one query with a key of PARTITION BY, a variable that every step joins, or none.
+
+    by_key      OVER MATCHES groups by the key
+    """
+
+    key: str = ""
+    by_key: bool = True
 
     def keyed(self) -> str:
         """The text of the query."""
         drawn = PlainSequence(self.dice)
         sequence = drawn.whole(limited=0)
-        key = self.dice.pick("partition", "joined", "none", "using")
+        key = self.key = self.dice.pick(*self.keys())
+        self.by_key = self.dice.chance(60)
         for name in dict.fromkeys(use.name for use in drawn.uses):
             uses = tuple(use for use in drawn.uses if use.name == name)
             value = self.dice.weighted([(f"?v{name}", 3), ("", 2)]) if len(uses) == 1 else ""
@@ -53,10 +60,17 @@ class KeyedText(QueryText):
             binds_key = key != "none" and (key != "using" or self.dice.chance(40))
             self.steps.append(StepText(name, uses, binds_key, value or None, optional))
         defines = "\n".join(f"  {self.define(step)}" for step in self.steps)
-        windows = WINDOWS if key in ("partition", "using") else WINDOWS + COUNTED
         by = "PARTITION BY ?k\n" if key == "partition" else self.using() if key == "using" else ""
-        clauses = f"{self.form()}\n{self.dice.weighted(windows)}\n{by}FROM STREAM S1 <http://ex.org/s1>"
+        clauses = f"{self.form()}\n{self.window()}\n{by}FROM STREAM S1 <http://ex.org/s1>"
         return f"PREFIX : <http://ex.org/>\n{clauses}\nWHERE {{\n  SEQ({sequence})\n{defines}\n}}\n{self.modifiers()}"
+
+    def keys(self) -> tuple[str, ...]:
+        """The kinds of key."""
+        return "partition", "joined", "none", "using"
+
+    def window(self) -> str:
+        """Of time, or of events where no partition counts them for itself."""
+        return self.dice.weighted(WINDOWS if self.key in ("partition", "using") else WINDOWS + COUNTED)
 
     def condition(self, step: StepText) -> str | None:
         """A filter over the step's own value."""

@@ -1,4 +1,4 @@
-"""Cells: the lanes of one key and one window as exact values, and what an event makes of them.
+"""Cells: the lanes of one key and one window as exact values, which events advance.
 
 A *vector* is what is known of a set of partial matches: how many they are, the least time of their first events, the
 time of the latest last one, and the value of each measure.
@@ -49,7 +49,7 @@ class _Step:
 
 
 class Cells:
-    """What one machine and its measures make of cells."""
+    """The algebra of the cells of one machine and its measures."""
 
     def __init__(self, plan: Plan, machine: Machine, measured: Sequence[Measured], values: Values) -> None:
         self._machine = machine
@@ -74,7 +74,7 @@ class Cells:
             cell.lanes[lane] = None
 
     def advance(self, cell: Cell, taken: Taken, time: int, position: int) -> Vector | None:
-        """What an event makes of a cell; the matches that it completes, of those that nothing can end any more.
+        """The next event of a cell: returns the matches that it completes, of those that nothing can end any more.
 
         position    an event that is not the next one after the last ends strict lanes
         """

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.propagation import kernel
+from automata.propagation import kernel_arrays as arrays
 from automata.propagation.layout import Layout
 from automata.propagation.limbs import shifted
 from automata.propagation.measures import Values
@@ -59,7 +59,7 @@ class Reader:
 
     def read(
         self, events: Events, solutions: Mapping[int, SymbolSolutions], used: frozenset[int], position: int
-    ) -> kernel.Slice:
+    ) -> arrays.Slice:
         """The slice; Unsuited if the kernel cannot take it, with what is known of open cells as it was."""
         tables = [solutions[s] if s in used and s in solutions else None for s in range(self.symbols)]
         counts = [0 if table is None else len(table.events) for table in tables]
@@ -71,7 +71,7 @@ class Reader:
         addends, signs = self._addends(tables, rows)
         values, ids = self._extremes(tables, rows)
         there = [table.events for table in tables if table is not None]
-        return kernel.Slice(
+        return arrays.Slice(
             events.times,
             position,
             begins,
@@ -122,7 +122,7 @@ class Reader:
         up = scaled.exponents - scale.exponent
         magnitudes, width = np.abs(scaled.mantissas), 2
         if scaled.binary:
-            width = int(up.max() + 63) // kernel.LIMB + 1
+            width = int(up.max() + 63) // arrays.LIMB + 1
         elif up.any():
             if int(up.max()) > 18 or float(magnitudes.max()) * 10.0 ** int(up.max()) > 2.0**61:
                 raise Unsuited

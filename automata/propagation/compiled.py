@@ -12,10 +12,10 @@ from typing import Any
 from automata.plan.plan import Plan
 from automata.propagation.cells import Cells
 from automata.propagation.columns import Unsuited
-from automata.propagation.evaluator import Propagating, PropagatingEvaluator
 from automata.propagation.kernel_cells import KernelCells
 from automata.propagation.layout import layout_of
 from automata.propagation.measures import Measured, Values
+from automata.propagation.propagating_evaluator import Propagating, PropagatingEvaluator
 from automata.propagation.windows import Found
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids

@@ -11,9 +11,11 @@ from automata.plan.keys import key_of
 from automata.plan.plan import Plan
 from automata.plan.program import Program
 from automata.propagation import kernel
+from automata.propagation import kernel_arrays as arrays
 from automata.propagation.cells import Cell, Vector
 from automata.propagation.columns import Reader
-from automata.propagation.kernel import NO_WINDOW, Stop
+from automata.propagation.kernel import Stop
+from automata.propagation.kernel_arrays import NO_WINDOW
 from automata.propagation.kernel_rules import rules_of
 from automata.propagation.layout import Extreme, Layout, Linear
 from automata.propagation.limbs import whole, widened
@@ -35,7 +37,7 @@ def open_max(program: Program) -> int:
 
 
 class KernelCells:
-    """The arrays of the kernel, and what is found in them."""
+    """The arrays of the kernel, and the windows that it closes."""
 
     def __init__(
         self, plan: Plan, groups: Sequence[int], measured: Sequence[Measured], layout: Layout, values: Values
@@ -48,19 +50,19 @@ class KernelCells:
         self._rules = rules_of(plan, self._machine, layout)
         hop, partitioned = window.period, int(bool(program.partition))
         aligned = window.start, window.size, hop, open_max(program)
-        self._shape = kernel.Shape(*aligned, int(window.anchored), int(window.in_events), partitioned)
-        self._state = np.zeros(kernel.STATE, dtype=np.int64)
-        self._state[kernel.OPEN_LAST] = -1
+        self._shape = arrays.Shape(*aligned, int(window.anchored), int(window.in_events), partitioned)
+        self._state = np.zeros(arrays.STATE, dtype=np.int64)
+        self._state[arrays.OPEN_LAST] = -1
         self._cells = self._new_cells(_SLOTS_FIRST, len(key))
         self._output = self._new_output(_OUTPUT_FIRST, len(key))
 
     @property
     def idle(self) -> bool:
         """No cell is open."""
-        return bool(self._state[kernel.OPEN_FIRST] > self._state[kernel.OPEN_LAST])
+        return bool(self._state[arrays.OPEN_FIRST] > self._state[arrays.OPEN_LAST])
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions], position: int) -> list[Found]:
-        """What the slice closes; Unsuited, with the cells as they were, if the kernel cannot take it."""
+        """All that the slice closes; Unsuited, with the cells as they were, if the kernel cannot take it."""
         if self.idle:
             self._forget()
         slice_ = self._reader.read(events, solutions, self._machine.symbols, position)
@@ -87,7 +89,7 @@ class KernelCells:
         return found + self._closed(where)
 
     def passed(self, time: int) -> list[Found]:
-        """What is closed once no event at or before `time` will come."""
+        """All that is closed once no event at or before `time` will come."""
         return [] if self._shape.in_events else self._closed(time + 1)
 
     def finish(self) -> list[Found]:
@@ -106,7 +108,7 @@ class KernelCells:
             cell.position = int(held.position[number])
             key = tuple(held.keys[number // self._shape.open_max].tolist())
             handed.append((int(held.window[number]), key, cell))
-        self._state[kernel.OPEN_LAST] = self._state[kernel.OPEN_FIRST] - 1
+        self._state[arrays.OPEN_LAST] = self._state[arrays.OPEN_FIRST] - 1
         self._forget()
         return handed
 
@@ -114,7 +116,7 @@ class KernelCells:
 
     @property
     def _slots(self) -> int:
-        return int(self._state[kernel.SLOTS])
+        return int(self._state[arrays.SLOTS])
 
     def _closed(self, where: int) -> list[Found]:
         found: list[Found] = []
@@ -123,9 +125,9 @@ class KernelCells:
         return found + self._emitted()
 
     def _emitted(self) -> list[Found]:
-        """What has been written, of each window and key together; makes room for at least as much."""
-        count, out = int(self._state[kernel.EMITTED]), self._output
-        self._state[kernel.EMITTED] = 0
+        """The rows that have been written, of each window and key together; makes room for at least as much."""
+        count, out = int(self._state[arrays.EMITTED]), self._output
+        self._state[arrays.EMITTED] = 0
         windows, keys = out.windows[:count].tolist(), out.keys[:count].tolist()
         found = []
         for row in range(count):
@@ -184,14 +186,14 @@ class KernelCells:
         self._reader.forget()
         if not self._slots:
             return
-        self._state[kernel.SLOTS] = self._state[kernel.FULL] = self._state[kernel.EMITTING] = 0
+        self._state[arrays.SLOTS] = self._state[arrays.FULL] = self._state[arrays.EMITTING] = 0
         self._cells = self._new_cells(min(len(self._cells.keys), 1 << 16), self._cells.keys.shape[1])
 
-    def _new_cells(self, slots: int, key: int, limbs: int = _LIMBS_FIRST, wide: int = _WIDE_FIRST) -> kernel.Cells:
+    def _new_cells(self, slots: int, key: int, limbs: int = _LIMBS_FIRST, wide: int = _WIDE_FIRST) -> arrays.Cells:
         cells, lanes = slots * self._shape.open_max, len(self._machine.lanes)
         linear, extreme = len(self._layout.linear), len(self._layout.extreme)
         timed = (cells, lanes) if self._shape.in_events else (0, 0)
-        return kernel.Cells(
+        return arrays.Cells(
             np.zeros(2 * slots, dtype=np.int64),
             np.zeros((slots, key), dtype=np.int64),
             np.full(cells, NO_WINDOW, dtype=np.int64),
@@ -206,10 +208,10 @@ class KernelCells:
             np.zeros(self._shape.open_max, dtype=np.int64),
         )
 
-    def _new_output(self, rows: int, key: int) -> kernel.Output:
+    def _new_output(self, rows: int, key: int) -> arrays.Output:
         limbs, wide = self._widths
         linear, extreme = len(self._layout.linear), len(self._layout.extreme)
-        return kernel.Output(
+        return arrays.Output(
             np.zeros(rows, dtype=np.int64),
             np.zeros((rows, key), dtype=np.int64),
             np.zeros(rows, dtype=np.int64),
@@ -221,11 +223,11 @@ class KernelCells:
             np.zeros(rows, dtype=np.int64),
         )
 
-    def _scratch(self, rows: int) -> kernel.Scratch:
+    def _scratch(self, rows: int) -> arrays.Scratch:
         limbs, wide = self._widths
         states = len(self._machine.entered)
         linear, extreme = len(self._layout.linear), len(self._layout.extreme)
-        return kernel.Scratch(
+        return arrays.Scratch(
             np.zeros(states, dtype=np.int64),
             np.zeros(states, dtype=np.int64),
             np.zeros((states, limbs), dtype=np.int64),
@@ -262,7 +264,7 @@ class KernelCells:
         fresh.member_counts[:] = held.member_counts
         for place, count in enumerate(held.member_counts.tolist()):
             fresh.members[place, :count] = numbers[held.members[place, :count]]
-        self._state[kernel.SLOTS] = len(kept)
+        self._state[arrays.SLOTS] = len(kept)
         self._cells = fresh
         kernel.number_keys(fresh, len(kept))
 

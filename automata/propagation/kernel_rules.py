@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from automata.plan.plan import Plan
-from automata.propagation.kernel import ADD, FORGET, KEEP, SET, Rules
+from automata.propagation.kernel_arrays import ADD, FORGET, KEEP, SET, Rules
 from automata.propagation.layout import Layout
 from automata.propagation.machine import Machine, Move
 from automata.values import Ids

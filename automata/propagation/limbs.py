@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.propagation.kernel import LIMB
+from automata.propagation.kernel_arrays import LIMB
 from automata.values import Ids
 
 _MASK = (1 << LIMB) - 1

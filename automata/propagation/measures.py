@@ -1,4 +1,4 @@
-"""Measures: what is kept of a set of partial matches so that an aggregate over the complete ones can be told.
+"""Measures: values kept of a set of partial matches, from which an aggregate over the complete ones follows.
 
 A *value* of a measure stands for a multiset of partial matches. Values are added when sets are united, and every match
 of a set takes a step together. All is exact: counts and sums are integers and fractions of any size.
@@ -150,7 +150,7 @@ def _least(kind: Kind) -> _Choice:
     return min if kind is Kind.MIN else max
 
 
-class _Counts:
+class _Counts(Measure):
     empty: int = 0
 
     def plus(self, one: int, other: int) -> int:
@@ -201,7 +201,7 @@ class Sum(NamedTuple):
 _NO_SUM = Sum(0, 0, 0, 0)
 
 
-class _Sums:
+class _Sums(Measure):
     empty: Sum = _NO_SUM
 
     def __init__(self, values: Values) -> None:
@@ -274,7 +274,7 @@ have none yet."""
 NOTHING = -1
 
 
-class _Extremes:
+class _Extremes(Measure):
     def __init__(self, best: _Choice, values: Values) -> None:
         self.empty: Best = {}
         self._best = best

@@ -1,4 +1,4 @@
-"""Cells by window and key: where an event counts, and what a window that has passed has found."""
+"""Cells by window and key: an event advances those of its windows, and a window that has passed is closed."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Windows(Protocol):
     """The cells of one query."""
 
     def add(self, moment: Moment, keys: Mapping[Key, Taken]) -> Iterable[Found]:
-        """What the next event completes or, passing the end of a window, closes."""
+        """The next event: all that it completes or, passing the end of a window, closes."""
 
     def reached(self, moment: Moment) -> Iterable[Found]:
-        """What is closed once an event has come that nothing was asked of."""
+        """All that is closed once an event has come that nothing was asked of."""
 
     def passed(self, time: int) -> Iterable[Found]:
-        """What is closed once no event at or before `time` will come."""
+        """All that is closed once no event at or before `time` will come."""
 
     def finish(self) -> Iterable[Found]:
         """All that is left."""
@@ -61,7 +61,7 @@ class Windows(Protocol):
         """The cells again."""
 
 
-class AlignedWindows:
+class AlignedWindows(Windows):
     """Tumbling and hopping windows, of time or of events: a cell for each window and key."""
 
     def __init__(self, program: Program, cells: Cells, openers: frozenset[int], consecutive: bool) -> None:
@@ -159,7 +159,7 @@ class AlignedWindows:
         return found
 
 
-class SlidingWindows:
+class SlidingWindows(Windows):
     """Sliding windows: a cell for each event that begins matches, for as long as its window lasts."""
 
     def __init__(self, program: Program, cells: Cells, openers: frozenset[int], consecutive: bool) -> None:

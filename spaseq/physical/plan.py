@@ -9,11 +9,12 @@ from spaseq.physical.program import Compiled
 
 
 class Form(Enum):
-    """The representation of partial matches in an evaluator."""
+    """The representation of partial matches, or of what is known of them, in an evaluator."""
 
     COLUMNS = "columns"
     ROWS = "columns, row at a time for short slices"
     KERNELS = "compiled kernels"
+    VALUES = "exact values, one event at a time"
 
 
 PROPAGATION = "propagation"

@@ -127,9 +127,9 @@ def _propagated(compiled: Compiled, kernels: bool) -> PhysicalPlan:
     planned = propagation_of(compiled)
     reason = why_not_compiled(planned.plan, planned.measured) if kernels else TOO_SHORT
     if reason is None:
-        form, form_reason, few = Form.KERNELS, "a solution moves the aggregates of a few lanes", 0
+        form, form_reason, few = Form.KERNELS, "integers of any size, a few of them for each key and window", 0
     else:
-        form, form_reason, few = Form.ROWS, reason, protocol.FEW_EVENTS_MAX
+        form, form_reason, few = Form.VALUES, reason, protocol.FEW_EVENTS_MAX
     others = tuple((name, "it builds every match") for name in _KINDS)
     why = "only a key relates the steps: counts, sums, minima and maxima are kept of matches that are not built"
     return PhysicalPlan(compiled, PROPAGATION, form, why, form_reason, others, (), few, conjunctions(compiled.program))

@@ -22,11 +22,11 @@ _OF_ITERATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Propagation:
-    """What is propagated.
+    """The aggregates to propagate, and the plan to propagate them along.
 
     plan        of the query's own windows
     groups      the variables of GROUP BY
-    measured    what is told of the matches
+    measured    the aggregates that are kept of partial matches
     asked       aggregate of the query → its place in `measured`; None: COUNT(*)
     """
 
@@ -41,7 +41,7 @@ class NotPropagated(Exception):
 
 
 def propagation_of(compiled: Compiled) -> Propagation:
-    """What is propagated for a query OVER MATCHES; raises NotPropagated."""
+    """The propagation of a query OVER MATCHES; raises NotPropagated."""
     query = compiled.query
     assert query.over is not None, query.name
     numbers = {name: number for number, name in enumerate(query.variables)}
@@ -68,7 +68,7 @@ def why_not_propagation(compiled: Compiled) -> str | None:
 
 
 def _measured(aggregate: Aggregate, numbers: dict[str, int]) -> Measured | None:
-    """What is told of the matches for an aggregate; None for COUNT(*)."""
+    """The measured aggregate of the matches; None for COUNT(*)."""
     kind, argument = _KINDS.get(aggregate.name), aggregate.argument
     if kind is None or (aggregate.distinct and kind not in (Kind.MIN, Kind.MAX)):
         raise NotPropagated(f"{expression_text(aggregate)} asks for values, not for numbers of them")

@@ -24,8 +24,8 @@ from automata.plan.program import FoldValue, Program, Reference, Selector, Skip,
 from automata.propagation import kernel_cells
 from automata.propagation.applicability import why_not_propagated
 from automata.propagation.compiled import CompiledPropagation
-from automata.propagation.evaluator import PropagatingEvaluator
 from automata.propagation.measures import Addend, Kind, Measured, Scaled
+from automata.propagation.propagating_evaluator import PropagatingEvaluator
 from automata.propagation.windows import Found
 from automata.runs.columns.run_evaluator import RunEvaluator
 from automata.slices.events import Events, SymbolSolutions

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.plan.plan import Plan
-from automata.propagation.evaluator import Propagating, PropagatingEvaluator
 from automata.propagation.measures import Addend, Kind, Measured, Scaled, Sum, Value, Values
+from automata.propagation.propagating_evaluator import Propagating, PropagatingEvaluator
 from automata.propagation.windows import Found
+from automata.protocol import Restorable, RowEvaluator
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
@@ -40,7 +41,7 @@ _TYPES = (1 << 4) - 1
 _UNKNOWN, _NO_NUMBER = -1, -2
 
 
-class PropagatedMatches:
+class PropagatedMatches(RowEvaluator, Restorable):
     """The evaluator of a query's sequence that gives aggregates of groups of matches instead of matches."""
 
     state_kind = PropagatingEvaluator.state_kind
@@ -55,7 +56,7 @@ class PropagatedMatches:
         self._told = _Told(query.over, planned.measured, planned.asked, dictionary)
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Any]:
-        """What the next slice completes or closes: `Partial`s."""
+        """The `Partial`s that the next slice completes or closes."""
         return self._partials(self._evaluator.on_batch(events, solutions))
 
     def prefers_rows(self) -> bool:
@@ -67,7 +68,7 @@ class PropagatedMatches:
         return self._partials(self._evaluator.on_event(time, solutions))
 
     def on_watermark(self, time: int) -> Sequence[Any]:
-        """What is closed once no event has a time up to `time`."""
+        """All that is closed once no event has a time up to `time`."""
         return self._partials(self._evaluator.on_watermark(time))
 
     def finish(self) -> Sequence[Any]:
@@ -105,7 +106,7 @@ def _compiled(plan: Plan, groups: Sequence[int], measured: Sequence[Measured], v
 
 
 @dataclass(slots=True, eq=False)
-class TermValues:
+class TermValues(Values):
     """The numbers and the order of terms, by their ids."""
 
     dictionary: Dictionary

@@ -1,0 +1,157 @@
+"""Aggregates over all matches without a match being built: events a second, from ids to the counts of windows.
+
+One keyed query, the same with a sum, fifty queries over the same events, windows with 10^30 matches and more, and a
+plain Python program that counts one of the queries by hand. Medians of processor time; a first round, which compiles
+the kernels or loads them, is not counted.
+Run from the project's folder: python benchmarks/over_matches.py [--events N] [--runs N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ holds the packages
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from automata.plan.expression import Contiguity, Expression, Repetition, Step
+from automata.plan.expression import Sequence as Steps
+from automata.plan.plan import Plan, compile_plan
+from automata.plan.program import Program, Selector, Skip, Symbol, Window
+from automata.propagation.compiled import CompiledPropagation
+from automata.propagation.measures import Kind, Measured
+from automata.propagation.windows import Found
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Ids
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.terms import XSD, Literal
+from spaseq.runtime.stages.propagated import TermValues
+
+KEYS, PRICES, BATCH = 1_000, 200, 1 << 18
+WINDOW = 50_000
+"""Events of a window: one a nanosecond."""
+KEY, VALUE = 0, 1
+ANY, NEXT = Contiguity.ANY, Contiguity.NEXT
+Slice = tuple[Events, dict[int, SymbolSolutions]]
+
+
+def plan_of(expression: Expression, size: int, keyed: bool = True) -> Plan:
+    """A tumbling query; every event has a key and a value, the value is bound by the second step."""
+    key = frozenset({KEY}) if keyed else frozenset[int]()
+    symbols = tuple(Symbol("ABC"[n], s := key | ({VALUE} if n == 1 else set()), s, frozenset({0})) for n in range(3))
+    window = Window(size, in_events=False, sliding=False)
+    return compile_plan(Program(expression, symbols, 2, (), window, (), Selector.ALL, Skip.NO_SKIP, (), 1))
+
+
+def stream(events: int, keys: int, prices: Sequence[int], seed: int = 1) -> list[Slice]:
+    """Events of three kinds at random, in slices."""
+    draw = np.random.default_rng(seed)
+    kinds, key = draw.integers(0, 3, events), draw.integers(1, keys + 1, events)
+    value = np.array(prices, dtype=np.int64)[draw.integers(0, len(prices), events)]
+    slices = []
+    for begin in range(0, events, BATCH):
+        part = slice(begin, min(begin + BATCH, events))
+        times = np.arange(part.start, part.stop, dtype=np.int64)
+        solutions = {}
+        for kind in range(3):
+            at = np.flatnonzero(kinds[part] == kind)
+            columns: dict[int, Ids] = {KEY: key[part][at]}
+            if kind == 1:
+                columns[VALUE] = value[part][at]
+            solutions[kind] = SymbolSolutions(at, columns)
+        slices.append((Events(times, np.zeros(len(times), dtype=np.int64)), solutions))
+    return slices
+
+
+def run(plan: Plan, measured: Sequence[Measured], slices: Sequence[Slice], values: TermValues) -> list[Found]:
+    """All windows of one query."""
+    evaluator = CompiledPropagation(plan, (KEY,) if plan.program.symbols[0].scope else (), measured, values)
+    found = []
+    for events, solutions in slices:
+        found += evaluator.on_batch(events, solutions)
+    return found + evaluator.finish()
+
+
+def by_hand(slices: Sequence[Slice]) -> int:
+    """A plain Python program that counts `A : B:+ : C` of each key in each window."""
+    total, window, first, open_ = 0, 0, {}, {}
+    for events, solutions in slices:
+        kinds, keys = np.zeros(len(events), dtype=np.int64), np.zeros(len(events), dtype=np.int64)
+        for kind, table in solutions.items():
+            kinds[table.events], keys[table.events] = kind, table.values[KEY]
+        for time_, kind, key in zip(events.times.tolist(), kinds.tolist(), keys.tolist(), strict=True):
+            if time_ >= window + WINDOW:
+                window, first, open_ = time_ - time_ % WINDOW, {}, {}
+            if kind == 0:
+                first[key] = first.get(key, 0) + 1
+            elif kind == 1:
+                open_[key] = 2 * open_.get(key, 0) + first.get(key, 0)
+            else:
+                total += open_.get(key, 0)
+    return total
+
+
+def measured_time(work: Callable[[], object], runs: int) -> float:
+    """The median of the processor seconds of some runs, after one that is not counted."""
+    work()
+    times = []
+    for _ in range(runs):
+        begin = time.process_time()
+        work()
+        times.append(time.process_time() - begin)
+    return median(times)
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=4_000_000, metavar="N", help="[4000000]")
+    parser.add_argument("--runs", type=int, default=3, metavar="N", help="[3]")
+    options = parser.parse_args()
+    dictionary = Dictionary()
+    values = TermValues(dictionary)
+    whole = [dictionary.intern(Literal(str(n), XSD + "integer")) for n in range(PRICES)]
+    double = [dictionary.intern(Literal(f"{n / 10 + 0.1:.1f}", XSD + "double")) for n in range(PRICES)]
+    chain = Steps((Step(0), Repetition(Step(1), 1, None, ANY), Step(2)), (ANY, ANY))
+    plan = plan_of(chain, WINDOW)
+    ids, doubles = stream(options.events, KEYS, whole), stream(options.events, KEYS, double)
+    told = sum(found.vector[0] for found in run(plan, (), ids, values))
+    few = ids[: max(1, len(ids) // 8)]
+    assert sum(found.vector[0] for found in run(plan, (), few, values)) == by_hand(few)
+    print(f"{options.events:,} events, {KEYS:,} keys, windows of {WINDOW:,} events; {told:.2e} matches")
+    for label, aggregates, slices in (
+        ("COUNT(*)", (), ids),
+        ("SUM(?v), integers", (Measured(Kind.SUM, VALUE),), ids),
+        ("SUM(SUM(?v)), doubles", (Measured(Kind.SUM, VALUE, Kind.SUM),), doubles),
+        ("MIN(?v), MAX(?v)", (Measured(Kind.MIN, VALUE), Measured(Kind.MAX, VALUE)), ids),
+    ):
+        report(
+            label, options.events, measured_time(lambda a=aggregates, s=slices: run(plan, a, s, values), options.runs)
+        )
+    by_python = sum(len(events) for events, _ in few)
+    report("COUNT(*), plain Python", by_python, measured_time(lambda: by_hand(few), 1))
+    many = [
+        plan_of(Steps((Step(0), Repetition(Step(1), n + 1, None, ANY), Step(2)), (ANY, ANY)), WINDOW) for n in range(50)
+    ]
+    report("50 queries, one by one", by_python, measured_time(lambda: [run(p, (), few, values) for p in many], 1))
+    endless = plan_of(chain, 1 << 60, keyed=False)
+    counted = stream(3_000, 1, whole)
+    begin = time.perf_counter()
+    (all_of_it,) = run(endless, (), counted, values)
+    seconds = time.perf_counter() - begin
+    print(f"one window of 3,000 events: 10^{len(str(all_of_it.vector[0])) - 1} matches in {seconds:.3f} s")
+
+
+def report(label: str, events: int, seconds: float) -> None:
+    """One line."""
+    print(f"{label:28}{events / seconds / 1e6:10.2f} M events/s")
+
+
+if __name__ == "__main__":
+    main()

@@ -31,6 +31,8 @@ def _why_not_matched(plan: Plan) -> str | None:
         return "AFTER MATCH drops matches because of others"
     if program.streams > 1:
         return "events of several streams are not totally ordered"
+    if plan.possessive:
+        return "a possessive repetition asks whether a match could go on"
     if program.using != NONE:
         return "USING says which events belong to a partition, whatever the steps bind"
     if plan.limits or any(negation.limit is not None for negation in plan.negations):

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -24,6 +25,11 @@ def twice(n: int) -> int:
     return scaled(n) + scaled(n)
 """
 PROGRAM = "from sample.caller import *\nbefore = is_kept(twice)\nprint(twice(5), before, is_kept(twice))"
+HITS = "from sample.caller import *\nprint(twice(5), sum(twice.stats.cache_hits.values()))"
+READ_ONLY = """import tempfile
+def refused(dir): raise PermissionError(f"{dir} is read-only")
+tempfile.TemporaryFile = refused
+"""
 
 
 @pytest.fixture
@@ -41,11 +47,21 @@ def edit(folder: Path, factor: int) -> None:
     (folder / "sample" / "callee.py").write_text(CALLEE.format(factor=factor))
 
 
-def run(folder: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(folder), "HOME": str(folder / "home"), "NUMBA_CACHE_DIR": ""}
-    command = [sys.executable, "-B", "-c", PROGRAM]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+def run(folder: Path, program: str = PROGRAM, **settings: object) -> str:
+    own = {"PYTHONPATH": folder, "HOME": folder / "home", "NUMBA_CACHE_DIR": "", **settings}
+    environment = {**os.environ, **{name: str(value) for name, value in own.items()}}
+    command = [sys.executable, "-B", "-c", program]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def zipped(folder: Path, name: str) -> Path:
+    """The packages in an archive."""
+    with ZipFile(folder / name, "w") as archive:
+        for path in sorted(folder.glob("*/*.py")):
+            archive.write(path, path.relative_to(folder))
+    return folder / name
 
 
 if COMPILED:
@@ -67,3 +83,33 @@ if COMPILED:
         assert run(folder) == "10 False False\n"
         (folder / "home").unlink()
         assert [run(folder) for _ in range(2)] == ["10 False True\n", "10 True True\n"]
+
+    def test_compiled_code_is_found_where_it_is_shipped_to(
+        folder: Path, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        assert run(folder, HITS) == "10 0\n"
+        there = tmp_path_factory.mktemp("there") / "env"
+        shutil.move(folder, there)
+        assert run(there, HITS) == "10 1\n"
+        assert run(there, HITS, NUMBA_CACHE_DIR=there / "other") == "10 1\n"
+
+    def test_shipped_code_is_used_where_nothing_can_be_written(folder: Path) -> None:
+        assert run(folder, HITS) == "10 0\n"
+        before = {path for path in folder.rglob("*") if path.is_file()}
+        assert run(folder, READ_ONLY + HITS) == "10 1\n"
+        assert {path for path in folder.rglob("*") if path.is_file()} == before
+
+    def test_code_for_any_processor_is_used_where_there_is_none_for_this_one(folder: Path) -> None:
+        assert run(folder, HITS, NUMBA_CPU_NAME="generic") == "10 0\n"
+        assert run(folder, HITS) == "10 1\n"
+
+    @pytest.mark.parametrize("name", ["packages.zip", "packages.whl"])
+    def test_kernels_of_an_archive_are_kept_in_a_folder_of_the_user_or_the_one_that_is_named(
+        folder: Path, name: str
+    ) -> None:
+        archive = zipped(folder, name)
+        assert [run(folder, HITS, PYTHONPATH=archive) for _ in range(2)] == ["10 0\n", "10 1\n"]
+        assert list((folder / "home" / ".cache" / "spaseq").glob("sample.caller-*"))
+        shutil.move(folder / "home" / ".cache" / "spaseq", folder / "kernels")
+        named = {"PYTHONPATH": archive, "NUMBA_CACHE_DIR": "kernels"}
+        assert run(folder, READ_ONLY + HITS, **named) == "10 1\n"

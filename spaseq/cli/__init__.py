@@ -1,4 +1,4 @@
-"""The command line: `spaseq run`, `spaseq submit`, `spaseq explain`, `spaseq validate`, `spaseq kb`, `spaseq spark`.
+"""The command line: `spaseq run`, `submit`, `explain`, `validate`, `warm`, `kb` and `spark`.
 
 Only click is imported here; each command imports what it needs when it runs, so that `--help` is
 quick. What a command raises is turned into lines on stderr and an exit code by `spaseq.cli.reporting`.
@@ -236,6 +236,28 @@ def rescale_command(checkpoint: str, shards: int) -> None:
     from spaseq.cli.rescale import rescale
 
     rescale(checkpoint, shards)
+
+
+@main.command("warm", short_help="Compile kernels beforehand.")
+@click.option(
+    "--output",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Keep compiled code here; runs find it by NUMBA_CACHE_DIR=FOLDER.",
+)
+@click.option("--portable", is_flag=True, help="For any processor of this architecture.  [default: for this one]")
+@common.debug_option
+def warm_command(output: Path | None, portable: bool) -> None:
+    """Compile what long runs and Spark jobs compile: half a minute once, instead of at each one's start.
+
+    \b
+    spaseq warm                                for this installation and processor
+    spaseq warm --portable                     for an installation that is packed and shipped
+    spaseq warm --portable --output kernels    into a folder to be shipped
+    """
+    from spaseq.cli.warm import warm
+
+    warm(output, portable)
 
 
 @main.group("kb", short_help="Prepare knowledge bases.")

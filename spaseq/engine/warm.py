@@ -1,0 +1,73 @@
+"""All kernels compiled beforehand, by two small jobs, so that no run and no Spark executor has to compile them.
+
+What a kernel is compiled for does not depend on the query, only on the evaluator: these two jobs, of register automata
+and of CEA, call every kernel with every type that it is ever given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sparql_gpm.rdf_io import PROV_TIME
+from sparql_gpm.terms import IRI, XSD
+from spaseq.algebra.build import build
+from spaseq.engine import staged
+from spaseq.engine.options import RunOptions
+from spaseq.inputs.texts import InputText
+from spaseq.lang.parse import parse
+from spaseq.runtime.spark.shuffle_blocks import ShuffleBlock
+from spaseq.runtime.spark.tasks import Task
+
+_STREAM = "urn:stream"
+_QUERY = """SELECT ?s ?a ?c WITHIN 120 SECONDS SLIDING PARTITION BY ?s FROM STREAM S <urn:stream> WHERE {{
+  SEQ(A : B : C)
+  DEFINE GPM A ON S {{ ?s <urn:a> ?a }}
+  DEFINE GPM B ON S {{ ?s <urn:a> ?b {condition} }}
+  DEFINE GPM C ON S {{ ?s <urn:c> ?c }}
+}}"""
+_JOBS = (("nfa", _QUERY.format(condition="FILTER(?b > ?a)")), ("cea", _QUERY.format(condition="")))
+_MICRO_BATCHES = 4
+_EVENTS = 400
+"""In each micro-batch: its text is long enough for the kernels of the reader, and runs expire."""
+_SUBJECTS = 300
+"""So many partitions that their tables grow."""
+
+
+def compile_kernels() -> None:
+    """Compile what is not compiled yet; some half a minute of processor time."""
+    for evaluator, text in _JOBS:
+        query = build(parse(text, "warm"))
+        plans = staged.planned([query], 1, evaluator, compiled=True)
+        job = staged.StagedJob(plans, {}, RunOptions(evaluator=evaluator, compiled=True), {_STREAM: "S"}, 1, False)
+        shards, state = staged.Shards(job), None
+        for number in range(_MICRO_BATCHES):
+            shard = shards.shard(0)
+            if state is not None:
+                shard.restore(state)
+            shard.process(list(_blocks(job, number)))
+            state = shard.snapshot()
+        shards.close()
+
+
+def _blocks(job: staged.StagedJob, number: int) -> Iterator[ShuffleBlock]:
+    source = staged.stream_input(job, 0, _STREAM, "nquads", "documents")
+    partitioner, dictionary, bases = staged.shard_partitioner(staged.reading(job, _STREAM), _STREAM)
+    task = Task(source, partitioner, dictionary, bases, 0, f"{number}.0")
+    yield from task.blocks([InputText(_text(number * _EVENTS).encode())])
+    dictionary.find(IRI(_STREAM))
+    bases.close()
+
+
+def _text(first: int) -> str:
+    """Events of a second each; every third is of one subject, so that it has many runs, some of which are matches."""
+    lines = []
+    for number in range(first, first + _EVENTS):
+        minutes, second = divmod(number, 60)
+        time = f"2026-01-01T{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}Z"
+        subject = number % _SUBJECTS if number % 3 else 0
+        name = f"<urn:e{number}>"
+        lines.append(f'{name} <{PROV_TIME}> "{time}"^^<{XSD}dateTime> .')
+        predicate = "a" if number % 99 else "c"
+        kind = f"^^<{XSD}integer>" if number % 5 else ""  # kernels ask Python to compare strings
+        lines.append(f'<urn:s{subject}> <urn:{predicate}> "{number}"{kind} {name} .')
+    return "\n".join(lines) + "\n"

@@ -45,7 +45,7 @@ class RowSolver:
     def solutions(self, event: RowEvent) -> Mapping[int, Sequence[SolutionRow]]:
         """symbol → its solutions in the event, of the symbols that have any."""
         stream, triples = event.stream, by_predicate(event)
-        if self.unseen:
+        if self.unseen is not None and self.unseen.needs:
             self.unseen.in_event(triples)
         if self._using is not None:
             return self._in_partitions(self._using, triples, event)

@@ -20,7 +20,7 @@ from sparql_gpm.matching.unseen import Unseen
 
 _SOLUTIONS_MAX = 4_096
 """Solutions of the kept part."""
-_EVENTS_MAX = 1 << 16
+_EVENTS_MAX = 1 << 13
 """Events of the kept part."""
 _SINGLE_EVENTS = 256
 """Events that were evaluated row at a time are counted when there are so many."""
@@ -48,6 +48,10 @@ class Part:
         return Part(Events(self.events.times[begin:end], self.events.streams[begin:end]), cut)
 
 
+_Single = list[tuple[int, int, Mapping[int, Sequence[tuple[int, ...]]]]]
+"""Time, stream and solutions of events that were evaluated row at a time."""
+
+
 @dataclass(slots=True)
 class Observed:
     """Observations of one query; `scopes` are the variables of each symbol in ascending order.
@@ -67,10 +71,10 @@ class Observed:
     solutions: Counter[int] = field(default_factory=Counter)
     last_time: int | None = None
     whole: bool = True
-    _parts: deque[Part] = field(default_factory=deque)
+    _parts: deque[tuple[Part | _Single, int, int]] = field(default_factory=deque)
     _sizes: tuple[int, int] = (0, 0)
     _full: bool = False
-    _single: list[tuple[int, int, Mapping[int, Sequence[tuple[int, ...]]]]] = field(default_factory=list)
+    _single: _Single = field(default_factory=list)
 
     def on_slice(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
         """The next events, with the solutions of each symbol."""
@@ -86,25 +90,34 @@ class Observed:
     def parts(self) -> list[Part]:
         """The kept part."""
         self._settle()
-        return list(self._parts)
+        return [self._in_columns(part) if isinstance(part, list) else part for part, _, _ in self._parts]
 
     def live_ids(self) -> list[Ids]:
         """Columns of every id of the kept part."""
-        self._settle()
-        return [column for part in self._parts for table in part.solutions.values() for column in table.values.values()]
+        return [c for part in self.parts() for table in part.solutions.values() for c in table.values.values()]
 
     def _settle(self) -> None:
         """Counts the events that were evaluated row at a time."""
-        if self._single:
-            single, self._single = self._single, []
-            times, streams, found = zip(*single, strict=True)
-            tables = {}
-            for symbol, scope in enumerate(self.scopes):
-                rows = [(n, values) for n, each in enumerate(found) for values in each.get(symbol, ())]
-                columns = np.array([values for _, values in rows], dtype=np.int64).reshape(len(rows), len(scope))
-                at = np.array([n for n, _ in rows], dtype=np.int64)
-                tables[symbol] = SymbolSolutions(at, dict(zip(scope, columns.T, strict=True)))
-            self._count(Part(Events(np.array(times, dtype=np.int64), np.array(streams, dtype=np.int64)), tables))
+        if not self._single:
+            return
+        single, self._single = self._single, []
+        self.last_time = single[-1][0]
+        self.events.update([stream for _, stream, _ in single])
+        found = [(s, len(rows)) for _, _, solutions in single if solutions for s, rows in solutions.items()]
+        for symbol in range(len(self.scopes)):
+            self.solutions[symbol] += sum([count for s, count in found if s == symbol])
+        self._keep(single, len(single), sum([count for _, count in found]))
+
+    def _in_columns(self, single: _Single) -> Part:
+        """Events that were evaluated row at a time, as columns."""
+        times, streams, found = zip(*single, strict=True)
+        tables = {}
+        for symbol, scope in enumerate(self.scopes):
+            rows = [(n, values) for n, each in enumerate(found) for values in each.get(symbol, ())]
+            columns = np.array([values for _, values in rows], dtype=np.int64).reshape(len(rows), len(scope))
+            at = np.array([n for n, _ in rows], dtype=np.int64)
+            tables[symbol] = SymbolSolutions(at, dict(zip(scope, columns.T, strict=True)))
+        return Part(Events(np.array(times, dtype=np.int64), np.array(streams, dtype=np.int64)), tables)
 
     def _count(self, part: Part) -> None:
         if not len(part.events):
@@ -114,29 +127,36 @@ class Observed:
         for symbol, table in part.solutions.items():
             self.solutions[symbol] += len(table.events)
         self.last_time = int(part.events.times[-1])
-        if self._full:
-            self.whole = False
-        elif part.size <= _SOLUTIONS_MAX // 2:
-            self._keep(part)
+        if part.size <= _SOLUTIONS_MAX // 2:
+            self._keep(part, len(part.events), part.size)
         else:
             ends = np.sort(np.concatenate([table.events for table in part.solutions.values()]))[:: _SOLUTIONS_MAX // 2]
             cuts = np.unique([0, *(ends[1:] + 1).tolist(), len(part.events)]).tolist()
             for begin, end in pairwise(cuts):
-                self._keep(part.between(begin, end))
+                piece = part.between(begin, end)
+                self._keep(piece, len(piece.events), piece.size)
 
-    def _keep(self, part: Part) -> None:
-        """Adds to the kept part, which gives up its earliest part unless every symbol has a solution in it."""
+    def _keep(self, part: Part | _Single, events: int, solutions: int) -> None:
+        """Adds to the kept part, which gives up its earliest events unless every symbol has a solution in it."""
         if self._full:
             self.whole = False
             return
-        events, solutions = self._sizes
-        self._parts.append(part)
-        self._sizes = events + len(part.events), solutions + part.size
+        self._parts.append((part, events, solutions))
+        self._sizes = self._sizes[0] + events, self._sizes[1] + solutions
         while len(self._parts) > 1 and (self._sizes[0] > _EVENTS_MAX or self._sizes[1] > _SOLUTIONS_MAX):
             self.whole = False
-            met = {symbol for each in self._parts for symbol, table in each.solutions.items() if len(table.events)}
-            if len(met) == len(self.scopes):
+            if len(self._met()) == len(self.scopes):
                 self._full = True
                 return
-            first = self._parts.popleft()
-            self._sizes = self._sizes[0] - len(first.events), self._sizes[1] - first.size
+            _, fewer_events, fewer = self._parts.popleft()
+            self._sizes = self._sizes[0] - fewer_events, self._sizes[1] - fewer
+
+    def _met(self) -> set[int]:
+        """The symbols that have a solution in the kept part."""
+        met: set[int] = set()
+        for part, _, _ in self._parts:
+            if isinstance(part, list):
+                met.update(symbol for _, _, solutions in part for symbol in solutions)
+            else:
+                met.update(symbol for symbol, table in part.solutions.items() if len(table.events))
+        return met

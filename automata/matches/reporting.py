@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -72,6 +72,16 @@ class Reporter:
         left = self.pending.pop(np.ones(len(self.pending), dtype=np.bool_))
         rows = [(row, AT_END) for row in left.rows[~self._removed(left)].tolist()]
         return self.release(self._candidates(rows), _NEVER)
+
+    def lasts_before(self, positions: Mapping[int, int]) -> dict[int, int]:
+        """Partition → the last position before the given one at which a match ends that is reported or may be."""
+        pending = self._core.runs.table[self.pending.rows]
+        ends = [(match.partition, match.last) for match in self._waiting()]
+        found = dict(self.after.lasts)
+        for partition, end in (*ends, *pending[:, (col.PARTITION, col.HIGH)].tolist()):
+            if end < positions.get(partition, -1):
+                found[partition] = max(end, found.get(partition, -1))
+        return found
 
     def live_ids(self) -> list[Ids]:
         """Ids in matches that are held."""

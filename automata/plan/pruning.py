@@ -31,7 +31,8 @@ from enum import Enum
 
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
-from automata.plan.program import MATCH, Selector
+from automata.plan.program import MATCH, Selector, Skip
+from automata.values import NONE
 
 
 class Better(Enum):
@@ -88,3 +89,24 @@ def is_gapless(plan: Plan) -> bool:
     extends a possessive repetition may have gaps.
     """
     return plan.program.selector is Selector.STRICT and not plan.unordered and not plan.possessive
+
+
+def skips_later_starts(plan: Plan) -> bool:
+    """True if of the runs of an episode the first one decides, so that those that begin later are dropped.
+
+    That is so for `B;{n,}+` alone under SKIP PAST LAST EVENT in a window of time. Of two runs with one last event and
+    partition what extends one extends the other, as far as their windows reach, and the one that begins earlier is
+    complete no later: once it has n iterations it gives a match, after which the other's are skipped. See
+    `automata.runs.columns.run_evaluator`, which knows the matches that may skip the first one itself.
+    """
+    program = plan.program
+    if program.skip is not Skip.PAST_LAST or program.selector is not Selector.ALL or program.streams > 1:
+        return False
+    if program.window.in_events or program.window.hop is not None or plan.limits or plan.given or plan.whole_slots:
+        return False
+    waits = any(position.final for position in plan.positions) or plan.markers or plan.negations
+    alone = len(plan.positions) == 2 and plan.possessive == (0,) and len(plan.repetitions) == 1
+    loops = [edge.operator for edge in plan.edges if edge.loop != NONE]
+    read = {r for condition in program.conditions for r in condition.references if not isinstance(r, int)}
+    unbounded = alone and plan.repetitions[0].at_most is None
+    return unbounded and not waits and not read and loops == [Contiguity.NEXT]

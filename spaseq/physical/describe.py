@@ -144,9 +144,9 @@ def _repetitions(text: str, sequence: nodes.Expression) -> tuple[described.Repet
             assert node.contiguity is not None, node
             span = nodes.extent(node)
             written = text[node.span.start] in ",;:"
-            found.append(
-                described.Repetition(" ".join(text[span.start : span.end].split()), BETWEEN[node.contiguity], written)
-            )
+            goes_on = "; as many as there are" if node.possessive else ""
+            shown = " ".join(text[span.start : span.end].split())
+            found.append(described.Repetition(shown, BETWEEN[node.contiguity] + goes_on, written))
     return tuple(found)
 
 

@@ -163,7 +163,9 @@ def _form(evaluator: str, plan: Plan, registers: str | None) -> tuple[Form, str]
         reason = "the evaluators that replace each other hold columns"
     if has_row_form(plan):
         return Form.ROWS, reason
-    return Form.COLUMNS, f"{reason}; a negation looks at the events of a partition, which are columns"
+    if plan.substreams:
+        return Form.COLUMNS, f"{reason}; a negation looks at the events of a partition, which are columns"
+    return Form.COLUMNS, f"{reason}; partial matches that begin later in an episode are dropped from columns"
 
 
 def _weaker(name: str, requested: str) -> str:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from automata.chains import columns as col
 from automata.matches.match_stage import FOREVER, StagedEvaluator
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
+from automata.plan.pruning import skips_later_starts
 from automata.plan.semi_join import SemiJoinFilter, semi_join_targets
 from automata.protocol import SemiJoinSource
 from automata.runs.columns.column_runs import ColumnRuns
 from automata.runs.columns.expiry import expired, next_expiry
 from automata.runs.columns.negated_groups import NegatedGroups
 from automata.slices.events import Events, SymbolSolutions
+from automata.slices.step_table import StepTable
 from automata.slices.symbol_tables import positive
 from automata.values import UNBOUND, Match
+
+_GROUP = 32
+"""Events after which later starts of an episode are dropped: runs of so many starts are made at most in vain."""
 
 
 class RunEvaluator(StagedEvaluator, SemiJoinSource):
@@ -30,6 +37,7 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource):
         self._window = plan.program.window
         self._runs = ColumnRuns(self.chains)
         self._next_expiry = -FOREVER
+        self._skips_later_starts = skips_later_starts(plan)
         self._semi_join_targets = semi_join_targets(plan)
 
     @property
@@ -61,7 +69,10 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource):
         self.negations.add(tables)
         if not in_events:
             self._expire(begin)
-        accepted = self._runs.grow({symbol: positive(table) for symbol, table in tables.items()})
+        taken = {symbol: positive(table) for symbol, table in tables.items()}
+        if self._skips_later_starts:
+            return [*self._in_groups(taken), *self.report([], end)]
+        accepted = self._runs.grow(taken)
         self._runs.prune(self.timeline)
         matches = self.report(accepted, end)
         if in_events:
@@ -78,6 +89,39 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource):
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
         self._next_expiry = state["next_expiry"]
+
+    def _in_groups(self, tables: Mapping[int, StepTable]) -> Iterator[Match]:
+        """The matches that can be reported after each few events, when later starts of an episode are dropped."""
+        ((symbol, table),) = tables.items()
+        begins = np.searchsorted(table.low, np.unique(table.low)[::_GROUP])
+        for begin, end in pairwise([*begins.tolist(), len(table)]):
+            part = table.take(np.arange(begin, end))
+            self._expire(int(part.times[0]))
+            accepted = self._runs.grow({symbol: part})
+            yield from self.report(accepted, int(part.times[-1]))
+            self._drop_later_starts()
+
+    def _drop_later_starts(self) -> None:
+        """Of the runs of a partition that took its last event, those that begin after one that will give a match.
+
+        That match skips theirs, unless one that ended before skips it (`pruning.skips_later_starts`).
+        """
+        runs, active = self.chains.runs, self.chains.active[-1]
+        columns = (col.PARTITION, col.FIRST, col.HIGH, self.chains.layout.count(0))
+        lasts: dict[int, int] = {}
+        rows = list(zip(active.rows.tolist(), runs.table[active.rows][:, columns].tolist(), strict=True))
+        for _, (partition, _, high, _) in rows:
+            lasts[partition] = max(high, lasts.get(partition, -1))
+        before = self.reporter.lasts_before(lasts)
+        deciding: dict[int, int] = {}
+        for _, (partition, first, high, count) in rows:
+            enough = count >= self.plan.repetitions[0].at_least
+            if enough and high == lasts[partition] and first > before.get(partition, -1):
+                deciding[partition] = min(first, deciding.get(partition, first))
+        later = [n for n, (p, first, high, _) in rows if high == lasts[p] and first > deciding.get(p, first)]
+        if later:
+            active.keep(~np.isin(active.rows, later))
+            self.reporter.pending.pop(np.isin(self.reporter.pending.rows, later))
 
     def _expire(self, time: int) -> None:
         """Drops runs whose window has passed; under a sliding window not at every batch."""

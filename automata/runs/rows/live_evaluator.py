@@ -10,6 +10,7 @@ import numpy as np
 from automata import protocol
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
+from automata.plan.pruning import skips_later_starts
 from automata.plan.semi_join import SemiJoinFilter
 from automata.runs.columns.expiry import expired
 from automata.runs.columns.run_evaluator import RunEvaluator
@@ -28,8 +29,11 @@ _NEW_SHARE = 1.0
 
 
 def has_row_form(plan: Plan) -> bool:
-    """True if the rows can evaluate a program: no negation needs the events of a partition's substream."""
-    return not plan.substreams
+    """True if the rows can evaluate a program: no negation needs the events of a partition's substream.
+
+    Nor are later starts dropped, which is done in columns.
+    """
+    return not plan.substreams and not skips_later_starts(plan)
 
 
 class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):

@@ -232,3 +232,14 @@ def raising(error: BaseException) -> click.Group:
         raise error
 
     return group
+
+
+def test_validate_run_and_explain_warn_of_the_same(tmp_path: Path) -> None:
+    golden = ROOT / "tests" / "golden" / "errors"
+    (tmp_path / "S1.nq").write_text("", encoding="utf-8")
+    for path in (golden / "warned_every_subset.rq", golden / "warned_prev_without_guard.rq"):
+        expected = path.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+        for arguments in (["validate"], ["explain"], ["run", "--stream", f"S1={tmp_path / 'S1.nq'}"]):
+            result = CliRunner().invoke(main, [arguments[0], str(path), *arguments[1:]])
+            shown = [line.removeprefix(str(golden) + "/") for line in result.stderr.splitlines()]
+            assert (result.exit_code, shown[: len(expected)]) == (0, expected), arguments

@@ -112,3 +112,12 @@ SEQUENCES = sorted({found.replace("\\|", "|") for found in re.findall(r"`(SEQ\((
 def test_a_sequence_of_the_tables_is_one(sequence: str) -> None:
     query, problems = check(text_of(sequence.removeprefix("SEQ(").removesuffix(")")))
     assert query is not None, problems
+
+
+QUANTIFIED = sorted({found for found in re.findall(r"`(B[;:,]?[+*{][^`]*)`", PAGE) if "MINUTES" not in found})
+
+
+@pytest.mark.parametrize("step", QUANTIFIED)
+def test_a_quantifier_of_the_tables_is_one(step: str) -> None:
+    query, problems = check(text_of(f"A ; {step}"))
+    assert query is not None, problems

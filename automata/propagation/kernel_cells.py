@@ -128,21 +128,21 @@ class KernelCells:
         """The rows that have been written, of each window and key together; makes room for at least as much."""
         count, out = int(self._state[arrays.EMITTED]), self._output
         self._state[arrays.EMITTED] = 0
-        windows, keys = out.windows[:count].tolist(), out.keys[:count].tolist()
+        windows, keys, counts = (column[:count].tolist() for column in (out.windows, out.keys, out.counts))
+        firsts, lasts = (column[:count].tolist() for column in (out.first, out.last))
         found = []
-        for row in range(count):
-            first, last = (int(out.first[row]), int(out.last[row])) if self._shape.in_events else (0, 0)
-            matches = whole(out.counts[row])
-            vector = matches, first, last, self._vector_values(matches, out.sums[row], out.best[row], out.ids[row])
-            key = keys[row]
-            found.append(Found(windows[row], tuple([key[place] for place in self._group]), vector))
+        for row, (window, key) in enumerate(zip(windows, keys, strict=True)):
+            matches = whole(counts[row])
+            values = self._vector_values(matches, out.sums[row], out.best[row], out.ids[row]) if self._measured else ()
+            vector = matches, firsts[row], lasts[row], values
+            found.append(Found(window, tuple([key[place] for place in self._group]), vector))
         if count == len(out.windows) or not count:
             self._output = self._new_output(2 * len(out.windows), out.keys.shape[1])
         return found
 
     def _lane(self, cell: int, lane: int) -> Vector | None:
         held = self._cells
-        matches = whole(held.counts[cell, lane])
+        matches = whole(held.counts[cell, lane].tolist())
         if not matches:
             return None
         first, last = (int(held.first[cell, lane]), int(held.last[cell, lane])) if self._shape.in_events else (0, 0)
@@ -163,15 +163,17 @@ class KernelCells:
             kind, order = self._values.place(int(ids[place]))
             return {kind: (order, int(ids[place]))}
         if measured.kind is Kind.COUNT or inner is Kind.COUNT:
-            return whole(sums[self._layout.linear.index(Linear(variable, True, inner is not None))])
+            return whole(sums[self._layout.linear.index(Linear(variable, True, inner is not None))].tolist())
         if inner is None:
-            matches = whole(sums[self._layout.linear.index(Linear(variable, True, False))])
-        total = whole(sums[self._layout.linear.index(Linear(variable, False, inner is not None))])
+            matches = whole(sums[self._layout.linear.index(Linear(variable, True, False))].tolist())
+        total = whole(sums[self._layout.linear.index(Linear(variable, False, inner is not None))].tolist())
         scale = self._reader.scales.get(variable)
         if scale is None or scale.exponent is None:
             return Sum(matches, 0, 0, 0)
         number = _scaled(total, 2 if scale.binary else 10, scale.exponent)
-        added = matches if inner is None else whole(sums[self._layout.linear.index(Linear(variable, True, True))])
+        added = (
+            matches if inner is None else whole(sums[self._layout.linear.index(Linear(variable, True, True))].tolist())
+        )
         flags = scale.flags if added else 0
         return Sum(matches, 0 if scale.binary else number, number if scale.binary else 0, flags)
 

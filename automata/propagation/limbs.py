@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,10 +13,10 @@ from automata.values import Ids
 _MASK = (1 << LIMB) - 1
 
 
-def whole(limbs: Ids) -> int:
+def whole(limbs: Sequence[int]) -> int:
     """The number that limbs stand for; the last one carries the sign."""
     value = 0
-    for limb in reversed(limbs.tolist()):
+    for limb in reversed(limbs):
         value = (value << LIMB) + limb
     return value
 

@@ -25,6 +25,7 @@ from tests.reference.stream import Arrivals, Triples
 from tests.strategies import batches, cuts, interleaved, late, queries, streams, to_trig
 from tests.strategies_late import late_queries
 from tests.strategies_limited import limited_queries
+from tests.strategies_possessive import possessive_queries
 from tests.strategies_stream import EX
 
 SECOND = 1_000_000_000
@@ -108,7 +109,7 @@ def test_disorder_within_the_delay_changes_no_row(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=PAIRS // 8)
 def test_rows_come_in_the_order_of_the_language_whatever_the_batches(data: st.DataObject) -> None:
-    text = data.draw(queries() | late_queries() | limited_queries())
+    text = data.draw(queries() | late_queries() | limited_queries() | possessive_queries())
     query = _query(text)
     arrivals = _declared(query, data.draw(streams()))
     _note(text, arrivals)

@@ -46,12 +46,12 @@ class OverText(QueryText):
 
     def partition(self) -> str:
         """PARTITION BY the key, but not where each partition would count the events of a window that it shares."""
+        self.within = self.within or self.dice.weighted(WINDOWS)
         allowed = "EVENTS" not in self.within or "SLIDING" in self.within
         return QueryText.partition(self) if allowed else ""
 
     def form(self) -> str:
         """SELECT or CONSTRUCT OVER MATCHES."""
-        self.within = self.dice.weighted(WINDOWS)
         variables = sorted({variable for step in self.positive() for variable in step.variables})
         variables += [self.computed] if self.computed else []
         if variables:

@@ -1,4 +1,4 @@
-"""Where compiled code of kernels is kept on disk, and found again.
+"""The place on disk where compiled code of kernels is kept, and found again.
 
 It is kept in a folder for each module and content: the text of the module and of all modules of its package, and of
 `arrays.jit`, that it imports. So no edit can leave old code running, and none elsewhere discards code. The folder says

@@ -52,6 +52,8 @@ class PhysicalPlan:
 
     def in_columns(self) -> PhysicalPlan:
         """The plan for input that always arrives in long slices: no event is evaluated row at a time."""
+        if self.form is Form.VALUES:
+            return replace(self, row_events_max=0)
         if self.form is not Form.ROWS:
             return self
         return replace(self, form=Form.COLUMNS, form_reason="events arrive in long slices", row_events_max=0)

@@ -147,7 +147,7 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
     spaseq submit query.rq --stream S1=events/ --output matches --follow
     spark-submit spaseq_job.py
 
-    FOLDER is one of this machine, or of any file system that Spark has: s3a://BUCKET/matches, hdfs:///matches.
+    Files and folders are of this machine, or of any file system that Spark has: s3a://BUCKET/in, hdfs:///matches.
     """
     from spaseq.cli.knowledge import KnowledgeArguments
     from spaseq.cli.run import RunArguments, run_options

@@ -18,7 +18,7 @@ from spaseq.cli.reporting import say
 from spaseq.cli.run import RunArguments, bound, report_dead_letters
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, check_all
-from spaseq.inputs.paths import STANDARD_INPUT, input_bytes, input_files
+from spaseq.inputs.paths import STANDARD_INPUT, input_bytes, input_files, is_elsewhere, plain
 from spaseq.outputs import open_sink
 from spaseq.outputs.dead_letters import DeadLetters
 from spaseq.outputs.destination import OutputClosed
@@ -79,7 +79,9 @@ def source_options(path: str, max_line: int = _DEFAULTS.max_line) -> dict[str, s
             "Spark cannot read standard input: after a failure it could not read it again",
             hint="give a file, a folder, a glob or kafka://HOST:PORT/TOPIC, or leave out --runtime spark",
         )
-    input_files(path)
+    path = plain(path)
+    if not is_elsewhere(path):
+        input_files(path)
     return {"path": path} | ({} if max_line == _DEFAULTS.max_line else {"maxLine": str(max_line)})
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from automata.plan.program import RUNS_MAX
 from kb.base import KnowledgeBases
+from kb.source import PathLike, Source
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import compile_pattern
@@ -21,6 +22,9 @@ from spaseq.algebra.distribution import Distribution, distribution, negated_symb
 from spaseq.algebra.nodes import AnyQuery, Column, TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
+from spaseq.errors import InputError
+from spaseq.inputs.paths import is_elsewhere, plain
+from spaseq.inputs.storage import local_copy
 from spaseq.lang.canonical import canonical_text
 from spaseq.physical.plan import Form, PhysicalPlan
 from spaseq.physical.planner import plan_query
@@ -96,9 +100,22 @@ class StagedJob:
     def setup(
         self, plans: Sequence[PlannedQuery], dictionary: Dictionary, bases: KnowledgeBases | None = None
     ) -> Setup:
-        """The knowledge bases of some of the queries, loaded; raises InputError for one that cannot be used."""
+        """Some of the queries and their knowledge bases, loaded unless given; InputError for one that is of no use."""
         queries = [plan.query for plan in plans]
-        return Setup(named_knowledge(queries, self.kb), self.options, dictionary, queries, bases)
+        named = named_knowledge(queries, self.kb) if bases is None else {}
+        known = {iri: _here(iri, given) for iri, given in named.items()}
+        return Setup(known, self.options, dictionary, queries, bases)
+
+
+def _here(iri: str, given: PathLike | Source) -> Source:
+    """The knowledge base, copied to this machine from another file system; InputError for one that may change."""
+    source = Source.of(given)
+    if not is_elsewhere(source.location):
+        return replace(source, location=plain(source.location))
+    if source.refresh_s is not None:
+        hint = "leave out --kb-refresh, and start the job again when it has changed; or give a path of this machine"
+        raise InputError(f"{source.location}, the knowledge base <{iri}>, is copied when a job starts", hint=hint)
+    return replace(source, location=local_copy(source.location))
 
 
 def planned(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from spaseq.inputs.cutting import next_start
 from spaseq.inputs.formats import FORMATS, format_of, texts_of
 from spaseq.inputs.opening import opened
 from spaseq.inputs.paths import InputFile
+from spaseq.inputs.storage import storage_of
 from spaseq.inputs.texts import InputText
 
 
@@ -30,7 +30,7 @@ class FileRange:
     @property
     def size(self) -> int:
         """The number of bytes on disk."""
-        return os.path.getsize(self.file) if self.end is None else self.end - self.begin
+        return storage_of(self.file).size(self.file) if self.end is None else self.end - self.begin
 
     @contextmanager
     def opened(self) -> Iterator[ByteStream]:
@@ -39,8 +39,7 @@ class FileRange:
             with opened(InputFile(self.file, self.format)) as whole:
                 yield whole.stream
             return
-        with open(self.file, "rb") as handle:
-            handle.seek(self.begin)
+        with storage_of(self.file).open(self.file, self.begin) as handle:
             yield _Bounded(handle, self.end - self.begin)
 
     def texts(self, longest: int = LINE_BYTES_MAX) -> Iterator[InputText]:
@@ -86,7 +85,7 @@ def ranges_of(name: str, begin: int, stop: int | None, line: int, size: int) -> 
         if not begin and stop != 0:
             yield FileRange(name, rdf_format)
         return
-    stop = os.path.getsize(name) if stop is None else stop
+    stop = storage_of(name).size(name) if stop is None else stop
     while begin < stop:
         end = min(stop, _next_start(name, begin + size)) if stop - begin > size else stop
         found = FileRange(name, rdf_format, begin, end, line)
@@ -97,6 +96,5 @@ def ranges_of(name: str, begin: int, stop: int | None, line: int, size: int) -> 
 
 
 def _next_start(name: str, byte: int) -> int:
-    with open(name, "rb") as handle:
-        handle.seek(byte)
+    with storage_of(name).open(name, byte) as handle:
         return byte + next_start(handle)

@@ -15,7 +15,8 @@ from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import ByteStream
 from spaseq.inputs.compression import unpacked
 from spaseq.inputs.formats import guessed
-from spaseq.inputs.paths import STANDARD_INPUT, InputFile, unreadable
+from spaseq.inputs.paths import STANDARD_INPUT, InputFile, is_elsewhere, unreadable
+from spaseq.inputs.storage import storage_of
 
 GUESSED_BYTES_MAX = 4096
 """The first bytes of standard input by which its format is guessed."""
@@ -60,6 +61,10 @@ def opened(file: InputFile) -> Iterator[OpenInput]:
         raw = sys.stdin.buffer
         buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, raw))
         yield _unpacked(buffered, file, live=True)
+        return
+    if is_elsewhere(file.path):
+        with storage_of(file.path).open(file.path) as far:
+            yield _unpacked(cast(io.BufferedReader, far), file, live=False)
         return
     with ExitStack() as stack:
         try:

@@ -15,7 +15,7 @@ from spaseq.inputs.formats import SUFFIXES, format_of
 STANDARD_INPUT = "-"
 _DIGITS = re.compile("([0-9]+)")
 _SCHEME = re.compile(r"(?!https?:|kafka:|tcp:)[a-z][a-z0-9+.-]+://", re.IGNORECASE)
-_LOCAL = re.compile("file:(?://(?:localhost)?(?=/))?(?=/)", re.IGNORECASE)
+_LOCAL = re.compile("^file:(?://(?:localhost)?(?=/))?(?=/)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,14 @@ def is_elsewhere(path: str) -> bool:
     return bool(_SCHEME.match(path)) and not _LOCAL.match(path)
 
 
+def plain(path: str) -> str:
+    """The path without `file://` before it."""
+    return _LOCAL.sub("", path)
+
+
 def absolute(path: str) -> str:
-    """The path as every process understands it, with `file:///` left out."""
-    return path if is_elsewhere(path) else os.path.abspath(_LOCAL.sub("", path))
+    """The path as every process understands it."""
+    return path if is_elsewhere(path) else os.path.abspath(plain(path))
 
 
 def input_files(path: str) -> tuple[InputFile, ...]:

@@ -33,7 +33,7 @@ class Checkpoint:
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self._spark, self._folder = spark, folder.rstrip("/")
-        self._files = HadoopFiles(spark)
+        self._files = HadoopFiles.of(spark)
         self._changed = f"{self._folder}.rescaling"
         if not self._files.exists(self._folder) and self._files.exists(self._changed):
             self._files.rename(self._changed, self._folder)  # the last step of a command that was killed before it

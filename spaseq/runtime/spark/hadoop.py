@@ -16,10 +16,14 @@ from spaseq.errors import RunError
 class HadoopFiles:
     """Files and folders, each a text that Hadoop understands; RunError, in Hadoop's own words, where one fails."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        assert spark._jvm is not None
-        self._hadoop: Any = spark._jvm.org.apache.hadoop.fs
-        self._settings: Any = spark._jsparkSession.sessionState().newHadoopConf()
+    def __init__(self, jvm: Any, settings: Any) -> None:
+        self._hadoop = jvm.org.apache.hadoop.fs
+        self._settings = settings
+
+    @staticmethod
+    def of(spark: SparkSession) -> HadoopFiles:
+        """As a session reaches them."""
+        return HadoopFiles(spark._jvm, spark._jsparkSession.sessionState().newHadoopConf())
 
     def exists(self, path: str) -> bool:
         """True if there is such a file or folder."""
@@ -39,6 +43,31 @@ class HadoopFiles:
             done = self._system(source).rename(self._hadoop.Path(source), self._hadoop.Path(target))
         if not done:
             raise RunError(f"cannot rename {source} to {target}", hint="see whether both are there, and who may write")
+
+    def sizes(self, path: str) -> dict[str, int]:
+        """The bytes of each file that a path or glob means; in folders at any depth, without hidden names."""
+        found = {}
+        with told(path):
+            system, where = self._system(path), self._hadoop.Path(path)
+            matching = [system.getFileStatus(where)] if system.exists(where) else system.globStatus(where) or []
+            for status in matching:
+                if status.isFile():
+                    found[status.getPath().toString()] = int(status.getLen())
+                    continue
+                folder, inside = status.getPath().toString(), system.listFiles(status.getPath(), True)
+                while inside.hasNext():
+                    each = inside.next()
+                    name = each.getPath().toString()
+                    if not any(part.startswith(".") for part in name.removeprefix(folder).split("/")):
+                        found[name] = int(each.getLen())
+        return found
+
+    def opened(self, path: str, begin: int) -> Any:
+        """Java's stream of a file's bytes from a place on."""
+        with told(path):
+            stream = self._system(path).open(self._hadoop.Path(path))
+            stream.seek(begin)
+        return stream
 
     def make_folder(self, path: str) -> None:
         """Make a folder and those above it, where they are missing."""

@@ -163,7 +163,7 @@ def _own(path: str, frame: DataFrame) -> _Folder:
     if is_elsewhere(path):
         from spaseq.runtime.spark.hadoop import HadoopFiles
 
-        folder = _FolderElsewhere(path.rstrip("/"), HadoopFiles(frame.sparkSession))
+        folder = _FolderElsewhere(path.rstrip("/"), HadoopFiles.of(frame.sparkSession))
     found = folder.owner()
     if found is None:
         folder.replace(_OWNER, lambda local: _write_text(local, query))

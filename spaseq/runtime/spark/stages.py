@@ -19,6 +19,7 @@ from kb.base import KnowledgeBases
 from sparql_gpm.dictionary import Dictionary
 from spaseq.inputs.arrow import QUADS, lines_of, quads_of, texts_of
 from spaseq.inputs.texts import InputText
+from spaseq.runtime.spark import elsewhere  # noqa: F401  (it brings the storage of other file systems)
 from spaseq.runtime.spark.output import OutputTable
 from spaseq.runtime.spark.placement import key_of
 from spaseq.runtime.spark.session import shared_functions

@@ -16,6 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from spaseq.errors import InputError
+from spaseq.runtime.spark.elsewhere import share_settings
 from spaseq.runtime.spark.session import shared_functions
 from spaseq.runtime.spark.sources.files import FilesReader, FilesStreamReader
 from spaseq.runtime.spark.sources.kafka import KafkaReader, KafkaStreamReader
@@ -28,6 +29,7 @@ __all__ = ["SpaseqSource", "register"]
 
 def register(spark: SparkSession) -> None:
     """Make `format("spaseq")` known to a session; a second time does nothing new."""
+    share_settings(spark)
     with shared_functions(spark):
         spark.dataSource.register(SpaseqSource)
 

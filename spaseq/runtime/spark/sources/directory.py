@@ -8,7 +8,6 @@ before them are told, never left out in silence.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
@@ -16,7 +15,8 @@ from typing import Any
 
 from spaseq.inputs.file_ranges import FileRange, is_whole, ranges_of
 from spaseq.inputs.formats import format_of
-from spaseq.inputs.paths import files_of, natural_order
+from spaseq.inputs.paths import natural_order
+from spaseq.inputs.storage import storage_of
 from spaseq.runtime.spark.sources.options import SourceOptions
 
 _HASH_MAX = (1 << 64) - 1
@@ -59,17 +59,19 @@ class Directory:
 
     def files(self) -> list[str]:
         """Their names, in order."""
-        return [name for name in files_of(self._path) if format_of(name) and os.path.isfile(name)]
+        return [name for name in storage_of(self._path).files(self._path) if format_of(name)]
 
     def end(self) -> FilePosition:
         """The place after all files; its line is not counted."""
         files = self.files()
-        return _placed(FilePosition(files[-1], os.path.getsize(files[-1])), files) if files else FilePosition()
+        return (
+            _placed(FilePosition(files[-1], storage_of(files[-1]).size(files[-1])), files) if files else FilePosition()
+        )
 
     def after(self, part: FileRange) -> FilePosition:
         """The place after a range."""
         if part.end is None:
-            return _placed(FilePosition(part.file, max(1, os.path.getsize(part.file))), self.files())
+            return _placed(FilePosition(part.file, max(1, storage_of(part.file).size(part.file))), self.files())
         return _placed(FilePosition(part.file, part.end, part.line + part.lines()), self.files())
 
     def kept(self, place: FilePosition, files: Sequence[str] | None = None) -> FilePosition:
@@ -80,7 +82,9 @@ class Directory:
         if not lost:
             return place
         self._lose(self._path, lost)
-        return replace(now, byte=min(place.byte, os.path.getsize(place.file))) if place.file in files else now
+        return (
+            replace(now, byte=min(place.byte, storage_of(place.file).size(place.file))) if place.file in files else now
+        )
 
     def ranges(self, start: FilePosition, bytes_max: int, end: FilePosition | None = None) -> Iterator[FileRange]:
         """The ranges of about `bytes_max` from one place to another, or to the last file; both are `kept` first."""
@@ -119,6 +123,6 @@ def _other_files(place: FilePosition, now: FilePosition) -> Iterator[str]:
 def _other_bytes(place: FilePosition, files: Sequence[str]) -> Iterator[str]:
     if place.file not in files:
         return
-    size = os.path.getsize(place.file)
+    size = storage_of(place.file).size(place.file)
     if size < place.byte or (is_whole(place.file) and max(1, size) != place.byte):
         yield f"{place.file} has {size} bytes, and had {place.byte} when it was read"

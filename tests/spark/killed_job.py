@@ -1,6 +1,6 @@
 """A Spark job for test_kill.py to kill: streams in, matches into BatchFiles and into a file sink of Spark's own.
 
-python tests/spark/killed_job.py FOLDER EVALUATOR
+python tests/spark/killed_job.py FOLDER EVALUATOR MASTER
 """
 
 from __future__ import annotations
@@ -53,13 +53,16 @@ JOBS = {
 }
 
 
-def main(folder: Path, killed: Killed) -> None:
+def main(folder: Path, killed: Killed, master: str) -> None:
     """Go on from wherever the last one was killed, to the end."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", "2")
+    builder = SparkSession.builder.master(master).config("spark.sql.shuffle.partitions", "2")
     own = {
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # a short life does not pay for more compiling
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.executor.cores": "1",
+        "spark.executor.memory": "768m",
     }
     for key, value in {**SETTINGS, **LOCAL_SETTINGS, **own}.items():
         builder = builder.config(key, value)
@@ -91,4 +94,4 @@ def main(folder: Path, killed: Killed) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), JOBS[sys.argv[2]])
+    main(Path(sys.argv[1]), JOBS[sys.argv[2]], sys.argv[3])

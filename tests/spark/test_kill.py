@@ -1,35 +1,41 @@
-"""Nothing is lost and nothing comes twice when the driver is killed with -9 and started again.
+"""Nothing is lost and nothing comes twice when processes of a job are killed with -9, and the job started again.
 
-By hand, with more kills, of every evaluator in turn:  python -m tests.spark.test_kill --kills 20 --seed 1
+By hand, with more kills, over the ways to run, of every evaluator in turn; it prints a table:
+
+    python -m tests.spark.test_kill --kills 36 --seed 1
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import spaseq
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time
+from tests.spark.clusters import spark_home, standalone
 from tests.spark.killed_job import JOBS, MAX_DELAY_NS, Killed
+from tests.spark.killing import VICTIMS, KilledRun
 
 ROOT = Path(__file__).resolve().parents[2]
 DISORDER_S = 8
 FILES, EVENTS_EACH = 6, 60
 LATE = "urn:late"
+KILLS_A_RUN = 6
+"""Kills of one job before it is let to its end."""
 _STAMP = "http://www.w3.org/ns/prov#generatedAtTime"
-_BUSY = "Python worker failed to connect back"
-"""Spark gives a worker ten seconds to start, which a busy machine may not have: as good as a kill."""
 _DATE_TIME = "http://www.w3.org/2001/XMLSchema#dateTime"
 
 
@@ -62,43 +68,37 @@ def embedded(folder: Path, job: Killed) -> Counter[str]:
     return Counter(map(str, spaseq.run(spaseq.parse(job.text, "killed"), streams, max_delay_ns=MAX_DELAY_NS)))
 
 
-def run_once(folder: Path, name: str, kill: tuple[int, float] | None) -> bool:
-    """Whether the job came to its end; else it was killed: (micro-batches begun, seconds after that)."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, str(ROOT / "tests" / "spark" / "killed_job.py"), str(folder), name]
-    begun = _begun(folder)
-    with open(folder / "log", "ab") as log:
-        job = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
-    while kill is not None and job.poll() is None:
-        if _begun(folder) - begun >= kill[0]:
-            time.sleep(kill[1])
-            if job.poll() is None:
-                os.killpg(job.pid, signal.SIGKILL)  # the JVM and its workers, too
-            break
-        time.sleep(0.02)
-    code = job.wait()
-    told = (folder / "log").read_text(errors="replace")
-    assert code in (0, -signal.SIGKILL) or _BUSY in told[-3000:], told[-3000:]
-    return code == 0
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What the two sinks have, beside what the embedded runtime finds."""
+
+    matches: int
+    lost: int
+    twice: int
+    different: int
+
+    def __add__(self, other: Difference) -> Difference:
+        return Difference(*(getattr(self, each) + getattr(other, each) for each in self.__slots__))
 
 
-def _begun(folder: Path) -> int:
-    """The micro-batches that both queries have begun, by their logs of offsets."""
-    return sum(1 for name in ("files", "table") for _ in (folder / f"checkpoint-{name}" / "offsets").glob("[0-9]*"))
-
-
-def check(folder: Path, job: Killed) -> int:
-    """Both sinks have what the embedded runtime finds, once each; the number of matches."""
+def difference(folder: Path, job: Killed) -> Difference:
+    """The rows of the files of micro-batches and of Spark's own table beside those of the embedded runtime."""
     expected = embedded(folder, job)
-    lines = [line for path in (folder / "files").glob("batch-*.ndjson") for line in _lines(path)]
-    assert Counter(lines) == expected
-    assert len(expected) > 300
+    lines = Counter(line for path in (folder / "files").glob("batch-*.ndjson") for line in _lines(path))
     table = [json.loads(line) for path in _committed(folder / "table") for line in _lines(path)]
-    assert len({row["id"] for row in table}) == len(table) == expected.total()
-    assert Counter(_provenance(row) for row in table) == Counter(_provenance_of_line(line) for line in lines)
+    found = _compared(expected, lines)
+    found += _compared(Counter(map(_provenance_of_line, expected.elements())), Counter(map(_provenance, table)))
+    assert len({row["id"] for row in table}) == len(table)
+    assert len(expected) > 300
     (letter,) = [json.loads(line) for path in (folder / "letters").glob("batch-*.ndjson") for line in _lines(path)]
     assert letter["reason"] == "late" and f"<{LATE}>" in letter["raw"]
-    return expected.total()
+    return replace(found, matches=expected.total())
+
+
+def _compared(expected: Counter[Any], found: Counter[Any]) -> Difference:
+    more = found - expected
+    twice = sum(count for row, count in more.items() if row in expected)
+    return Difference(0, (expected - found).total(), twice, more.total() - twice)
 
 
 def _lines(path: Path) -> list[str]:
@@ -124,37 +124,69 @@ def _provenance_of_line(line: str) -> tuple[int, str]:
     return time, json.dumps(row["events"])
 
 
-def killed_and_restarted(folder: Path, name: str, kills: int, rng: random.Random) -> int:
-    """Kill up to so many times, then let it end; how often it was killed before that."""
-    for done in range(kills):
-        if run_once(folder, name, (rng.randint(1, 4), rng.uniform(0, 3))):
-            return done
-    assert run_once(folder, name, None)
-    return kills
+def killed_job(folder: Path, way: str, name: str, victims: list[str], seed: int) -> tuple[list[str], Difference]:
+    """Run a job of which these are killed in turn; those that were, before it ended, and what its sinks then have."""
+    write_streams(folder, seed, JOBS[name])
+    with ExitStack() as stack:
+        cluster = None
+        if way == "standalone":
+            cluster = stack.enter_context(standalone(folder / "cluster", PYTHONPATH=str(ROOT)))
+        home = cluster.home if cluster is not None else spark_home(folder)
+        killed = KilledRun(folder, name, way, home, cluster, random.Random(seed)).until_its_end(victims)
+    return killed, difference(folder, JOBS[name])
 
 
-def test_a_killed_driver_loses_nothing_and_repeats_nothing(java: None, tmp_path: Path) -> None:
-    write_streams(tmp_path, 5, JOBS["adaptive"])
-    killed_and_restarted(tmp_path, "adaptive", 2, random.Random(5))
-    check(tmp_path, JOBS["adaptive"])
+@pytest.mark.parametrize(("way", "victims"), [("local", ["all", "driver"]), ("local-cluster", ["executor", "JVM"])])
+def test_a_killed_job_loses_nothing_and_repeats_nothing(
+    java: None, tmp_path: Path, way: str, victims: list[str]
+) -> None:
+    killed, found = killed_job(tmp_path, way, "adaptive", victims, 5)
+    assert killed and (found.lost, found.twice, found.different) == (0, 0, 0)
 
 
 def main() -> None:
-    """Kill as often as asked, over as many runs as that takes, at least one of each evaluator."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=20)
+    """Kill as often as asked, over the ways to run and all victims, and print a table in Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=18)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ways", nargs="+", choices=list(VICTIMS), default=list(VICTIMS))
     arguments = parser.parse_args()
-    rng, done, runs = random.Random(arguments.seed), 0, 0
-    while done < arguments.kills or runs < len(JOBS):
-        name = list(JOBS)[runs % len(JOBS)]
-        with tempfile.TemporaryDirectory() as temporary:
-            folder = Path(temporary)
-            write_streams(folder, arguments.seed + runs, JOBS[name])
-            killed = killed_and_restarted(folder, name, -(-arguments.kills // len(JOBS)), rng)
-            done, runs, matches = done + killed, runs + 1, check(folder, JOBS[name])
-            print(f"{name}: killed {killed} times, {matches} matches in both sinks, once each", flush=True)
-    print(f"{done} kills in {runs} runs: nothing lost, nothing twice")
+    done: dict[tuple[str, str], int] = Counter()
+    found: dict[str, Difference] = {way: Difference(0, 0, 0, 0) for way in arguments.ways}
+    runs: Counter[str] = Counter()
+    left = {
+        way: list(islice(cycle(VICTIMS[way]), -(-arguments.kills // len(arguments.ways)))) for way in arguments.ways
+    }
+    while any(left.values()):
+        for way in filter(left.get, arguments.ways):
+            name = list(JOBS)[sum(runs.values()) % len(JOBS)]
+            with tempfile.TemporaryDirectory() as temporary:
+                killed, rows = killed_job(
+                    Path(temporary), way, name, left[way][:KILLS_A_RUN], arguments.seed + runs.total()
+                )
+            for victim in killed:
+                left[way].remove(victim)
+                done[way, victim] += 1
+            runs[way] += 1
+            found[way] += rows
+            print(f"{way}, {name}: {', '.join(killed)} killed; {rows}", file=sys.stderr, flush=True)
+    print(table(done, found, runs))
+    if any(each.lost or each.twice or each.different for each in found.values()):
+        sys.exit(1)
+
+
+def table(done: Mapping[tuple[str, str], int], found: Mapping[str, Difference], runs: Mapping[str, int]) -> str:
+    """The kills and what came of them, in Markdown; each row is in two sinks, and compared in both."""
+    lines = [
+        "| way to run | kills | jobs | rows in both sinks | lost | twice | different |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for way, each in found.items():
+        kills = ", ".join(f"{victim} {done[way, victim]}" for victim in VICTIMS[way] if done.get((way, victim)))
+        total = sum(count for (other, _), count in done.items() if other == way)
+        cells = f"{total}: {kills}", runs[way], each.matches, each.lost, each.twice, each.different
+        lines.append(f"| `{way}` | {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

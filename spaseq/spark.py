@@ -71,6 +71,17 @@ def require() -> None:
             f"the Spark runtime needs Java 17 or newer, and {where}",
             hint="install it, on Debian and Ubuntu: apt-get install openjdk-17-jre-headless",
         )
+    _check_python(os.environ.get("PYSPARK_PYTHON", ""))
+
+
+def _check_python(asked: str) -> None:
+    """Raises InputError if a relative PYSPARK_PYTHON, which an archive brings to executors, is not here as well."""
+    path = Path(asked)
+    if len(path.parts) > 1 and not path.is_absolute() and not path.exists():
+        reason = f"PYSPARK_PYTHON is {asked}, which the driver has not: there it runs the sources of streams"
+        name = path.parts[0]
+        way = f"mkdir {name} && tar -xzf {name}.tar.gz -C {name}"
+        raise InputError(reason, hint=f"unpack the archive where you submit from: {way}")
 
 
 def run(

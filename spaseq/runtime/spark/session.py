@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -40,6 +41,7 @@ LOCAL_SETTINGS = {
 default, starts ten processes (readlink, chmod) for each of them."""
 _RAISED = re.compile(r"^spaseq\.errors\.(InputError|RunError): (.+)(?:\nhint: (.+))?$", re.MULTILINE)
 _LAST_LINES_MAX = 3
+_PATH = "PYTHONPATH"
 
 
 @contextmanager
@@ -77,11 +79,14 @@ def local_session(name: str, shards: int | None = None) -> Iterator[SparkSession
 
 @contextmanager
 def shared_functions(spark: SparkSession) -> Iterator[None]:
-    """A context in which the functions made for Spark may be run by several streaming queries at once.
+    """A context in which the functions made for Spark may be run by several streaming queries at once, and anywhere.
 
     Two queries over one plan, or one source, share its functions, and Spark writes into a function's environment as it
     starts a query. The map that pyspark gives it is a HashMap: written while another query's tasks are being sent, it
     reaches them broken (java.io.OptionalDataException). Here it is one that any thread may read and write.
+
+    If SPAseq is imported from an archive (`--py-files`), executors are sent that, and the environment names it: to
+    the processes that it starts on the driver, for sources and for the state's schema, Spark does not say where it is.
     """
     context = spark.sparkContext
     own = context.environment
@@ -89,11 +94,29 @@ def shared_functions(spark: SparkSession) -> Iterator[None]:
     shared = context._jvm.java.util.concurrent.ConcurrentHashMap()
     for name, value in own.items():
         shared.put(name, value)
+    if archive := own_archive():
+        _send(context, archive)
+        shared.put(_PATH, os.pathsep.join(filter(None, [archive, own.get(_PATH)])))
     context.environment = shared
     try:
         yield
     finally:
         context.environment = own
+
+
+def own_archive() -> str | None:
+    """The path of the zip file or wheel that SPAseq is imported from; None if it is a folder."""
+    archive = getattr(sys.modules[__name__.partition(".")[0]].__loader__, "archive", None)
+    return None if archive is None else os.path.abspath(archive)
+
+
+def _send(context: SparkContext, archive: str) -> None:
+    """Have executors import from the archive, be it a wheel, which `--py-files` sends and leaves at that."""
+    includes = context._python_includes
+    assert includes is not None
+    if (name := os.path.basename(archive)) not in includes:
+        context.addFile(archive)
+        includes.append(name)
 
 
 def as_spaseq_error(error: PySparkException) -> SPAseqError:

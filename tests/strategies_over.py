@@ -54,11 +54,14 @@ class OverText(QueryText):
         """SELECT or CONSTRUCT OVER MATCHES."""
         variables = sorted({variable for step in self.positive() for variable in step.variables})
         variables += [self.computed] if self.computed else []
+        construct = self.dice.chance(15)
+        if construct:  # a blank node of GROUP BY has no name that is the same in every run
+            variables = [name for name in variables if name not in self.given]
         if variables:
             self.grouped = list(dict.fromkeys(self.dice.pick(*variables) for _ in range(self.dice.number(0, 2))))
         selector = self.dice.weighted([("", 14), ("STRICT ", 1), ("NEXT ", 1), ("LAST ", 1), ("MAX ", 1)])
         aggregates = [self.over(variables) for _ in range(self.dice.number(1, 3))]
-        if self.dice.chance(15):
+        if construct:
             aggregates = [aggregate.replace("AVG(", "SUM(") for aggregate in aggregates]
             parts = [f":m :k {name} ." for name in self.grouped] + [f":m :x {aggregate} ." for aggregate in aggregates]
             return f"CONSTRUCT {selector}OVER MATCHES {{ {' '.join(parts)} }}"

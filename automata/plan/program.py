@@ -21,6 +21,11 @@ RUNS_MAX = 10_000_000
 class TooManyRuns(Exception):
     """An evaluator would hold more partial matches than its program allows; it cannot go on."""
 
+    hint = (
+        "shorten WITHIN, write ';' for ':', add conditions or PARTITION BY; or allow more with --max-runs "
+        "(max_runs in Python)"
+    )
+
 
 class Selector(Enum):
     """The selection among the complex events of one triggering event (B Section 4)."""

@@ -63,7 +63,7 @@ class Network:
         self._readers: list[_Reader] = []
         self._inputs: list[MergedInput] = []
         self._kept = _TERMS_KEPT_MIN
-        self._stopped: dict[str, str] = {}
+        self._stopped: dict[str, TooManyRuns] = {}
 
     def add(self, operator: QueryOperator, on_rows: OnRows) -> None:
         """Adds a query, which sees events from now on; InputError if its stream had two producers, or fed itself."""
@@ -135,8 +135,7 @@ class Network:
             stopped, self._stopped = self._stopped, {}
             names, reason = ", ".join(f"'{name}'" for name in stopped), next(iter(stopped.values()))
             who = f"query {names} was" if len(stopped) == 1 else f"queries {names} were"
-            hint = "shorten WITHIN, write ';' for ':', add conditions or PARTITION BY; or allow more with --max-runs "
-            raise RunError(f"{who} stopped: {reason}", hint=hint + "(max_runs in Python)")
+            raise RunError(f"{who} stopped: {reason}", hint=reason.hint)
 
     def watermark(self, iri: str) -> int:
         """The time before which no event will arrive on a stream."""
@@ -205,7 +204,7 @@ class Network:
                     self._hand_out(reader, operator.on_watermark(watermark - 1), found)
         except TooManyRuns as reason:
             reader.operator = None
-            self._stopped[reader.query.name] = str(reason)
+            self._stopped[reader.query.name] = reason
         if reader.derived is not None and watermark != BEFORE_ALL:
             self._derive(reader, reader.derived, watermark, found)
 

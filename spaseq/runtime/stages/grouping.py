@@ -34,7 +34,7 @@ Key = tuple[int, ...]
 class TooManyGroups(TooManyRuns):
     """OVER MATCHES would hold more groups, and values in them, than are allowed; it cannot go on."""
 
-    hint = "GROUP BY fewer variables, or take a shorter window; or allow more with --max-groups (max_groups in Python)"
+    hint = "GROUP BY fewer variables, leave out DISTINCT and GROUP_CONCAT, or take a shorter window or a longer EVERY"
 
 
 @dataclass(slots=True)

@@ -155,6 +155,7 @@ def _form(evaluator: str, plan: Plan, registers: str | None) -> tuple[Form, str]
     if evaluator == "nfa" and registers is None:
         recognised = _RECOGNISED[plan.program.demand]
         return Form.KERNELS, f"a register automaton, its conditions guards over registers{recognised}"
+    from automata.plan.pruning import skips_later_starts
     from automata.runs.rows.live_evaluator import has_row_form
 
     if evaluator == "nfa":
@@ -163,8 +164,8 @@ def _form(evaluator: str, plan: Plan, registers: str | None) -> tuple[Form, str]
         reason = "the evaluators that replace each other hold columns"
     if has_row_form(plan):
         return Form.ROWS, reason
-    if plan.substreams:
-        return Form.COLUMNS, f"{reason}; a negation looks at the events of a partition, which are columns"
+    if plan.program.partition and not skips_later_starts(plan):
+        return Form.COLUMNS, f"{reason}; what decides a match looks at the events of its partition, which are columns"
     return Form.COLUMNS, f"{reason}; partial matches that begin later in an episode are dropped from columns"
 
 

@@ -121,3 +121,22 @@ def test_random_pairs_equal_the_reference_with_small_indexes_and_after_restarts(
         rows += len(expected)
         assert not difference("runs", pair, expected), shown(pair)
     assert rows > 15
+
+
+def test_a_partition_s_events_decide_an_episode_that_comes_event_by_event() -> None:
+    query = parse(
+        "SELECT * WITHIN 3 EVENTS SLIDING PARTITION BY ?k FROM STREAM S <http://x/s> "
+        "{ SEQ(A ; B;++) DEFINE GPM A ON S { ?a a <http://x/A> ; <http://x/k> ?k } "
+        "DEFINE GPM B ON S { ?b a <http://x/B> ; <http://x/k> ?k } }",
+        "q",
+    )
+    arrived = []
+    for n, (kind, key) in enumerate(["Ax", "Ay", "Bx", "By", "Bx", "By", "Bx", "By", "Ax"]):
+        node = BlankNode(f"b{n}")
+        triples = frozenset({(node, A, IRI(f"http://x/{kind}")), (node, IRI("http://x/k"), IRI(f"http://x/{key}"))})
+        arrived.append(("S", n * SECOND, f"urn:e{n}", triples))
+    for sizes in ((9,), (1,) * 9, (5, 1, 1, 2)):
+        pair = Pair(query, tuple(arrived), sizes)
+        expected = expected_rows(pair)
+        assert len(expected) == 2
+        assert not difference("runs", pair, expected)

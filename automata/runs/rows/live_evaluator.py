@@ -31,9 +31,10 @@ _NEW_SHARE = 1.0
 def has_row_form(plan: Plan) -> bool:
     """True if the rows can evaluate a program: no negation needs the events of a partition's substream.
 
-    Nor are later starts dropped, which is done in columns.
+    Nor are later starts dropped, or matches decided by the events of a partition, which is done in columns.
     """
-    return not plan.substreams and not skips_later_starts(plan)
+    counted = bool(plan.program.partition) and plan.program.window.in_events and plan.trails
+    return not plan.substreams and not counted and not skips_later_starts(plan)
 
 
 class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):

@@ -164,9 +164,11 @@ def _form(evaluator: str, plan: Plan, registers: str | None) -> tuple[Form, str]
         reason = "the evaluators that replace each other hold columns"
     if has_row_form(plan):
         return Form.ROWS, reason
-    if plan.program.partition and not skips_later_starts(plan):
-        return Form.COLUMNS, f"{reason}; what decides a match looks at the events of its partition, which are columns"
-    return Form.COLUMNS, f"{reason}; partial matches that begin later in an episode are dropped from columns"
+    if plan.substreams:
+        return Form.COLUMNS, f"{reason}; a negation looks at the events of a partition, which are columns"
+    if skips_later_starts(plan):
+        return Form.COLUMNS, f"{reason}; partial matches that begin later in an episode are dropped from columns"
+    return Form.COLUMNS, f"{reason}; the end of a match's window is told by the events of its partition, as columns"
 
 
 def _weaker(name: str, requested: str) -> str:

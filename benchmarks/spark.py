@@ -82,8 +82,13 @@ class Figure:
 
 def partitioned_query(name: str = "v_shape") -> Query:
     """A query of examples/stock, looked for in each company by itself."""
-    text = (ROOT / "examples" / "stock" / f"{name}.rq").read_text(encoding="utf-8")
+    text = whole_query(name).text
     return spaseq.parse(text.replace("WITHIN 60 MINUTES", "WITHIN 60 MINUTES PARTITION BY ?company", 1), name)
+
+
+def whole_query(name: str) -> Query:
+    """The same, looked for in all companies together: it has one shard."""
+    return spaseq.parse((ROOT / "examples" / "stock" / f"{name}.rq").read_text(encoding="utf-8"), name)
 
 
 def embedded(query: Query, path: Path, events: int, compiled: bool) -> Figure:
@@ -202,7 +207,8 @@ def measure(options: argparse.Namespace, folder: Path) -> list[Figure]:
         figures += _by_shards(spark, query, path, some, options)
         for packed in (1, PACKED):
             figures.append(on_spark(spark, query, few, least, max(options.shards), packed, False))
-    return figures + parts(query, some, quarter, 2, PACKED) + parts(query, few, least, 2, 1)
+    figures += parts(query, some, quarter, 2, PACKED) + parts(query, few, least, 2, 1)
+    return figures + parts(whole_query(options.query), some, quarter, 1, PACKED)
 
 
 def _by_shards(spark: Any, query: Query, path: Path, some: Path, options: argparse.Namespace) -> list[Figure]:

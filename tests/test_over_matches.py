@@ -17,8 +17,12 @@ from sparql_gpm.expressions.accumulators import accumulator
 from sparql_gpm.numeric import Number, NumericType
 from sparql_gpm.pattern import Aggregate, Variable
 from sparql_gpm.terms import IRI, XSD, Literal, Term
+from spaseq.algebra.build import build
 from spaseq.errors import RunError
 from spaseq.lang.parse import parse
+from spaseq.physical.plan import Form
+from spaseq.physical.planner import plan_query
+from spaseq.physical.program import compile_program
 from spaseq.runtime.stages import grouping
 from tests import pairs
 from tests.driving import comparable
@@ -126,6 +130,17 @@ def test_a_query_with_too_many_groups_is_stopped_with_the_way_out() -> None:
     with pytest.raises(RunError) as caught:
         engine.network.raise_stopped()
     assert "groups" in str(caught.value) and "GROUP BY fewer variables" in (caught.value.hint or "")
+
+
+def test_the_reason_says_that_overlapping_windows_are_evaluated_by_turns() -> None:
+    text = (
+        "PREFIX : <http://ex.org/> SELECT OVER MATCHES (COUNT(*) AS ?n) WITHIN 10 SECONDS EVERY 4 SECONDS "
+        "FROM STREAM S1 <http://ex.org/s1> "
+        "{ SEQ(A : B) DEFINE GPM A ON S1 { ?s :p ?o } DEFINE GPM B ON S1 { ?s :q ?o } }"
+    )
+    assert "take turns" not in plan_query(compile_program(build(parse(text)))).reason
+    turns = plan_query(compile_program(build(parse(f"{text} AFTER MATCH SKIP PAST LAST EVENT"))))
+    assert "3 of them take turns" in turns.reason and turns.form is not Form.ROWS
 
 
 def _at_most_five(groups: grouping.Grouping) -> None:

@@ -21,6 +21,7 @@ from spaseq.physical.applicability import (
     why_not_lazy,
     why_not_replanned,
 )
+from spaseq.physical.hopping import why_by_window
 from spaseq.physical.plan import PROPAGATION, Form, PhysicalPlan
 from spaseq.physical.program import Compiled
 from spaseq.physical.propagation import propagation_of, why_not_propagation
@@ -115,6 +116,11 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True
     if compiled.query.over is not None:
         others = {PROPAGATION: unpropagated or f"{requested} is asked for", **others}
     form, form_reason = _form(evaluator, plan, registers)
+    if compiled.lanes:
+        turns = f"{len(compiled.lanes)} of them take turns at the windows, which overlap"
+        reason = f"{reason}; {turns}: {why_by_window(plan)}"
+        if form is Form.ROWS:
+            form, form_reason = Form.COLUMNS, "each slice is given to several evaluators"
     row_events_max = protocol.FEW_EVENTS_MAX if form is Form.ROWS else 0
     together = conjunctions(plan.program)
     return PhysicalPlan(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from automata.matches.match_table import MatchTable
 from automata.values import UNBOUND, Ids, Match
+from sparql_gpm.algebra.scope import expression_variables
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator, column_name
 from sparql_gpm.pattern import Expression, Variable
@@ -24,7 +25,8 @@ _TEXTS_MAX = 10_000
 
 
 class MatchValues:
-    """The values of some expressions, under their names; they see BINDs beside the DEFINEs and enrichments."""
+    """The values of some expressions, under their names; they see BINDs beside the DEFINEs, enrichments, and each other
+    in the order written."""
 
     def __init__(
         self,
@@ -33,11 +35,15 @@ class MatchValues:
         evaluator: ExpressionEvaluator,
         enricher: Enricher,
     ) -> None:
-        self._expressions = expressions
+        first = {name: each for name, each in expressions.items() if each != Variable(name)}
+        if first.keys().isdisjoint(frozenset[str]().union(*map(expression_variables, expressions.values()))):
+            first = {}
+        self._computed = {bind.name: bind.expression for bind in compiled.query.binds} | first
+        self._expressions = dict(expressions) | {name: Variable(name) for name in first}
         self._compiled = compiled
         self._evaluator = evaluator
         self._enricher = enricher
-        self._few = _FewValues([*expressions.values()], compiled, evaluator, enricher)
+        self._few = _FewValues([*self._expressions.values()], self._computed, compiled, evaluator, enricher)
 
     def ids(self, matches: Sequence[Match]) -> Sequence[Sequence[int]]:
         """The ids of the values of each match."""
@@ -60,8 +66,8 @@ class MatchValues:
         for number, node in enumerate(self._compiled.outputs):
             columns[column_name(node)] = np.ascontiguousarray(outputs[:, number])
         columns = dict(self._enricher.enriched(columns, matches))
-        for bind in query.binds:
-            columns[bind.name] = self._evaluator.evaluate(bind.expression, columns, len(matches))
+        for name, expression in self._computed.items():
+            columns[name] = self._evaluator.evaluate(expression, columns, len(matches))
         return {
             name: self._evaluator.evaluate(expression, columns, len(matches))
             for name, expression in self._expressions.items()
@@ -92,16 +98,20 @@ class _FewValues:
     """The projected values of a few matches, computed match by match without columns."""
 
     def __init__(
-        self, expressions: Sequence[Expression], compiled: Compiled, evaluator: ExpressionEvaluator, enricher: Enricher
+        self,
+        expressions: Sequence[Expression],
+        computed: Mapping[str, Expression],
+        compiled: Compiled,
+        evaluator: ExpressionEvaluator,
+        enricher: Enricher,
     ) -> None:
-        binds = compiled.query.binds
         nodes: list[Expression] = [*map(Variable, enricher.variables), *compiled.outputs]
         named = {name: place for place, name in enumerate([*enricher.variables, *map(column_name, compiled.outputs)])}
-        self._binds = []
-        for bind in binds:
-            self._binds.append(evaluator.value(bind.expression, dict(named)))
-            named[bind.name] = len(named)
-            nodes.append(Variable(bind.name))
+        self._computed = []
+        for name, expression in computed.items():
+            self._computed.append(evaluator.value(expression, dict(named)))
+            named[name] = len(named)
+            nodes.append(Variable(name))
         known = {node: place for place, node in enumerate(nodes)}
         places = [known.get(expression, -1) for expression in expressions]
         readers = [
@@ -109,7 +119,7 @@ class _FewValues:
             for expression, place in zip(expressions, places, strict=True)
         ]
         self._enricher = enricher
-        self._only_registers = not (enricher.variables[compiled.program.variables :] or compiled.outputs or binds)
+        self._only_registers = not (enricher.variables[compiled.program.variables :] or compiled.outputs or computed)
         self._read: Callable[[Sequence[int]], Sequence[int]] = lambda values: [read(values) for read in readers]
         if len(places) > 1 and min(places) >= 0:
             self._read = itemgetter(*places)
@@ -123,8 +133,8 @@ class _FewValues:
             return None
         for values, match in zip(rows, matches, strict=True):
             values += match.outputs
-            for bind in self._binds:
-                values.append(bind(values))
+            for compute in self._computed:
+                values.append(compute(values))
         return [self._read(values) for values in rows]
 
 

@@ -50,7 +50,7 @@ def edit(folder: Path, factor: int) -> None:
 def run(folder: Path, program: str = PROGRAM, **settings: object) -> str:
     own = {"PYTHONPATH": folder, "HOME": folder / "home", "NUMBA_CACHE_DIR": "", **settings}
     environment = {**os.environ, **{name: str(value) for name, value in own.items()}}
-    command = [sys.executable, "-B", "-c", program]
+    command = [sys.executable, "-B", "-P", "-c", program]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout

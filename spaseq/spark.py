@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from spaseq.outputs.rows import Row
+    from spaseq.runtime.spark.output import OutputTable
+    from spaseq.runtime.spark.packed_output import MergeStage
 
 T = TypeVar("T")
 
@@ -159,12 +161,12 @@ def outcomes(
     for place, (iri, key) in enumerate(sorted(keys.items())):
         source = staged.stream_input(job, place, iri, format, rows)
         chosen = _columns(streams[key], columns if isinstance(columns, str) else (columns or {}).get(key), key)
-        build = partial(staged.shard_partitioner, staged.reading(job, iri))
-        inputs.append((streams[key], MatchStage(label, build, source, chosen)))
-    if streaming:
-        _keep_state(spark)
+        make = partial(staged.shard_partitioner, staged.reading(job, iri))
+        inputs.append((streams[key], MatchStage(label, make, source, chosen)))
+    _keep_state(spark, streaming)
     table = OutputTable(column_names(staged.variables(job)))
-    found = two_stages(inputs, ShardFactory(label, partial(staged.Shards, job)), table, number, streaming)
+    build = ShardFactory(label, partial(staged.Shards, job))
+    found = two_stages(inputs, build, table, number, streaming, _merge_stage(job, table))
     return _typed(found, {table.columns[name]: kind for name, kind in (types or {}).items() if name in table.columns})
 
 
@@ -213,8 +215,21 @@ def explain(query: AnyQuery | Sequence[AnyQuery], evaluator: str = "auto", compi
     )
 
 
-def _keep_state(spark: SparkSession) -> None:
-    """The state store that stage 2 needs; a micro-batch writes what has changed, unless the session says otherwise."""
+def _merge_stage(job: staged.StagedJob, table: OutputTable) -> MergeStage | None:
+    """The last stage of a job, where it has one."""
+    from spaseq.runtime.spark.packed_output import MergeStage
+
+    merges = any(plan.distribution.merged for plan in job.plans)
+    return MergeStage(partial(staged.Mergers, job), table) if merges else None
+
+
+def _keep_state(spark: SparkSession, streaming: bool) -> None:
+    """The state store of stage 2 of a stream; a micro-batch writes what has changed, unless the session says otherwise.
+
+    Static input has no state.
+    """
+    if not streaming:
+        return
     from spaseq.runtime.spark.session import CHANGELOG
 
     spark.conf.set(_STATE_STORE, _ROCKSDB)

@@ -4,8 +4,10 @@ A shard that is given the events of some values of the key finds the matches wit
 exact where every event that a match, or the rules about it, can see has the match's own value of the key:
 
 - PARTITION BY says so itself: contiguity, selection and AFTER MATCH stay within a partition.
-- OVER MATCHES groups the matches of all shards: GROUP BY must have the whole key, so that each group is in one shard.
-  LIMIT and DISTINCT, which are about the groups of a window together, then require one shard.
+- OVER MATCHES groups the matches of all shards. If GROUP BY has the whole key, each group is in one shard. Otherwise,
+  and for LIMIT and DISTINCT, which are about the groups of a window together, the groups of all shards are merged when
+  a window of time has passed. Windows that slide or count events, of which each shard knows the end by its own events,
+  and aggregates of values in order require one shard.
 - Otherwise the key consists of the variables that every positive step binds in each of its solutions, and that are
   joined and not bound afresh: none is first bound inside a repetition. Whatever sees other events (`,`, a selector,
   AFTER MATCH, a window of events, LIMIT, DISTINCT over other values) then requires one shard.
@@ -27,11 +29,15 @@ from spaseq.algebra.partitions import as_written
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The variables by whose values events are divided (none: one shard), why so, and True if events are counted."""
+    """The variables by whose values events are divided (none: one shard), why so, and True if events are counted.
+
+    merged  the groups of OVER MATCHES are merged from those of all shards
+    """
 
     key: tuple[str, ...]
     reason: str
     whole_order: bool
+    merged: bool = False
 
 
 def distribution(query: TemporalQuery) -> Distribution:
@@ -40,24 +46,28 @@ def distribution(query: TemporalQuery) -> Distribution:
     if query.template is not None:
         return Distribution((), "CONSTRUCT numbers its graphs one after the other", whole_order)
     key = query.partition or joined_by_every_step(query)
-    obstacle = _sees_other_groups(query, key) or (None if query.partition else _sees_other_events(query))
+    merged = bool(key) and _spreads_groups(query, key)
+    obstacle = _needs_groups_together(query) if merged else None
+    obstacle = obstacle or (None if query.partition else _sees_other_events(query))
     if obstacle is not None:
         return Distribution((), obstacle, whole_order)
     if query.partition:
-        return Distribution(key, "PARTITION BY", False)
+        return Distribution(key, "PARTITION BY", False, merged)
     if not key:
         return Distribution((), "no variable is joined by every step, and there is no PARTITION BY", whole_order)
     projected = {column.expression.name for column in query.columns if isinstance(column.expression, Variable)}
     if query.distinct and not set(key) <= projected and query.over is None:
         return Distribution((), "DISTINCT compares matches of different keys", whole_order)
-    return Distribution(key, "every step joins it" if len(key) == 1 else "every step joins them", False)
+    return Distribution(key, "every step joins it" if len(key) == 1 else "every step joins them", False, merged)
 
 
 def sharding_in_words(decision: Distribution) -> str:
     """The decision and its reason."""
     if not decision.key:
         return f"one shard: {decision.reason}"
-    return f"sharded by {', '.join(f'?{as_written(name)}' for name in decision.key)}: {decision.reason}"
+    key = ", ".join(f"?{as_written(name)}" for name in decision.key)
+    merged = "; the groups of all shards are merged when their window has passed" if decision.merged else ""
+    return f"sharded by {key}: {decision.reason}{merged}"
 
 
 def joined_by_every_step(query: TemporalQuery) -> tuple[str, ...]:
@@ -88,19 +98,28 @@ def _sees_other_events(query: TemporalQuery) -> str | None:
     if query.skip is not Skip.NO_SKIP:
         to = f" {query.skip_to}" if query.skip_to else ""
         return f"AFTER MATCH {query.skip.value}{to} drops matches of other keys"
-    if query.limit is not None:
+    if query.limit is not None and query.over is None:
         return "LIMIT counts rows of different keys"
     return None
 
 
-def _sees_other_groups(query: TemporalQuery, key: tuple[str, ...]) -> str | None:
-    """The part of a query OVER MATCHES for which the groups of different keys must be together, in words."""
+def _spreads_groups(query: TemporalQuery, key: tuple[str, ...]) -> bool:
+    """True if the groups of a window, of which LIMIT and DISTINCT see several, or one group, are in several shards."""
     if query.over is None:
-        return None
-    if not set(key) <= set(query.over.keys):
-        return "OVER MATCHES groups matches of different keys"
-    if query.limit is not None or query.distinct:
-        return f"{'LIMIT' if query.limit is not None else 'DISTINCT'} is about the groups of a window together"
+        return False
+    return not set(key) <= set(query.over.keys) or query.limit is not None or query.distinct
+
+
+def _needs_groups_together(query: TemporalQuery) -> str | None:
+    """The part of a query OVER MATCHES that keeps groups of several shards from being merged, in words."""
+    assert query.over is not None, query.name
+    together = "OVER MATCHES groups matches of different keys"
+    if query.window.sliding:
+        return f"{together}, by triggering event: windows that slide are not merged"
+    if query.window.in_events:
+        return f"{together}, in windows of events, which are not merged"
+    if query.over.needs_order:
+        return f"{together}, and SAMPLE and GROUP_CONCAT take them in order"
     return None
 
 

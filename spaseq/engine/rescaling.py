@@ -58,6 +58,9 @@ def _check(record: JobRecord, shards: int) -> None:
     if not any(plan.distribution.key for plan in plans):
         reasons = "; ".join(f"query '{plan.query.name}' has one shard: {plan.distribution.reason}" for plan in plans)
         raise InputError(f"there is nothing to divide: {reasons}", hint="add PARTITION BY, as a new job")
+    if merged := [plan.query.name for plan in plans if plan.distribution.merged]:
+        reason = f"groups of query '{merged[0]}' hold matches of several keys, which cannot be told apart any more"
+        raise InputError(reason, hint="begin a new job with so many shards and a new checkpoint")
 
 
 def _plans(record: JobRecord, shards: int) -> tuple[PlannedQuery, ...]:

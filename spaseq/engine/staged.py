@@ -22,10 +22,11 @@ from spaseq.algebra.distribution import Distribution, distribution, negated_symb
 from spaseq.algebra.nodes import AnyQuery, Column, TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
-from spaseq.errors import InputError
+from spaseq.errors import InputError, RunError
 from spaseq.inputs.paths import is_elsewhere, plain
 from spaseq.inputs.storage import local_copy
 from spaseq.lang.canonical import canonical_text
+from spaseq.outputs.rows import Row
 from spaseq.physical.plan import Form, PhysicalPlan
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
@@ -36,6 +37,8 @@ from spaseq.runtime.spark.shard import HIDDEN, KEY_COLUMN, PARTITION_COLUMN, Sha
 from spaseq.runtime.spark.shard_partitioner import QueryPartitioning, ShardPartitioner, StepPattern, stable_hash
 from spaseq.runtime.spark.solutions import SolvedPatterns, mark
 from spaseq.runtime.spark.tasks import StreamInput
+from spaseq.runtime.stages.groups import TooManyGroups
+from spaseq.runtime.stages.merged_units import UnitMerger, WrittenUnits
 from spaseq.runtime.stages.partition_values import partition_values
 from spaseq.runtime.stages.pattern_solver import label_of
 from spaseq.runtime.stages.pattern_stage import PatternStage
@@ -131,8 +134,9 @@ def planned(
         home = stable_hash([meaning.name.encode()]) % shards
         if derived or meaning.register:
             reason, home = "queries that feed each other share a shard", 0
-            own = replace(own, key=(), reason=reason)
-        plan = plan_query(compile_program(_with_key(meaning, own.key), max_runs), evaluator, compiled).in_columns()
+            own = replace(own, key=(), reason=reason, merged=False)
+        shown = _with_key(meaning, () if own.merged else own.key)
+        plan = plan_query(compile_program(shown, max_runs), evaluator, compiled).in_columns()
         found.append(PlannedQuery(number, canonical_text(meaning.parsed), plan, own, home, derived))
     return tuple(found)
 
@@ -157,7 +161,13 @@ def variables(job: StagedJob) -> list[str]:
 def record(job: StagedJob) -> JobRecord:
     """The record of a job in its checkpoint."""
     queries = tuple(
-        RecordedQuery(each.query.name, each.text, each.plan.evaluator, each.plan.form is Form.KERNELS)
+        RecordedQuery(
+            each.query.name,
+            each.text,
+            each.plan.evaluator,
+            each.plan.form is Form.KERNELS,
+            each.distribution.merged,
+        )
         for each in job.plans
     )
     return JobRecord(queries, tuple(sorted(job.names)), job.shards)
@@ -238,13 +248,14 @@ class Shards:
         self._bases = setup.bases
         marks = [[mark(dictionary, p.number, s) for s in range(len(p.query.patterns))] for p in job.plans]
         every = [identifier for own in marks for identifier in own]
+        written = {plan.number: WrittenUnits(dictionary) for plan in job.plans if plan.distribution.merged}
         operators = [
-            _operator(plan, own, every, setup, dictionary)
+            _operator(plan, own, every, setup, dictionary, written.get(plan.number))
             for plan, own in zip(job.plans, marks, strict=True)
             if plan.distribution.key or plan.home == number
         ]
         delay, letters = job.options.max_delay_ns, setup.letters
-        return Shard(number, operators, dictionary, job.names, delay, record(job), letters, setup.bases)
+        return Shard(number, operators, dictionary, job.names, delay, record(job), letters, setup.bases, written)
 
     def close(self) -> None:
         """Closes the connections and files of the knowledge bases."""
@@ -252,8 +263,31 @@ class Shards:
             self._bases.close()
 
 
+class Mergers:
+    """The last stage of a job in one process: rows of OVER MATCHES from units that shards have written."""
+
+    def __init__(self, job: StagedJob) -> None:
+        self._job = job
+
+    def rows(self, query: int, blobs: Sequence[bytes]) -> list[Row]:
+        """The rows of a unit of the query with this number; RunError for more groups than are allowed."""
+        plan, dictionary = self._job.plans[query], Dictionary()
+        setup = self._job.setup([], dictionary)
+        try:
+            return UnitMerger(plan.plan.compiled, dictionary, setup.evaluator).rows(blobs)
+        except TooManyGroups as reason:
+            raise RunError(f"query '{plan.query.name}' was stopped: {reason}", hint=TooManyGroups.hint) from reason
+        finally:
+            setup.bases.close()
+
+
 def _operator(
-    plan: PlannedQuery, marks: Sequence[int], all_marks: Sequence[int], setup: Setup, dictionary: Dictionary
+    plan: PlannedQuery,
+    marks: Sequence[int],
+    all_marks: Sequence[int],
+    setup: Setup,
+    dictionary: Dictionary,
+    written: WrittenUnits | None,
 ) -> QueryOperator:
     compiled = plan.plan.compiled
     background = setup.background(plan.query) if plan.looks else None
@@ -261,7 +295,7 @@ def _operator(
     if background is not None and plan.derived:
         patterns = PatternStage(compiled, (), setup.pool, background, setup.entailed)
     solved = SolvedPatterns(compiled, marks, all_marks, plan.derived, patterns)
-    sequence = SequenceStage(plan.plan, dictionary, setup.evaluator, background, setup.pool)
+    sequence = SequenceStage(plan.plan, dictionary, setup.evaluator, background, setup.pool, written)
     return QueryOperator(plan.plan, solved, sequence)
 
 

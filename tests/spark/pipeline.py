@@ -31,6 +31,7 @@ class Found:
     letters: list[DeadLetter]
     states: list[int]
     outcomes: list[ShardOutput]
+    merged: list[tuple[int, int]]
 
 
 def job_of(
@@ -63,10 +64,10 @@ def run_stages(
 
     Static: all blocks go to each shard at once.
     """
-    found = Found([], [], [], [])
+    found = Found([], [], [], [], [])
     states = {} if states is None else states
     held: dict[int, list[ShuffleBlock]] = {}
-    shards = staged.Shards(job)
+    shards, taken = staged.Shards(job), 0
     for number, batch in enumerate(batches, first):
         blocks = blocks_of(job, number, batch, rdf_format, rows)
         for shard in sorted({block.shard for block in blocks}):
@@ -80,8 +81,11 @@ def run_stages(
             _collect(found, running.process(own))
             states[shard] = running.snapshot()
             found.states.append(len(states[shard]))
+        _merge(job, found, taken)
+        taken = len(found.outcomes)
     for shard, own in held.items():
         _collect(found, staged.Shards(job).shard(shard).process(own, last=True))
+    _merge(job, found, taken)
     return found
 
 
@@ -99,6 +103,18 @@ def blocks_of(
             blocks += Task(source, partitioner, dictionary, bases, task + shift, label).blocks(own)
             bases.close()
     return blocks
+
+
+def _merge(job: staged.StagedJob, found: Found, first: int) -> None:
+    """The third stage of one micro-batch, over the outcomes from number `first` on."""
+    units: dict[tuple[int, int], list[bytes]] = {}
+    for outcome in found.outcomes[first:]:
+        for each in outcome.written:
+            units.setdefault((each.query, each.unit), []).append(each.blob)
+    for (query, unit), blobs in sorted(units.items()):
+        assert (query, unit) not in found.merged, "a unit is merged once"
+        found.merged.append((query, unit))
+        found.rows.extend(staged.Mergers(job).rows(query, blobs))
 
 
 def _collect(found: Found, outcomes: ShardOutput) -> None:

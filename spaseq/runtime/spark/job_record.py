@@ -18,12 +18,17 @@ _ANEW = "or begin with a new checkpoint and output folder: the input is then rea
 
 @dataclass(frozen=True, slots=True)
 class RecordedQuery:
-    """A query by its canonical text, with the evaluator that runs it; `compiled`: by compiled kernels."""
+    """A query by its canonical text, with the evaluator that runs it.
+
+    compiled  by compiled kernels
+    merged    the groups of its shards are merged
+    """
 
     name: str
     text: str
     evaluator: str
     compiled: bool
+    merged: bool = False
 
     def differences(self, saved: RecordedQuery) -> Iterator[tuple[str, str]]:
         """Each difference to the saved query of this name, with the way out."""
@@ -35,6 +40,11 @@ class RecordedQuery:
             if self.compiled != saved.compiled:
                 way += f" and compiled={saved.compiled} among the job's OPTIONS"
             yield f"query '{self.name}' is run by {saved._runner} there and by {self._runner} in this job", way
+        elif self.merged != saved.merged:
+            ways = "in one shard", "in several shards"
+            there, here = ways[saved.merged], ways[self.merged]
+            way = "go on with the SPAseq that wrote it"
+            yield f"query '{self.name}' groups matches {there} there and {here} in this job", way
 
     @property
     def _runner(self) -> str:

@@ -61,8 +61,8 @@ class OutputTable:
         """The schema, for Arrow."""
         return pa.schema([*_BEFORE, *((name, pa.string()) for name in self.columns.values()), *_AFTER])
 
-    def batches(self, shard: int, output: ShardOutput) -> Iterator[pa.RecordBatch]:
-        """The output of a shard, at most OUTPUT_ROWS_MAX rows in a batch."""
+    def batches(self, shard: int | str, output: ShardOutput) -> Iterator[pa.RecordBatch]:
+        """The output of a shard, or of what is named in its place in ids, at most OUTPUT_ROWS_MAX rows in a batch."""
         schema, records = self.schema(), []
         for first, found in output.found:
             if isinstance(found, list):
@@ -76,7 +76,7 @@ class OutputTable:
             records.append({"kind": letter.kind, "letter": {name: getattr(letter, name) for name in LETTER_FIELDS}})
         yield from _batches(records, schema)
 
-    def _record(self, shard: int, number: int, full: Row) -> dict[str, Any]:
+    def _record(self, shard: int | str, number: int, full: Row) -> dict[str, Any]:
         row, partition = without_hidden(full)
         values = {name: to_ntriples(term) for name, term in row.bindings}
         return {
@@ -94,7 +94,7 @@ class OutputTable:
             "triples": None if row.graph is None else ntriples_lines(row.triples),
         }
 
-    def _batch(self, table: RowTable, schema: pa.Schema, shard: int, first: int) -> pa.RecordBatch:
+    def _batch(self, table: RowTable, schema: pa.Schema, shard: int | str, first: int) -> pa.RecordBatch:
         """Rows that are columns, numbered from `first`."""
         count, dictionary = len(table), table.dictionary
         times, starts = (np.ascontiguousarray(table.matches.facts[:, column]) for column in (TIME, START))

@@ -26,6 +26,7 @@ from spaseq.runtime.order.reorder import BEFORE_ALL
 from spaseq.runtime.spark.job_record import JobRecord
 from spaseq.runtime.spark.shard_partitioner import stable_hash
 from spaseq.runtime.spark.shuffle_blocks import ShuffleBlock, unpacked
+from spaseq.runtime.stages.merged_units import WrittenUnits
 from spaseq.runtime.state.snapshot import dumps, loads
 
 HIDDEN = " "
@@ -37,14 +38,25 @@ _NEVER_LATE_NS = 3 << 61
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenUnit:
+    """The groups of a unit that one shard has found; `query` and `unit` are numbers."""
+
+    query: int
+    unit: int
+    blob: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ShardOutput:
     """The rows and dead letters of some blocks; rows have hidden columns for the values of PARTITION BY.
 
     found       rows in order, as a table or a list, each with the number of its first row in the shard
+    written     units of OVER MATCHES that are to be merged with those of other shards
     """
 
     found: Sequence[tuple[int, Rows]]
     letters: Sequence[DeadLetter]
+    written: Sequence[WrittenUnit] = ()
 
 
 @dataclass(slots=True)
@@ -113,6 +125,7 @@ class Shard:
     number      of the shard
     names       of the streams, by IRI
     left_out    gives letters over a bound since its last call
+    written     by the number of the query, the units of OVER MATCHES that are to be merged
     """
 
     def __init__(
@@ -125,7 +138,9 @@ class Shard:
         record: JobRecord,
         left_out: Callable[[], list[DeadLetter]] = list,
         bases: KnowledgeBases | None = None,
+        written: Mapping[int, WrittenUnits] | None = None,
     ) -> None:
+        self._written = written or {}
         self._bases = bases
         self._left_out = left_out
         self._dictionary = dictionary
@@ -217,7 +232,8 @@ class Shard:
             found.append((self._given, some))
             self._given += len(some)
         self._found.clear()
-        return ShardOutput(found, letters + self._left_out())
+        written = [WrittenUnit(number, *each) for number, own in self._written.items() for each in own.take()]
+        return ShardOutput(found, letters + self._left_out(), written)
 
     def _own(self, rows: Rows) -> Rows:
         """The rows of the keys of this shard, by the hidden columns; all rows of a query without a key."""

@@ -1,4 +1,4 @@
-"""The two stages as Spark runs them: `mapInArrow`, then `transformWithState` (`mapInArrow` for static input)."""
+"""The stages as Spark runs them: `mapInArrow`, then `transformWithState` (`mapInArrow` for static input)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from spaseq.inputs.arrow import QUADS, lines_of, quads_of, texts_of
 from spaseq.inputs.texts import InputText
 from spaseq.runtime.spark import elsewhere  # noqa: F401  (it brings the storage of other file systems)
 from spaseq.runtime.spark.output import OutputTable
+from spaseq.runtime.spark.packed_output import PACKED, MergeStage, packed, packed_batches, unpack
 from spaseq.runtime.spark.placement import key_of
 from spaseq.runtime.spark.session import shared_functions
 from spaseq.runtime.spark.shard import Shard
@@ -128,11 +129,8 @@ class ShardProcessor(StatefulProcessor):
             shard.restore(bytes(blob))
         output = shard.process(blocks)
         self._state.update((shard.snapshot(),))
-        for batch in self._table.batches(number, output):
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as writer:
-                writer.write_batch(batch)
-            yield Row(blob=bytes(sink.getvalue()))
+        for row in packed(number, output, self._table):
+            yield Row(**row)
 
     def close(self) -> None:
         """Does nothing: no resource is open."""
@@ -140,10 +138,11 @@ class ShardProcessor(StatefulProcessor):
 
 @dataclass(frozen=True, slots=True)
 class ShardStage:
-    """Stage 2 over static input: what `mapInArrow` calls."""
+    """Stage 2 over static input: what `mapInArrow` calls; `packs`: its output is packed."""
 
     build: ShardFactory
     table: OutputTable
+    packs: bool
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         by_shard: dict[int, list[ShuffleBlock]] = {}
@@ -151,15 +150,9 @@ class ShardStage:
             for row in batch.to_pylist():
                 by_shard.setdefault(row["shard"], []).append(ShuffleBlock.of(row))
         for number, blocks in by_shard.items():
-            yield from self.table.batches(number, self.build(number).process(blocks, last=True))
-
-
-def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Packed output as rows."""
-    for batch in batches:
-        for blob in batch.column("blob").to_pylist():
-            with pa.ipc.open_stream(blob) as reader:
-                yield from reader
+            output = self.build(number).process(blocks, last=True)
+            made = packed_batches(number, output, self.table) if self.packs else self.table.batches(number, output)
+            yield from made
 
 
 def two_stages(
@@ -168,15 +161,21 @@ def two_stages(
     table: OutputTable,
     shards: int,
     streaming: bool,
+    merge: MergeStage | None = None,
 ) -> DataFrame:
-    """The DataFrame of a job's output from those of its streams; over static input each shard is a task."""
-    schema = from_arrow_schema(table.schema())
+    """The DataFrame of a job's output from those of its streams; over static input each shard is a task.
+
+    Units of OVER MATCHES that several shards have written meet in a third stage, `merge`, within the micro-batch.
+    """
+    schema, between = from_arrow_schema(table.schema()), from_arrow_schema(PACKED)
     with shared_functions(inputs[0][0].sparkSession):
         blocks = reduce(DataFrame.unionByName, (_blocks(frame, stage) for frame, stage in inputs))
         if not streaming:
-            return blocks.repartition(shards, "key").mapInArrow(ShardStage(build, table), schema)
-        packed = blocks.groupBy("key").transformWithState(ShardProcessor(build, table), "blob binary", "Append", "None")
-        return packed.mapInArrow(unpack, schema)
+            stage = ShardStage(build, table, merge is not None)
+            found = blocks.repartition(shards, "key").mapInArrow(stage, between if merge else schema)
+            return found.repartition(shards, "key").mapInArrow(merge, schema) if merge else found
+        found = blocks.groupBy("key").transformWithState(ShardProcessor(build, table), between, "Append", "None")
+        return found.repartition(shards, "key").mapInArrow(merge, schema) if merge else found.mapInArrow(unpack, schema)
 
 
 def _blocks(frame: DataFrame, stage: MatchStage) -> DataFrame:

@@ -13,7 +13,7 @@ from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator, col
 from spaseq.algebra.nodes import OverMatches, TemporalQuery
 from spaseq.outputs.rows import Row
 from spaseq.runtime.stages.construct import GraphTemplate
-from spaseq.runtime.stages.grouping import Group, Key, Unit
+from spaseq.runtime.stages.groups import Group, Key, Unit
 from spaseq.runtime.stages.match_values import TermTexts
 from spaseq.runtime.stages.reporting_units import ReportingUnits
 

@@ -13,15 +13,17 @@ from spaseq.outputs.rows import Row
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.enrichment import Enricher
 from spaseq.runtime.stages.group_rows import GroupRows
-from spaseq.runtime.stages.grouping import Grouping, Partial, argument_columns
+from spaseq.runtime.stages.grouping import Grouping, argument_columns
+from spaseq.runtime.stages.groups import Partial
 from spaseq.runtime.stages.match_order import MatchOrder
 from spaseq.runtime.stages.match_values import MatchValues
+from spaseq.runtime.stages.merged_units import UnitRows, WrittenUnits
 from spaseq.runtime.stages.reporting_units import ReportingUnits
 from spaseq.runtime.state.graph_names import GraphNames
 
 
 class GroupStage:
-    """The groups of one query."""
+    """The groups of one query; `written` takes complete units in place of their rows."""
 
     def __init__(
         self,
@@ -31,9 +33,11 @@ class GroupStage:
         enricher: Enricher,
         order: MatchOrder,
         names: GraphNames,
+        written: WrittenUnits | None = None,
     ) -> None:
         query = compiled.query
         assert query.over is not None, query.name
+        self._written = written is not None
         self._units = ReportingUnits(query.window, len(compiled.lanes))
         self._order = order if query.over.needs_order else None
         self._waits = compiled.plan.trails
@@ -41,7 +45,7 @@ class GroupStage:
         values = MatchValues(argument_columns(query.over), compiled, evaluator, enricher)
         name: Callable[[int], str] = (lambda position: names.of([position])[0]) if named else lambda unit: ""
         self._groups = Grouping(query.over, self._units, values, dictionary, name, compiled.groups_max)
-        self._rows = GroupRows(query, query.over, self._units, dictionary, evaluator)
+        self._rows: UnitRows = written or GroupRows(query, query.over, self._units, dictionary, evaluator)
 
     def add(self, matches: Sequence[Match]) -> None:
         """Folds matches in report order."""
@@ -66,7 +70,7 @@ class GroupStage:
         if self._units.of_time:
             if all(self._units.end(number) > time + 1 for number in self._groups.units()):
                 return []
-            before = oldest(time + 1)
+            before = time + 1 if self._written else oldest(time + 1)
             return self._rows.of(self._groups.take(lambda number, unit: self._units.end(number) <= before))
         if self._units.of_windows:
             return []

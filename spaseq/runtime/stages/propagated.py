@@ -29,7 +29,7 @@ from sparql_gpm.numeric import EXACT, NumericType, number, numeric_literal
 from spaseq.algebra.nodes import OverMatches
 from spaseq.physical.plan import Form, PhysicalPlan
 from spaseq.physical.propagation import propagation_of
-from spaseq.runtime.stages.grouping import Partial
+from spaseq.runtime.stages.groups import Partial
 
 _KEPT_MAX = 1 << 16
 """Values remembered by their ids."""

@@ -24,6 +24,7 @@ from spaseq.runtime.stages.enrichment import Enricher
 from spaseq.runtime.stages.group_stage import GroupStage
 from spaseq.runtime.stages.match_order import MatchOrder, all_variables
 from spaseq.runtime.stages.match_values import MatchValues, TermTexts
+from spaseq.runtime.stages.merged_units import WrittenUnits
 from spaseq.runtime.stages.naming import MatchNames
 from spaseq.runtime.stages.pattern_solver import SemiJoinFilters
 from spaseq.runtime.stages.pattern_stage import SolvedSlice
@@ -42,6 +43,7 @@ class SequenceStage:
 
     background  serves conditions and enrichments
     pool        has the bounds on conditions that read an event's graph, and is told of events that exceed one
+    written     OVER MATCHES: takes complete units in place of their rows
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class SequenceStage:
         evaluator: ExpressionEvaluator,
         background: Background | None,
         pool: PatternPool | None,
+        written: WrittenUnits | None = None,
     ) -> None:
         compiled, query = plan.compiled, plan.compiled.query
         enricher = Enricher(query.enrichments, query.variables, background, dictionary, evaluator)
@@ -66,7 +69,7 @@ class SequenceStage:
             bound = MatchValues(all_variables(enricher.variables), compiled, evaluator, enricher)
             order = MatchOrder(bound, TermTexts(dictionary), enricher, self._solutions)
             texts = order.texts
-            self._groups = GroupStage(compiled, dictionary, evaluator, enricher, order, self._names)
+            self._groups = GroupStage(compiled, dictionary, evaluator, enricher, order, self._names, written)
         self._position = 0
         matchers = condition_matchers(compiled, dictionary, evaluator, background)
         conditions = TermConditionEvaluator(compiled, dictionary, evaluator, matchers, self._graphs, texts, pool)

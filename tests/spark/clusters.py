@@ -24,6 +24,9 @@ _START_S_MAX = 120
 _URL = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED = "Successfully registered with master"
 _END_S_MAX = 60
+BUSY = "Python worker failed to connect back"
+"""Spark gives a worker ten seconds to start, which a busy machine may not have: such a job is started again."""
+_STARTS_MAX = 3
 
 
 def spark_home(folder: Path) -> Path:
@@ -150,16 +153,27 @@ def _process(path: Path) -> Process | None:
     return None if state == "Z" else Process(int(path.name), int(parent), command)
 
 
-def submitted(
-    home: Path, python: Path, arguments: list[str], cwd: Path, **settings: str
-) -> subprocess.CompletedProcess[str]:
-    """What spark-submit says of a job; Python finds what it has itself, and nothing of this checkout."""
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What a job has written on its standard output, as lines."""
+
+    lines: list[str]
+
+
+def submitted(home: Path, python: Path, arguments: list[str], cwd: Path, **settings: str) -> Submitted:
+    """A job that spark-submit has brought to its end; Python finds what it has itself, and nothing of this checkout."""
     own: dict[str, Any] = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     own |= {"SPARK_HOME": str(home), "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
     own |= {"PYTHONWARNINGS": "ignore", **settings}
     quick = [f"--conf=spark.{each}.extraJavaOptions={QUICK}" for each in ("driver", "executor")]
     command = [str(home / "bin" / "spark-submit"), "--conf=spark.ui.enabled=false", *quick, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=own, cwd=cwd, check=False)
+    for _ in range(_STARTS_MAX):
+        done = subprocess.run(command, capture_output=True, text=True, env=own, cwd=cwd, check=False)
+        if BUSY not in done.stderr:
+            break
+    told = [line for line in done.stderr.splitlines() if " INFO " not in line and not line.startswith("\tat ")]
+    assert done.returncode == 0, "\n".join(told)[-6000:]
+    return Submitted(done.stdout.splitlines())
 
 
 assert sys.platform.startswith("linux"), "processes are found in /proc"

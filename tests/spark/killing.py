@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.spark.clusters import LOCAL_CLUSTER, Standalone, await_end, descendants, end, kill
+from tests.spark.clusters import BUSY, LOCAL_CLUSTER, Standalone, await_end, descendants, end, kill
 
 ROOT = Path(__file__).resolve().parents[2]
 VICTIMS = {
@@ -32,8 +32,6 @@ _FATAL = ("all", "driver", "JVM")
 _DAEMON = "spark.daemon"
 _DRIVER_JVM = "org.apache.spark.deploy.SparkSubmit"
 _EXECUTOR = "CoarseGrainedExecutorBackend"
-_BUSY = "Python worker failed to connect back"
-"""Spark gives a worker ten seconds to start, which a busy machine may not have: as good as a kill."""
 
 
 @dataclass(slots=True)
@@ -72,7 +70,7 @@ class KilledRun:
             if victim in _FATAL:
                 break
         code, log = self.job.wait(), (self.folder / "log").read_text(errors="replace")
-        assert code == 0 or len(killed) > before or _BUSY in log[-5000:], log[-5000:]
+        assert code == 0 or len(killed) > before or BUSY in log[-5000:], log[-5000:]
         return code == 0
 
     def _start(self) -> None:

@@ -75,7 +75,6 @@ class Reader:
             events.times,
             position,
             begins,
-            begins[:-1].copy(),
             np.concatenate(there) if there else np.zeros(0, dtype=np.int64),
             keys,
             addends,

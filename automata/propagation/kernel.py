@@ -1,7 +1,8 @@
 """Propagation compiled: a slice is merged by event, and each solution moves the aggregates of a few lanes.
 
 Counts and sums are integers of any size: limbs of 31 bits, the least first, of which the last carries the sign and
-keeps room for what one event adds. When it is nearly used up the kernel stops, and goes on with one limb more.
+keeps room for what one event adds. When it is nearly used up the kernel stops, and goes on with one limb more. Small
+numbers have one limb only, of 61 bits.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from arrays.jit import lean_kernel, lean_part
 from automata.propagation.kernel_arrays import (
     EMITTED,
     EMITTING,
+    EVENT,
     FULL,
     NO_WINDOW,
     OPEN_FIRST,
     OPEN_LAST,
     SLOTS,
     Cells,
+    Order,
     Output,
+    Room,
     Rules,
     Scratch,
     Shape,
@@ -29,7 +33,6 @@ from automata.propagation.kernel_arrays import (
 from automata.propagation.kernel_lanes import arrive, clear, end_strict, holds_matches, move, open_cell, reach
 from automata.values import NONE, Ids
 
-_NO_EVENT = 1 << 62
 _PRIME = 0x9E3779B97F4A7C15
 
 
@@ -37,70 +40,94 @@ class Stop(IntEnum):
     """The reason why the kernel stopped: the end of the slice, or what it lacks."""
 
     DONE = 0
-    KEYS = 1
-    OUTPUT = 2
-    LIMBS = 3
+    OUTPUT = 1
+    LIMBS = 2
 
 
-_DONE, _KEYS, _OUTPUT, _LIMBS = (int(stop) for stop in Stop)
+_DONE, _OUTPUT, _LIMBS = (int(stop) for stop in Stop)
 
 
 @lean_kernel
 def consume(
-    rules: Rules, shape: Shape, cells: Cells, slice_: Slice, scratch: Scratch, output: Output, state: Ids
+    rules: Rules,
+    shape: Shape,
+    room: Room,
+    cells: Cells,
+    slice_: Slice,
+    order: Order,
+    scratch: Scratch,
+    output: Output,
+    state: Ids,
 ) -> int:
     """Consumes the rest of the slice; returns the reason why it stopped."""
-    symbols = slice_.begins.shape[0] - 1
-    while True:
-        event = _NO_EVENT
-        for symbol in range(symbols):
-            at = slice_.cursors[symbol]
-            if at < slice_.begins[symbol + 1] and slice_.events[at] < event:
-                event = int(slice_.events[at])
-        if event == _NO_EVENT:
-            return _DONE
-        position = slice_.position + event
-        where = position if shape.in_events else int(slice_.times[event])
-        if not close(rules, shape, cells, output, state, where):
-            return _OUTPUT
-        found = _gather(slice_, scratch, event, symbols)
-        for row in range(found):
-            if scratch.rows[row, 2] == NONE:
-                slot = _slot(cells, slice_, scratch.rows[row, 0], state)
-                if slot == NONE:
-                    return _KEYS
-                scratch.rows[row, 2] = slot
-        for symbol in range(symbols):
-            while slice_.cursors[symbol] < slice_.begins[symbol + 1] and slice_.events[slice_.cursors[symbol]] == event:
-                slice_.cursors[symbol] += 1
-        time = int(slice_.times[event])
-        last = (where - shape.start) // shape.hop
-        least = (where - shape.start - shape.size) // shape.hop + 1
-        if shape.anchored and least < 0:
-            least = 0
-        for row in range(found):
-            slot = scratch.rows[row, 2]
-            if slot >= 0:
+    event = int(state[EVENT])
+    begin = int(order.ends[event - 1]) if event else 0
+    least, last, passed = 0, -1, NO_WINDOW
+    while event < order.ends.shape[0]:
+        end = int(order.ends[event])
+        if begin == end:
+            event += 1
+            continue
+        position, time = slice_.position + event, int(slice_.times[event])
+        where = position if shape.in_events else time
+        if where >= passed:
+            if not close(rules, shape, cells, output, state, where):
+                state[EVENT] = event
+                return _OUTPUT
+            last = (where - shape.start) // shape.hop
+            least = (where - shape.start - shape.size) // shape.hop + 1
+            if shape.anchored and least < 0:
+                least = 0
+            passed = shape.start + min((last + 1) * shape.hop, least * shape.hop + shape.size)
+        for at in range(begin, end):
+            slot = order.slots[at]
+            if slot >= 0 and not _among(order.slots, slot, begin, at):
                 for window in range(least, last + 1):
-                    _enter(rules, shape, cells, slice_, scratch, state, row, found, slot, window, time, position)
-                for other in range(row + 1, found):
-                    if scratch.rows[other, 2] == slot:
-                        scratch.rows[other, 2] = -2
+                    _enter(rules, shape, room, cells, slice_, order, scratch, state, at, end, window, time, position)
+        begin = end
+        event += 1
         if state[FULL]:
-            state[FULL] = 0
+            state[FULL], state[EVENT] = 0, event
             return _LIMBS
+    return _DONE
+
+
+@lean_kernel
+def put_in_order(slice_: Slice, order: Order) -> int:
+    """Fills `ends`, which are 0, `rows` and `symbols`; returns the most solutions of one event."""
+    events, ends = slice_.events, order.ends
+    for row in range(events.shape[0]):
+        ends[events[row]] += 1
+    most, before = 0, 0
+    for event in range(ends.shape[0]):
+        count = ends[event]
+        most = max(most, count)
+        ends[event] = before
+        before += count
+    for symbol in range(slice_.begins.shape[0] - 1):
+        for row in range(slice_.begins[symbol], slice_.begins[symbol + 1]):
+            at = ends[events[row]]
+            ends[events[row]] = at + 1
+            order.rows[at], order.symbols[at] = row, symbol
+    return most
+
+
+@lean_kernel
+def number_rows(cells: Cells, slice_: Slice, order: Order, state: Ids) -> bool:
+    """Fills `slots`; False if there is no room for a new key."""
+    for at in range(order.rows.shape[0]):
+        slot = _slot(cells, slice_, int(order.rows[at]), state)
+        if slot == NONE:
+            return False
+        order.slots[at] = slot
+    return True
 
 
 @lean_part
-def _gather(slice_: Slice, scratch: Scratch, event: int, symbols: int) -> int:
-    """The solutions of an event, in `scratch.rows`."""
-    found = 0
-    for symbol in range(symbols):
-        at = slice_.cursors[symbol]
-        while at < slice_.begins[symbol + 1] and slice_.events[at] == event:
-            scratch.rows[found, 0], scratch.rows[found, 1], scratch.rows[found, 2] = at, symbol, NONE
-            found += 1
-            at += 1
+def _among(slots: Ids, slot: int, begin: int, end: int) -> bool:
+    found = False
+    for at in range(begin, end):
+        found |= slots[at] == slot
     return found
 
 
@@ -134,25 +161,28 @@ def _slot(cells: Cells, slice_: Slice, row: int, state: Ids) -> int:
 def _enter(
     rules: Rules,
     shape: Shape,
+    room: Room,
     cells: Cells,
     slice_: Slice,
+    order: Order,
     scratch: Scratch,
     state: Ids,
-    row: int,
-    found: int,
-    slot: int,
+    begin: int,
+    end: int,
     window: int,
     time: int,
     position: int,
 ) -> None:
-    """Advances the cell of one window by the solutions of an event with one key."""
-    place = window % shape.open_max
+    """Advances the cell of one window by the solutions of an event that have the key of the first one."""
+    place, slot = 0, order.slots[begin]
+    if shape.open_max > 1:
+        place = window % shape.open_max
     cell = slot * shape.open_max + place
     if cells.window[cell] != window:
         opens = 0
-        for other in range(row, found):
-            if scratch.rows[other, 2] == slot:
-                opens |= rules.opens[scratch.rows[other, 1]]
+        for at in range(begin, end):
+            if order.slots[at] == slot:
+                opens |= rules.opens[order.symbols[at]]
         if not opens:
             return
         open_cell(rules, cells, cell, window)
@@ -165,17 +195,17 @@ def _enter(
     if shape.consecutive == 0 and cells.position[cell] != position - 1:
         end_strict(rules, cells, cell)
     reached = 0
-    for other in range(row, found):
-        if scratch.rows[other, 2] == slot:
-            solution, symbol = scratch.rows[other, 0], scratch.rows[other, 1]
+    for at in range(begin, end):
+        if order.slots[at] == slot:
+            symbol = order.symbols[at]
             for number in range(rules.moves[symbol], rules.moves[symbol + 1]):
                 if holds_matches(cells, cell, rules.lane[number]):
                     reached = reach(rules, scratch, rules.target[number], reached)
-                    move(rules, cells, slice_, scratch, cell, number, solution, time)
+                    move(rules, cells, slice_, scratch, cell, number, order.rows[at], time)
     end_strict(rules, cells, cell)
-    for other in range(row, found):
-        if scratch.rows[other, 2] == slot:
-            symbol = scratch.rows[other, 1]
+    for at in range(begin, end):
+        if order.slots[at] == slot:
+            symbol = order.symbols[at]
             for kill in range(rules.killed[symbol], rules.killed[symbol + 1]):
                 clear(cells, cell, rules.kills[kill])
     cells.position[cell] = position
@@ -183,7 +213,7 @@ def _enter(
         target = scratch.states[number]
         scratch.reached[target] = 0
         for enter in range(rules.entered[target], rules.entered[target + 1]):
-            arrive(rules, cells, scratch, state, cell, rules.enters[enter], target, time)
+            arrive(rules, cells, scratch, room, state, cell, rules.enters[enter], target, time)
 
 
 @lean_kernel

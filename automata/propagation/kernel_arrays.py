@@ -16,10 +16,11 @@ KEEP, SET, ADD, FORGET = range(4)
 """The effect of a move on a measure: none; its last value is replaced; it is added to; it has no value any more."""
 NO_WINDOW = -(1 << 62)
 """The window of a cell that is not in use; windows before the epoch have numbers below 0."""
-STATE = 6
-SLOTS, OPEN_FIRST, OPEN_LAST, EMITTED, EMITTING, FULL = range(STATE)
+STATE = 7
+SLOTS, OPEN_FIRST, OPEN_LAST, EMITTED, EMITTING, FULL, EVENT = range(STATE)
 """Places of what the kernel goes on from: keys in use, the least and the greatest open window (the greatest is less:
-none is open), rows written, the next key of the window that is being closed, 1 once a number needs a limb more."""
+none is open), rows written, the next key of the window that is being closed, 1 once a number needs a limb more, the
+next event of the slice."""
 
 
 class Rules(NamedTuple):
@@ -61,6 +62,13 @@ class Shape(NamedTuple):
     consecutive: int
 
 
+class Room(NamedTuple):
+    """The last limbs of counts and of sums that need another one: one event more might not fit."""
+
+    counts: int
+    sums: int
+
+
 class Cells(NamedTuple):
     """Slots of keys, and the cells of each, one for each open window: `slot * open_max + window % open_max`.
 
@@ -68,8 +76,8 @@ class Cells(NamedTuple):
     keys        int64[slots, key]
     window      the window of each cell, or NO_WINDOW
     position    see `automata.propagation.cells.Cell`
-    counts      int64[cells, lanes, limbs]
-    sums        int64[cells, lanes, linear measures, wider limbs]
+    counts      int64[cells, lanes, limbs]; one limb alone holds up to 61 bits
+    sums        int64[cells, lanes, linear measures, limbs], one alone or at least two more than those of counts
     best        float64[cells, lanes, extreme measures], NaN: none; ids alike
     first, last times of first and last events; none where nobody asks
     members     int64[open_max, slots]: the slots with a cell in a window; member_counts: how many
@@ -92,7 +100,7 @@ class Cells(NamedTuple):
 class Slice(NamedTuple):
     """The solutions of a slice, those of one symbol after those of another, each ascending by event.
 
-    begins      symbol → offset; cursors: the next solution of each symbol
+    begins      symbol → offset
     addends     int64[solutions, addend columns, limbs], magnitudes; signs alike
     column      linear measure → its addend column
     values      float64[solutions, extreme measures], NaN: unbound; ids alike
@@ -101,7 +109,6 @@ class Slice(NamedTuple):
     times: Ids
     position: int
     begins: Ids
-    cursors: Ids
     events: Ids
     keys: Ids
     addends: Ids
@@ -111,8 +118,20 @@ class Slice(NamedTuple):
     ids: Ids
 
 
+class Order(NamedTuple):
+    """The solutions of a slice by event.
+
+    ends        event → the end of its range of `rows`, `symbols` and `slots`, which begins where that before ends
+    """
+
+    ends: Ids
+    rows: Ids
+    symbols: Ids
+    slots: Ids
+
+
 class Scratch(NamedTuple):
-    """The values that one event adds to each state; `states`: those reached; `rows`: solution, symbol, slot of each."""
+    """The values that one event adds to each state; `states`: those reached."""
 
     reached: Ids
     states: Ids
@@ -121,7 +140,6 @@ class Scratch(NamedTuple):
     best: Floats
     ids: Ids
     first: Ids
-    rows: Ids
 
 
 class Output(NamedTuple):

@@ -27,7 +27,9 @@ from automata.slices.timeline import LAST
 from automata.values import UNBOUND, Ids
 
 _SLOTS_FIRST, _OUTPUT_FIRST = 16, 256
-_LIMBS_FIRST, _WIDE_FIRST = 2, 4
+_ONE_LIMB = 1 << 61
+"""Numbers of one limb, with what one event adds, are less."""
+_WIDE_ROOM = arrays.Room(1 << 29, 1 << 29)
 
 
 def open_max(program: Program) -> int:
@@ -66,25 +68,22 @@ class KernelCells:
         if self.idle:
             self._forget()
         slice_ = self._reader.read(events, solutions, self._machine.symbols, position)
-        limbs, wide = self._widths
-        self._widen(limbs, max(wide, limbs + slice_.addends.shape[2] + 1))
+        order, most = self._order(slice_)
+        room = self._room(slice_, most)
+        scratch = self._scratch()
         found: list[Found] = []
-        stopped_at = -1
+        self._state[arrays.EVENT] = 0
         while True:
-            scratch = self._scratch(len(slice_.events))
-            stop = kernel.consume(self._rules, self._shape, self._cells, slice_, scratch, self._output, self._state)
+            out, state = self._output, self._state
+            stop = kernel.consume(self._rules, self._shape, room, self._cells, slice_, order, scratch, out, state)
             match stop:
                 case Stop.DONE:
                     break
                 case Stop.OUTPUT:
                     found += self._emitted()
-                case Stop.KEYS:
-                    progress = int(slice_.cursors.sum())
-                    self._make_room(stuck=progress == stopped_at)
-                    stopped_at = progress
                 case Stop.LIMBS:
-                    limbs, wide = self._widths
-                    self._widen(limbs + 1, wide + 1)
+                    self._widen(self._widths[0] + 1, slice_.addends.shape[2])
+                    room, scratch = _WIDE_ROOM, self._scratch()
         where = position + len(events) - 1 if self._shape.in_events else int(events.times[-1])
         return found + self._closed(where)
 
@@ -111,6 +110,50 @@ class KernelCells:
         self._state[arrays.OPEN_LAST] = self._state[arrays.OPEN_FIRST] - 1
         self._forget()
         return handed
+
+    # --- a slice ----------------------------------------------------------------------------------
+
+    def _order(self, slice_: arrays.Slice) -> tuple[arrays.Order, int]:
+        """The solutions by event, with the slots of their keys, and the most of one event."""
+        rows = len(slice_.events)
+        columns = [np.zeros(rows, dtype=np.int64) for _ in range(3)]
+        order = arrays.Order(np.zeros(len(slice_.times), dtype=np.int64), *columns)
+        most = kernel.put_in_order(slice_, order)
+        stuck = False
+        while not kernel.number_rows(self._cells, slice_, order, self._state):
+            self._make_room(stuck)
+            stuck = True
+        return order, most
+
+    def _room(self, slice_: arrays.Slice, most: int) -> arrays.Room:
+        """The room that numbers of one limb need before an event of the slice; those without it become wider."""
+        moves = np.diff(self._rules.moves).max(initial=0)
+        growth = int(most) * int(moves) + 2
+        addends = slice_.addends.shape[2]
+        if self._widths[0] > 1:
+            self._narrow(_ONE_LIMB // growth)
+        if self._widths[0] > 1 or (self._widths[1] > 1 or addends > 1):
+            self._widen(self._widths[0], addends)
+        if self._widths[0] > 1:
+            return _WIDE_ROOM
+        counts = sums = _ONE_LIMB // growth
+        if self._widths[1] == 1:
+            counts //= max(1, int(slice_.addends.max(initial=0)))
+        else:
+            sums = _WIDE_ROOM.sums
+        if self._cells.counts.max(initial=0) < counts and (
+            self._widths[1] > 1 or np.abs(self._cells.sums).max(initial=0) < sums
+        ):
+            return arrays.Room(counts, sums)
+        self._widen(2, addends)
+        return _WIDE_ROOM
+
+    def _narrow(self, counts: int) -> None:
+        """Makes one limb of counts where they are less than this."""
+        held = self._cells.counts
+        if not held[..., 2:].any() and held[..., 1].max(initial=0) < counts >> arrays.LIMB:
+            self._cells = self._cells._replace(counts=held[..., :1] + (held[..., 1:2] << arrays.LIMB))
+            self._output = self._new_output(len(self._output.windows), self._output.keys.shape[1])
 
     # --- what is found ----------------------------------------------------------------------------
 
@@ -191,7 +234,7 @@ class KernelCells:
         self._state[arrays.SLOTS] = self._state[arrays.FULL] = self._state[arrays.EMITTING] = 0
         self._cells = self._new_cells(min(len(self._cells.keys), 1 << 16), self._cells.keys.shape[1])
 
-    def _new_cells(self, slots: int, key: int, limbs: int = _LIMBS_FIRST, wide: int = _WIDE_FIRST) -> arrays.Cells:
+    def _new_cells(self, slots: int, key: int, limbs: int = 1, wide: int = 1) -> arrays.Cells:
         cells, lanes = slots * self._shape.open_max, len(self._machine.lanes)
         linear, extreme = len(self._layout.linear), len(self._layout.extreme)
         timed = (cells, lanes) if self._shape.in_events else (0, 0)
@@ -225,7 +268,7 @@ class KernelCells:
             np.zeros(rows, dtype=np.int64),
         )
 
-    def _scratch(self, rows: int) -> arrays.Scratch:
+    def _scratch(self) -> arrays.Scratch:
         limbs, wide = self._widths
         states = len(self._machine.entered)
         linear, extreme = len(self._layout.linear), len(self._layout.extreme)
@@ -237,10 +280,11 @@ class KernelCells:
             np.zeros((states, extreme)),
             np.zeros((states, extreme), dtype=np.int64),
             np.zeros(states, dtype=np.int64),
-            np.zeros((rows, 3), dtype=np.int64),
         )
 
-    def _widen(self, limbs: int, wide: int) -> None:
+    def _widen(self, limbs: int, addends: int) -> None:
+        """Makes this many limbs of counts, and of sums what products with addends of so many need."""
+        wide = max(self._widths[1] + (limbs > self._widths[0]), max(limbs, 2) + addends + 1)
         if (limbs, wide) == self._widths:
             return
         counts, sums = widened(self._cells.counts, limbs), widened(self._cells.sums, wide)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from arrays.jit import lean_part
-from automata.propagation.kernel_arrays import ADD, FULL, KEEP, LIMB, SET, Cells, Rules, Scratch, Slice
+from automata.propagation.kernel_arrays import ADD, FULL, KEEP, LIMB, SET, Cells, Room, Rules, Scratch, Slice
 from automata.values import Ids
 
 _MASK = (1 << LIMB) - 1
-_ROOM = 1 << 29
-"""The last limb of a number that needs another one."""
 
 
 @lean_part
@@ -111,16 +109,29 @@ def _sum(scratch: Scratch, cells: Cells, cell: int, lane: int, target: int, meas
 def _product(
     scratch: Scratch, cells: Cells, slice_: Slice, cell: int, lane: int, target: int, measure: int, solution: int
 ) -> None:
-    """Adds the solution's addend, as often as there are matches in the lane; no product reaches the last limb."""
+    """Adds the solution's addend, as often as there are matches in the lane; no product reaches the last limb.
+
+    A count of one limb is taken as two, unless sums have one, too.
+    """
     column = slice_.column[measure]
     limbs, last = cells.counts.shape[2], cells.sums.shape[3] - 1
+    if last == 0:
+        factor = slice_.addends[solution, column, 0] * slice_.signs[solution, column]
+        scratch.sums[target, measure, 0] += cells.counts[cell, lane, 0] * factor
+        return
+    split = limbs == 1
+    if split:
+        limbs = 2
     for part in range(slice_.addends.shape[2]):
         factor = slice_.addends[solution, column, part] * slice_.signs[solution, column]
         if factor == 0:
             continue
         carry = np.int64(0)
         for limb in range(limbs):
-            total = scratch.sums[target, measure, part + limb] + cells.counts[cell, lane, limb] * factor + carry
+            count = cells.counts[cell, lane, 0 if split else limb]
+            if split:
+                count = count & _MASK if limb == 0 else count >> LIMB
+            total = scratch.sums[target, measure, part + limb] + count * factor + carry
             scratch.sums[target, measure, part + limb] = total & _MASK
             carry = total >> LIMB
         limb = part + limbs
@@ -168,7 +179,7 @@ def _improves(value: float, known: float, greatest: int) -> bool:
 
 @lean_part
 def arrive(
-    rules: Rules, cells: Cells, scratch: Scratch, state: Ids, cell: int, lane: int, target: int, time: int
+    rules: Rules, cells: Cells, scratch: Scratch, room: Room, state: Ids, cell: int, lane: int, target: int, time: int
 ) -> None:
     """Adds what reaches a state to a lane of it."""
     if cells.first.shape[0] > 0:
@@ -182,7 +193,7 @@ def arrive(
         cells.counts[cell, lane, limb] = total & _MASK
         carry = total >> LIMB
     cells.counts[cell, lane, limbs - 1] += scratch.counts[target, limbs - 1] + carry
-    if cells.counts[cell, lane, limbs - 1] >= _ROOM:
+    if cells.counts[cell, lane, limbs - 1] >= room.counts:
         state[FULL] = 1
     limbs = cells.sums.shape[3]
     for measure in range(cells.sums.shape[2]):
@@ -192,7 +203,7 @@ def arrive(
             cells.sums[cell, lane, measure, limb] = total & _MASK
             carry = total >> LIMB
         cells.sums[cell, lane, measure, limbs - 1] += scratch.sums[target, measure, limbs - 1] + carry
-        if abs(cells.sums[cell, lane, measure, limbs - 1]) >= _ROOM:
+        if abs(cells.sums[cell, lane, measure, limbs - 1]) >= room.sums:
             state[FULL] = 1
     for measure in range(cells.best.shape[2]):
         if _improves(scratch.best[target, measure], cells.best[cell, lane, measure], rules.greatest[measure]):

@@ -325,7 +325,7 @@ def test_the_kernel_propagates_as_exact_values_do(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel_cells, "_SLOTS_FIRST", 1)
         patch.setattr(kernel_cells, "_OUTPUT_FIRST", 2)
-        patch.setattr(kernel_cells, "_LIMBS_FIRST", random.randint(1, 2))
+        patch.setattr(kernel_cells, "_ONE_LIMB", 1 << random.choice((2, 4, 8, 61)))
         agree(drawn, propagated(drawn, random, measured, compiled=True), measured)
 
 

@@ -38,7 +38,7 @@ class CompiledPropagation(Propagating):
         """The algebra of the vectors that are found."""
         return self.exact.measures
 
-    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Found]:
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Found]:
         """The next slice of the merged order: what it completes or closes."""
         if not len(events):
             return []
@@ -52,19 +52,19 @@ class CompiledPropagation(Propagating):
                 return found
         return self.exact.on_batch(events, solutions)
 
-    def on_event(self, time: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> list[Found]:
+    def on_event(self, time: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Found]:
         """The same for a slice of one event; the exact values take it, with all cells."""
         if not self._kernel.idle:
             self.exact.take(self._kernel.handed_over())
         return self.exact.on_event(time, solutions)
 
-    def on_watermark(self, time: int) -> list[Found]:
+    def on_watermark(self, time: int) -> Sequence[Found]:
         """No later event has a time up to `time`."""
-        return [*self._kernel.passed(time), *self.exact.on_watermark(time)]
+        return self._kernel.passed(time) if self.exact.idle else self.exact.on_watermark(time)
 
-    def finish(self) -> list[Found]:
+    def finish(self) -> Sequence[Found]:
         """The input has ended."""
-        return [*self._kernel.finish(), *self.exact.finish()]
+        return self._kernel.finish() if self.exact.idle else self.exact.finish()
 
     def live_ids(self) -> list[Ids]:
         """Columns of every id that is still needed."""

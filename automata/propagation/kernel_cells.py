@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
 import numpy as np
 
@@ -14,17 +13,18 @@ from automata.propagation import kernel
 from automata.propagation import kernel_arrays as arrays
 from automata.propagation.cells import Cell, Vector
 from automata.propagation.columns import Reader
+from automata.propagation.found_columns import Block, FoundColumns, VectorReader, Vectors
 from automata.propagation.kernel import Stop
 from automata.propagation.kernel_arrays import NO_WINDOW
 from automata.propagation.kernel_rules import rules_of
-from automata.propagation.layout import Extreme, Layout, Linear
-from automata.propagation.limbs import whole, widened
+from automata.propagation.layout import Layout
+from automata.propagation.limbs import widened
 from automata.propagation.machine import machine_of
-from automata.propagation.measures import NOTHING, Best, Kind, Measured, Sum, Value, Values
-from automata.propagation.windows import Found, Key
+from automata.propagation.measures import Measured, Values
+from automata.propagation.windows import Key
 from automata.slices.events import Events, SymbolSolutions
 from automata.slices.timeline import LAST
-from automata.values import UNBOUND, Ids
+from automata.values import Ids
 
 _SLOTS_FIRST, _OUTPUT_FIRST = 16, 256
 _ONE_LIMB = 1 << 61
@@ -63,7 +63,7 @@ class KernelCells:
         """No cell is open."""
         return bool(self._state[arrays.OPEN_FIRST] > self._state[arrays.OPEN_LAST])
 
-    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions], position: int) -> list[Found]:
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions], position: int) -> FoundColumns:
         """All that the slice closes; Unsuited, with the cells as they were, if the kernel cannot take it."""
         if self.idle:
             self._forget()
@@ -71,7 +71,7 @@ class KernelCells:
         order, most = self._order(slice_)
         room = self._room(slice_, most)
         scratch = self._scratch()
-        found: list[Found] = []
+        found: list[Block] = []
         self._state[arrays.EVENT] = 0
         while True:
             out, state = self._output, self._state
@@ -85,15 +85,15 @@ class KernelCells:
                     self._widen(self._widths[0] + 1, slice_.addends.shape[2])
                     room, scratch = _WIDE_ROOM, self._scratch()
         where = position + len(events) - 1 if self._shape.in_events else int(events.times[-1])
-        return found + self._closed(where)
+        return FoundColumns([*found, *self._closed(where)])
 
-    def passed(self, time: int) -> list[Found]:
+    def passed(self, time: int) -> FoundColumns:
         """All that is closed once no event at or before `time` will come."""
-        return [] if self._shape.in_events else self._closed(time + 1)
+        return FoundColumns([] if self._shape.in_events else self._closed(time + 1))
 
-    def finish(self) -> list[Found]:
+    def finish(self) -> FoundColumns:
         """All that is left."""
-        return self._closed(LAST)
+        return FoundColumns(self._closed(LAST))
 
     def live_ids(self) -> list[Ids]:
         """The ids in keys and among the extremes."""
@@ -102,8 +102,9 @@ class KernelCells:
     def handed_over(self) -> list[tuple[int, Key, Cell]]:
         """Every open cell as exact values, with its window and its key; none is open then."""
         held, handed = self._cells, []
-        for number in np.flatnonzero(held.window[: self._slots * self._shape.open_max] != NO_WINDOW).tolist():
-            cell = Cell([self._lane(number, lane) for lane in range(len(self._machine.lanes))])
+        numbers = np.flatnonzero(held.window[: self._slots * self._shape.open_max] != NO_WINDOW)
+        for number, lanes in zip(numbers.tolist(), self._lanes(numbers), strict=True):
+            cell = Cell(lanes)
             cell.position = int(held.position[number])
             key = tuple(held.keys[number // self._shape.open_max].tolist())
             handed.append((int(held.window[number]), key, cell))
@@ -161,64 +162,41 @@ class KernelCells:
     def _slots(self) -> int:
         return int(self._state[arrays.SLOTS])
 
-    def _closed(self, where: int) -> list[Found]:
-        found: list[Found] = []
+    def _closed(self, where: int) -> list[Block]:
+        found: list[Block] = []
         while not kernel.close(self._rules, self._shape, self._cells, self._output, self._state, where):
             found += self._emitted()
         return found + self._emitted()
 
-    def _emitted(self) -> list[Found]:
-        """The rows that have been written, of each window and key together; makes room for at least as much."""
+    def _emitted(self) -> list[Block]:
+        """The rows that have been written; makes room for at least as much."""
         count, out = int(self._state[arrays.EMITTED]), self._output
         self._state[arrays.EMITTED] = 0
-        windows, keys, counts = (column[:count].tolist() for column in (out.windows, out.keys, out.counts))
-        firsts, lasts = (column[:count].tolist() for column in (out.first, out.last))
-        found = []
-        for row, (window, key) in enumerate(zip(windows, keys, strict=True)):
-            matches = whole(counts[row])
-            values = self._vector_values(matches, out.sums[row], out.best[row], out.ids[row]) if self._measured else ()
-            vector = matches, firsts[row], lasts[row], values
-            found.append(Found(window, tuple([key[place] for place in self._group]), vector))
+        numbers = Vectors(out.counts, out.sums, out.best, out.ids, out.first, out.last)
+        vectors = numbers.at(np.arange(count))
+        block = Block(out.windows[:count].copy(), out.keys[:count, self._group], vectors, self._vector_reader())
         if count == len(out.windows) or not count:
             self._output = self._new_output(2 * len(out.windows), out.keys.shape[1])
-        return found
+        return [block] if count else []
 
-    def _lane(self, cell: int, lane: int) -> Vector | None:
-        held = self._cells
-        matches = whole(held.counts[cell, lane].tolist())
-        if not matches:
-            return None
-        first, last = (int(held.first[cell, lane]), int(held.last[cell, lane])) if self._shape.in_events else (0, 0)
-        values = self._vector_values(matches, held.sums[cell, lane], held.best[cell, lane], held.ids[cell, lane])
-        return matches, first, last, values
+    def _vector_reader(self) -> VectorReader:
+        return VectorReader(self._measured, self._layout, self._values, dict(self._reader.scales))
 
-    def _vector_values(self, matches: int, sums: Ids, best: np.ndarray, ids: Ids) -> tuple[Value, ...]:
-        return tuple([self._value(each, matches, sums, best, ids) for each in self._measured])
-
-    def _value(self, measured: Measured, matches: int, sums: Ids, best: np.ndarray, ids: Ids) -> Value:
-        """The value of a measure, as `automata.propagation.measures` has it."""
-        variable, inner = measured.variable, measured.inner
-        if measured.kind in (Kind.MIN, Kind.MAX):
-            place = self._layout.extreme.index(Extreme(variable, measured.kind is Kind.MAX, inner is not None))
-            if np.isnan(best[place]):
-                none: Best = {} if inner is None else {NOTHING: (0, UNBOUND)}
-                return none
-            kind, order = self._values.place(int(ids[place]))
-            return {kind: (order, int(ids[place]))}
-        if measured.kind is Kind.COUNT or inner is Kind.COUNT:
-            return whole(sums[self._layout.linear.index(Linear(variable, True, inner is not None))].tolist())
-        if inner is None:
-            matches = whole(sums[self._layout.linear.index(Linear(variable, True, False))].tolist())
-        total = whole(sums[self._layout.linear.index(Linear(variable, False, inner is not None))].tolist())
-        scale = self._reader.scales.get(variable)
-        if scale is None or scale.exponent is None:
-            return Sum(matches, 0, 0, 0)
-        number = _scaled(total, 2 if scale.binary else 10, scale.exponent)
-        added = (
-            matches if inner is None else whole(sums[self._layout.linear.index(Linear(variable, True, True))].tolist())
+    def _lanes(self, cells: Ids) -> list[list[Vector | None]]:
+        """The lanes of cells as exact values."""
+        held, lanes = self._cells, len(self._machine.lanes)
+        timed = (held.first, held.last) if self._shape.in_events else (np.zeros(held.counts.shape[:2], np.int64),) * 2
+        columns = Vectors(held.counts, held.sums, held.best, held.ids, *timed).at(cells)
+        flat = Vectors(
+            columns.counts.reshape(-1, columns.counts.shape[2]),
+            columns.sums.reshape(-1, *columns.sums.shape[2:]),
+            columns.best.reshape(-1, columns.best.shape[2]),
+            columns.ids.reshape(-1, columns.ids.shape[2]),
+            columns.first.ravel(),
+            columns.last.ravel(),
         )
-        flags = scale.flags if added else 0
-        return Sum(matches, 0 if scale.binary else number, number if scale.binary else 0, flags)
+        vectors = [each if each[0] else None for each in self._vector_reader().read(flat)]
+        return [vectors[begin : begin + lanes] for begin in range(0, len(vectors), lanes)]
 
     # --- arrays -----------------------------------------------------------------------------------
 
@@ -313,9 +291,3 @@ class KernelCells:
         self._state[arrays.SLOTS] = len(kept)
         self._cells = fresh
         kernel.number_keys(fresh, len(kept))
-
-
-def _scaled(total: int, base: int, exponent: int) -> int | Fraction:
-    if exponent >= 0 or not total:
-        return int(total * base ** max(exponent, 0))
-    return Fraction(total, int(base**-exponent))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,12 +11,17 @@ from automata.values import Ids
 _MASK = (1 << LIMB) - 1
 
 
-def whole(limbs: Sequence[int]) -> int:
-    """The number that limbs stand for; the last one carries the sign."""
-    value = 0
-    for limb in reversed(limbs):
-        value = (value << LIMB) + limb
-    return value
+def wholes(limbs: NDArray[np.int64]) -> list[int]:
+    """The numbers that rows of limbs stand for; the last limb carries the sign."""
+    rows, width = limbs.shape
+    if width == 1:
+        found: list[int] = limbs[:, 0].tolist()
+        return found
+    numbers = np.zeros(rows, dtype=object)
+    for limb in range(width - 1, -1, -1):
+        numbers = (numbers << LIMB) + limbs[:, limb].astype(object)
+    whole: list[int] = numbers.tolist()
+    return whole
 
 
 def widened(limbs: NDArray[np.int64], width: int) -> NDArray[np.int64]:

@@ -31,16 +31,16 @@ class Propagating(Protocol):
     def measures(self) -> Cells:
         """The algebra of the vectors that are found."""
 
-    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> list[Found]:
+    def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Found]:
         """The next slice of the merged order: what it completes or closes."""
 
-    def on_event(self, time: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> list[Found]:
+    def on_event(self, time: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Found]:
         """The same for a slice of one event; `solutions` as in `automata.protocol.RowEvaluator`."""
 
-    def on_watermark(self, time: int) -> list[Found]:
+    def on_watermark(self, time: int) -> Sequence[Found]:
         """No later event has a time up to `time`."""
 
-    def finish(self) -> list[Found]:
+    def finish(self) -> Sequence[Found]:
         """The input has ended."""
 
     def live_ids(self) -> list[Ids]:

@@ -85,7 +85,7 @@ class Reader:
         )
 
     def _matrix(self, tables: Sequence[SymbolSolutions | None], variables: Sequence[int], rows: int) -> Ids:
-        found = np.zeros((rows, len(variables)), dtype=np.int64)
+        found = np.empty((rows, len(variables)), dtype=np.int64)
         for number, variable in enumerate(variables):
             found[:, number] = _column(tables, variable)
         return found
@@ -99,8 +99,9 @@ class Reader:
         limbs = np.zeros((rows, len(columns), width), dtype=np.int64)
         signs = np.ones((rows, len(columns)), dtype=np.int64)
         for number, column in enumerate(columns):
-            limbs[:, number, : column.shape[1]] = np.abs(column)
-            signs[:, number] = np.where((column < 0).any(axis=1), -1, 1)
+            np.abs(column, out=limbs[:, number, : column.shape[1]])
+            if column.min(initial=0) < 0:
+                signs[:, number] = np.where((column < 0).any(axis=1), -1, 1)
         return limbs, signs
 
     def _scaled(self, variable: int, ids: Ids) -> NDArray[np.int64]:
@@ -128,9 +129,13 @@ class Reader:
             magnitudes, up = magnitudes * 10**up, np.zeros_like(up)
         if width > _LIMBS_MAX:
             raise Unsuited
+        self.scales[variable] = scale
+        if not scaled.binary and int(magnitudes.max()) >> arrays.LIMB == 0:
+            small = np.zeros((len(ids), 1), dtype=np.int64)
+            small[bound, 0] = magnitudes * np.sign(scaled.mantissas)
+            return small
         limbs = np.zeros((len(ids), max(width, 3)), dtype=np.int64)
         limbs[bound] = shifted(magnitudes, up, limbs.shape[1]) * np.sign(scaled.mantissas)[:, np.newaxis]
-        self.scales[variable] = scale
         while limbs.shape[1] > 1 and not limbs[:, -1].any():
             limbs = limbs[:, :-1]
         return limbs

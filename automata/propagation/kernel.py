@@ -30,6 +30,7 @@ from automata.propagation.kernel_arrays import (
     Shape,
     Slice,
 )
+from automata.propagation.kernel_direct import Direct, add_lanes
 from automata.propagation.kernel_lanes import arrive, clear, end_strict, holds_matches, move, open_cell, reach
 from automata.values import NONE, Ids
 
@@ -50,6 +51,7 @@ _DONE, _OUTPUT, _LIMBS = (int(stop) for stop in Stop)
 @lean_kernel
 def consume(
     rules: Rules,
+    direct: Direct,
     shape: Shape,
     room: Room,
     cells: Cells,
@@ -63,6 +65,7 @@ def consume(
     event = int(state[EVENT])
     begin = int(order.ends[event - 1]) if event else 0
     least, last, passed = 0, -1, NO_WINDOW
+    narrow = cells.counts.shape[2] == 1 and (cells.sums.shape[2] == 0 or cells.sums.shape[3] == 1)
     while event < order.ends.shape[0]:
         end = int(order.ends[event])
         if begin == end:
@@ -81,8 +84,14 @@ def consume(
             passed = shape.start + min((last + 1) * shape.hop, least * shape.hop + shape.size)
         for at in range(begin, end):
             slot = order.slots[at]
-            if slot >= 0 and not _among(order.slots, slot, begin, at):
+            if not _among(order.slots, slot, begin, at):
+                alone = narrow and end - begin == 1 and direct.able[order.symbols[at]]
                 for window in range(least, last + 1):
+                    cell = slot if shape.open_max == 1 else slot * shape.open_max + window % shape.open_max
+                    if alone and cells.window[cell] == window:
+                        symbol, solution = order.symbols[at], order.rows[at]
+                        add_lanes(direct, rules, room, cells, slice_, state, np.uint64(cell), symbol, solution)
+                        continue
                     _enter(rules, shape, room, cells, slice_, order, scratch, state, at, end, window, time, position)
         begin = end
         event += 1

@@ -16,6 +16,7 @@ from automata.propagation.columns import Reader
 from automata.propagation.found_columns import Block, FoundColumns, VectorReader, Vectors
 from automata.propagation.kernel import Stop
 from automata.propagation.kernel_arrays import NO_WINDOW
+from automata.propagation.kernel_direct import direct_of
 from automata.propagation.kernel_rules import rules_of
 from automata.propagation.layout import Layout
 from automata.propagation.limbs import widened
@@ -53,6 +54,7 @@ class KernelCells:
         hop, partitioned = window.period, int(bool(program.partition))
         aligned = window.start, window.size, hop, open_max(program)
         self._shape = arrays.Shape(*aligned, int(window.anchored), int(window.in_events), partitioned)
+        self._direct = direct_of(self._machine, self._rules, not window.in_events)
         self._state = np.zeros(arrays.STATE, dtype=np.int64)
         self._state[arrays.OPEN_LAST] = -1
         self._cells = self._new_cells(_SLOTS_FIRST, len(key))
@@ -74,8 +76,8 @@ class KernelCells:
         found: list[Block] = []
         self._state[arrays.EVENT] = 0
         while True:
-            out, state = self._output, self._state
-            stop = kernel.consume(self._rules, self._shape, room, self._cells, slice_, order, scratch, out, state)
+            rules, cells, out, state = (self._rules, self._direct), self._cells, self._output, self._state
+            stop = kernel.consume(*rules, self._shape, room, cells, slice_, order, scratch, out, state)
             match stop:
                 case Stop.DONE:
                     break
@@ -117,7 +119,7 @@ class KernelCells:
     def _order(self, slice_: arrays.Slice) -> tuple[arrays.Order, int]:
         """The solutions by event, with the slots of their keys, and the most of one event."""
         rows = len(slice_.events)
-        columns = [np.zeros(rows, dtype=np.int64) for _ in range(3)]
+        columns = [np.empty(rows, dtype=np.int64) for _ in range(3)]
         order = arrays.Order(np.zeros(len(slice_.times), dtype=np.int64), *columns)
         most = kernel.put_in_order(slice_, order)
         stuck = False
@@ -187,11 +189,12 @@ class KernelCells:
         held, lanes = self._cells, len(self._machine.lanes)
         timed = (held.first, held.last) if self._shape.in_events else (np.zeros(held.counts.shape[:2], np.int64),) * 2
         columns = Vectors(held.counts, held.sums, held.best, held.ids, *timed).at(cells)
+        rows = len(cells) * lanes
         flat = Vectors(
-            columns.counts.reshape(-1, columns.counts.shape[2]),
-            columns.sums.reshape(-1, *columns.sums.shape[2:]),
-            columns.best.reshape(-1, columns.best.shape[2]),
-            columns.ids.reshape(-1, columns.ids.shape[2]),
+            columns.counts.reshape(rows, columns.counts.shape[2]),
+            columns.sums.reshape(rows, *columns.sums.shape[2:]),
+            columns.best.reshape(rows, columns.best.shape[2]),
+            columns.ids.reshape(rows, columns.ids.shape[2]),
             columns.first.ravel(),
             columns.last.ravel(),
         )
@@ -217,7 +220,7 @@ class KernelCells:
         linear, extreme = len(self._layout.linear), len(self._layout.extreme)
         timed = (cells, lanes) if self._shape.in_events else (0, 0)
         return arrays.Cells(
-            np.zeros(2 * slots, dtype=np.int64),
+            np.zeros(4 * slots, dtype=np.int64),
             np.zeros((slots, key), dtype=np.int64),
             np.full(cells, NO_WINDOW, dtype=np.int64),
             np.zeros(cells, dtype=np.int64),

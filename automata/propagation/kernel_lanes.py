@@ -161,14 +161,14 @@ def _better(
         value, identifier = cells.best[cell, lane, measure], cells.ids[cell, lane, measure]
     if effect in (SET, ADD):
         taken = slice_.values[solution, measure]
-        if _improves(taken, value, rules.greatest[measure]):
+        if improves(taken, value, rules.greatest[measure]):
             value, identifier = taken, slice_.ids[solution, measure]
-    if _improves(value, scratch.best[target, measure], rules.greatest[measure]):
+    if improves(value, scratch.best[target, measure], rules.greatest[measure]):
         scratch.best[target, measure], scratch.ids[target, measure] = value, identifier
 
 
 @lean_part
-def _improves(value: float, known: float, greatest: int) -> bool:
+def improves(value: float, known: float, greatest: int) -> bool:
     """NaN is no value."""
     if value != value:
         return False
@@ -206,6 +206,6 @@ def arrive(
         if abs(cells.sums[cell, lane, measure, limbs - 1]) >= room.sums:
             state[FULL] = 1
     for measure in range(cells.best.shape[2]):
-        if _improves(scratch.best[target, measure], cells.best[cell, lane, measure], rules.greatest[measure]):
+        if improves(scratch.best[target, measure], cells.best[cell, lane, measure], rules.greatest[measure]):
             cells.best[cell, lane, measure] = scratch.best[target, measure]
             cells.ids[cell, lane, measure] = scratch.ids[target, measure]

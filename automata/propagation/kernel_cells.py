@@ -27,7 +27,7 @@ from automata.slices.events import Events, SymbolSolutions
 from automata.slices.timeline import LAST
 from automata.values import Ids
 
-_SLOTS_FIRST, _OUTPUT_FIRST = 16, 256
+_SLOTS_FIRST, _OUTPUT_FIRST, _OUTPUT_MAX = 16, 256, 1 << 16
 _ONE_LIMB = 1 << 61
 """Numbers of one limb, with what one event adds, are less."""
 _WIDE_ROOM = arrays.Room(1 << 29, 1 << 29)
@@ -55,6 +55,8 @@ class KernelCells:
         aligned = window.start, window.size, hop, open_max(program)
         self._shape = arrays.Shape(*aligned, int(window.anchored), int(window.in_events), partitioned)
         self._direct = direct_of(self._machine, self._rules, not window.in_events)
+        self._known: arrays.Room | None = None
+        self._narrowed_at = -1
         self._state = np.zeros(arrays.STATE, dtype=np.int64)
         self._state[arrays.OPEN_LAST] = -1
         self._cells = self._new_cells(_SLOTS_FIRST, len(key))
@@ -82,7 +84,7 @@ class KernelCells:
                 case Stop.DONE:
                     break
                 case Stop.OUTPUT:
-                    found += self._emitted()
+                    found += self._emitted(full=True)
                 case Stop.LIMBS:
                     self._widen(self._widths[0] + 1, slice_.addends.shape[2])
                     room, scratch = _WIDE_ROOM, self._scratch()
@@ -129,32 +131,41 @@ class KernelCells:
         return order, most
 
     def _room(self, slice_: arrays.Slice, most: int) -> arrays.Room:
-        """The room that numbers of one limb need before an event of the slice; those without it become wider."""
-        moves = np.diff(self._rules.moves).max(initial=0)
-        growth = int(most) * int(moves) + 2
-        addends = slice_.addends.shape[2]
-        if self._widths[0] > 1:
-            self._narrow(_ONE_LIMB // growth)
-        if self._widths[0] > 1 or (self._widths[1] > 1 or addends > 1):
+        """The room that numbers need before an event of the slice; those of one limb without it become wider."""
+        moves, addends = np.diff(self._rules.moves).max(initial=0), slice_.addends.shape[2]
+        if self._widths[0] > 1 and self._state[arrays.OPEN_FIRST] != self._narrowed_at:
+            self._narrowed_at = int(self._state[arrays.OPEN_FIRST])
+            self._narrow()
+        if self._widths[1] > 1 or addends > 1:
             self._widen(self._widths[0], addends)
         if self._widths[0] > 1:
             return _WIDE_ROOM
-        counts = sums = _ONE_LIMB // growth
+        room = _ONE_LIMB >> (int(most) * int(moves) + 2).bit_length()
         if self._widths[1] == 1:
-            counts //= max(1, int(slice_.addends.max(initial=0)))
+            needed = arrays.Room(room >> int(slice_.addends.max(initial=0)).bit_length(), room)
         else:
-            sums = _WIDE_ROOM.sums
-        if self._cells.counts.max(initial=0) < counts and (
-            self._widths[1] > 1 or np.abs(self._cells.sums).max(initial=0) < sums
-        ):
-            return arrays.Room(counts, sums)
+            needed = arrays.Room(room, _WIDE_ROOM.sums)
+        known = self._known
+        if known is not None and needed.counts >= known.counts and needed.sums >= known.sums:
+            return known
+        if self._fits(needed):
+            self._known = needed
+            return needed
         self._widen(2, addends)
         return _WIDE_ROOM
 
-    def _narrow(self, counts: int) -> None:
-        """Makes one limb of counts where they are less than this."""
+    def _fits(self, room: arrays.Room) -> bool:
+        """True if all numbers of open cells, counts of one limb, leave this room."""
+        there = self._cells.window != NO_WINDOW
+        counts, sums = self._cells.counts[there], self._cells.sums[there][..., -1]
+        return bool(counts.max(initial=0) < room.counts and np.abs(sums).max(initial=0) < room.sums)
+
+    def _narrow(self) -> None:
+        """Makes one limb of counts that are small again."""
         held = self._cells.counts
-        if not held[..., 2:].any() and held[..., 1].max(initial=0) < counts >> arrays.LIMB:
+        there = held[self._cells.window != NO_WINDOW]
+        if not there[..., 2:].any() and there[..., 1].max(initial=0) < _ONE_LIMB >> (arrays.LIMB + 2):
+            self._known = None
             self._cells = self._cells._replace(counts=held[..., :1] + (held[..., 1:2] << arrays.LIMB))
             self._output = self._new_output(len(self._output.windows), self._output.keys.shape[1])
 
@@ -167,17 +178,17 @@ class KernelCells:
     def _closed(self, where: int) -> list[Block]:
         found: list[Block] = []
         while not kernel.close(self._rules, self._shape, self._cells, self._output, self._state, where):
-            found += self._emitted()
+            found += self._emitted(full=True)
         return found + self._emitted()
 
-    def _emitted(self) -> list[Block]:
-        """The rows that have been written; makes room for at least as much."""
+    def _emitted(self, full: bool = False) -> list[Block]:
+        """The rows that have been written; makes more room if there was too little."""
         count, out = int(self._state[arrays.EMITTED]), self._output
         self._state[arrays.EMITTED] = 0
         numbers = Vectors(out.counts, out.sums, out.best, out.ids, out.first, out.last)
         vectors = numbers.at(np.arange(count))
         block = Block(out.windows[:count].copy(), out.keys[:count, self._group], vectors, self._vector_reader())
-        if count == len(out.windows) or not count:
+        if full and (len(out.windows) < _OUTPUT_MAX or not count):
             self._output = self._new_output(2 * len(out.windows), out.keys.shape[1])
         return [block] if count else []
 
@@ -213,7 +224,10 @@ class KernelCells:
         if not self._slots:
             return
         self._state[arrays.SLOTS] = self._state[arrays.FULL] = self._state[arrays.EMITTING] = 0
-        self._cells = self._new_cells(min(len(self._cells.keys), 1 << 16), self._cells.keys.shape[1])
+        self._known = None
+        key = self._cells.keys.shape[1]
+        self._cells = self._new_cells(min(len(self._cells.keys), 1 << 16), key)
+        self._output = self._new_output(len(self._output.windows), key)
 
     def _new_cells(self, slots: int, key: int, limbs: int = 1, wide: int = 1) -> arrays.Cells:
         cells, lanes = slots * self._shape.open_max, len(self._machine.lanes)
@@ -268,6 +282,7 @@ class KernelCells:
         wide = max(self._widths[1] + (limbs > self._widths[0]), max(limbs, 2) + addends + 1)
         if (limbs, wide) == self._widths:
             return
+        self._known = None
         counts, sums = widened(self._cells.counts, limbs), widened(self._cells.sums, wide)
         self._cells = self._cells._replace(counts=counts, sums=sums)
         out = self._output

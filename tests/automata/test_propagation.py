@@ -325,8 +325,45 @@ def test_the_kernel_propagates_as_exact_values_do(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel_cells, "_SLOTS_FIRST", 1)
         patch.setattr(kernel_cells, "_OUTPUT_FIRST", 2)
-        patch.setattr(kernel_cells, "_ONE_LIMB", 1 << random.choice((2, 4, 8, 61)))
+        patch.setattr(kernel_cells, "_ONE_LIMB", 1 << random.choice((2, 4, 8, 35, 61)))
         agree(drawn, propagated(drawn, random, measured, compiled=True), measured)
+
+
+@pytest.mark.parametrize("idle", [True, False])
+def test_numbers_that_were_large_become_small_again(idle: bool) -> None:
+    """Windows of 2^90 matches and of one take turns, in slices that end where no window is open, or in their middle."""
+    symbols = tuple(Symbol("ABC"[n], s := frozenset({X} if n == 1 else ()), s, frozenset({0})) for n in range(3))
+    steps = nodes.Sequence((Step(0), Repetition(Step(1), 1, None, ANY), Step(2)), (ANY, ANY))
+    window = Window(200, in_events=False, sliding=False)
+    plan = compile_plan(Program(steps, symbols, 3, (), window, (), Selector.ALL, Skip.NO_SKIP, (), 1))
+    measured = Measured(Kind.SUM, X), Measured(Kind.MAX, X), Measured(Kind.SUM, X, Kind.SUM)
+    stream, cuts = [], []
+    for number, size in enumerate((90, 1, 90, 1, 1, 5)):
+        kinds = [0, *[1] * size, 2]
+        stream += [(200 * number + at, {k: [(0, 3 + at % 7 * 4, 0)]}) for at, k in enumerate(kinds)]
+        cuts.append(len(stream) - (0 if idle else 1))
+    compiled = CompiledPropagation(plan, (), measured, Quarters())
+    exact = PropagatingEvaluator(plan, (), measured, Quarters())
+    found: list[list[Found]] = [[], []]
+    for events, solutions in slices(stream, [cut for cut in cuts if cut < len(stream)]):
+        for each, evaluator in zip(found, (compiled, exact), strict=True):
+            each += evaluator.on_batch(events, solutions)
+            each += evaluator.on_watermark(int(events.times[-1]) + (198 if idle else 0))
+    found[0] += compiled.finish()
+    found[1] += exact.finish()
+    told = [[(each.unit, each.vector[0], each.vector[3]) for each in some] for some in found]
+    assert len(told[0]) == 6
+    assert told[0] == told[1]
+
+
+def test_slices_that_close_nothing_need_no_room_for_what_they_close() -> None:
+    symbol = Symbol("A", frozenset(), frozenset(), frozenset({0}))
+    program = Program(Step(0), (symbol,), 3, (), replace(ENDLESS, sliding=False), (), Selector.ALL, Skip.NO_SKIP, (), 1)
+    compiled = CompiledPropagation(compile_plan(program), (), (), Quarters())
+    stream = [(time, {0: [(0, 0, 0)]}) for time in range(60)]
+    for events, solutions in slices(stream, range(1, 60)):
+        assert not compiled.on_batch(events, solutions)
+    assert [each.vector[0] for each in compiled.finish()] == [60]
 
 
 def numbers_only(rows: Mapping[int, Sequence[tuple[int, int, int]]]) -> dict[int, list[tuple[int, int, int]]]:

@@ -84,8 +84,9 @@ def test_random_episodes_equal_the_reference_where_later_starts_are_dropped(
         dice = SeededDice(Random(f"episode {group} {number}"))
         window = dice.pick("3 SECONDS", "4 SECONDS SLIDING", "2 SECONDS SLIDING", "8 SECONDS", "100 SECONDS")
         kept = dice.pick("", "FILTER(?v < 3)", "FILTER(?v >= 1)")
+        partition = dice.pick("", "PARTITION BY ?k", "PARTITION BY ?p USING { ?u a ?p }")
         text = (
-            f"PREFIX : <http://ex.org/> SELECT * WITHIN {window} {dice.pick('', 'PARTITION BY ?k')} "
+            f"PREFIX : <http://ex.org/> SELECT * WITHIN {window} {partition} "
             f"FROM STREAM S1 <http://ex.org/s1> {{ SEQ(B;{dice.pick('++', '{2,}+', '{3,}+')}) "
             f"DEFINE GPM B ON S1 {{ ?s a :{dice.pick('A', 'B')} ; :k ?k ; :v ?v . {kept} }} }} "
             f"AFTER MATCH SKIP PAST LAST EVENT {dice.pick('', 'LIMIT 1')}"

@@ -92,7 +92,9 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource):
 
     def _in_groups(self, tables: Mapping[int, StepTable]) -> Iterator[Match]:
         """The matches that can be reported after each few events, when later starts of an episode are dropped."""
-        ((symbol, table),) = tables.items()
+        ((symbol,),) = (position.symbols for position in self.plan.positions if position.symbols)
+        if (table := tables.get(symbol)) is None:
+            return
         begins = np.searchsorted(table.low, np.unique(table.low)[::_GROUP])
         for begin, end in pairwise([*begins.tolist(), len(table)]):
             part = table.take(np.arange(begin, end))

@@ -24,6 +24,7 @@ from spaseq.physical.plan import Form
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
 from spaseq.runtime.stages import grouping
+from spaseq.runtime.stages.groups import TooManyGroups
 from tests import pairs
 from tests.driving import comparable
 from tests.pairs import drawn, expected_rows
@@ -145,4 +146,4 @@ def test_the_reason_says_that_overlapping_windows_are_evaluated_by_turns() -> No
 
 def _at_most_five(groups: grouping.Grouping) -> None:
     if groups._held > 5:
-        raise grouping.TooManyGroups("more than 5 groups and values of OVER MATCHES")
+        raise TooManyGroups("more than 5 groups and values of OVER MATCHES")

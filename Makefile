@@ -35,6 +35,7 @@ thorough: $(TOOLS)  ## some forty minutes of new examples of every property, pai
 	$(BIN)/python -m pytest -m hypothesis -n auto --dist worksteal --hypothesis-seed=$(SEED) $(PYTEST)
 	$(BIN)/python -m tests.pairs --seed $(SEED)
 	$(BIN)/python -m tests.fuzz --inputs 100000 --seed $(SEED)
+	$(BIN)/python -m tests.spark.spark_pairs --seed $(SEED)
 	$(BIN)/python -m tests.spark.test_kill --seed $(SEED)
 
 fuzz: $(TOOLS)  ## mutated inputs without end; FUZZ="--inputs 1000000 --seed 7" for so many

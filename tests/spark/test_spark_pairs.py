@@ -1,0 +1,29 @@
+"""A fixed sample of random pairs on real Spark; `python -m tests.spark.spark_pairs` has more."""
+
+from __future__ import annotations
+
+from itertools import islice
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.spark.spark_pairs import difference, numbered, rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PAIRS = 19
+"""One of each kind."""
+
+
+@pytest.mark.parametrize("static", [True, False], ids=["static", "streaming"])
+def test_random_pairs_give_the_rows_of_the_reference(spark: SparkSession, static: bool) -> None:
+    pairs = list(islice(numbered(1, 0 if static else 1000), PAIRS))
+    rows = rows_of(spark, pairs, Random(1), static)
+    assert rows and difference(pairs, rows) is None, difference(pairs, rows)
+
+
+def test_a_row_that_is_missing_is_a_difference() -> None:
+    pairs = list(islice(numbered(1, 0), PAIRS))
+    assert "the reference alone" in (difference(pairs, []) or "")

@@ -44,6 +44,8 @@ def propagation_of(compiled: Compiled) -> Propagation:
     """The propagation of a query OVER MATCHES; raises NotPropagated."""
     query = compiled.query
     assert query.over is not None, query.name
+    if query.register is not None and query.window.in_events:
+        raise NotPropagated("a derived stream whose times are those of the last matches")
     numbers = {name: number for number, name in enumerate(query.variables)}
     for name in query.over.keys:
         if name not in numbers:

@@ -18,6 +18,7 @@ from automata.propagation.propagating_evaluator import Propagating, PropagatingE
 from automata.propagation.windows import Found
 from automata.protocol import Restorable, RowEvaluator
 from automata.slices.events import Events, SymbolSolutions
+from automata.slices.timeline import LAST
 from automata.values import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import ExpressionError
@@ -39,6 +40,8 @@ _INFINITE, _NEGATIVE, _UNDEFINED = 1 << 4, 1 << 5, 1 << 6
 """Flags of sums, beside those of the types: bit n is type n."""
 _TYPES = (1 << 4) - 1
 _UNKNOWN, _NO_NUMBER = -1, -2
+_BEFORE = -(1 << 62)
+"""A time before all windows, in nanoseconds."""
 
 
 class PropagatedMatches(RowEvaluator, Restorable):
@@ -54,9 +57,12 @@ class PropagatedMatches(RowEvaluator, Restorable):
         given = planned.plan, planned.groups, planned.measured, TermValues(dictionary)
         self._evaluator: Propagating = _compiled(*given) if plan.form is Form.KERNELS else PropagatingEvaluator(*given)
         self._told = _Told(query.over, planned.measured, planned.asked, dictionary)
+        self._reached, self._ended = _BEFORE, False
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Any]:
         """The `Partial`s that the next slice completes or closes."""
+        if len(events):
+            self._reached = int(events.times[-1])
         return self._partials(self._evaluator.on_batch(events, solutions))
 
     def prefers_rows(self) -> bool:
@@ -65,6 +71,7 @@ class PropagatedMatches(RowEvaluator, Restorable):
 
     def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Any]:
         """The same for a slice of one event."""
+        self._reached = time
         return self._partials(self._evaluator.on_event(time, solutions))
 
     def on_watermark(self, time: int) -> Sequence[Any]:
@@ -73,6 +80,7 @@ class PropagatedMatches(RowEvaluator, Restorable):
 
     def finish(self) -> Sequence[Any]:
         """All that is left."""
+        self._ended = True
         return self._partials(self._evaluator.finish())
 
     def live_ids(self) -> list[Ids]:
@@ -84,8 +92,8 @@ class PropagatedMatches(RowEvaluator, Restorable):
         return self._evaluator.oldest_position()
 
     def oldest_output_time(self, watermark: int) -> int:
-        """No match to come ends before this time: none waits for anything."""
-        return watermark
+        """No match to come ends before this time: none waits, but windows are open until the input ends."""
+        return watermark if watermark <= LAST or self._ended else self._reached
 
     def snapshot(self) -> dict[str, Any]:
         """The state, as `automata.state.State`."""

@@ -136,11 +136,8 @@ def killed_job(folder: Path, way: str, name: str, victims: list[str], seed: int)
     return killed, difference(folder, JOBS[name])
 
 
-@pytest.mark.parametrize(("way", "victims"), [("local", ["all", "driver"]), ("local-cluster", ["executor", "JVM"])])
-def test_a_killed_job_loses_nothing_and_repeats_nothing(
-    java: None, tmp_path: Path, way: str, victims: list[str]
-) -> None:
-    killed, found = killed_job(tmp_path, way, "adaptive", victims, 5)
+def test_a_killed_job_loses_nothing_and_repeats_nothing(java: None, tmp_path: Path) -> None:
+    killed, found = killed_job(tmp_path, "local", "adaptive", ["all", "driver"], 5)
     assert killed and (found.lost, found.twice, found.different) == (0, 0, 0)
 
 

@@ -20,8 +20,6 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import spaseq
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time

@@ -30,12 +30,18 @@ _STARTS_MAX = 3
 
 
 def spark_home(folder: Path) -> Path:
-    """pip's Spark as a folder that can be written: local-cluster puts the folders of its executors there."""
-    home = folder / "spark"
-    home.mkdir(parents=True)
-    for path in Path(pyspark.__file__).parent.iterdir():
-        if path.name in ("bin", "jars", "python", "RELEASE"):
-            (home / path.name).symlink_to(path)
+    """pip's Spark as a folder that can be written: local-cluster puts the folders of its executors there.
+
+    pyspark is a folder in place of its archive, of which each new process would compile every module that it imports.
+    """
+    home, spark = folder / "spark", Path(pyspark.__file__).parent
+    library = home / "python" / "lib"
+    (library / "pyspark.zip").mkdir(parents=True)
+    (library / "pyspark.zip" / "pyspark").symlink_to(spark)
+    for path in (spark / "python" / "lib").glob("py4j*.zip"):
+        (library / path.name).symlink_to(path)
+    for name in ("bin", "jars"):
+        (home / name).symlink_to(spark / name)
     return home
 
 

@@ -9,7 +9,7 @@ import math
 import re
 import struct
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from sparql_gpm.pattern import FALSE, TRUE
@@ -81,7 +81,10 @@ def literal(rank: int, value: Fraction | float) -> Literal:
 
 
 def _decimal(value: Fraction) -> str:
-    text = f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+    """The digits of a number: all of them where they end, else 28 places."""
+    with localcontext(prec=2000):
+        exact = Decimal(value.numerator) / Decimal(value.denominator)
+        text = f"{exact if Fraction(exact) == value else exact.quantize(Decimal(1).scaleb(-28)):f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text in ("-0", "") else text
 

@@ -74,7 +74,7 @@ def smallest() -> Iterator[None]:
         patch.setattr(active, "_SCAN_FACTOR", 0)
         patch.setattr(steps, "_PAIRS_MAX", 2)
         patch.setattr(substreams, "_TRIM_MIN", 0)
-        patch.setattr(projection, "_FEW_MATCHES", 0)
+        patch.setattr(projection, "FEW_MATCHES", 0)
         yield
 
 

@@ -26,7 +26,7 @@ from tests.strategies import queries, streams, to_nquads
 def always_columns() -> Iterator[None]:
     """Columns for a single match too, and batches of three rows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(projection, "_FEW_MATCHES", 0)
+        patch.setattr(projection, "FEW_MATCHES", 0)
         patch.setattr(output, "OUTPUT_ROWS_MAX", 3)
         yield
 

@@ -25,7 +25,7 @@ _KEYS = 1 << 31
 
 
 class Mergers(Protocol):
-    """What makes rows of units that shards have written."""
+    """A maker of rows of units that shards have written."""
 
     def rows(self, query: int, blobs: Sequence[bytes]) -> list[Row]:
         """The rows of a unit of the query with this number."""

@@ -13,7 +13,6 @@ the events that can be left out of it.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import traceback
 from collections import Counter
@@ -45,7 +44,7 @@ from tests.strategies_limited import LimitedLateText, LimitedText
 from tests.strategies_over import OverText
 from tests.strategies_possessive import PossessiveText
 from tests.strategies_propagated import PropagatedText
-from tests.strategies_query import QueryText, under_any
+from tests.strategies_query import QueryText, rewindowed, under_any
 from tests.strategies_register import FirstQuery, RegisterQuery
 from tests.strategies_sequence import Dice, SeededDice
 from tests.strategies_stream import Arrived, drawn_cuts, drawn_streams
@@ -95,7 +94,7 @@ BRIEF = ("2 SECONDS SLIDING", "3 SECONDS SLIDING", "3 SECONDS", "3 EVENTS SLIDIN
 
 def brief(dice: Dice) -> str:
     """A query for the lazy evaluators with a window that is short beside the streams."""
-    return re.sub(r"(?m)^WITHIN .*$", f"WITHIN {dice.pick(*BRIEF)}", any_order(dice))
+    return rewindowed(any_order(dice), dice.pick(*BRIEF))
 
 
 def any_order(dice: Dice) -> str:

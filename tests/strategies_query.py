@@ -316,3 +316,8 @@ def under_any(text: str) -> str:
     line = re.sub(r"\)[:;,]?([+*]|\{[0-9,]+\})( WITHIN \d+ \w+)?", ")", line)
     lines[number] = re.sub(r"(\w)[:;,]?([+*]|\{\d[0-9,]*\})", r"\1:\2", line)
     return "\n".join(lines)
+
+
+def rewindowed(text: str, window: str) -> str:
+    """The query with another window; limits of its steps stay."""
+    return re.sub(r"(?m)^WITHIN .*$", f"WITHIN {window}", text)

@@ -24,6 +24,7 @@ from spaseq.runtime.zero_rows.observed import Observed
 from tests import pairs
 from tests.reference.api import evaluate
 from tests.strategies import to_trig
+from tests.strategies_query import rewindowed
 
 QUERY = """PREFIX : <http://x/>
 SELECT {form}* WITHIN {window} {clauses} FROM STREAM S <http://x/s>
@@ -337,5 +338,5 @@ def test_random_queries_without_rows_have_a_reason_and_a_longer_window_has_match
     assert bool(lines) is not found and len(lines) <= 5
     whole = re.match(r"no row of 'q': no (.*) (?:that fits .* )?lies within .* window of", lines[0]) if lines else None
     if whole and pair.query.text.count("!") == 0 and "matches of" not in lines[1]:
-        endless = re.sub(r"(?m)^WITHIN .*$", "WITHIN 100000 DAYS SLIDING", pair.query.text)
+        endless = rewindowed(pair.query.text, "100000 DAYS SLIDING")
         assert evaluate(parse(endless), arrivals)

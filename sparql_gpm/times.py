@@ -37,11 +37,14 @@ _ISO_DURATION = re.compile(
 )
 
 
-def parse_time(literal: Literal) -> int:
+def parse_time(literal: Literal, unit_ns: int = SECOND_NS, origin_ns: int = 0) -> int:
     """The time that a literal states, in nanoseconds since the epoch, UTC.
 
+    unit_ns     the nanoseconds that a number counts: a power of ten
+    origin_ns   the time at which numbers begin
+
     xsd:dateTime, xsd:dateTimeStamp and xsd:date (its first instant); without a zone it is UTC. A number is
-    seconds, taken from its decimal digits (so 0.3 as xsd:double is 300 ms). Digits beyond the nanosecond
+    taken from its decimal digits (so 0.3 seconds as xsd:double are 300 ms). Digits beyond the nanosecond
     are cut off. ValueError says what is wrong with anything else.
     """
     lexical, kind = literal.lexical.strip(WHITE_SPACE), literal.datatype.removeprefix(XSD)
@@ -52,7 +55,7 @@ def parse_time(literal: Literal) -> int:
         seconds, _, fraction = moment.seconds_text.partition(".")
         time_ns = (moment.minutes_utc() * 60 + int(seconds)) * SECOND_NS + int(f"{fraction}00000000"[:9])
     elif literal.datatype in NUMERIC_TYPES:
-        time_ns = _seconds_ns(lexical, literal.datatype)
+        time_ns = origin_ns + _number_ns(lexical, literal.datatype, len(str(unit_ns)) - 1)
     else:
         shown = f"a literal of type <{literal.datatype}>" if not literal.language else "a language-tagged string"
         raise ValueError(
@@ -74,11 +77,11 @@ def _minute_ns(text: str) -> int | None:
     return time_ns if TIME_NS_MIN <= time_ns <= TIME_NS_MAX - 60 * SECOND_NS else None
 
 
-def _seconds_ns(lexical: str, datatype: str) -> int:
-    """A number of seconds, from its digits, cut off (towards zero) at the nanosecond; beyond 2**63 if out of range."""
+def _number_ns(lexical: str, datatype: str, digits: int) -> int:
+    """A number of units of 10^digits ns, cut off (towards zero) at the nanosecond; beyond 2**64 if out of range."""
     try:
-        seconds = Decimal(lexical if is_number(lexical, NUMERIC_TYPES[datatype]) else "NaN")
-        return 2**63 if seconds and seconds.adjusted() > _EXPONENT_MAX else int(_CUT.scaleb(seconds, 9))
+        number = Decimal(lexical if is_number(lexical, NUMERIC_TYPES[datatype]) else "NaN")
+        return 2**65 if number and number.adjusted() > _EXPONENT_MAX else int(_CUT.scaleb(number, digits))
     except (ArithmeticError, ValueError):  # also INF and exponents of 20 digits
         raise ValueError(f"{lexical!r} is no finite number of type xsd:{datatype.removeprefix(XSD)}") from None
 

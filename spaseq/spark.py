@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -18,9 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from automata.plan.program import RUNS_MAX
-from sparql_gpm.bounds import SOLUTIONS_MAX
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
-from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 from spaseq.algebra.distribution import sharding_in_words
 from spaseq.algebra.nodes import AnyQuery
 from spaseq.engine import staged
@@ -44,6 +42,7 @@ T = TypeVar("T")
 
 DOCUMENT_COLUMNS = ("value", "text", "content")
 """The column of a DataFrame that holds RDF text, if nothing else is said: Kafka's and text files', binary files'."""
+_FURTHER = ("time_choice", "time_unit", "time_origin", "max_line", "max_solutions", "max_event_seconds")
 _PACKAGES = ("pyspark", "pandas", "pyarrow")
 _STATE_STORE = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -116,10 +115,8 @@ def outcomes(
     allow_hosts: tuple[str, ...] | None = None,
     evaluator: str = "auto",
     compiled: bool = True,
-    max_line: int = LINE_BYTES_MAX,
     max_runs: int = RUNS_MAX,
-    max_solutions: int = SOLUTIONS_MAX,
-    max_event_seconds: float | None = None,
+    **further: Any,
 ) -> DataFrame:
     """Matches and dead letters of one or several queries; spaseq/runtime/spark/README.md has the columns.
 
@@ -134,7 +131,8 @@ def outcomes(
     strict          the first dead letter fails the job
     evaluator       of sequences, by name, or "auto"; a checkpoint belongs to one
     compiled        kernels may be used: the first job compiles them, half a minute; a checkpoint belongs to one choice
-    max_…           as in `RunOptions`; a query with more than max_runs partial matches in a shard ends the job
+    further         of `RunOptions`: time_choice, time_unit, time_origin, max_line, max_solutions, max_event_seconds
+    max_runs        as in `RunOptions`; a query with more than max_runs partial matches in a shard ends the job
 
     Raises InputError for what cannot be run, before anything runs.
     """
@@ -143,15 +141,14 @@ def outcomes(
     from spaseq.runtime.spark.stages import MatchStage, ShardFactory, two_stages
 
     queries = meanings_of(query)
-    _check(format, rows, shards)
+    _check(format, rows, shards, further)
     keys = {iri: key for iri, (_, key) in resolve_streams(queries, {key: key for key in streams}).items()}
     names = {iri: name for each in queries for name, iri in each.streams if iri in keys}
     streaming = _streaming(streams)
     number = shards or int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     settings = RunOptions(
         evaluator=evaluator, max_delay_ns=max_delay_ns, strict=strict, time_predicates=time_predicates,
-        batch_events=batch_events, compiled=compiled, allow_hosts=allow_hosts, optimise=False, max_line=max_line,
-        max_solutions=max_solutions, max_event_seconds=max_event_seconds,
+        batch_events=batch_events, compiled=compiled, allow_hosts=allow_hosts, optimise=False, **further,
     )  # fmt: skip
     plans = staged.planned(queries, number, evaluator, compiled, max_runs)
     known = {iri: _absolute(at) for iri, at in (kb or {}).items()}
@@ -237,7 +234,11 @@ def _keep_state(spark: SparkSession, streaming: bool) -> None:
         spark.conf.set(CHANGELOG, "true")
 
 
-def _check(rdf_format: str, rows: str, shards: int | None) -> None:
+def _check(rdf_format: str, rows: str, shards: int | None, further: Collection[str]) -> None:
+    if unknown := next((name for name in further if name not in _FURTHER), None):
+        raise InputError(
+            f"there is no option {unknown}", hint=f"beside those of outcomes() there are {', '.join(_FURTHER)}"
+        )
     known = input_format(rdf_format)
     if rows not in ("auto", "lines", "documents"):
         raise InputError(f"rows='{rows}' is not known", hint="auto, lines or documents")

@@ -264,7 +264,7 @@ def with_streams(*assignments: str) -> list[str]:
         (with_streams("S1=EVENTS", "S1=EVENTS"), "stream <http://ex.org/s1> is given twice"),
         (with_streams("S1=FOLDER/missing.nq"), "FOLDER/missing.nq"),
         ([*with_streams("S1=EVENTS"), "--kb", "urn:kb"], "--kb 'urn:kb' is malformed"),
-        ([*with_streams("S1=EVENTS"), "--time-predicate", "seen"], "--time-predicate 'seen' is not an IRI"),
+        ([*with_streams("S1=EVENTS"), "--time-predicate", "seen"], "--time-predicate 'seen' is neither an IRI nor a"),
         (
             [*with_streams("S1=EVENTS"), "--time-predicate", "urn:t", "--arrival-time"],
             "--time-predicate and --arrival-time exclude each other",

@@ -8,7 +8,7 @@ import pyoxigraph as ox
 
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import BLOCK_BYTES, TOO_LONG, ByteStream, parse_fault
-from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, quads_of, to_term
+from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, quads_of
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText
@@ -20,14 +20,13 @@ _KEY = b""
 class DocumentReader:
     """Reads the documents of one stream in turn.
 
-    The one triple with a time predicate gives the time, whatever its subject. A syntax error discards the event in
+    The one value of a time predicate gives the time, whatever its subject. A syntax error discards the event in
     Turtle, only its line in N-Triples.
     """
 
     def __init__(self, terms: TermIds, builder: EventBuilder, options: ReadOptions, rdf_format: ox.RdfFormat) -> None:
         self._terms, self._builder, self._format = terms, builder, rdf_format
         self._bytes_max = options.line_bytes_max
-        self._time_predicates = frozenset(map(ox.NamedNode, options.time_predicates))
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The event of one document, complete at its end."""
@@ -69,8 +68,6 @@ class DocumentReader:
 
     def _take(self, quads: list[ox.Quad]) -> None:
         for subject, predicate, object_, _ in quads:
-            if predicate in self._time_predicates:
-                self._builder.timestamp(to_term(object_), 1, lambda: 1)
             self._terms.add(subject, predicate, object_)
 
 

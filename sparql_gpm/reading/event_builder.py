@@ -8,7 +8,7 @@ text, `<iri>` or `_:label`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,11 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.graph_names import GraphNames
 from sparql_gpm.reading.closed_graphs import ClosedGraphs
+from sparql_gpm.reading.event_times import dated_properties, values_inside
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText, shown
-from sparql_gpm.terms import BlankNode, Literal, Term
-from sparql_gpm.times import format_time, parse_time
+from sparql_gpm.terms import BlankNode, Term
+from sparql_gpm.times import format_time
 
 if TYPE_CHECKING:
     from arrays.words import Bytes
@@ -50,6 +51,7 @@ class Malformed:
     raw             the text left out; bytes that are not UTF-8 are shown as \\xNN
     kind            of the fault: "syntax", "encoding", "triple term", "default graph", "no timestamp",
                     "bad timestamp", "two timestamps", "reopened", "truncated" or "too long"
+    whole_event     it is an event, not a part of one
     raw_length, raw_sha256  bytes and hash of the whole text where `raw` is only its beginning, else 0 and ""
     """
 
@@ -60,6 +62,7 @@ class Malformed:
     kind: str
     raw_length: int = 0
     raw_sha256: str = ""
+    whole_event: bool = field(default=False, compare=False)
 
 
 Report = Callable[[Malformed], None]
@@ -84,6 +87,8 @@ class EventBuilder:
     def __init__(self, dictionary: Dictionary, options: ReadOptions, report: Report) -> None:
         self._dictionary, self._report = dictionary, report
         self._batch_events, self._arrival_time = options.batch_events, options.arrival_time
+        self._rule = options.time_rule
+        self._time_paths = (*((predicate,) for predicate in options.time_predicates), *options.time_rule.paths)
         self._names = map(f"urn:spaseq:event:{options.stream}:{{}}".format, count())
         self._closed_graphs: ClosedGraphs | ClosedGraphTable = ClosedGraphs(CLOSED_GRAPHS_MAX)
         self._pieces: list[LocatedBatch] = []
@@ -130,9 +135,7 @@ class EventBuilder:
         if self._arrival_time is not None:
             return
         try:
-            if not isinstance(stated, Literal):
-                raise ValueError("it is not a literal")
-            time = parse_time(stated)
+            time = self._rule.stated(stated)
         except ValueError as error:
             reason = f"the timestamp of {self._shown_key()} cannot be read: {error}"
             self.mark_malformed(line, column(), reason, "bad timestamp")
@@ -152,8 +155,8 @@ class EventBuilder:
         """Complete the open event, if any: it joins the batch, or is reported."""
         if self.key is None:
             return
-        if self._time is None:
-            self.mark_malformed(self._line, 1, f"{self._shown_key()} has no timestamp", "no timestamp")
+        if self._time is None and self._fault is None:
+            self._look_inside()
         if self._fault is not None:
             self._leave_out(self._fault)
         else:
@@ -163,11 +166,13 @@ class EventBuilder:
         self.raw.clear()
         self._blank_nodes.clear()
 
-    def report(self, line: int, column: int, reason: str, raw: bytes | RawText, kind: str) -> None:
-        """Report a part of the input that is left out without its event."""
+    def report(
+        self, line: int, column: int, reason: str, raw: bytes | RawText, kind: str, whole_event: bool = False
+    ) -> None:
+        """Report a part of the input that is left out."""
         left_out = RawText(raw) if isinstance(raw, bytes) else raw
         shown_reason = reason if len(reason) <= _REASON_CHARACTERS_MAX else f"{reason[:_REASON_CHARACTERS_MAX]}…"
-        self._report(Malformed(line, column, shown_reason, left_out.shown, kind, *left_out.whole))
+        self._report(Malformed(line, column, shown_reason, left_out.shown, kind, *left_out.whole, whole_event))
 
     def break_off(self, line: int, error: BrokenOff | None) -> None:
         """End a truncated input, if there is an error: the open event is incomplete unless the text is complete."""
@@ -258,6 +263,29 @@ class EventBuilder:
             del column[:end]
         self._times, self._event_names, self._lines, self._offsets = [], [], [], [0]
 
+    def _look_inside(self) -> None:
+        """Find the time of the open event, about whose name no triple states one, inside its graph."""
+        begin = self._offsets[-1]
+        columns = (column[begin:] for column in (self.subjects, self.predicates, self.objects))
+        triples = list(zip(*columns, strict=True))
+        values = values_inside(triples, self._time_paths, self._dictionary)
+        try:
+            times = [self._rule.stated(self._dictionary.term(value)) for value in values]
+        except ValueError as error:
+            reason = f"the timestamp of {self._shown_key()} cannot be read: {error}"
+            self.mark_malformed(self._line, 1, reason, "bad timestamp")
+            return
+        if not times:
+            dated = " and ".join(f"<{iri}>" for iri in dated_properties(triples, self._dictionary))
+            beside = f", but dateTime values of {dated}" if dated else ""
+            self.mark_malformed(self._line, 1, f"{self._shown_key()} has no timestamp{beside}", "no timestamp")
+            return
+        try:
+            self._time = self._rule.chosen(times)
+        except ValueError as both:
+            reason = f"{self._shown_key()} has two different timestamps, {both}"
+            self.mark_malformed(self._line, 1, reason, "two timestamps")
+
     def _admit(self, time: int | None) -> None:
         assert time is not None and self.key is not None
         self._times.append(time)
@@ -272,7 +300,7 @@ class EventBuilder:
         raw = RawText()
         for number, piece in enumerate(self.raw):
             raw.add(b"\n" + piece if number else piece)
-        self.report(line, column, reason, raw, kind)
+        self.report(line, column, reason, raw, kind, whole_event=True)
 
     def _document_key(self, key: bytes) -> bytes:
         """The key of a graph among all documents of the stream: a blank node label belongs to its document."""

@@ -21,10 +21,9 @@ from sparql_gpm.reading import nquads_kernel as kernel
 from sparql_gpm.reading.blocks import BLOCK_BYTES
 from sparql_gpm.reading.document_terms import parse_token
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
+from sparql_gpm.reading.event_times import TimeRule
 from sparql_gpm.reading.nquads_forms import WrittenForms, mark_doubtful
 from sparql_gpm.reading.token_kernels import NEWLINE
-from sparql_gpm.terms import Literal
-from sparql_gpm.times import parse_time
 
 GROUPS_MAX = 1024
 """Groups that become columns at once."""
@@ -95,8 +94,14 @@ class ColumnReader:
     """
 
     def __init__(
-        self, dictionary: Dictionary, builder: EventBuilder, time_predicates: frozenset[bytes], lines: LineReader
+        self,
+        dictionary: Dictionary,
+        builder: EventBuilder,
+        time_predicates: frozenset[bytes],
+        rule: TimeRule,
+        lines: LineReader,
     ) -> None:
+        self._rule = rule
         self._dictionary, self._builder, self._lines = dictionary, builder, lines
         predicates = sorted(time_predicates)
         self._predicates = as_bytes(b"".join(predicates))
@@ -192,11 +197,9 @@ class ColumnReader:
         unread = np.flatnonzero(groups[:, kernel.STATE] & kernel.UNREAD)
         doubtful = np.zeros(len(unread), dtype=np.bool_)
         for index, group in enumerate(unread.tolist()):
-            literal = parse_token(block.text[groups[group, kernel.STAMP_START] : groups[group, kernel.STAMP_STOP]])
+            stated = parse_token(block.text[groups[group, kernel.STAMP_START] : groups[group, kernel.STAMP_STOP]])
             try:
-                if not isinstance(literal, Literal):
-                    raise ValueError(literal)
-                groups[group, kernel.TIME] = parse_time(literal)
+                groups[group, kernel.TIME] = self._rule.stated(stated)
             except ValueError:
                 doubtful[index] = True
         mark_doubtful(groups, unread[doubtful])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
+from sparql_gpm.reading.event_times import TimeRule
 
 PROV_TIME = "http://www.w3.org/ns/prov#generatedAtTime"
 BATCH_EVENTS = 10_000
@@ -22,6 +23,7 @@ class ReadOptions:
     compiled            N-Quads are read by compiled kernels; None: where the input is long enough
     line_bytes_max      the longest line, statement or graph block, or document of one event that is read
     bytes_expected      a lower bound of the length of this process's input, as far as it is known
+    time_rule           paths, choice and numbers: all else by which an event gets its time
     """
 
     time_predicates: tuple[str, ...] = (PROV_TIME,)
@@ -31,3 +33,4 @@ class ReadOptions:
     compiled: bool | None = None
     line_bytes_max: int = LINE_BYTES_MAX
     bytes_expected: int = 0
+    time_rule: TimeRule = field(default_factory=TimeRule)

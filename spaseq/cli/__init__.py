@@ -56,7 +56,7 @@ def main(context: click.Context) -> None:
 @click.option(
     "--runtime", type=click.Choice(["embedded", "spark"]), default="embedded", show_default=True, help="Where it runs."
 )
-@common.time_predicate_option
+@common.time_options
 @click.option("--arrival-time", is_flag=True, help="Stamp events as they arrive; they need no timestamp.")
 @click.option(
     "--batch-size",
@@ -105,7 +105,7 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     "--dead-letter", metavar="FOLDER", type=common.Folder(), help="Write late events and malformed input here."
 )
 @common.strict_option
-@common.time_predicate_option
+@common.time_options
 @click.option(
     "--job", metavar="FILE.py", type=_FILE, default="spaseq_job.py", show_default=True, help="The job to write."
 )

@@ -72,14 +72,14 @@ def size(context: click.Context, parameter: click.Parameter, value: str | None) 
 
 
 def predicates(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """The IRIs of `--time-predicate`; raises InputError for anything else."""
-    iris = tuple(text.removeprefix("<").removesuffix(">") for text in values)
-    for iri, text in zip(iris, values, strict=True):
-        scheme, colon, rest = iri.partition(":")
-        if not (scheme and colon and rest) or set(iri) & set(' <>"{}|^`\\'):
-            hint = "write it in full: http://www.w3.org/ns/sosa/resultTime"
-            raise InputError(f"--time-predicate '{text}' is not an IRI", hint=hint)
-    return iris
+    """The properties and paths of `--time-predicate`, as written; raises InputError for anything else."""
+    from spaseq.inputs.event_times import is_path
+
+    for text in values:
+        if not is_path(text):
+            hint = "write http://www.w3.org/ns/sosa/resultTime, a path <IRI1>/<IRI2>, or prefixed names of the query"
+            raise InputError(f"--time-predicate '{text}' is neither an IRI nor a path", hint=hint)
+    return values
 
 
 def _set_debug(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -194,10 +194,26 @@ warnings_option = click.option(
     help="Take warnings about a query for errors: exit with 2 and run nothing.",
 )
 strict_option = click.option("--strict", is_flag=True, help="Stop at the first late event or malformed input.")
-time_predicate_option = _repeated(
-    "--time-predicate",
-    "time_predicates",
-    metavar="IRI",
-    callback=predicates,
-    help="The property that gives an event's time, in place of prov:generatedAtTime. Repeat it to accept several.",
+time_options = _all(
+    _repeated(
+        "--time-predicate",
+        "time_predicates",
+        metavar="IRI",
+        callback=predicates,
+        help="The property that gives an event's time, of the graph's name or inside the graph, in place of "
+        "prov:generatedAtTime: an IRI, a path <IRI1>/<IRI2>, or prefixed names of the query. Repeat it to "
+        "accept several.",
+    ),
+    click.option(
+        "--time-choice",
+        type=click.Choice(["earliest", "latest"]),
+        help="The time of a graph inside which several values differ.  [default: it is malformed]",
+    ),
+    click.option(
+        "--time-unit",
+        type=click.Choice(["s", "ms", "us", "ns"]),
+        help="What a time that is a number counts.  [default: s]",
+    ),
+    click.option("--time-origin", metavar="DATETIME", help="When such numbers begin.  [default: 1970-01-01]"),
 )
+"""The time of an event."""

@@ -10,11 +10,13 @@ from typing import Any
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
+from sparql_gpm.reading.event_builder import Malformed
 from spaseq.algebra.nodes import AnyQuery
 from spaseq.engine.arguments import check_knowledge, meanings_of
+from spaseq.engine.intake import StreamIntake
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, named_knowledge, skipped_rows
-from spaseq.engine.streams import PathLike, resolve_streams
+from spaseq.engine.streams import PathLike, prefixes_of, resolve_streams
 from spaseq.errors import InputError, check_all
 from spaseq.inputs.paths import input_bytes
 from spaseq.inputs.streams import SourceBatch, open_stream
@@ -62,6 +64,8 @@ class Job:
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
         self._names = {iri: name for iri, (name, _) in paths.items()}
+        self._intake = {iri: StreamIntake(name) for iri, name in self._names.items()}
+        self._time = self._options.time_reading(prefixes_of(meanings))
         self._sources = {iri: self._open(iri, name, path) for iri, (name, path) in paths.items()}
         self._newest = dict.fromkeys(paths, BEFORE_ALL)
 
@@ -85,7 +89,7 @@ class Job:
         with BatchOver(self._bases):
             self._network.finish()
         yield self._handed()
-        check_all(self._network.raise_stopped, self._dead_letters.check_whole)
+        check_all(self._network.raise_stopped, self._dead_letters.check_whole, self._check_taken)
         self._ended = True
 
     def zero_rows(self) -> list[str]:
@@ -102,17 +106,29 @@ class Job:
     def _open(self, iri: str, name: str, path: str) -> Iterator[SourceBatch]:
         clock = time.time_ns if self._options.arrival_time else None
         options = ReadOptions(
-            self._options.time_predicates,
+            self._time.predicates,
             clock,
             self._batch_events,
             line_bytes_max=self._options.max_line,
             bytes_expected=self._bytes_expected,
+            time_rule=self._time.rule,
         )
-        report = partial(self._dead_letters.malformed, name, iri=iri)
+        report = partial(self._malformed, name, iri)
         return open_stream(path, name, self._dictionary, report, options)
 
+    def _malformed(self, name: str, iri: str, source: str, fault: Malformed) -> None:
+        self._intake[iri].lose(fault)
+        self._dead_letters.malformed(name, source, fault, iri)
+
+    def _check_taken(self) -> None:
+        """Raises RunError for streams that were read to their end and gave nothing after their first event."""
+        if not self._sources:
+            check_all(*(intake.check for intake in self._intake.values()))
+
     def _take(self, iri: str, batch: SourceBatch) -> None:
-        for index in self._network.push(iri, batch.events).tolist():
+        late = self._network.push(iri, batch.events).tolist()
+        self._intake[iri].take(batch.events, len(late))
+        for index in late:
             letter = late_letter(self._names[iri], iri, *batch.place(index), batch.events, index, self._dictionary)
             self._dead_letters.add(letter)
         self.statistics.events += len(batch)

@@ -20,7 +20,7 @@ from typing import Any
 
 from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.rdf_io import ReadOptions, read_events
+from sparql_gpm.rdf_io import PROV_TIME, ReadOptions, read_events
 from sparql_gpm.well_formed import is_iri, is_text
 from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.options import RunOptions, Statistics
@@ -117,14 +117,16 @@ class Engine:
         iri = self._iri(stream)
         if isinstance(data, str) and not is_text(data):
             raise InputError("push_batch cannot read text with lone surrogates", hint="decode the bytes as UTF-8")
-        predicates, name = self._options.time_predicates, self._names[iri]
+        reading, name = self._options.time_reading({}), self._names[iri]
+        predicates = reading.predicates or (PROV_TIME,)
         if not isinstance(data, str | bytes):
             data, format = "".join(lines_of(quads_of(data), predicates[0])), "nquads"
         if input_format(format).cut is None:
             raise InputError(f"push_batch reads no '{format}', which has one event", hint="nquads or trig; or use push")
         raw = io.BytesIO(data.encode() if isinstance(data, str) else data)
         longest = self._options.max_line
-        options = ReadOptions(predicates, None, self._options.batch_events_for(1), name, line_bytes_max=longest)
+        size, rule = self._options.batch_events_for(1), reading.rule
+        options = ReadOptions(predicates, None, size, name, line_bytes_max=longest, time_rule=rule)
         report = partial(self._dead_letters.malformed, name, "push_batch", iri=iri)
         for batch in read_events(raw, format, self._dictionary, options, report):
             self._take(iri, batch)

@@ -13,8 +13,8 @@ from sparql_gpm.bounds import SOLUTIONS_MAX, MatchBounds
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 from sparql_gpm.times import TIME_NS_MAX
-from sparql_gpm.well_formed import is_iri
 from spaseq.errors import InputError
+from spaseq.inputs.event_times import CHOICES, UNITS_NS, TimeReading, is_path, is_time, reading_of
 
 _BATCHES_MAX = 6
 """The largest factor of the batch size when many queries share a batch: memory grows with it."""
@@ -41,7 +41,10 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "max_delay_ns": (lambda value: _is_whole(value, 0), "a number of nanoseconds from 0 on"),
     "dead_letter": (lambda value: value is None or isinstance(value, str | os.PathLike), "the path of a file"),
     "strict": (_is_flag, "True or False"),
-    "time_predicates": (lambda value: bool(value) and _all(value, is_iri), "a tuple of absolute IRIs"),
+    "time_predicates": (lambda value: bool(value) and _all(value, is_path), "a tuple of absolute IRIs or paths"),
+    "time_choice": (lambda value: value is None or value in CHOICES, "earliest, latest or None"),
+    "time_unit": (lambda value: isinstance(value, str) and value in UNITS_NS, f"one of {', '.join(UNITS_NS)}"),
+    "time_origin": (lambda value: value is None or (isinstance(value, str) and is_time(value)), "an xsd:dateTime text"),
     "arrival_time": (_is_flag, "True or False"),
     "batch_events": (lambda value: value is None or _is_whole(value, 1), "a number from 1 on"),
     "compiled": (lambda value: value is None or _is_flag(value), "True, False or None"),
@@ -65,7 +68,10 @@ class RunOptions:
     max_delay_ns        by how much an event may be late
     dead_letter         the file of dead letters; None: they are only counted
     strict              stop at the first dead letter
-    time_predicates     the properties that state an event's time
+    time_predicates     the properties that state an event's time, IRIs or paths `<IRI1>/<IRI2>`
+    time_choice         of several values inside a graph the "earliest" or "latest"; None: the event is malformed
+    time_unit           what a number counts: s, ms, us or ns
+    time_origin         the xsd:dateTime at which numbers begin; None: 1970
     arrival_time        the time of an event is that at which it is read
     batch_events        events in a batch; None: of files, by the number of queries
     compiled            evaluators with compiled kernels may be chosen: they pay on long input. None: `run` and `Job`
@@ -87,6 +93,9 @@ class RunOptions:
     dead_letter: Path | None = None
     strict: bool = False
     time_predicates: tuple[str, ...] = (PROV_TIME,)
+    time_choice: str | None = None
+    time_unit: str = "s"
+    time_origin: str | None = None
     arrival_time: bool = False
     batch_events: int | None = None
     compiled: bool | None = None
@@ -110,6 +119,10 @@ class RunOptions:
         if unknown := next((name for name in options if name not in known), None):
             raise InputError(f"there is no option {unknown}", hint=f"the options are {', '.join(known)}")
         return RunOptions(**options)
+
+    def time_reading(self, prefixes: Mapping[str, str]) -> TimeReading:
+        """The properties of time as readers take them; prefixed names are those of queries with these prefixes."""
+        return reading_of(self.time_predicates, self.time_choice, self.time_unit, self.time_origin, prefixes)
 
     @property
     def match_bounds(self) -> MatchBounds:

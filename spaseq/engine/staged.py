@@ -22,6 +22,7 @@ from spaseq.algebra.distribution import Distribution, distribution, negated_symb
 from spaseq.algebra.nodes import AnyQuery, Column, TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
+from spaseq.engine.streams import prefixes_of
 from spaseq.errors import InputError, RunError
 from spaseq.inputs.paths import is_elsewhere, plain
 from spaseq.inputs.storage import local_copy
@@ -176,9 +177,10 @@ def record(job: StagedJob) -> JobRecord:
 def stream_input(job: StagedJob, number: int, iri: str, rdf_format: str, rows: str) -> StreamInput:
     """The input of stage 1 for a stream."""
     options = job.options
+    reading = options.time_reading(prefixes_of(plan.query for plan in job.plans))
     delay = None if job.static else options.max_delay_ns
     return StreamInput(
-        number, iri, job.names[iri], rdf_format, rows, options.time_predicates, options.batch_events_for(1), delay,
+        number, iri, job.names[iri], rdf_format, rows, reading, options.batch_events_for(1), delay,
         options.strict, job.shards, bool(options.compiled), options.max_line,
     )  # fmt: skip
 

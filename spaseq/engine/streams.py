@@ -20,6 +20,15 @@ def declared_by(queries: Iterable[TemporalQuery]) -> Iterator[Declared]:
     return ((name, iri, query.name) for query in queries for name, iri in query.streams)
 
 
+def prefixes_of(queries: Iterable[TemporalQuery]) -> dict[str, str]:
+    """The prefixes of some queries; one that means different namespaces in them is none."""
+    stated: dict[str, set[str]] = {}
+    for query in queries:
+        for prefix, namespace in query.parsed.prefixes:
+            stated.setdefault(prefix, set()).add(namespace)
+    return {prefix: next(iter(namespaces)) for prefix, namespaces in stated.items() if len(namespaces) == 1}
+
+
 def iri_of(key: str, declared: Sequence[Declared], way_out: str = "use the IRI: {}") -> str:
     """The IRI of the stream that a key is or names; InputError, whose way out has a gap for an IRI, if not just one."""
     if not isinstance(key, str):

@@ -39,9 +39,9 @@ def test_a_timestamp_inside_the_graph_stays_one_of_its_triples() -> None:
     assert event.triples == (TRIPLE, stamp(G, 5).removesuffix(" .\n"))
 
 
-def test_a_time_triple_about_something_else_is_no_timestamp() -> None:
-    events, reports = read(stamp(H, 5).replace(" .", " <urn:g> ."))
-    assert events == []
+def test_a_time_triple_about_something_else_in_another_graph_is_no_timestamp() -> None:
+    events, reports = read(stamp(H, 5).replace(" .", " <urn:g> .") + QUAD_H)
+    assert [(event.name, event.time) for event in events] == [("urn:g", 5 * SECOND)]
     assert [report.kind for report in reports] == ["no timestamp"]
 
 

@@ -17,6 +17,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from kb.base import KnowledgeBases
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.rdf_io import PROV_TIME
 from spaseq.inputs.arrow import QUADS, lines_of, quads_of, texts_of
 from spaseq.inputs.texts import InputText
 from spaseq.runtime.spark import elsewhere  # noqa: F401  (it brings the storage of other file systems)
@@ -104,7 +105,7 @@ class MatchStage:
     def _texts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[InputText]:
         if self.columns != QUADS:
             return (text for batch in batches for text in texts_of(batch, self.columns, self.source.name))
-        lines = lines_of(chain.from_iterable(map(quads_of, batches)), self.source.time_predicates[0])
+        lines = lines_of(chain.from_iterable(map(quads_of, batches)), (*self.source.time.predicates, PROV_TIME)[0])
         return (InputText(line.encode(), self.source.name) for line in lines)
 
 

@@ -17,11 +17,12 @@ from automata.values import Ids, Mask
 from kb.base import KnowledgeBases
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
+from sparql_gpm.rdf_io import PROV_TIME, EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import TRUNCATED, Malformed
 from sparql_gpm.terms import XSD, Literal
 from sparql_gpm.times import parse_time
 from spaseq.errors import RunError
+from spaseq.inputs.event_times import TimeReading
 from spaseq.inputs.formats import FORMATS
 from spaseq.inputs.texts import InputText, LineStream
 from spaseq.outputs.dead_letters import MALFORMED, DeadLetter, late_letter, malformed_letter
@@ -53,7 +54,7 @@ class StreamInput:
     name: str
     format: str
     rows: str
-    time_predicates: tuple[str, ...]
+    time: TimeReading
     batch_events: int
     delay_ns: int | None
     strict: bool
@@ -135,8 +136,9 @@ class Task:
         self._source, self._line = source.name, 0
         name = f"{source.name}:{label}"
         options = ReadOptions(
-            source.time_predicates, None, source.batch_events, name, source.compiled or None, source.max_line
-        )
+            source.time.predicates or (PROV_TIME,), None, source.batch_events, name, source.compiled or None,
+            source.max_line, time_rule=source.time.rule,
+        )  # fmt: skip
         self._reader = EventReader(dictionary, options, self._malformed)
 
     def blocks(self, rows: Iterable[InputText]) -> Iterator[ShuffleBlock]:

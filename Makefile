@@ -34,6 +34,7 @@ thorough: $(TOOLS)  ## some forty minutes of new examples of every property, pai
 	@echo "seed $(SEED); to repeat: make thorough SEED=$(SEED)"
 	$(BIN)/python -m pytest -m hypothesis -n auto --dist worksteal --hypothesis-seed=$(SEED) $(PYTEST)
 	$(BIN)/python -m tests.pairs --seed $(SEED)
+	$(BIN)/python -m tests.pairs --new --jit off --pairs 1000 --seed $(SEED) registers cea "propagation in kernels"
 	$(BIN)/python -m tests.fuzz --inputs 100000 --seed $(SEED)
 	$(BIN)/python -m tests.spark.spark_pairs --seed $(SEED)
 	$(BIN)/python -m tests.spark.test_kill --seed $(SEED)

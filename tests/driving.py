@@ -33,10 +33,12 @@ def run_engine(
     release: bool = True,
     compiled: bool | None = None,
     few: int | None = None,
+    reader: Query | None = None,
 ) -> list[Row]:
     """The rows of one query over events that arrive in pieces; a term no longer needed is released after each.
 
-    A piece of one event goes the way of events that are pushed by themselves.
+    A piece of one event goes the way of events that are pushed by themselves. The rows of a query that reads the
+    stream which the first one REGISTERs come after those of the first.
 
     compiled    runs may be kept by compiled kernels; None: where they or complex event automata are asked for
     few         so many events that come together may go one by one; None: as in the product where the number of
@@ -45,6 +47,7 @@ def run_engine(
     dictionary = Dictionary()
     network = Network(dictionary, delay_ns)
     rows: list[Row] = []
+    read: list[Row] = []
     compiled = evaluator in ("nfa", "cea") if compiled is None else compiled
     options = RunOptions(evaluator=evaluator, compiled=compiled, optimise=optimise)
     setup = Setup(kb or {}, options, dictionary)
@@ -52,6 +55,8 @@ def run_engine(
     if few is None:
         few = 1 if len(pieces) % 2 else protocol.FEW_EVENTS_MAX
     with patch.object(protocol, "FEW_EVENTS_MAX", few):
+        if reader is not None:
+            network.add(Setup({}, RunOptions(compiled=False), dictionary).operator(build(reader)), read.extend)
         network.add(setup.operator(build(query)), rows.extend)
         for piece in pieces:
             for name in dict.fromkeys(event[0] for event in piece):
@@ -64,7 +69,7 @@ def run_engine(
             network.release_terms(always=release)
         network.finish()
     setup.bases.close()
-    return rows
+    return rows + read
 
 
 def as_batch(events: Sequence[Arrived], dictionary: Dictionary) -> EventBatch:

@@ -15,14 +15,16 @@ from tests.restarting import Restarting
 from tests.strategies_stream import Arrived
 
 
-def run_restarted(query: Query, pieces: Sequence[Sequence[Arrived]], evaluator: str, compiled: bool) -> list[Row]:
-    """The rows of one query over events that arrive in pieces."""
-    running = Restarting(query, 0, evaluator, compiled)
+def run_restarted(
+    query: Query, pieces: Sequence[Sequence[Arrived]], evaluator: str, compiled: bool, reader: Query | None = None
+) -> list[Row]:
+    """The rows of one query over events that arrive in pieces, then those of the query that reads its stream."""
+    running = Restarting(query, 0, evaluator, compiled, reader)
     for piece in pieces:
         running.push(piece)
         running.restart()
     running.network.finish()
-    return running.rows
+    return running.rows + running.read
 
 
 if __name__ == "__main__":

@@ -20,10 +20,18 @@ from tests.strategies_stream import Arrived
 class Restarting:
     """A network that is given up and built anew from its blob, with a dictionary that numbers terms differently."""
 
-    def __init__(self, query: Query, delay_ns: int, evaluator: str = "nfa", compiled: bool = False) -> None:
-        self.query, self.delay_ns = query, delay_ns
+    def __init__(
+        self,
+        query: Query,
+        delay_ns: int,
+        evaluator: str = "nfa",
+        compiled: bool = False,
+        reader: Query | None = None,
+    ) -> None:
+        self.query, self.delay_ns, self.reader = query, delay_ns, reader
         self.options = RunOptions(evaluator=evaluator, compiled=compiled)
         self.rows: list[Row] = []
+        self.read: list[Row] = []
         self.restarts = 0
         self._build()
 
@@ -33,6 +41,9 @@ class Restarting:
             self.dictionary.pin(IRI(f"urn:shift:{number}"))
         setup = Setup({}, self.options, self.dictionary)
         self.network = Network(self.dictionary, self.delay_ns)
+        if self.reader is not None:
+            beside = Setup({}, RunOptions(compiled=False), self.dictionary)
+            self.network.add(beside.operator(build(self.reader)), self.read.extend)
         self.network.add(setup.operator(build(self.query)), self.rows.extend)
 
     def restart(self) -> int:

@@ -58,7 +58,8 @@ class KeyedText(QueryText):
             value = self.dice.weighted([(f"?v{name}", 3), ("", 2)]) if len(uses) == 1 else ""
             optional = f"?n{name}" if len(uses) == 1 and self.dice.chance(20) else None
             binds_key = key != "none" and (key != "using" or self.dice.chance(40))
-            self.steps.append(StepText(name, uses, binds_key, value or None, optional))
+            time = f"?t{name}" if len(uses) == 1 and self.dice.chance(20) else None
+            self.steps.append(StepText(name, uses, binds_key, value or None, optional, time))
         defines = "\n".join(f"  {self.define(step)}" for step in self.steps)
         by = "PARTITION BY ?k\n" if key == "partition" else self.using() if key == "using" else ""
         clauses = f"{self.form()}\n{self.window()}\n{by}FROM STREAM S1 <http://ex.org/s1>"

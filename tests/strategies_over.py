@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
@@ -31,6 +32,8 @@ FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
 class OverText(QueryText):
     """Draws one query; `late`: its matches may be decided by the end of a window."""
 
+    CONSTRUCTED: ClassVar[int] = 15
+
     late: bool = False
     grouped: list[str] = field(default_factory=list)
     columns: list[str] = field(default_factory=list)
@@ -53,8 +56,8 @@ class OverText(QueryText):
     def form(self) -> str:
         """SELECT or CONSTRUCT OVER MATCHES."""
         variables = sorted({variable for step in self.positive() for variable in step.variables})
-        variables += [self.computed] if self.computed else []
-        construct = self.dice.chance(15)
+        variables += [name for name in (self.computed, self.elapsed) if name]
+        construct = self.dice.chance(self.CONSTRUCTED)
         if construct:  # a blank node of GROUP BY has no name that is the same in every run
             variables = [name for name in variables if name not in self.given]
         if variables:

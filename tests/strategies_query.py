@@ -64,6 +64,7 @@ class QueryText:
     steps: list[StepText] = field(default_factory=list)
     streams: int = 1
     computed: str | None = None
+    elapsed: str | None = None
     by: str | None = None
     given: Sequence[str] = ()
 
@@ -97,7 +98,7 @@ class QueryText:
         key = self.dice.chance(90 if keyed else 15)
         value = self.dice.weighted([(f"?v{name}", 8), ("?v", 1), ("", 2)]) or None
         optional = f"?n{name}" if self.dice.chance(12) else None
-        time = f"?t{name}" if self.dice.chance(15) else None
+        time = f"?t{name}" if self.dice.chance(20) else None
         return StepText(name, uses, key, value, optional, time, f"?g{name}" if self.dice.chance(4) else None)
 
     # --- GPMs -------------------------------------------------------------------------------------
@@ -125,6 +126,10 @@ class QueryText:
             text += "  BIND (COALESCE(?b1, 7) AS ?b0)\n" if self.dice.chance(30) else ""
             folds = [f"SUM({value})" for value in self.repeated()]
             text += f"  BIND ({self.dice.pick(*values, *folds)} + {self.dice.pick('1', *values)} AS ?b1)\n"
+        times = [step.time for step in self.positive() if step.time]
+        if times and self.dice.chance(25):
+            self.elapsed = "?b2"
+            text += f"  BIND ({self.dice.pick(*times)} - {self.dice.pick(*times)} AS ?b2)\n"
         if values and self.dice.chance(25):
             text += f"  FILTER ({self.match_condition(values)})\n"
         return text
@@ -168,11 +173,28 @@ class QueryText:
     def gap(self, step: StepText, seen: Sequence[StepText]) -> str:
         """A bound of the time since another step, or since the iteration before."""
         times = [other.time for other in seen if other.time and other.name != step.name]
-        limit = f'"PT{self.dice.number(1, 4)}S"^^<http://www.w3.org/2001/XMLSchema#dayTimeDuration>'
         if times:
-            return f"{step.time} - {self.dice.pick(*times)} {self.dice.pick('<=', '>=', '!=')} {limit}"
+            return self.between(step.time or "", self.dice.pick(*times))
+        limit = self.duration()
         previous = f"PREV({step.time})" if self.is_repeated(step) else step.time
         return f"COALESCE({step.time} - {previous} <= {limit}, true)"
+
+    def between(self, one: str, other: str) -> str:
+        """A comparison of two times, by XPath's arithmetic of dates."""
+        relation, seconds = self.dice.pick("<=", "<=", "<=", ">=", "!="), self.duration()
+        return self.dice.pick(
+            f"{one} - {other} {relation} {seconds}",
+            f"{one} - {other} {relation} {seconds}",
+            f"{one} {relation} {other} + {seconds}",
+            f"{one} - {seconds} {relation} {other}",
+            f"({one} - {other}) * 2 {relation} {seconds} + {self.duration()}",
+            f"({one} - {other}) / {self.duration()} {relation} 1.5",
+            f"({one} - {other}) / 2 {relation} {seconds}",
+        )
+
+    def duration(self) -> str:
+        """Some seconds."""
+        return f'"PT{self.dice.number(1, 4)}S"^^<http://www.w3.org/2001/XMLSchema#dayTimeDuration>'
 
     def across(self, own: str, other: str) -> str:
         """A comparison with another step's variable, with SPARQL's treatment of errors at times."""
@@ -232,6 +254,7 @@ class QueryText:
         if not variables or self.dice.chance(40):
             return f"SELECT {selector}{distinct}*"
         variables += [self.computed, "?b0"] if self.computed else []
+        variables += [self.elapsed] if self.elapsed else []
         chosen = list(dict.fromkeys(self.dice.pick(*variables) for _ in range(self.dice.number(1, 3))))
         return f"SELECT {selector}{distinct}{' '.join([*chosen, *self.expressions(variables)])}"
 
@@ -243,6 +266,8 @@ class QueryText:
             function = self.dice.pick("COUNT", "SUM", "MIN", "MAX", "SAMPLE", "FIRST", "LAST", "PREV", "GROUP_CONCAT")
             columns.append(f"({function}({value}) AS ?x1)")
         values = [variable for variable in variables if variable.startswith("?v")]
+        if self.elapsed and self.dice.chance(40):
+            columns.append(f"({self.elapsed} {self.dice.pick('* 2', '/ 2', '+ ' + self.duration())} AS ?x3)")
         if values and self.dice.chance(25):
             columns.append(f"({self.dice.pick(*values)} + {self.dice.pick(*values)} AS ?x2)")
         return columns

@@ -32,11 +32,11 @@ def drawn_streams(dice: Dice, least: int = 4, most: int = 10) -> dict[str, Arriv
     for number in range(max(dice.number(least, most), dice.number(least, most))):
         time += int(dice.weighted([("1", 8), ("0", 3), ("2", 1), ("4", 1)])) * SECOND
         stream = "S2" if dice.chance(30) else "S1"
-        second[stream].append((time, f"urn:e{number}", _graph(dice, number)))
+        second[stream].append((time, f"urn:e{number}", drawn_graph(dice, number)))
     return {name: tuple(events) for name, events in second.items()}
 
 
-def _graph(dice: Dice, number: int) -> Triples:
+def drawn_graph(dice: Dice, number: int) -> Triples:
     """One thing with a type, a key, a value; a second one, or nothing at all, at times."""
     if dice.chance(2):
         return frozenset()

@@ -25,9 +25,9 @@ from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
 from spaseq.runtime.stages import grouping
 from spaseq.runtime.stages.groups import TooManyGroups
-from tests import pairs
+from tests import random_pairs
 from tests.driving import comparable
-from tests.pairs import drawn, expected_rows
+from tests.random_pairs import drawn, expected_rows
 from tests.restarting import Restarting
 from tests.strategies import batches
 
@@ -46,7 +46,7 @@ AGGREGATES = [
 
 
 def test_groups_survive_restarts_in_the_middle_of_their_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "TEXTS", (pairs.over, pairs.any_over))
+    monkeypatch.setattr(random_pairs, "TEXTS", (random_pairs.over, random_pairs.any_over))
     found, restarts = 0, 0
     for number in count():
         pair = drawn(77, number)
@@ -59,7 +59,7 @@ def test_groups_survive_restarts_in_the_middle_of_their_windows(monkeypatch: pyt
                 engine.restart()
         engine.network.finish()
         expected = expected_rows(pair)
-        assert Counter(map(comparable, engine.rows)) == Counter(expected), pairs.shown(pair)
+        assert Counter(map(comparable, engine.rows)) == Counter(expected), random_pairs.shown(pair)
         found, restarts = found + len(expected), restarts + engine.restarts
         if found > 30:
             break

@@ -9,8 +9,11 @@ import pytest
 
 from spaseq.outputs.rows import Row
 from tests import pairs
+from tests.constructs import constructs
 from tests.driving import run_engine
-from tests.pairs import EVALUATORS, Tally, compare, drawn
+from tests.pairs import EVALUATORS, Tally, compare
+from tests.random_pairs import Pair, drawn
+from tests.shrinking import smallest
 
 FEW = 12
 
@@ -46,3 +49,26 @@ def test_events_of_equal_batches_are_left_out_one_by_one() -> None:
         less = pair.without(number)
         assert event not in less.arrived
         assert sum(less.sizes) == len(less.arrived) == len(pair.arrived) - 1
+
+
+def test_constructs_are_counted_and_most_of_them_have_rows_in_few_pairs() -> None:
+    tally = Tally()
+    for number in range(120):
+        pair = drawn(9, number)
+        if pair is not None:
+            rows = run_engine(pair.query, [pair.arrived], evaluator="nfa", reader=pair.reader)
+            tally.add(len(rows), constructs(pair.query))
+    assert tally.matched > tally.pairs * 0.4
+    assert len(tally.having) >= 30, sorted(tally.having)
+    assert {name for name, pairs in tally.having.items() if pairs > 15 and not tally.shown[name]} == set()
+    assert len(tally.together) > 150
+
+
+def test_a_difference_is_shown_without_the_clauses_that_it_does_not_need() -> None:
+    pair = next(p for number in range(900) if (p := drawn(1, number)) and "AFTER MATCH" in p.query.text)
+
+    def differs(less: Pair) -> bool:
+        return bool(less.arrived) and "SEQ(" in less.query.text
+
+    least = smallest(pair, differs)
+    assert len(least.arrived) == 1 and "AFTER MATCH" not in least.query.text and "FILTER" not in least.query.text

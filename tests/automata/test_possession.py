@@ -19,6 +19,7 @@ from tests import pairs
 from tests.driving import run_engine
 from tests.pairs import Pair, difference, expected_rows, shown
 from tests.restarted_pairs import run_restarted
+from tests.strategies import interleaved
 from tests.strategies_possessive import PossessiveText
 from tests.strategies_sequence import SeededDice
 from tests.strategies_stream import Arrived, drawn_cuts, drawn_streams
@@ -116,7 +117,7 @@ def test_random_pairs_equal_the_reference_with_small_indexes_and_after_restarts(
         query = parse(PossessiveText(dice).whole(), "q")
         declared = {stream.name for stream in query.streams}
         arrivals = {name: events for name, events in drawn_streams(dice, 4, 12).items() if name in declared}
-        arrived = tuple(pairs.interleaved(arrivals))
+        arrived = tuple(interleaved(arrivals))
         pair = Pair(query, arrived, tuple(drawn_cuts(dice, len(arrived))))
         expected = expected_rows(pair)
         rows += len(expected)

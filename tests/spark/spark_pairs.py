@@ -28,7 +28,7 @@ import spaseq.spark
 from spaseq.lang.ast import Query
 from spaseq.outputs.rows import Row
 from tests.driving import Comparable, comparable
-from tests.pairs import Pair, drawn, expected_rows, shown
+from tests.random_pairs import Pair, drawn, expected_rows, shown
 from tests.strategies import to_nquads
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def numbered(seed: int, first: int) -> Iterator[Numbered]:
     """The pairs of a seed from a number on."""
     for number in count(first):
         pair = drawn(seed, number)
-        if pair is not None:
+        if pair is not None and pair.reader is None:
             streams = tuple(replace(s, iri=f"urn:pair:{number}:{s.name}") for s in pair.query.streams)
             yield Numbered(number, replace(pair, query=replace(pair.query, name=f"q{number}", streams=streams)))
 

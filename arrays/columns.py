@@ -41,6 +41,11 @@ def numbers_within(ascending: Ids) -> Ids:
     return rows
 
 
+def distinct(columns: Sequence[Ids]) -> Ids:
+    """The numbers in any of these columns, ascending, each once."""
+    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *columns]))
+
+
 def offsets_of(counts: Ids) -> Ids:
     """The offsets of a CSR column: 0, and where each range of so many rows ends."""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)

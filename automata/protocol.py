@@ -77,5 +77,5 @@ class Restorable(Evaluator, Protocol):
 class SemiJoinSource(Evaluator, Protocol):
     """An evaluator that restricts the solutions it needs; the others need all of them."""
 
-    def semi_join_filters(self) -> Mapping[int, SemiJoinFilter]:
-        """Symbol → the filter of its solutions in the next slice; no entry: all of them."""
+    def semi_join_filters(self, events: int) -> Mapping[int, SemiJoinFilter]:
+        """Symbol → the filter of its solutions in the next slice, of so many events; no entry: all of them."""

@@ -104,9 +104,9 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource):
     def needs_whole_slots(self) -> bool:
         return self._whole_slots
 
-    def semi_join_filters(self) -> Mapping[int, SemiJoinFilter]:
+    def semi_join_filters(self, events: int) -> Mapping[int, SemiJoinFilter]:
         """Those of the current evaluator; a shadowing evaluator finds nothing else."""
-        return self._evaluator.semi_join_filters() if isinstance(self._evaluator, SemiJoinSource) else {}
+        return self._evaluator.semi_join_filters(events) if isinstance(self._evaluator, SemiJoinSource) else {}
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         if not len(events):

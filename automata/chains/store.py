@@ -89,11 +89,13 @@ class ChainStore:
         """
         if not self.is_large(self.runs.size) and not always:
             return None
+        for active in self.active:
+            active.forget_gone()
         numbers = self.runs.compact([*self.alive(), held])
         if self.dominance is not None:
             self.dominance.forget()
         for active in self.active:
-            active.replace(numbers[active.rows])
+            active.renumber(numbers)
         for all_join in self.all_joins:
             all_join.finished = [numbers[rows] for rows in all_join.finished]
         self._schedule_compaction()
@@ -130,17 +132,18 @@ class ChainStore:
         return joined[self.conditions.arrived(joined, points, patient=True)]
 
     def oldest_position(self, default: int) -> int:
-        """The first position in a run that is alive."""
+        """The first position in a run that is alive, or one somewhat before it."""
         return self._oldest(col.FIRST, default)
 
     def oldest_time(self, default: int) -> int:
-        """The first time in a run that is alive."""
+        """The first time in a run that is alive, or one somewhat before it."""
         return self._oldest(col.FIRST_TIME, default)
 
     def _oldest(self, column: int, default: int) -> int:
-        alive = np.concatenate(self.alive())
-        alive = alive[self.runs.column(alive, col.FIRST) != NONE]
-        return int(self.runs.column(alive, column).min()) if len(alive) else default
+        finished = [rows for all_join in self.all_joins for rows in all_join.finished if len(rows)]
+        found = [int(self.runs.column(rows, column).min()) for rows in finished]
+        found += [least for active in self.active if (least := active.least(column)) is not None]
+        return min(found, default=default)
 
     def firsts(self) -> list[tuple[Ids, Ids]]:
         """Partitions and first positions of the runs that are alive."""

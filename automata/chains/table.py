@@ -174,12 +174,16 @@ class RunView(Protocol):
 
 
 class Runs(RunView):
-    """The rows. `table` has spare capacity: only table[:size] is meant; `made` counts every row ever written."""
+    """The rows. `table` has spare capacity: only table[:size] is meant; `made` counts every row ever written.
+
+    standing    mask of the rows of active runs, by number, with the same spare capacity
+    """
 
     def __init__(self, layout: Layout, registers: Ids, program: Program) -> None:
         self.layout = layout
         self._program = program
         self.table: NDArray[np.int64] = np.empty((_ROWS_INITIAL, layout.width), dtype=np.int64)
+        self.standing: Mask = np.zeros(_ROWS_INITIAL, dtype=np.bool_)
         self.size = self.made = 0
         root = np.full((1, layout.width), NONE, dtype=np.int64)
         root[:, [col.STATE, *layout.closed]] = 0
@@ -202,6 +206,7 @@ class Runs(RunView):
             grown = np.empty((max(needed, 2 * len(self.table)), self.layout.width), dtype=np.int64)
             grown[: self.size] = self.table[: self.size]
             self.table = grown
+            self.standing = np.concatenate((self.standing, np.zeros(len(grown) - len(self.standing), dtype=np.bool_)))
         self.table[self.size : needed] = rows
         self.made += len(rows)
         numbers = np.arange(self.size, needed, dtype=np.int64)
@@ -239,8 +244,15 @@ class Runs(RunView):
         table[: len(kept)] = self.table[kept]
         for column in self.layout.pointers():
             table[: len(kept), column] = renumbered[table[: len(kept), column]]
-        self.table, self.size = table, len(kept)
+        standing = np.zeros(len(table), dtype=np.bool_)
+        standing[: len(kept)] = self.standing[kept]
+        self.table, self.standing, self.size = table, standing, len(kept)
         return renumbered
+
+    def restore(self, table: NDArray[np.int64], made: int) -> None:
+        """These rows and no others, none of them of an active run."""
+        self.table, self.size, self.made = table, len(table), made
+        self.standing = np.zeros(len(table), dtype=np.bool_)
 
     def _reached(self, alive: Iterable[Ids]) -> Mask:
         reached = np.zeros(self.size + 1, dtype=np.bool_)

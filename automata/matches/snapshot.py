@@ -71,9 +71,9 @@ def _restore_core(core: ChainStore, state: Mapping[str, Any]) -> None:
     outside[layout.registers] = False
     table[:, outside] = rows_of(state["rows"], len(registers))
     table[:, layout.registers] = registers
-    runs.table, runs.size, runs.made = table, len(table), state["made"]
+    runs.restore(table, state["made"])
     for active, alive in zip(core.active, state["active"], strict=True):
-        active.rows = alive
+        active.replace(alive)
     for all_join, finished in zip(core.all_joins, state["finished"], strict=True):
         all_join.finished = list(finished)
 

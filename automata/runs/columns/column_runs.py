@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from arrays.columns import distinct
 from automata.chains import columns as col
 from automata.chains.deferred import DeferredRuns
 from automata.chains.dominance import gapless
@@ -35,6 +36,8 @@ class ColumnRuns:
         self._lookahead = AdjacencyLookahead(chains.plan, chains.extender.substream is None)
         self._gapless = is_gapless(chains.plan)
         self._able: dict[int, Mask] = {}
+        self._touched: list[list[Ids]] = [[] for _ in self._plan.positions]
+        self._ranked = 0
         self._taking: list[Ids] = []
         self._new: list[tuple[int, Ids | DeferredRuns]] = []
         self._accepted: list[AcceptedRuns] = []
@@ -45,6 +48,7 @@ class ColumnRuns:
 
     def grow(self, symbols: Mapping[int, StepTable]) -> list[AcceptedRuns]:
         """Consumes one slice: symbol → its solutions. Returns where matches may have ended."""
+        self._touched = [[] for _ in self._plan.positions]
         if self._chains.dominance is None:
             self._consume(symbols)
         else:
@@ -70,15 +74,18 @@ class ColumnRuns:
         self._able = self._lookahead.able(tables) if self._chains.dominance is None else {}
         for position, active in enumerate(self._chains.active):
             if len(rows := active.lookup(tables)):
+                self._touched[position].append(rows)
                 self._follow(self._taken(self._chains.runs, position, rows, tables), tables)
         self._grow(tables)
 
     def expire(self, over: Bounds) -> None:
         """Drops runs that are over."""
-        runs = self._chains.runs
-        for position, active in enumerate(self._chains.active):
-            kept = self._expiry.fresh_or_in_window(runs, active.rows, over)
-            active.keep(kept & self._expiry.in_time(runs, position, active.rows, over))
+        runs, partitioned = self._chains.runs, bool(self._plan.program.partition)
+        rank = None if over.ranks is None or partitioned else over.ranks.rank(0)
+        for active in self._chains.active:
+            active.expire(over.now, rank)
+        if over.ranks is not None and partitioned:
+            self._expire_in_partitions(over.ranks.position, over)
         for all_join in self._chains.all_joins:
             all_join.keep(
                 [
@@ -87,11 +94,25 @@ class ColumnRuns:
                 ]
             )
 
-    def prune(self, timeline: Timeline) -> None:
-        """Drops runs that no later event can extend: closed, or waiting for an adjacent event that did not come."""
-        for position, active in enumerate(self._chains.active):
-            if len(active):
-                active.keep(self._expiry.extendable(self._chains.runs, position, active.rows, timeline))
+    def _expire_in_partitions(self, position: int, over: Bounds) -> None:
+        """The same where each partition counts the events of its windows: once in as many events as there are runs."""
+        if position - self._ranked < sum(map(len, self._chains.active)):
+            return
+        self._ranked = position
+        for active in self._chains.active:
+            active.keep(self._expiry.fresh_or_in_window(self._chains.runs, active.rows, over))
+
+    def prune(self, timeline: Timeline, partitions: Ids) -> None:
+        """Drops runs that no later event can extend: closed, or waiting for an adjacent event that did not come.
+
+        Of those that the slice has met or made, or whose partition has had an event in it: no other has changed.
+        """
+        for position, (active, touched) in enumerate(zip(self._chains.active, self._touched, strict=True)):
+            if self._plan.positions[position].only_strict:
+                touched = [active.waiting_in(partitions)]
+            if touched:
+                rows = distinct(touched)
+                active.remove(rows[~self._expiry.extendable(self._chains.runs, position, rows, timeline)])
 
     def _step_tables(self, symbols: Mapping[int, StepTable]) -> dict[int, StepTable]:
         built: dict[tuple[int, ...], StepTable] = {}
@@ -111,7 +132,7 @@ class ColumnRuns:
                 if isinstance(arrived, DeferredRuns):
                     self._go_on(position, arrived, tables)
                 else:
-                    self._chains.active[position].add(arrived)
+                    self._stand(position, arrived)
                     self._follow(self._taken(self._chains.runs, position, arrived, tables), tables)
             self._settle()
 
@@ -159,8 +180,13 @@ class ColumnRuns:
         numbers[kept] = self._chains.growth.take(arrived.number, arrived.pairs.take(kept), arrived.table)
         for column, closed in arrived.closed.items():
             self._chains.runs.table[numbers[kept], column] = closed[kept]
-        self._chains.active[position].add(numbers[lasting])
+        self._stand(position, numbers[lasting])
         self._follow({n: replace(pairs, rows=numbers[pairs.rows]) for n, pairs in taken.items()}, tables)
+
+    def _stand(self, position: int, rows: Ids) -> None:
+        """Later events may extend these runs."""
+        self._chains.active[position].add(rows)
+        self._touched[position].append(rows)
 
     def _is_deferred(self, position: int) -> bool:
         """True if runs at the position neither end anything nor meet a condition as they go on."""

@@ -67,11 +67,6 @@ class Expiry:
         kept: Mask = (runs.column(rows, col.FIRST) == NONE) | fits
         return kept
 
-    def in_time(self, runs: RunView, position: int, rows: Ids, over: Bounds) -> Mask:
-        """Runs at a position whose limits have not passed."""
-        last = lapse(self._plan, runs, position, rows)
-        return np.ones(len(rows), dtype=np.bool_) if last is None else last >= over.now
-
     def extendable(self, runs: RunView, position: int, rows: Ids, timeline: Timeline) -> Mask:
         """Runs at a position that are not closed, nor wait for an adjacent event that did not come."""
         keep = self._not_closed(runs, position, rows)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from arrays.columns import distinct
 from automata.chains import columns as col
 from automata.matches.match_stage import FOREVER, StagedEvaluator
 from automata.plan.plan import Plan
@@ -23,6 +24,9 @@ from automata.slices.step_table import StepTable
 from automata.slices.symbol_tables import positive
 from automata.values import UNBOUND, Match
 
+_RUNS_MIN, _RUNS_PER_EVENT = 1024, 4
+"""With so many runs, or so many for each event to match, their values are not looked through: it costs more than it
+saves."""
 _GROUP = 32
 """Events after which later starts of an episode are dropped: runs of so many starts are made at most in vain."""
 
@@ -45,8 +49,9 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource):
         """Run operations: rows of runs made so far."""
         return self.chains.runs.made
 
-    def semi_join_filters(self) -> Mapping[int, SemiJoinFilter]:
-        if not self._semi_join_targets:
+    def semi_join_filters(self, events: int) -> Mapping[int, SemiJoinFilter]:
+        runs = sum(map(len, self.chains.active))
+        if not self._semi_join_targets or runs > max(_RUNS_MIN, _RUNS_PER_EVENT * events):
             return {}
         alive = np.concatenate([active.rows for active in self.chains.active])
         variables = {target.variable for target in self._semi_join_targets}
@@ -73,7 +78,8 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource):
         if self._skips_later_starts:
             return [*self._in_groups(taken), *self.report([], end)]
         accepted = self._runs.grow(taken)
-        self._runs.prune(self.timeline)
+        partitioned = tables.values() if self.plan.program.partition else ()
+        self._runs.prune(self.timeline, distinct([table.partitions for table in partitioned]))
         matches = self.report(accepted, end)
         if in_events:
             self._expire(end)

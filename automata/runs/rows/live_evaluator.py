@@ -68,9 +68,9 @@ class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
             self._to_lists()
         return matches
 
-    def semi_join_filters(self) -> Mapping[int, SemiJoinFilter]:
+    def semi_join_filters(self, events: int) -> Mapping[int, SemiJoinFilter]:
         """As of columns; runs that are lists are not looked through."""
-        return {} if self._in_lists else super().semi_join_filters()
+        return {} if self._in_lists else super().semi_join_filters(events)
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         if self.chains.dominance is not None and not self.needs_whole_slots:

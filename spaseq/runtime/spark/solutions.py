@@ -20,7 +20,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.shared import Slice
 from sparql_gpm.terms import IRI
 from spaseq.physical.program import Compiled
-from spaseq.runtime.stages.pattern_solver import SemiJoinFilters
+from spaseq.runtime.stages.pattern_solver import SemiJoinFilters, unfiltered
 from spaseq.runtime.stages.pattern_stage import PatternStage, SolvedSlice
 
 
@@ -113,7 +113,7 @@ class SolvedPatterns:
         if self._patterns is not None:
             unsolved = np.flatnonzero(np.isin(batch.streams, self._derived))
             if len(unsolved):
-                found = _both(found, self._patterns.solve(Slice(batch.take(unsolved)), dict).solutions, unsolved)
+                found = _both(found, self._patterns.solve(Slice(batch.take(unsolved)), unfiltered).solutions, unsolved)
         taken = slice_.named([table.events for table in found.values()])
         own = np.flatnonzero(~np.isin(batch.subjects, self._all_marks)) if self._reads_graphs else None
         graphs = None if own is None else batch.keep(own)

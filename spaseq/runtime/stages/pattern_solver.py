@@ -22,8 +22,15 @@ from sparql_gpm.shared import NamedEvents, NamedPattern, PatternLabel, Slice, St
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.runtime.stages.partition_values import PartitionValues, partition_values
 
-SemiJoinFilters = Callable[[], Mapping[int, SemiJoinFilter]]
-"""By symbol, the solutions that the next slice needs; computed when it is called."""
+SemiJoinFilters = Callable[[int], Mapping[int, SemiJoinFilter]]
+"""By symbol, the solutions that the next slice of so many events needs; computed when it is called."""
+
+
+def unfiltered(_: int) -> Mapping[int, SemiJoinFilter]:
+    """The filters of a slice of which all solutions are needed."""
+    return {}
+
+
 _NONE: Ids = np.zeros(0, dtype=np.int64)
 
 
@@ -83,7 +90,7 @@ class PatternSolver:
         for together in self.conjunctions:
             found |= self._solve_lazily(together, slice_)
         own = any(n not in found and not slice_.is_shared(gpm) for n, gpm in enumerate(self._gpms))
-        filters = semi_join_filters() if self.semi_joins and own else {}
+        filters = semi_join_filters(len(slice_)) if self.semi_joins and own else {}
         self._whole = not filters and not self.conjunctions
         for symbol in self._feeders_first(found.keys(), filters):
             semi_join = filters.get(symbol)

@@ -26,7 +26,7 @@ from spaseq.runtime.stages.match_order import MatchOrder, all_variables
 from spaseq.runtime.stages.match_values import MatchValues, TermTexts
 from spaseq.runtime.stages.merged_units import WrittenUnits
 from spaseq.runtime.stages.naming import MatchNames
-from spaseq.runtime.stages.pattern_solver import SemiJoinFilters
+from spaseq.runtime.stages.pattern_solver import SemiJoinFilters, unfiltered
 from spaseq.runtime.stages.pattern_stage import SolvedSlice
 from spaseq.runtime.stages.projection import Projector
 from spaseq.runtime.stages.propagated import PropagatedMatches
@@ -84,7 +84,7 @@ class SequenceStage:
         self._keeps_solutions = query.orders_solutions
         self.needs_whole_slots = self._evaluator.needs_whole_slots
         self.semi_join_filters: SemiJoinFilters = (
-            self._evaluator.semi_join_filters if implements(self._evaluator, SemiJoinSource) else dict
+            self._evaluator.semi_join_filters if implements(self._evaluator, SemiJoinSource) else unfiltered
         )
 
     def on_slice(self, solved: SolvedSlice) -> Rows:

@@ -36,6 +36,38 @@ class Context:
         return self._base + b"".join([line for name, line in self._prefixes.items() if name in text])
 
 
+def declares(text: bytes) -> bool:
+    """True if a unit is a directive."""
+    return bool(_DIRECTIVE.match(text))
+
+
+def parsed_unit(context: Context, text: bytes) -> list[ox.Quad]:
+    """The quads of a unit, whose declarations come into force; raises SyntaxError."""
+    header = context.header(text)
+    if not declares(text):
+        return list(parse(header + text, ox.RdfFormat.TRIG))
+    parser = ox.parse(header + text, ox.RdfFormat.TRIG)
+    try:
+        return list(parser)
+    except MemoryError as error:
+        raise SyntaxError("a directive of more than 16 MiB") from error
+    finally:
+        context.declare(parser.prefixes, parser.base_iri)
+
+
+def label_of(context: Context, text: bytes) -> bytes | None:
+    """The graph of a block, even if the rest of it is empty or malformed."""
+    label, brace, _ = text.partition(b"{")
+    if not brace:
+        return None
+    try:
+        probe = list(parse(context.header(label) + label + _PROBE, ox.RdfFormat.TRIG))
+    except SyntaxError:
+        return None
+    graph = probe[-1].graph_name
+    return None if isinstance(graph, ox.DefaultGraph) else token_of(graph)
+
+
 class TriGReader:
     """Reads the documents of one stream in turn."""
 
@@ -68,7 +100,7 @@ class TriGReader:
     def _unit(self, unit: Unit) -> None:
         header = self._context.header(unit.text)
         try:
-            self._take(unit, self._parse(header, unit.text))
+            self._take(unit, parsed_unit(self._context, unit.text))
         except UnsupportedTerm as error:
             self._lost(unit, unit.line, unit.column, str(error), "triple term")
         except SyntaxError as error:
@@ -81,20 +113,9 @@ class TriGReader:
         """The unit is left out, and so is the event of its graph."""
         reason = TOO_LONG % ("statement or graph block", f"{unit.raw.length:,}")
         self._builder.report(unit.line, unit.column, reason, unit.raw, "too long")
-        if key := self._label(unit.raw.beginning):
+        if key := label_of(self._context, unit.raw.beginning):
             self._enter(key, unit.line, b"")
             self._builder.mark_malformed(unit.line, unit.column, "the block of this graph is too long", "too long")
-
-    def _parse(self, header: bytes, text: bytes) -> list[ox.Quad]:
-        if not _DIRECTIVE.match(text):
-            return list(parse(header + text, ox.RdfFormat.TRIG))
-        parser = ox.parse(header + text, ox.RdfFormat.TRIG)
-        try:
-            return list(parser)
-        except MemoryError as error:
-            raise SyntaxError("a directive of more than 16 MiB") from error
-        finally:
-            self._context.declare(parser.prefixes, parser.base_iri)
 
     def _take(self, unit: Unit, quads: list[ox.Quad]) -> None:
         current: object = None
@@ -116,7 +137,7 @@ class TriGReader:
             what = "a triple" if foreign == 1 else f"{foreign} triples"
             reason = f"{what} in the default graph that {'is' if foreign == 1 else 'are'} no timestamp"
             self._builder.report(unit.line, unit.column, reason, unit.text, "default graph")
-        elif not quads and (key := self._label(unit.text)):
+        elif not quads and (key := label_of(self._context, unit.text)):
             self._enter(key, unit.line, unit.text)
 
     def _enter(self, key: bytes, line: int, text: bytes) -> None:
@@ -129,21 +150,9 @@ class TriGReader:
 
     def _lost(self, unit: Unit, line: int, column: int, reason: str, kind: str) -> None:
         """Report a malformed unit, or mark the event of its graph if the graph is known."""
-        key = self._label(unit.text)
+        key = label_of(self._context, unit.text)
         if key is None:
             self._builder.report(line, column, reason, unit.text, kind)
             return
         self._enter(key, unit.line, unit.text)
         self._builder.mark_malformed(line, column, reason, kind)
-
-    def _label(self, text: bytes) -> bytes | None:
-        """The graph of a block, even if the rest of it is empty or malformed."""
-        label, brace, _ = text.partition(b"{")
-        if not brace:
-            return None
-        try:
-            probe = list(parse(self._context.header(label) + label + _PROBE, ox.RdfFormat.TRIG))
-        except SyntaxError:
-            return None
-        graph = probe[-1].graph_name
-        return None if isinstance(graph, ox.DefaultGraph) else token_of(graph)

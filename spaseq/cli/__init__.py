@@ -1,4 +1,4 @@
-"""The command line: `spaseq run`, `submit`, `explain`, `validate`, `warm`, `kb` and `spark`.
+"""The command line: `spaseq run`, `submit`, `explain`, `validate`, `sort`, `convert`, `peek`, `warm`, `kb`, `spark`.
 
 Only click is imported here; each command imports what it needs when it runs, so that `--help` is
 quick. What a command raises is turned into lines on stderr and an exit code by `spaseq.cli.reporting`.
@@ -58,6 +58,11 @@ def main(context: click.Context) -> None:
 )
 @common.time_options
 @click.option("--arrival-time", is_flag=True, help="Stamp events as they arrive; they need no timestamp.")
+@click.option(
+    "--unordered",
+    is_flag=True,
+    help="Group quads by graph and sort events by time first, whatever their order; for inputs that end.",
+)
 @click.option(
     "--batch-size",
     "batch_events",
@@ -258,6 +263,62 @@ def warm_command(output: Path | None, portable: bool) -> None:
     from spaseq.cli.warm import warm
 
     warm(output, portable)
+
+
+@main.command("sort", short_help="Sort events by time, whatever wrote them.")
+@common.inputs_argument
+@common.events_output_option
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=common.size,
+    help="What records may take; the rest is in temporary files.  [default: 256MiB]",
+)
+@common.event_options
+@common.debug_option
+def sort_command(inputs: tuple[str, ...], output: Path, memory: int | None, **options: Any) -> None:
+    """Group quads by graph and sort events by time: what serializers and stores write becomes a stream.
+
+    The time of an event stands before its graph, unless it is inside it. Events of the same time stay in the order of
+    their first quads. INPUT is a file, a folder, a glob, or - for standard input, in any format that is read.
+
+    \b
+    spaseq sort dump.nq.gz more.trig -o events.nq.gz
+    """
+    from spaseq.cli.events import sort
+
+    sort(inputs, output, memory, options)
+
+
+@main.command("convert", short_help="Write events in another format.")
+@common.inputs_argument
+@common.events_output_option
+@common.event_options
+@common.debug_option
+def convert_command(inputs: tuple[str, ...], output: Path, **options: Any) -> None:
+    """Write the events of the inputs in another format, in their order.
+
+    \b
+    spaseq convert events.trig -o events.nq.gz
+    """
+    from spaseq.cli.events import convert
+
+    convert(inputs, output, options)
+
+
+@main.command("peek", short_help="Show the first event of an input.")
+@common.inputs_argument
+@common.event_options
+@common.debug_option
+def peek_command(inputs: tuple[str, ...], **options: Any) -> None:
+    """Print the first event of each input as TriG, with its time, or say which option is missing.
+
+    \b
+    spaseq peek events.nq
+    """
+    from spaseq.cli.events import peek
+
+    peek(inputs, options)
 
 
 @main.group("kb", short_help="Prepare knowledge bases.")

@@ -139,14 +139,15 @@ knowledge_options = _all(
     ),
 )
 """The options of knowledge bases: each for all of them, or as IRI=VALUE for one."""
+_max_line_option = click.option(
+    "--max-line",
+    metavar="SIZE",
+    callback=size,
+    help="The longest line, TriG statement or graph block, or file of one event; longer ones are dead letters."
+    "  [default: 64MiB]",
+)
 limit_options = _all(
-    click.option(
-        "--max-line",
-        metavar="SIZE",
-        callback=size,
-        help="The longest line, TriG statement or graph block, or file of one event; longer ones are dead letters."
-        "  [default: 64MiB]",
-    ),
+    _max_line_option,
     click.option(
         "--max-runs",
         metavar="N",
@@ -217,3 +218,21 @@ time_options = _all(
     click.option("--time-origin", metavar="DATETIME", help="When such numbers begin.  [default: 1970-01-01]"),
 )
 """The time of an event."""
+inputs_argument = click.argument("inputs", metavar="INPUT…", nargs=-1, required=True)
+events_output_option = click.option(
+    "-o",
+    "--output",
+    metavar="OUTPUT",
+    type=OutputFile(),
+    required=True,
+    help="The file to write; its suffix says the format: .nq or .trig, plain or with .gz or .zst.",
+)
+event_options = _all(
+    time_options,
+    click.option(
+        "--dead-letter", metavar="PATH", type=OutputFile(), help="Write malformed input to this file, as NDJSON."
+    ),
+    strict_option,
+    _max_line_option,
+)
+"""How events are read where there is no query."""

@@ -113,6 +113,8 @@ def run_options(options: dict[str, Any]) -> RunOptions:
     given = {name: value for name, value in taken.items() if value not in (None, ())}
     if given.get("arrival_time") and "time_predicates" in given:
         raise InputError("--time-predicate and --arrival-time exclude each other", hint="leave one of them out")
+    if given.get("arrival_time") and given.get("unordered"):
+        raise InputError("--unordered and --arrival-time exclude each other", hint="leave one of them out")
     return RunOptions(**given)
 
 

@@ -51,6 +51,9 @@ def checked(arguments: RunArguments) -> SparkRun:
         hint = "state times where events are written, and name the property with --time-predicate; or, in Python, give "
         hint += "quads as columns with Kafka's own timestamp as `time`; or leave out --runtime spark"
         raise InputError(f"--arrival-time does not go with --runtime spark: {reason}", hint=hint)
+    if arguments.options.unordered:
+        hint = "sort the files first: spaseq sort INPUT… -o sorted.nq"
+        raise InputError("--unordered does not go with --runtime spark: its inputs go on", hint=hint)
     compiled = input_bytes(paths.values()) >= _COMPILED_BYTES_MIN
     options = {"rows": "documents", "compiled": compiled} | _given(arguments.options)
     sources = {iri: source_options(path, arguments.options.max_line) for iri, path in paths.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from sparql_gpm.reading.event_builder import Malformed
 from spaseq.errors import RunError
 from spaseq.outputs.dead_letters import LATE
 
-_SORTED = "group the quads by graph and sort the graphs by time; events that are a little late: --max-delay"
+_SORTED = "'spaseq sort' groups the quads by graph and sorts the events by time; --unordered does so on the way"
 _HINTS = {
     "reopened": _SORTED,
     LATE: _SORTED,
@@ -20,6 +21,12 @@ _HINTS = {
     "bad timestamp": "--time-predicate names another property; of numbers, --time-unit and --time-origin say more",
 }
 """The way out, by the kind of what was lost; the first kind that occurs counts."""
+
+
+def way_out(lost: Mapping[str, int]) -> str:
+    """The option that helps where events were lost, by kind."""
+    kind = next((kind for kind in _HINTS if lost.get(kind)), "")
+    return _HINTS.get(kind, "--dead-letter PATH keeps them, with file, line and reason")
 
 
 class StreamIntake:
@@ -60,4 +67,4 @@ class StreamIntake:
         kind = next((kind for kind in _HINTS if self._lost[kind]), next(iter(self._lost)))
         counts = ", ".join(f"{count:,} {each}" for each, count in self._lost.most_common() if count)
         message = f"stream {self._name}: no event after the first could be used ({counts}): {self._reason[kind]}"
-        raise RunError(message, hint=_HINTS.get(kind, "--dead-letter PATH keeps them, with file, line and reason"))
+        raise RunError(message, hint=way_out(self._lost))

@@ -19,7 +19,7 @@ from spaseq.engine.setup import BatchOver, Knowledge, Setup, named_knowledge, sk
 from spaseq.engine.streams import PathLike, prefixes_of, resolve_streams
 from spaseq.errors import InputError, check_all
 from spaseq.inputs.paths import input_bytes
-from spaseq.inputs.streams import SourceBatch, open_stream
+from spaseq.inputs.streams import SourceBatch, open_sorted, open_stream
 from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetters, late_letter
 from spaseq.outputs.row_table import Rows
@@ -114,6 +114,8 @@ class Job:
             time_rule=self._time.rule,
         )
         report = partial(self._malformed, name, iri)
+        if self._options.unordered:
+            return open_sorted(path, name, self._dictionary, report, options)
         return open_stream(path, name, self._dictionary, report, options)
 
     def _malformed(self, name: str, iri: str, source: str, fault: Malformed) -> None:

@@ -46,6 +46,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "time_unit": (lambda value: isinstance(value, str) and value in UNITS_NS, f"one of {', '.join(UNITS_NS)}"),
     "time_origin": (lambda value: value is None or (isinstance(value, str) and is_time(value)), "an xsd:dateTime text"),
     "arrival_time": (_is_flag, "True or False"),
+    "unordered": (_is_flag, "True or False"),
     "batch_events": (lambda value: value is None or _is_whole(value, 1), "a number from 1 on"),
     "compiled": (lambda value: value is None or _is_flag(value), "True, False or None"),
     "max_runs": (lambda value: _is_whole(value, 1), "a number of partial matches, at least 1"),
@@ -73,6 +74,7 @@ class RunOptions:
     time_unit           what a number counts: s, ms, us or ns
     time_origin         the xsd:dateTime at which numbers begin; None: 1970
     arrival_time        the time of an event is that at which it is read
+    unordered           files are grouped by graph and sorted by time first, all of them; `Engine` does not
     batch_events        events in a batch; None: of files, by the number of queries
     compiled            evaluators with compiled kernels may be chosen: they pay on long input. None: `run` and `Job`
                         look at the size of their files, `Engine` does without
@@ -97,6 +99,7 @@ class RunOptions:
     time_unit: str = "s"
     time_origin: str | None = None
     arrival_time: bool = False
+    unordered: bool = False
     batch_events: int | None = None
     compiled: bool | None = None
     max_runs: int = RUNS_MAX

@@ -6,10 +6,15 @@ import io
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from sparql_gpm.errors import BrokenOff
+from spaseq.errors import InputError
 
 _BUFFER_BYTES = 64 << 10
+_PIECE_BYTES = 2 << 10
+"""Compressed bytes that are unpacked at once: a piece may become 64 MiB."""
+_WINDOW_BYTES_MAX = 128 << 20
 _GZIP = zlib.MAX_WBITS | 16
 _TRAILER_FAULTS = ("incorrect data check", "incorrect length check")
 """Faults behind the last byte of the data."""
@@ -109,7 +114,62 @@ class GzipReader(io.RawIOBase):
         return BrokenOff(reason, complete or (self._members > 0 and not self._produced))
 
 
-COMPRESSIONS = (Compression(".gz", b"\x1f\x8b", GzipReader),)
+class ZstandardReader(io.RawIOBase):
+    """The decompressed bytes of frames of Zstandard, as far as they are whole; then BrokenOff.
+
+    Raises InputError where the package zstandard is missing.
+    """
+
+    def __init__(self, raw: io.BufferedReader) -> None:
+        try:
+            import zstandard
+        except ImportError as error:
+            hint = 'install it: pip install "spaseq[tables]"; or unpack the input first'
+            raise InputError("reading .zst needs the Python package zstandard", hint=hint) from error
+        self._raw, self._error = raw, zstandard.ZstdError
+        self._new: Callable[[], Any] = lambda: zstandard.ZstdDecompressor(
+            max_window_size=_WINDOW_BYTES_MAX
+        ).decompressobj()
+        self._frame, self._begun = self._new(), False
+        self._ready = b""
+        self._at = 0
+        self._damage: BrokenOff | None = None
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """At least one byte, unless at the end."""
+        while not self._ready and self._more():
+            pass
+        text, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
+        buffer[: len(text)] = text
+        return len(text)
+
+    def _more(self) -> bool:
+        """Decompress a further piece of the input; False at its end, BrokenOff where it is damaged or too short."""
+        if self._damage is not None:
+            raise self._damage
+        read = self._frame.unused_data if self._frame.eof else b""
+        if self._frame.eof:
+            self._frame, self._begun = self._new(), False
+        read = read or self._raw.read1(_PIECE_BYTES)
+        if not read:
+            if self._begun:
+                raise BrokenOff(f"the compressed data ends too early, at byte {self._at}")
+            return False
+        self._begun = True
+        try:
+            self._ready = self._frame.decompress(read)
+        except self._error as error:
+            reason = str(error).rpartition(": ")[2]
+            self._damage = BrokenOff(f"the compressed data is damaged behind byte {self._at}: {reason}")
+        self._at += len(read)
+        return True
+
+
+COMPRESSIONS = (Compression(".gz", b"\x1f\x8b", GzipReader), Compression(".zst", b"\x28\xb5\x2f\xfd", ZstandardReader))
 
 
 def compression_of(path: str) -> Compression | None:
@@ -119,5 +179,5 @@ def compression_of(path: str) -> Compression | None:
 
 def unpacked(raw: io.BufferedReader, path: str) -> io.BufferedReader:
     """The bytes of an input, decompressed if its name or its first bytes say that they are compressed."""
-    found = compression_of(path) or next((each for each in COMPRESSIONS if raw.peek(2).startswith(each.magic)), None)
+    found = compression_of(path) or next((each for each in COMPRESSIONS if raw.peek(4).startswith(each.magic)), None)
     return raw if found is None else io.BufferedReader(found.reader(raw), _BUFFER_BYTES)

@@ -26,6 +26,11 @@ class InputFile:
     format: str | None
 
 
+def source_name(path: str) -> str:
+    """The name of an input in reports."""
+    return "standard input" if path == STANDARD_INPUT else path
+
+
 def is_elsewhere(path: str) -> bool:
     """True for a path of another file system of Hadoop's, `s3a://BUCKET/PATH` or `hdfs:///PATH`; `file:///` is here."""
     return bool(_SCHEME.match(path)) and not _LOCAL.match(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
 from spaseq.errors import InputError
 from spaseq.inputs.opening import opened
-from spaseq.inputs.paths import STANDARD_INPUT, InputFile, input_files
+from spaseq.inputs.paths import STANDARD_INPUT, InputFile, input_files, source_name
 
 OnMalformed = Callable[[str, Malformed], None]
 """Called with the name of an input and a fault in it."""
@@ -49,10 +50,28 @@ def open_stream(
 
     Raises InputError at once if there is nothing to read; later faults are reported to `on_malformed`.
     """
-    files = input_files(path)
-    if path == STANDARD_INPUT and sys.stdin is None:
-        raise InputError("cannot read standard input: it is closed", hint="name a file")
+    files = _files_of(path)
     return _read_all(files, dictionary, on_malformed, replace(options, stream=name))
+
+
+def open_sorted(
+    path: str, name: str, dictionary: Dictionary, on_malformed: OnMalformed, options: ReadOptions
+) -> Iterator[SourceBatch]:
+    """As `open_stream`, of inputs in any order: their quads are grouped by graph and their events sorted by time."""
+    files = _files_of(path)
+    return _read_sorted(files, dictionary, on_malformed, replace(options, stream=name))
+
+
+def _read_sorted(
+    files: tuple[InputFile, ...], dictionary: Dictionary, on_malformed: OnMalformed, options: ReadOptions
+) -> Iterator[SourceBatch]:
+    from spaseq.inputs.sorting import SortedStream, Sorting, SortOptions
+
+    sorting = Sorting(files, SortOptions(options, on_malformed, drop=False))
+    reader = EventReader(dictionary, options, lambda fault: on_malformed("sorted input", fault))
+    with closing(sorting.texts()) as texts:
+        for batch in reader.read(SortedStream(texts), "nquads"):
+            yield _together([("sorted input", batch)])
 
 
 def _read_all(
@@ -64,7 +83,7 @@ def _read_all(
     waiting: list[tuple[str, LocatedBatch]] = []
     events = 0
     for file in files:
-        source = "standard input" if file.path == STANDARD_INPUT else file.path
+        source = source_name(file.path)
         with opened(file) as unpacked:
             for batch in reader.read(unpacked.stream, unpacked.format, unpacked.live):
                 waiting.append((source, batch))
@@ -74,6 +93,13 @@ def _read_all(
                     waiting, events = [], 0
     if waiting:
         yield _together(waiting)
+
+
+def _files_of(path: str) -> tuple[InputFile, ...]:
+    files = input_files(path)
+    if path == STANDARD_INPUT and sys.stdin is None:
+        raise InputError("cannot read standard input: it is closed", hint="name a file")
+    return files
 
 
 def _together(parts: list[tuple[str, LocatedBatch]]) -> SourceBatch:

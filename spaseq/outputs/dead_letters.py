@@ -10,12 +10,11 @@ from pathlib import Path
 from sparql_gpm.bounds import Exceeded
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.event_text import quad_lines, time_line
 from sparql_gpm.rdf_io import PROV_TIME
 from sparql_gpm.reading.event_builder import TRUNCATED, Malformed
 from sparql_gpm.reading.raw_text import RawText
 from sparql_gpm.shared import PatternLabel
-from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
-from sparql_gpm.times import format_time
 from spaseq.errors import RunError
 from spaseq.outputs.destination import Output, OutputClosed
 
@@ -95,12 +94,7 @@ def malformed_letter(kind: str, stream: str, iri: str, source: str, line: int, f
 
 def event_as_nquads(events: EventBatch, index: int, dictionary: Dictionary) -> str:
     """One event of a batch in N-Quads: its timestamp in the default graph, then its quads."""
-    graph = to_ntriples(IRI(events.names[index]))
-    time = to_ntriples(Literal(format_time(int(events.times[index])), XSD + "dateTime"))
-    lines = [f"{graph} <{PROV_TIME}> {time} ."]
-    for row in range(int(events.offsets[index]), int(events.offsets[index + 1])):
-        triple = (events.subjects[row], events.predicates[row], events.objects[row])
-        lines.append(" ".join(to_ntriples(dictionary.term(int(identifier))) for identifier in triple) + f" {graph} .")
+    lines = [time_line(events, index, PROV_TIME), *quad_lines(events, index, dictionary)]
     return "\n".join(lines) + "\n"
 
 

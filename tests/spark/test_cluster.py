@@ -1,11 +1,14 @@
-"""A job finds SPAseq on a cluster, as a wheel; executors are other processes.
+"""A job finds SPAseq on a cluster: as a wheel, or in a packed environment; executors are other processes.
 
 Nothing lies beside the job, and the Python that the wheel is for has no SPAseq.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,7 @@ from arrays.jit import COMPILED
 from spaseq.cli import main
 from spaseq.errors import InputError
 from tests.spark.clusters import LOCAL_CLUSTER, spark_home, submitted
-from tests.spark.packages import archive, python
+from tests.spark.packages import archive, packed, python
 from tests.spark.test_submit import QUERY, rows, stream
 
 PROBE = """    found = spark.sparkContext.range(4, numSlices=4).map(lambda _: __import__("spaseq").__file__).collect()
@@ -58,7 +61,20 @@ def test_a_wheel_by_py_files_runs_where_python_has_no_spaseq(java: None, folder:
     check(folder)
     (found,) = [line for line in done.lines if line.startswith("executors import")]
     places = [Path(place) for place in found.split()[2:]]
-    assert {place.parent.parent.name for place in places} == {name}
+    assert places and {place.parent.parent.name for place in places} == {name}
+    assert all(place.is_relative_to(home / "work") for place in places), "the archive as executors were sent it"
+
+
+def test_an_unpacked_environment_runs_where_it_lies_and_finds_its_own_spaseq(tmp_path: Path) -> None:
+    """The job on a standalone cluster is in long_cluster.py: it takes minutes."""
+    python(tmp_path / "env", whole=True)
+    with tarfile.open(packed(tmp_path / "env", tmp_path / "env.tar.gz")) as archived:
+        archived.extractall(tmp_path / "driver" / "env", filter="fully_trusted")
+    program = "import spaseq.runtime.spark.daemon, spaseq; print(spaseq.__file__)"
+    settings = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    command = [str(tmp_path / "driver" / "env" / "bin" / "python"), "-c", program]
+    told = subprocess.run(command, capture_output=True, text=True, env=settings, cwd=tmp_path, check=True).stdout
+    assert Path(told.strip()).is_relative_to(tmp_path / "driver" / "env")
 
 
 def test_a_driver_without_the_python_of_the_archive_is_told_so(

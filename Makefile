@@ -30,14 +30,16 @@ test: $(TOOLS)  ## every test, on the same examples each time
 thorough: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 thorough: export PYTHONHASHSEED = $(SEED)
 thorough: export HYPOTHESIS_PROFILE = thorough
-thorough: $(TOOLS)  ## some forty minutes of new examples of every property, pairs, fuzzed inputs and killed Spark jobs; EXAMPLES=1000 for more
+thorough: $(TOOLS)  ## an hour of new examples of every property, pairs, fuzzed inputs, and Spark jobs: all cases, kills, a cluster; EXAMPLES=1000 for more
 	@echo "seed $(SEED); to repeat: make thorough SEED=$(SEED)"
 	$(BIN)/python -m pytest -m hypothesis -n auto --dist worksteal --hypothesis-seed=$(SEED) $(PYTEST)
 	$(BIN)/python -m tests.pairs --seed $(SEED)
 	$(BIN)/python -m tests.pairs --new --jit off --pairs 1000 --seed $(SEED) registers cea "propagation in kernels"
 	$(BIN)/python -m tests.fuzz --inputs 100000 --seed $(SEED)
 	$(BIN)/python -m tests.spark.spark_pairs --seed $(SEED)
+	$(BIN)/python -m tests.spark.spark_cases
 	$(BIN)/python -m tests.spark.test_kill --seed $(SEED)
+	$(BIN)/python -m pytest tests/spark/long_cluster.py
 
 fuzz: $(TOOLS)  ## mutated inputs without end; FUZZ="--inputs 1000000 --seed 7" for so many
 	$(BIN)/python -m tests.fuzz $(FUZZ)

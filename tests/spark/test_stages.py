@@ -30,7 +30,7 @@ from spaseq.physical.program import compile_program
 from spaseq.runtime.spark.shard_partitioner import stable_hash
 from spaseq.runtime.spark.sources.directory import Directory, FilePosition
 from spaseq.runtime.spark.sources.rows import batch
-from tests.conformance.cases import OWN, Case, case_folders, graph_names, multiset
+from tests.conformance.cases import Case, every_case, graph_names, multiset
 from tests.drawn import drawn
 from tests.driving import comparable
 from tests.pairs import EVALUATORS
@@ -103,7 +103,7 @@ def test_both_stages_equal_the_reference_whatever_the_micro_batches_tasks_and_sh
 
 
 @pytest.mark.parametrize(("static", "shards"), [(True, 4), (False, 1)], ids=["static", "streaming"])
-@pytest.mark.parametrize("case", case_folders(OWN), ids=lambda case: case.folder.name)
+@pytest.mark.parametrize("case", every_case(), ids=lambda case: f"{case.folder.parent.name}/{case.folder.name}")
 def test_a_case_gives_its_rows(case: Case, shards: int, static: bool) -> None:
     parsed = [read_query(path) for path in case.queries]
     formats = {name: "trig" if path.suffix == ".trig" else "nquads" for name, path in case.streams.items()}

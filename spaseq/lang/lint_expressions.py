@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from automata.plan.expression import Repetition, Span, steps
 from sparql_gpm.algebra.scope import in_scope, iterations, mentioned
@@ -19,6 +18,7 @@ from spaseq.lang.report import Report
 
 _COMPARISONS = frozenset({"=", "!=", "<", ">", "<=", ">="})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "NEG", "POS", "ABS", "CEIL", "FLOOR", "ROUND", "STRLEN"})
+_OPERATORS = frozenset({"+", "-", "*", "/"})
 _SUMS = frozenset({"COUNT", "SUM", "AVG"})
 """The aggregates that give numbers whatever they range over."""
 _NUMERALS = frozenset({XSD + "integer", XSD + "decimal", XSD + "double"})
@@ -43,6 +43,7 @@ def check_expressions(query: ast.Query, report: Report) -> None:
         _warn_strings(compared, _tokens(query.text, query.using.body), report)
     for condition in query.filters:
         _check_prev(query.text, condition, repeated, set(), report)
+    for condition in (*query.filters, *filter(None, [query.having])):
         if compared := list(_strings(condition.expression)):
             _warn_strings(compared, _tokens(query.text, condition.span), report)
     for column in (*(query.columns or ()), *query.binds):
@@ -171,9 +172,12 @@ def _errs(expression: Expression, name: str) -> bool:
 
 def _warn_strings(compared: Iterable[str], read: Sequence[Token], report: Report) -> None:
     """Warns of strings that numbers are compared with; `read` holds their tokens."""
+    taken: set[int] = set()
     for value in compared:
-        span = _string_place(value, read)
-        if span is not None:
+        index = _string_place(value, read, taken)
+        if index is not None:
+            taken.add(index)
+            span = Span(read[index].start, read[index].end)
             message = "a number or duration is never equal to a string, nor less or greater, whatever its value is"
             hint = 'write the number without quotation marks, or a typed literal such as "PT5M"^^xsd:dayTimeDuration'
             report.add(Code.STRING_COMPARISON, span, message, hint)
@@ -203,13 +207,27 @@ def _is_number(expression: Expression) -> bool:
     return False
 
 
-def _string_place(value: str, read: Sequence[Token]) -> Span | None:
-    """The place of a plain string next to a comparison."""
-    marked: Iterable[tuple[Token, Token]] = (*pairwise(read), *((b, a) for a, b in pairwise(read)))
-    found = (
-        token
-        for sign, token in marked
-        if sign.text in _COMPARISONS and token.kind == "string" and string_value(token.text) == value
-    )
-    token = next(found, None) or next((t for t in read if t.kind == "string" and string_value(t.text) == value), None)
-    return None if token is None else Span(token.start, token.end)
+def _string_place(value: str, read: Sequence[Token], taken: Collection[int]) -> int | None:
+    """The index of a plain string next to a comparison, rather of a number than of a variable."""
+    places = [
+        index
+        for index, token in enumerate(read)
+        if index not in taken and token.kind == "string" and string_value(token.text) == value
+    ]
+    compared = [index for index in places if any(sign in _COMPARISONS for sign, _, _ in _sides(index, read))]
+    numbers = [
+        index
+        for index in compared
+        if any(
+            sign in _COMPARISONS and (not other.startswith(("?", "$")) or beyond in _OPERATORS)
+            for sign, other, beyond in _sides(index, read)
+        )
+    ]
+    return next(iter(numbers or compared or places), None)
+
+
+def _sides(index: int, read: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
+    """The texts of the three tokens before a token, and of those after it, the nearest first."""
+    for step in (-1, 1):
+        ahead = [read[at].text if 0 <= (at := index + step * far) < len(read) else "" for far in (1, 2, 3)]
+        yield ahead[0], ahead[1], ahead[2]

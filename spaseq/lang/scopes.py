@@ -99,7 +99,7 @@ class Scopes:
         """
         outside = used.outside
         self.check_outside(Uses((), (), outside.exists), where)
-        for word in outside.variables:
+        for word in _before_exists(outside):
             if word.text[1:] not in known and not self._check_negated(word, frozenset()):
                 message = f"{word.text} is neither in GROUP BY nor inside an aggregate: matches of a group may differ"
                 hint = f"add {word.text} to GROUP BY, or choose a value: MIN({word.text}), SAMPLE({word.text})"
@@ -133,7 +133,7 @@ class Scopes:
             hint = "move it into a FILTER of a GPM: it needs the graph of an event"
             self._report.add(Code.EXISTS_WITHOUT_EVENT, word.span, f"EXISTS cannot stand in {where}", hint)
         folded = {fold.variable for fold in used.folds}
-        for word in used.variables:
+        for word in _before_exists(used):
             name = word.text[1:]
             bound = name in folded | self._given or name in self._binders or name in self._computed or name in known
             if not self._check_negated(word, frozenset()) and self._all_known and not bound:
@@ -262,3 +262,9 @@ class Scopes:
     def _binds(self, occurrence: Occurrence) -> frozenset[str]:
         gpm = self._gpms.get(occurrence.step.symbol)
         return gpm.binds if gpm else frozenset()
+
+
+def _before_exists(used: Uses) -> Iterator[Word]:
+    """The variables before the first EXISTS: inside of it they are part of one error, which is reported."""
+    end = min((word.span.start for word in used.exists), default=None)
+    return (word for word in used.variables if end is None or word.span.start < end)

@@ -81,6 +81,8 @@ def _not_simultaneous(member: Expr) -> Iterator[Expr]:
         case nodes.Choice(inner) | nodes.Conjunction(inner):
             for part in inner:
                 yield from _not_simultaneous(part)
+        case nodes.Limited(inner):  # the limit is reported by itself
+            yield from _not_simultaneous(inner)
         case _:
             yield member
 
@@ -89,8 +91,6 @@ def _simultaneous_hint(member: Expr) -> str:
     match member:
         case nodes.Repetition() | nodes.Optional() | nodes.Negation():
             return "events at the same time have no order: put the quantifier around the whole, as in (A & B)+"
-        case nodes.Limited():
-            return "events at the same time have no distance: leave out the limit"
     return "events at the same time have no order: write A & B, or A & (B | C)"
 
 

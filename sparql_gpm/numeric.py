@@ -6,10 +6,10 @@ import operator
 import re
 import struct
 from collections.abc import Sequence
-from decimal import Context, Decimal
+from decimal import Context, Decimal, Inexact
 from enum import IntEnum
 from functools import lru_cache, partial, reduce
-from math import inf, isfinite, nan
+from math import gcd, inf, isfinite, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,15 +171,27 @@ def _exact(name: str, kind: NumericType, a: Any, b: Any) -> Number:
 
 
 def _divide(a: int | Decimal, b: int | Decimal) -> Number:
+    """The quotient: all its digits where they end, else 28 places, rounded half to even (specification 3.1.4)."""
     if b == 0:
         raise ExpressionError("division by zero")
     top, bottom = Decimal(a), Decimal(b)
     digits = _DIVISION_DIGITS + len(top.as_tuple().digits) + len(bottom.as_tuple().digits)
-    quotient = _context(min(digits, EXACT.prec)).divide(top, bottom)
+    context = _context(min(digits, EXACT.prec))
+    context.clear_flags()
+    quotient = context.divide(top, bottom)
     exponent = quotient.as_tuple().exponent
     assert isinstance(exponent, int), quotient
-    cut = quotient if -exponent <= _DIVISION_DIGITS else quotient.quantize(_LAST_PLACE, context=EXACT)
-    return Number(_DECIMAL, cut)
+    if context.flags[Inexact] and exponent < -_DIVISION_DIGITS:
+        ends = _ends(top, bottom)
+        quotient = EXACT.divide(top, bottom) if ends else quotient.quantize(_LAST_PLACE, context=EXACT)
+    return Number(_DECIMAL, quotient)
+
+
+def _ends(top: Decimal, bottom: Decimal) -> bool:
+    """True if the digits of a quotient end: its denominator has no prime factors but two and five."""
+    (above, below), (times, by) = top.as_integer_ratio(), bottom.as_integer_ratio()
+    denominator = abs(below * times) // gcd(above * by, below * times)
+    return pow(10, denominator.bit_length(), denominator) == 0
 
 
 @lru_cache(maxsize=EXACT.prec)

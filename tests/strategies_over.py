@@ -65,18 +65,16 @@ class OverText(QueryText):
         selector = self.dice.weighted([("", 14), ("STRICT ", 1), ("NEXT ", 1), ("LAST ", 1), ("MAX ", 1)])
         aggregates = [self.over(variables) for _ in range(self.dice.number(1, 3))]
         if construct:
-            aggregates = [aggregate.replace("AVG(", "SUM(") for aggregate in aggregates]
             parts = [f":m :k {name} ." for name in self.grouped] + [f":m :x {aggregate} ." for aggregate in aggregates]
             return f"CONSTRUCT {selector}OVER MATCHES {{ {' '.join(parts)} }}"
         shown = [name for name in self.grouped if self.dice.chance(80)]
         self.columns = [f"?x{number}" for number in range(len(aggregates))]
-        rounded = [f"FLOOR({value} * 8)" if value.startswith("AVG") else value for value in aggregates]
-        shown += [f"({value} AS {name})" for value, name in zip(rounded, self.columns, strict=True)]
+        shown += [f"({value} AS {name})" for value, name in zip(aggregates, self.columns, strict=True)]
         distinct = "DISTINCT " if self.dice.chance(15) else ""
         return f"SELECT {selector}OVER MATCHES {distinct}{' '.join(shown)}"
 
     def over(self, variables: list[str]) -> str:
-        """An aggregate over matches; the digits of an average that has no end are nobody's business."""
+        """An aggregate over matches."""
         if not variables or self.dice.chance(35):
             return "COUNT(*)"
         argument = self.dice.pick(*variables)

@@ -32,8 +32,7 @@ class PropagatedText(KeyedText):
         """SELECT OVER MATCHES of some aggregates."""
         aggregates = [self.aggregate() for _ in range(self.dice.number(1, 4))]
         self.columns = [f"?x{number}" for number in range(len(aggregates))]
-        rounded = [f"FLOOR({value} * 8)" if value.startswith("AVG") else value for value in aggregates]
-        shown = [f"({value} AS {name})" for value, name in zip(rounded, self.columns, strict=True)]
+        shown = [f"({value} AS {name})" for value, name in zip(aggregates, self.columns, strict=True)]
         return f"SELECT OVER MATCHES {' '.join([*self.grouped(), *shown])}"
 
     def grouped(self) -> list[str]:

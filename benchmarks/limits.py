@@ -12,7 +12,7 @@ import argparse
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -141,37 +141,115 @@ def measure(name: str, expression: Expression, events: Stream, batch: int) -> Me
     return Measured(name, "runs", matches, held, seconds + time.process_time() - started)
 
 
-class PlainFollowed:
-    """`A ; WITHIN limit B` in plain Python: of each key the times of A that wait."""
+class Waiting:
+    """Times at which A began something, by key, and in order of time until a limit has passed."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._waiting: dict[int, deque[int]] = {}
+        self._of_key: dict[int, deque[int]] = {}
         self._order: deque[tuple[int, int]] = deque()
-        self.held = 0
 
-    def take(self, now: int, kind: int, key: int) -> Iterator[tuple[int, int]]:
-        """The matches of the next event."""
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def add(self, began: int, key: int) -> None:
+        """One more."""
+        self._of_key.setdefault(key, deque()).append(began)
+        self._order.append((began, key))
+
+    def take(self, key: int) -> Iterable[int]:
+        """Takes out those of a key."""
+        return self._of_key.pop(key, ())
+
+    def expire(self, now: int) -> int:
+        """Drops those whose limit has passed; the number of them that nobody had taken."""
+        dropped = 0
         while self._order and self._order[0][0] < now - self._limit:
-            time_, old = self._order.popleft()
-            if (waiting := self._waiting.get(old)) and waiting[0] == time_:
+            began, key = self._order.popleft()
+            if (waiting := self._of_key.get(key)) and waiting[0] == began:
                 waiting.popleft()
+                dropped += 1
                 if not waiting:
-                    del self._waiting[old]
-        if kind == A:
-            self._waiting.setdefault(key, deque()).append(now)
-            self._order.append((now, key))
-            self.held = max(self.held, len(self._order))
+                    del self._of_key[key]
+        return dropped
+
+
+class PlainFollowed:
+    """`A ; WITHIN limit B` in plain Python."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._waiting = Waiting(limit)
+
+    def take(self, now: int, kind: int, key: int) -> int:
+        """The number of matches that are known after the next event."""
+        self._waiting.expire(now)
+        if kind == B:
+            return sum(1 for _ in self._waiting.take(key))
+        self._waiting.add(now, key)
+        return 0
+
+    def finish(self) -> int:
+        """The number of matches that are known at the end."""
+        return 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+
+class PlainInAll(PlainFollowed):
+    """`(A ; B ; A) WITHIN limit` in plain Python: `pairs` are those of A and B, by the time of A."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self._pairs = Waiting(limit)
+
+    def take(self, now: int, kind: int, key: int) -> int:
+        self._waiting.expire(now)
+        self._pairs.expire(now)
+        if kind == B:
+            for began in self._waiting.take(key):
+                self._pairs.add(began, key)
+            return 0
+        self._waiting.add(now, key)
+        return sum(1 for began in self._pairs.take(key) if now - began <= self._limit)
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._pairs)
+
+
+class PlainUnanswered(PlainFollowed):
+    """`A ; B! WITHIN limit` in plain Python."""
+
+    def take(self, now: int, kind: int, key: int) -> int:
+        matches = self._waiting.expire(now)
+        if kind == B:
+            self._waiting.take(key)
         else:
-            yield from ((begun, now) for begun in self._waiting.pop(key, ()))
+            self._waiting.add(now, key)
+        return matches
+
+    def finish(self) -> int:
+        return self._waiting.expire(sys.maxsize)
 
 
-def plain(name: str, limit: int, events: Stream) -> Measured:
-    """The first pattern in plain Python."""
-    peer, types, keys = PlainFollowed(limit), events.types.tolist(), events.keys.tolist()
+PEERS: dict[Callable[[int | None], Expression], type[PlainFollowed]] = {
+    followed: PlainFollowed,
+    in_all: PlainInAll,
+    unanswered: PlainUnanswered,
+}
+
+
+def plain(name: str, peer: PlainFollowed, events: Stream) -> Measured:
+    """A pattern in plain Python."""
+    types, keys = events.types.tolist(), events.keys.tolist()
+    matches = held = 0
     started = time.process_time()
-    matches = sum(1 for n, kind in enumerate(types) for _ in peer.take(n * STEP, kind, keys[n]))
-    return Measured(name, "plain Python", matches, peer.held, time.process_time() - started)
+    for n, kind in enumerate(types):
+        matches += peer.take(n * STEP, kind, keys[n])
+        held = max(held, len(peer))
+    matches += peer.finish()
+    return Measured(name, "plain Python", matches, held, time.process_time() - started)
 
 
 def main() -> None:
@@ -187,9 +265,8 @@ def main() -> None:
         for limit in (options.limit * SECOND, None):
             written = name.format(f"WITHIN {options.limit} SECONDS" if limit else "").replace("  ", " ").strip()
             found = [measure(written, of(limit), events, options.batch)]
-            if of is followed:
-                found.append(plain(written, limit or DAY, events))
-                assert found[0].matches == found[1].matches, found
+            found.append(plain(written, PEERS[of](limit or DAY), events))
+            assert found[0].matches == found[1].matches, found
             for one in found:
                 rate = options.events / one.seconds / 1000
                 figures = f"{one.matches:,}", f"{one.held:,}", f"{one.seconds:.2f}", f"{rate:,.0f}"

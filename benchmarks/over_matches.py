@@ -12,6 +12,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -82,7 +83,9 @@ def counted(found: Sequence[Sequence[Found]]) -> int:
 
 def by_hand(slices: Sequence[Slice]) -> int:
     """A plain Python program that counts `A : B:+ : C` of each key in each window."""
-    total, window, first, open_ = 0, 0, {}, {}
+    total, window = 0, 0
+    first: dict[int, int] = {}
+    open_: dict[int, int] = {}
     for events, solutions in slices:
         kinds, keys = np.zeros(len(events), dtype=np.int64), np.zeros(len(events), dtype=np.int64)
         for kind, table in solutions.items():
@@ -133,9 +136,7 @@ def main() -> None:
         ("SUM(SUM(?v)), doubles", (Measured(Kind.SUM, VALUE, Kind.SUM),), doubles),
         ("MIN(?v), MAX(?v)", (Measured(Kind.MIN, VALUE), Measured(Kind.MAX, VALUE)), ids),
     ):
-        report(
-            label, options.events, measured_time(lambda a=aggregates, s=slices: run(plan, a, s, values), options.runs)
-        )
+        report(label, options.events, measured_time(partial(run, plan, aggregates, slices, values), options.runs))
     by_python = sum(len(events) for events, _ in few)
     report("COUNT(*), plain Python", by_python, measured_time(lambda: by_hand(few), 1))
     many = [

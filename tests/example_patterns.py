@@ -166,6 +166,31 @@ def big_after_small(events: Sequence[Seen], known: dict[str, dict[str, list[str]
     return rows
 
 
+def login_episodes(events: Sequence[Seen]) -> list[Expected]:
+    """Five or more failed logins of a user in a row, within ten minutes of the first, and as many as there are."""
+    rows = []
+    of_user: dict[str, list[Seen]] = {}
+    for event in events:
+        of_user.setdefault(event.facts["user"], []).append(event)
+    for user, logins in of_user.items():
+        first = 0
+        while first < len(logins):
+            after = first
+            while (
+                after < len(logins)
+                and local(logins[after].facts["type"]) == "Failure"
+                and logins[after].time_ms <= logins[first].time_ms + 10 * MINUTES_MS
+            ):
+                after += 1
+            episode = logins[first:after]
+            first = after if len(episode) >= 5 else first + 1
+            if len(episode) >= 5:
+                addresses = {event.facts["from"] for event in episode}
+                bindings = (("user", user), ("failures", str(len(episode))), ("addresses", str(len(addresses))))
+                rows.append(Expected(bindings, (("F", tuple(event.name for event in episode)),)))
+    return rows
+
+
 def price_runs(events: Sequence[Seen], steps: str, has_shape: Callable[..., bool]) -> list[Expected]:
     """Queries 3 and 4: trades of one company in a row, one a step, whose prices have the shape."""
     rows = []

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pyoxigraph
@@ -23,6 +24,7 @@ from tests.example_patterns import (
     is_solar_offer,
     jams_that_spread,
     local,
+    login_episodes,
     price_runs,
     read_events,
     read_knowledge,
@@ -134,6 +136,15 @@ def test_vessels_leave_the_harbour_to_fish(tmp_path: Path) -> None:
     streams = {"S1": tmp_path / "boats.nq"}
     found = run_query("vessels/query.rq", streams, {"http://harbour.org/db": tmp_path / "kb.ttl"})
     assert_same_rows(found, expected, 19, vessel="vessel46", n="Santa María 46", cname="Fishery 1")
+
+
+def test_logins_show_one_row_for_each_episode_of_failures(tmp_path: Path) -> None:
+    generate("logins", tmp_path)
+    expected = login_episodes(read_events(tmp_path, ("logins",)))
+    found = run_query("logins/query.rq", {"S1": tmp_path / "logins.nq"}, {})
+    counted = [replace(row, bindings=row.bindings[:3]) for row in found]
+    assert_same_rows(counted, expected, 51, failures="45", addresses="31")
+    assert [name for name, _ in found[0].bindings] == ["user", "failures", "addresses", "since", "time"]
 
 
 def test_a_longer_stream_begins_with_the_shorter_one(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from automata.plan.semi_join import SemiJoinFilter
-from automata.slices.events import Events, SymbolSolutions
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match
 
 
@@ -71,6 +71,23 @@ class Restorable(Evaluator, Protocol):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a state; nothing has been consumed before."""
+
+
+ALWAYS_DUE = -(2**63)
+"""A time before all: the evaluator must see every event and every watermark."""
+NEVER_DUE = 2**63 - 1
+"""A time after all: nothing but a solution can give a match."""
+
+
+@runtime_checkable
+class Skipping(Evaluator, Protocol):
+    """An evaluator that need not be called for every event without a solution, nor for every watermark."""
+
+    def due(self) -> int:
+        """Until no event before this time is to come, events without solutions and watermarks give no match."""
+
+    def skip(self, gap: Gap) -> None:
+        """The next events, none of which has a solution, or a time at which the evaluator is due."""
 
 
 @runtime_checkable

@@ -137,6 +137,7 @@ class Slice:
         else:
             self._batch = events
         self._surveys: dict[PatternPool, Survey] = {}
+        self._touched: dict[PatternPool, tuple[Set[int], Set[Need] | None]] = {}
         self._masks: dict[Streams, Mask] = {}
         self._solutions: dict[StreamPattern, Solutions] = {}
         self._with_solutions: dict[tuple[StreamPattern, ...], NamedEvents] = {}
@@ -217,11 +218,15 @@ class Slice:
 
     def touches(self, pool: PatternPool, patterns: frozenset[int]) -> bool:
         """True if some of these patterns of a pool may have a solution in the events."""
-        return not patterns.isdisjoint(self._survey(pool).touched)
+        return not patterns.isdisjoint(self.touched(pool))
+
+    def touched(self, pool: PatternPool) -> Set[int]:
+        """The numbers of the patterns of a pool that may have a solution in the events."""
+        return self._looked(pool)[0]
 
     def present(self, pool: PatternPool) -> Set[Need] | None:
         """The needs of the patterns of a pool that some event meets; None: nobody has looked."""
-        return self._survey(pool).present
+        return self._looked(pool)[1]
 
     def solutions(self, pattern: StreamPattern) -> Solutions:
         """The solutions of a pattern in the events on its streams, found once."""
@@ -280,6 +285,16 @@ class Slice:
 
         return shared.matcher.match(survey.view, wanted, pool.bounds, left_out)
 
+    def _looked(self, pool: PatternPool) -> tuple[Set[int], Set[Need] | None]:
+        """The patterns touched and the needs present; those of a single event are found without columns."""
+        if pool not in self._touched:
+            if self._event is not None and pool not in self._surveys:
+                self._touched[pool] = pool.looked(self._event)
+            else:
+                survey = self._survey(pool)
+                self._touched[pool] = survey.touched, survey.present
+        return self._touched[pool]
+
     def _survey(self, pool: PatternPool) -> Survey:
         if pool not in self._surveys:
             self._surveys[pool] = pool.surveyed(self.batch)
@@ -331,6 +346,12 @@ class PatternPool:
             return Survey(BatchView(batch), set(range(len(self))))
         grouped = self.summary.over(batch)
         return Survey(BatchView(batch, grouped.rows), self.summary.touched(grouped), grouped.present)
+
+    def looked(self, event: RowEvent) -> tuple[Set[int], Set[Need] | None]:
+        """The patterns that may have a solution in an event, and the needs that it meets; None: nobody has looked."""
+        if not self._summarises:
+            return set(range(len(self))), None
+        return self.summary.in_event(event)
 
     def uses(self, pattern: SharedPattern) -> int:
         """The number of times that the pattern was added."""

@@ -21,8 +21,8 @@ from automata.adaptive.row_switch import RowSwitch
 from automata.plan.plan import Plan
 from automata.plan.program import Skip
 from automata.plan.semi_join import SemiJoinFilter
-from automata.protocol import Restorable, RowEvaluator, SemiJoinSource
-from automata.slices.events import Events, SymbolSolutions
+from automata.protocol import ALWAYS_DUE, Restorable, RowEvaluator, SemiJoinSource, Skipping
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match, implements
 
 _SWITCHES_MAX = 100
@@ -57,7 +57,7 @@ def _reach(plan: Plan) -> int:
     return program.window.size if alone else 2 * program.window.size
 
 
-class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource):
+class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
     """An evaluator that is exchanged while it runs, for programs for which `why_not_adaptive` gives no reason.
 
     makers      name → a new evaluator
@@ -164,6 +164,21 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource):
         if self._shadow is not None:
             self._shadow.evaluator.on_watermark(time)
         return self._evaluator.on_watermark(time)
+
+    def due(self) -> int:
+        """As of the current evaluator; while another one shadows it, both see everything."""
+        if self._shadow is not None or not implements(self._evaluator, Skipping):
+            return ALWAYS_DUE
+        return self._evaluator.due()
+
+    def skip(self, gap: Gap) -> None:
+        """The next events, none of which has a solution, or a time at which the evaluator is due."""
+        assert self._shadow is None and implements(self._evaluator, Skipping), self._name
+        self._position += gap.events
+        if self._time is not None:
+            self._time = gap.time
+        self._policy.skip(gap)
+        self._evaluator.skip(gap)
 
     def finish(self) -> Sequence[Match]:
         return self._evaluator.finish()

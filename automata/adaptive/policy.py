@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from automata.protocol import Restorable
-from automata.slices.events import Events, SymbolSolutions
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids
 
 
@@ -27,6 +27,9 @@ class Policy(Protocol):
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
         """Measure a slice that has been consumed."""
+
+    def skip(self, gap: Gap) -> None:
+        """Count events without solutions."""
 
     def wanted(self, current: str, alone: bool) -> tuple[str, str]:
         """The name of the evaluator that should run from the next boundary on, and the reason.

@@ -18,7 +18,7 @@ import numpy as np
 
 from arrays.columns import compatible
 from automata.plan.program import MATCH, Condition, ConditionEvaluator, Program, Reference
-from automata.slices.events import Events, SymbolSolutions
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.state import Values
 from automata.values import Ids
 
@@ -82,6 +82,10 @@ class Meter:
         self._counts = dict.fromkeys(self._symbols, 0)
         self._events, self._since = 0, int(events.times[-1])
         return self._latest(counts)
+
+    def skip(self, gap: Gap) -> None:
+        """Counts events without solutions; a period that they end ends with the next slice."""
+        self._events += gap.events
 
     def _period(self) -> float:
         """The length of the period, by the window's axis."""

@@ -26,6 +26,19 @@ class Events:
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """Consecutive events in which no symbol has a solution, known by their number alone; at least one.
+
+    slots       the number of their distinct times
+    time        of the last
+    """
+
+    events: int
+    slots: int
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
 class SymbolSolutions:
     """The solutions of one symbol over a slice of events.
 

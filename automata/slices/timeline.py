@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from automata.plan.program import Window
-from automata.slices.events import Events
+from automata.slices.events import Events, Gap
 from automata.values import Ids, Mask
 
 _Numbers = TypeVar("_Numbers", int, Ids)
@@ -84,6 +84,14 @@ class Timeline:
             carry.slot = carry.rank - 1
         else:
             carry.slot += 1 + int(np.count_nonzero(events.times[1:] != events.times[:-1]))
+
+    def skip_gap(self, gap: Gap, partitioned: bool) -> None:
+        """As `skip`, of events known by their number."""
+        self.position += gap.events
+        if not partitioned:
+            carry = self.carries.setdefault(0, Carry())
+            carry.rank += gap.events
+            carry.slot = carry.rank - 1 if self.total else carry.slot + gap.slots
 
     def places(self, events: Events, which: Ids, partitions: Ids) -> Places:
         """The places of these (event of the slice, partition) pairs, which are distinct."""

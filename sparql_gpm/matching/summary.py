@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from sparql_gpm.columns import EventBatch, Ids
+from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.matching.needs import Need, Needs
 
 _FEW_TRIPLES_MAX = 64
@@ -44,7 +44,7 @@ class Summary:
             if not alternative:
                 self._always.add(pattern)
             else:
-                rarest = min(alternative, key=lambda need: need.subject is None and need.object is None)
+                rarest = min(alternative, key=self._commonness)
                 self._waiting.setdefault(rarest, []).append((pattern, alternative))
 
     def over(self, batch: EventBatch) -> GroupedTriples:
@@ -55,7 +55,24 @@ class Summary:
 
     def touched(self, grouped: GroupedTriples) -> set[int]:
         """The patterns that may have a solution in the batch."""
-        present = grouped.present
+        return self._touched(grouped.present)
+
+    def in_event(self, event: RowEvent) -> tuple[set[int], set[Need]]:
+        """The patterns that may have a solution in one event, and the needs that it meets."""
+        present: set[Need] = set()
+        named, terms = self._named, self._terms
+        for subject, predicate, target in event.triples:
+            if predicate in named:
+                present.add(Need(predicate))
+                subjects, objects = named[predicate]
+                if subjects and subject in terms:
+                    present.add(Need(predicate, subject))
+                if objects and target in terms:
+                    present.add(Need(predicate, None, target))
+        return self._touched(present), present
+
+    def _touched(self, present: set[Need]) -> set[int]:
+        """The patterns of which some alternative is met by these needs."""
         found = set(self._always)
         for need in present & self._waiting.keys():
             found.update(pattern for pattern, alternative in self._waiting[need] if alternative <= present)
@@ -69,6 +86,10 @@ class Summary:
         if subject is not None:
             return object is None and subjects and subject in self._terms
         return object is None or (objects and object in self._terms)
+
+    def _commonness(self, need: Need) -> tuple[bool, int]:
+        """The less, the fewer patterns are asked for an event that meets the need: constants, then how many wait."""
+        return need.subject is None and need.object is None, len(self._waiting.get(need, ()))
 
     def _add_need(self, need: Need) -> None:
         self._predicates.add(need.predicate)

@@ -21,21 +21,68 @@ _LOOKS = 64
 """Batches or single events whose properties are all read; after that those with the number of a power of two."""
 
 
+class Vocabulary:
+    """Properties and classes that events have: IRIs, not all of them."""
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        self.properties: dict[str, None] = {}
+        self.classes: dict[str, None] = {}
+        self._dictionary = dictionary
+        self._looks = 0
+        self._beside: Vocabulary | None = None
+
+    def in_batch(self, batch: EventBatch) -> None:
+        """More events."""
+        if self.looks_now():
+            self.remember(batch)
+
+    def remember(self, batch: EventBatch) -> None:
+        """Those of some events."""
+        types = batch.objects[batch.predicates == self._dictionary.find(RDF_TYPE)]
+        self._remember(np.unique(batch.predicates).tolist(), np.unique(types).tolist())
+
+    def in_event(self, triples: Mapping[int, Sequence[tuple[int, int]]]) -> None:
+        """One more event: predicate → its (subject, object) pairs."""
+        if self.looks_now():
+            self._remember(triples, (each for _, each in triples.get(self._dictionary.find(RDF_TYPE), ())))
+
+    def look_beside(self, other: Vocabulary) -> None:
+        """Other events have the properties and classes of `other`, now and later."""
+        if self._beside is not None and self._beside is not other:
+            self.properties.update(self._beside.properties)
+            self.classes.update(self._beside.classes)
+        self._beside = other
+
+    def names(self) -> tuple[list[str], list[str]]:
+        """All properties and all classes."""
+        every = [each for each in (self, self._beside) if each is not None]
+        properties = dict.fromkeys(name for each in every for name in each.properties)
+        return list(properties), list(dict.fromkeys(name for each in every for name in each.classes))
+
+    def looks_now(self) -> bool:
+        """True if the next events are to be remembered: the first ones, then ever fewer."""
+        self._looks += 1
+        return self._looks <= _LOOKS or not self._looks & (self._looks - 1)
+
+    def _remember(self, properties: Iterable[int], classes: Iterable[int]) -> None:
+        for names, ids in ((self.properties, properties), (self.classes, classes)):
+            for term in map(self._dictionary.term, ids):
+                if isinstance(term, IRI) and len(names) < _NAMES_MAX:
+                    names[term.value] = None
+
+
 class Unseen:
     """Needs of patterns that no event has met.
 
     needs       of which no event has had a triple
-    properties, classes     IRIs that events have had; not all of them
+    vocabulary  of the events, while there are such needs
     """
 
     def __init__(self, needs: Iterable[Needs], dictionary: Dictionary) -> None:
         self.needs = {need for each in needs for alternative in each for need in alternative}
         self.needs |= {Need(need.predicate) for need in self.needs}
-        self.properties: dict[str, None] = {}
-        self.classes: dict[str, None] = {}
-        self._dictionary = dictionary
+        self.vocabulary = Vocabulary(dictionary)
         self._predicates = frozenset(need.predicate for need in self.needs)
-        self._looks = 0
 
     def __bool__(self) -> bool:
         """True while there is something that no event has had."""
@@ -44,16 +91,18 @@ class Unseen:
     def in_batch(self, present: Set[Need] | None, batch: EventBatch) -> None:
         """More events, with the needs of patterns that they meet; None: nobody has looked."""
         self._found(frozenset(self.needs) if present is None else present)
-        if self.needs and self._looks_now():
-            types = batch.objects[batch.predicates == self._dictionary.find(RDF_TYPE)]
-            self._remember(np.unique(batch.predicates).tolist(), np.unique(types).tolist())
+        if self.needs:
+            self.vocabulary.in_batch(batch)
 
     def in_event(self, triples: Mapping[int, Sequence[tuple[int, int]]]) -> None:
         """One more event: predicate → its (subject, object) pairs."""
         if not self._predicates.isdisjoint(triples):
             self._found({need for need in self.needs if _has(triples, need)})
-        if self._looks_now():
-            self._remember(triples, (each for _, each in triples.get(self._dictionary.find(RDF_TYPE), ())))
+        self.vocabulary.in_event(triples)
+
+    def sighted(self, needs: Mapping[Need, int], since: int) -> None:
+        """More events, numbered from `since` on; for each need the number of the last event that has met it."""
+        self._found({need for need in self.needs if needs.get(need, -1) >= since})
 
     def missing(self, needs: Needs) -> list[Need]:
         """For each alternative of a pattern one need that no event has had; none if some alternative has all of its."""
@@ -69,16 +118,6 @@ class Unseen:
         if not self.needs.isdisjoint(present):
             self.needs -= present
             self._predicates = frozenset(need.predicate for need in self.needs)
-
-    def _looks_now(self) -> bool:
-        self._looks += 1
-        return self._looks <= _LOOKS or not self._looks & (self._looks - 1)
-
-    def _remember(self, properties: Iterable[int], classes: Iterable[int]) -> None:
-        for names, ids in ((self.properties, properties), (self.classes, classes)):
-            for term in map(self._dictionary.term, ids):
-                if isinstance(term, IRI) and len(names) < _NAMES_MAX:
-                    names[term.value] = None
 
 
 def _has(triples: Mapping[int, Sequence[tuple[int, int]]], need: Need) -> bool:

@@ -15,7 +15,7 @@ from automata.adaptive.policy import Policy, Switch
 from automata.adaptive.rates import Meter, Rates
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
-from automata.slices.events import Events, SymbolSolutions
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids
 from sparql_gpm.times import format_time
 
@@ -68,6 +68,9 @@ class RatesDecide(Policy):
             self.rates, self.estimate = rates, self._model.estimate(rates)
             self._shifting = self._orders is not None and self._orders != self.estimate.orders
             self._orders = self.estimate.orders
+
+    def skip(self, gap: Gap) -> None:
+        self._meter.skip(gap)
 
     def wanted(self, current: str, alone: bool) -> tuple[str, str]:
         if self.estimate is None or self.rates is None:

@@ -15,11 +15,11 @@ from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
 from automata.plan.pruning import skips_later_starts
 from automata.plan.semi_join import SemiJoinFilter, semi_join_targets
-from automata.protocol import SemiJoinSource
+from automata.protocol import ALWAYS_DUE, SemiJoinSource, Skipping
 from automata.runs.columns.column_runs import ColumnRuns
 from automata.runs.columns.expiry import expired, next_expiry
 from automata.runs.columns.negated_groups import NegatedGroups
-from automata.slices.events import Events, SymbolSolutions
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.slices.step_table import StepTable
 from automata.slices.symbol_tables import positive
 from automata.values import UNBOUND, Match
@@ -31,7 +31,7 @@ _GROUP = 32
 """Events after which later starts of an episode are dropped: runs of so many starts are made at most in vain."""
 
 
-class RunEvaluator(StagedEvaluator, SemiJoinSource):
+class RunEvaluator(StagedEvaluator, SemiJoinSource, Skipping):
     """Runs of one program."""
 
     state_kind = "runs"
@@ -88,6 +88,19 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource):
     def on_watermark(self, time: int) -> Sequence[Match]:
         self._expire(time)
         return super().on_watermark(time)
+
+    def due(self) -> int:
+        """Until no event before this time is to come, events without solutions and watermarks give no match."""
+        reporter = self.reporter
+        if reporter.held or reporter.ready or (self._window.in_events and len(reporter.pending)):
+            return ALWAYS_DUE
+        return reporter.earliest()
+
+    def skip(self, gap: Gap) -> None:
+        """The next events, none of which has a solution, or a time at which the evaluator is due."""
+        self.timeline.skip_gap(gap, bool(self.plan.program.partition))
+        if not self._window.in_events:
+            self._expire(gap.time)
 
     def snapshot(self) -> dict[str, Any]:
         return {**super().snapshot(), "next_expiry": self._next_expiry}

@@ -17,6 +17,7 @@ from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate, candidate_of, report_order
 from automata.plan.automaton import START
 from automata.plan.plan import Plan
+from automata.protocol import ALWAYS_DUE
 from automata.runs.rows.all_join import steps_of_run
 from automata.runs.rows.conditions import Conditions
 from automata.runs.rows.negation import RowNegationIndex
@@ -59,6 +60,16 @@ class Ending:
     def sync(self) -> None:
         """Let the reporter have them, too."""
         self._waiting.sync()
+
+    def due(self) -> int:
+        """As `automata.protocol.Skipping`, of what waits."""
+        if self._reporter.held or self._reporter.ready:
+            return ALWAYS_DUE
+        if not self._in_columns:
+            return self._waiting.due()
+        if len(self._reporter.pending) and self._store.core.plan.program.window.in_events:
+            return ALWAYS_DUE
+        return self._reporter.earliest()
 
     def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> Sequence[Match]:
         """The matches that can be reported once the event has been consumed."""

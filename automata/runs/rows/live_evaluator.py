@@ -17,7 +17,7 @@ from automata.runs.columns.run_evaluator import RunEvaluator
 from automata.runs.rows.candidates import Solution
 from automata.runs.rows.conditions import RowConditionEvaluator
 from automata.runs.rows.row_runs import RowRuns
-from automata.slices.events import Events, SymbolSolutions
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import UNBOUND, Ids, Match, implements
 
 _ROWS_PER_EVENT_MAX = 64
@@ -98,6 +98,17 @@ class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
         if not self._in_lists:
             return super().on_watermark(time)
         return self._rows.pass_time(time + 1) if self._rows.waits else []
+
+    def due(self) -> int:
+        """As of columns; runs that are lists have the matches that wait."""
+        return self._rows.due() if self._in_lists else super().due()
+
+    def skip(self, gap: Gap) -> None:
+        """As of columns, while the runs stay as they are."""
+        if self._in_lists:
+            self._rows.skip(gap)
+        else:
+            super().skip(gap)
 
     def finish(self) -> Sequence[Match]:
         self._to_columns()

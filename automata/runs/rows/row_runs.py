@@ -23,6 +23,7 @@ from automata.runs.rows.edges import RowEdge, cross, row_edges, row_positions, u
 from automata.runs.rows.ending import Ending
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store, key_of
+from automata.slices.events import Gap
 from automata.slices.timeline import later
 from automata.values import NONE, UNBOUND, Match
 
@@ -126,6 +127,15 @@ class RowRuns:
             for number in self._core.dominance.kept(self._rows.__getitem__, grown):
                 self._arrivals.arrive(self._rows[number][col.STATE], number)
         return self._ending.matches(self._arrivals.reached(), time, self._timeline)
+
+    def skip(self, gap: Gap) -> None:
+        """The next events, none of which has a solution, or a time at which a match is due."""
+        self._timeline.skip_gap(gap, self._partitioned)
+        self._store.pass_by({})
+
+    def due(self) -> int:
+        """As `automata.protocol.Skipping`."""
+        return self._ending.due()
 
     def pass_time(self, time: int) -> Sequence[Match]:
         """No event before `time` will come any more: the matches that were waiting for that."""

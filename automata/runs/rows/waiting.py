@@ -12,6 +12,7 @@ from automata.chains import columns as col
 from automata.matches.pending import FOREVER, PendingMatches
 from automata.matches.reporting import Reporter
 from automata.matches.selection import Candidate
+from automata.protocol import ALWAYS_DUE, NEVER_DUE
 from automata.runs.rows.negation import RowNegationIndex
 from automata.runs.rows.store import Store
 from automata.slices.timeline import Timeline, deadline, later
@@ -82,6 +83,12 @@ class Waiting:
         if self._window.in_events:
             return self._pending[0].end < timeline.rank(0) - 1 or self._soonest < time
         return self._pending[0].end < time
+
+    def due(self) -> int:
+        """As `automata.protocol.Skipping`, of the matches here."""
+        if not self._pending:
+            return NEVER_DUE
+        return ALWAYS_DUE if self._window.in_events else self._pending[0].end
 
     def matches(self, reached: Sequence[Reached], time: int, timeline: Timeline) -> list[Match]:
         """The matches that can be reported once the event has been consumed; `reached` passed all other negations."""

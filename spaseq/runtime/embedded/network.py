@@ -5,8 +5,11 @@ The network is driven from outside, by `push`, `advance`, `close` and `finish`; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from itertools import count
+from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -19,36 +22,16 @@ from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError, RunError
 from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
+from spaseq.runtime.embedded.audience import Audience, OnRows, Order, Reader
 from spaseq.runtime.embedded.derived import DerivedStream
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.order.merged_input import MergedInput
-from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL
+from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL, NO_EVENTS
 
 _TERMS_KEPT_MIN = 200_000
 """Terms below which unneeded ones are not released."""
-
-OnRows = Callable[[Rows], None]
-"""Takes the rows of one query as they are found."""
 _STOPPED = {"stopped": True}
 """The snapshot of a query that was stopped."""
-
-
-@dataclass(slots=True, eq=False)
-class _Reader:
-    """A query with the merged input that it reads, and the stream that it derives, if any.
-
-    operator    None: it reached the bound on partial matches and was stopped, and holds nothing
-    """
-
-    query: TemporalQuery
-    operator: QueryOperator | None
-    input: MergedInput
-    on_rows: OnRows
-    derived: DerivedStream | None
-
-    def oldest_output_time(self, watermark: int) -> int:
-        """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""
-        return AFTER_ALL if self.operator is None else self.operator.oldest_output_time(watermark)
 
 
 class Network:
@@ -60,8 +43,14 @@ class Network:
     def __init__(self, dictionary: Dictionary, delay_ns: int) -> None:
         self._dictionary = dictionary
         self._delay = delay_ns
-        self._readers: list[_Reader] = []
-        self._inputs: list[MergedInput] = []
+        self._readers: list[Reader] = []
+        self._is_ordered = True
+        self._registered = count()
+        self._producers: dict[str, Reader] = {}
+        self._by_iri: dict[str, list[Audience]] = {}
+        self._by_streams: dict[tuple[str, ...], list[Audience]] = {}
+        self._apart: set[tuple[str, ...]] = set()
+        self._changed: dict[Audience, None] = {}
         self._kept = _TERMS_KEPT_MIN
         self._stopped: dict[str, TooManyRuns] = {}
 
@@ -69,26 +58,34 @@ class Network:
         """Adds a query, which sees events from now on; InputError if its stream had two producers, or fed itself."""
         query = operator.query
         iris = tuple(iri for _, iri in query.streams)
-        known = (each for each in self._inputs if each.iris == iris and each.untouched)
         derived = None if query.register is None else DerivedStream(query.register, self._dictionary)
-        reader = _Reader(query, operator, next(known, None) or MergedInput(iris, self._delay), on_rows, derived)
-        self._readers = producers_first([*self._readers, reader])
-        self._collect_inputs()
+        level = self._level(iris)
+        reader = Reader(query, operator, on_rows, derived, (level, next(self._registered)))
+        if query.register is not None:
+            is_read = query.register in self._by_iri or query.register in iris
+            if is_read or query.register in self._producers:
+                self._reorder(producers_first([*self._ordered(), reader]))
+            self._producers[query.register] = reader
+        known = (each for each in self._by_streams.get(iris, ()) if each.input.untouched)
+        audience = next(known, None) or self._audience(MergedInput(iris, self._delay))
+        audience.add(reader)
+        self._is_ordered = not self._readers or (self._is_ordered and self._readers[-1].order < reader.order)
+        self._readers.append(reader)
 
     @property
     def operators(self) -> list[QueryOperator]:
-        """The queries that have not been stopped."""
-        return [reader.operator for reader in self._readers if reader.operator is not None]
+        """The queries that have not been stopped; they have seen all events."""
+        self._settle()
+        return [reader.operator for reader in self._ordered() if reader.operator is not None]
 
     @property
     def streams(self) -> frozenset[str]:
         """The IRIs of the streams that events can be pushed to: those that no query produces."""
-        derived = {reader.query.register for reader in self._readers}
-        return frozenset(iri for each in self._inputs for iri in each.iris) - derived
+        return frozenset(self._by_iri.keys() - self._producers.keys())
 
     def push(self, iri: str, batch: EventBatch) -> Ids:
         """Takes events of a stream as they arrived; returns the indices of those that are late for some query."""
-        late = [each.push(iri, batch) for each in self._reading(iri)]
+        late = [each.input.push(iri, batch) for each in self._reading(iri)]
         self._drain()
         if len(late) == 1:
             return late[0]
@@ -97,32 +94,35 @@ class Network:
     def push_event(self, iri: str, event: RowEvent) -> bool:
         """Takes one event as it arrived; returns whether it is late for some query."""
         late = False
-        for each in self._inputs:
-            if iri in each.open:
-                late |= each.push_event(iri, event)
+        for each in self._by_iri.get(iri, ()):
+            if iri in each.input.open:
+                self._changed[each] = None
+                late |= each.input.push_event(iri, event)
         self._drain()
         return late
 
     def advance(self, iri: str, time: int) -> None:
         """No event before `time` will arrive on the stream."""
         for each in self._reading(iri):
-            each.advance(iri, time)
+            each.input.advance(iri, time)
         self._drain()
 
     def close(self, iri: str) -> None:
         """No event will arrive on the stream."""
         for each in self._reading(iri):
-            each.close(iri)
+            each.input.close(iri)
         self._drain()
 
     def finish(self) -> None:
         """The input has ended: closes what is open, producers first, and emits the last rows."""
-        released: dict[MergedInput, Slice] = {}
-        for reader in self._readers:
-            if reader.input not in released:
-                reader.input.close_all()
-                released[reader.input] = reader.input.release()
-            self._evaluate(reader, released[reader.input], finished=True)
+        released: dict[Audience, Slice] = {}
+        for reader in self._ordered():
+            audience = reader.audience
+            if audience not in released:
+                audience.input.close_all()
+                released[audience] = audience.release()
+            self._visit(reader, released[audience], finished=True)
+        self._changed.clear()
 
     @property
     def goes_on(self) -> bool:
@@ -139,64 +139,148 @@ class Network:
 
     def watermark(self, iri: str) -> int:
         """The time before which no event will arrive on a stream."""
-        return min((each.watermark_of(iri) for each in self._reading(iri)), default=AFTER_ALL)
+        reading = (each.input for each in self._by_iri.get(iri, ()) if iri in each.input.open)
+        return min((each.watermark_of(iri) for each in reading), default=AFTER_ALL)
 
     def release_terms(self, always: bool = False) -> None:
         """Releases the terms that nothing needs, once there are many (or `always`); only between batches."""
         if len(self._dictionary) < 2 * self._kept and not always:
             return
+        self._settle()
         live = [ids for reader in self._readers if reader.operator for ids in reader.operator.live_ids()]
-        live += [ids for each in self._inputs for ids in each.live_ids()]
+        live += [ids for each in self._audiences() for ids in each.input.live_ids()]
         live += [ids for reader in self._readers if reader.derived for ids in reader.derived.live_ids()]
         self._dictionary.retain(live)
         self._kept = max(_TERMS_KEPT_MIN, len(self._dictionary))
 
     def snapshot(self) -> list[Any]:
         """The state of every input and of every query, for `spaseq.runtime.state.snapshot`."""
-        numbers = {each: number for number, each in enumerate(self._inputs)}
+        self._settle()
+        numbers = {each: number for number, each in enumerate(self._audiences())}
         readers = []
-        for reader in self._readers:
+        for reader in self._ordered():
             running = reader.operator.snapshot() if reader.operator else _STOPPED
-            readers.append([numbers[reader.input], running, reader.derived and reader.derived.snapshot()])
-        return [[each.snapshot() for each in self._inputs], readers]
+            readers.append([numbers[reader.audience], running, reader.derived and reader.derived.snapshot()])
+        return [[each.input.snapshot() for each in numbers], readers]
 
     def restore(self, state: list[Any]) -> None:
         """Continues from a snapshot of the same queries."""
-        inputs: dict[int, MergedInput] = {}
-        for reader, (number, running, derived) in zip(self._readers, state[1], strict=True):
-            if number not in inputs:
-                inputs[number] = MergedInput(reader.input.iris, self._delay)
-                inputs[number].restore(state[0][number])
-            reader.input = inputs[number]
+        self._by_iri.clear()
+        self._by_streams.clear()
+        self._apart.clear()
+        audiences: dict[int, Audience] = {}
+        for reader, (number, running, derived) in zip(self._ordered(), state[1], strict=True):
+            if number not in audiences:
+                merged = MergedInput(reader.audience.input.iris, self._delay)
+                merged.restore(state[0][number])
+                audiences[number] = self._audience(merged)
             if running == _STOPPED:
                 reader.operator = None
             elif reader.operator is not None:
                 reader.operator.restore(running)
             if reader.derived is not None:
                 reader.derived.restore(derived)
-        self._collect_inputs()
+            audiences[number].add(reader)
 
-    def _reading(self, iri: str) -> list[MergedInput]:
-        return [each for each in self._inputs if iri in each.open]
+    # --- the queries and their order --------------------------------------------------------------
 
-    def _collect_inputs(self) -> None:
-        self._inputs = list(dict.fromkeys(reader.input for reader in self._readers))
+    def _ordered(self) -> list[Reader]:
+        """The queries, producers first."""
+        if not self._is_ordered:
+            self._readers.sort(key=attrgetter("order"))
+            self._is_ordered = True
+        return self._readers
+
+    def _audiences(self) -> list[Audience]:
+        return list(dict.fromkeys(reader.audience for reader in self._ordered()))
+
+    def _audience(self, merged: MergedInput) -> Audience:
+        """A new audience of an input."""
+        audience = Audience(merged)
+        for iri in dict.fromkeys(merged.iris):
+            self._by_iri.setdefault(iri, []).append(audience)
+        same = self._by_streams.setdefault(merged.iris, [])
+        same.append(audience)
+        if len(same) > 1:
+            self._apart.add(merged.iris)
+        return audience
+
+    def _level(self, iris: Iterable[str]) -> int:
+        """The level of a query that reads these streams: above those of their producers."""
+        producers = (self._producers[iri] for iri in iris if iri in self._producers)
+        return max((producer.order[0] + 1 for producer in producers), default=0)
+
+    def _reorder(self, ordered: Sequence[Reader]) -> None:
+        """Gives every query its place in an order with producers first."""
+        levels: dict[str | None, int] = {}
+        for place, reader in enumerate(ordered):
+            level = max((levels[iri] + 1 for _, iri in reader.query.streams if iri in levels), default=0)
+            levels[reader.query.register] = level
+            reader.order = (level, place)
+        self._registered = count(len(ordered))
+        self._is_ordered = False
+
+    # --- events -----------------------------------------------------------------------------------
+
+    def _reading(self, iri: str) -> list[Audience]:
+        """The audiences that read a stream, which is about to change."""
+        found = [each for each in self._by_iri.get(iri, ()) if iri in each.input.open]
+        self._changed.update(dict.fromkeys(found))
+        return found
 
     def _drain(self) -> None:
-        """Evaluates the events that can be released, producers first."""
-        released: dict[MergedInput, Slice] = {}
-        for reader in self._readers:
-            if reader.input not in released:
-                released[reader.input] = reader.input.release()
-            self._evaluate(reader, released[reader.input], finished=False)
-        self._unite()
+        """Lets the queries that they concern read the events that can be released, producers first."""
+        if len(self._changed) == 1:
+            (audience,) = self._changed
+            if len(audience.readers) == 1:
+                self._changed.clear()
+                self._visit(audience.readers[0], audience.input.release(), finished=False)
+        if self._changed:
+            self._drain_in_order()
+        if self._apart:
+            self._unite()
 
-    def _evaluate(self, reader: _Reader, slice_: Slice, finished: bool) -> None:
+    def _drain_in_order(self) -> None:
+        """The same for several readers."""
+        waiting: list[tuple[Order, int, Reader | None, Audience, Slice | None]] = []
+        numbers = count()
+        try:
+            while waiting or self._changed:
+                for each in self._changed:
+                    heappush(waiting, (each.order, next(numbers), None, each, None))
+                self._changed.clear()
+                _, _, reader, audience, slice_ = heappop(waiting)
+                if reader is not None and slice_ is not None:
+                    self._visit(reader, slice_, finished=False)
+                    continue
+                slice_ = audience.release()
+                for reader in audience.reached(slice_):
+                    heappush(waiting, (reader.order, next(numbers), reader, audience, slice_))
+        finally:
+            for _, _, reader, audience, _ in waiting:
+                if reader is None:
+                    self._changed[audience] = None
+                else:
+                    audience.postpone(reader)
+
+    def _settle(self) -> None:
+        """Tells all queries of the events that they have missed."""
+        for audience in self._audiences():
+            if len(audience.readers) > 1:
+                audience.pause()
+                for reader in audience.readers:
+                    if reader.derived is None:  # those that derive streams have not missed any
+                        self._visit(reader, Slice(NO_EVENTS), finished=False)
+
+    def _visit(self, reader: Reader, slice_: Slice, finished: bool) -> None:
         """Lets a query read a slice, and emits its rows; a query with too many partial matches is stopped."""
-        operator, watermark = reader.operator, reader.input.watermark
+        operator, audience = reader.operator, reader.audience
+        watermark, several = audience.input.watermark, len(audience.readers) > 1
         found: list[Row] = []
         try:
             if operator is not None:
+                if several:
+                    audience.catch_up(reader)
                 self._hand_out(reader, operator.on_batch(slice_), found)
                 if finished:
                     self._hand_out(reader, operator.finish(), found)
@@ -207,8 +291,10 @@ class Network:
             self._stopped[reader.query.name] = reason
         if reader.derived is not None and watermark != BEFORE_ALL:
             self._derive(reader, reader.derived, watermark, found)
+        if several:
+            audience.visited(reader)
 
-    def _hand_out(self, reader: _Reader, parts: Iterable[Rows], found: list[Row]) -> None:
+    def _hand_out(self, reader: Reader, parts: Iterable[Rows], found: list[Row]) -> None:
         """Hands rows out as they are found; those of a stream that other queries read are kept."""
         for rows in parts:
             if rows:
@@ -216,25 +302,35 @@ class Network:
                 if reader.derived is not None:
                     found += rows
 
-    def _derive(self, reader: _Reader, derived: DerivedStream, watermark: int, found: Sequence[Row]) -> None:
+    def _derive(self, reader: Reader, derived: DerivedStream, watermark: int, found: Sequence[Row]) -> None:
         """Hands rows on to the readers of the stream that they make up."""
         oldest = reader.oldest_output_time
         # rows of events at `watermark` have later triggering events than all there are
         batch = derived.events(found, oldest(watermark + 1))
         for other in self._reading(derived.iri):
-            other.push(derived.iri, batch)
+            other.input.push(derived.iri, batch)
             if oldest(watermark) == AFTER_ALL:
-                other.close(derived.iri)
+                other.input.close(derived.iri)
             else:
-                other.advance(derived.iri, oldest(watermark))
+                other.input.advance(derived.iri, oldest(watermark))
 
     def _unite(self) -> None:
         """Lets queries that began at different times share an input once theirs are in the same state."""
-        if len(self._inputs) < 2 or len(self._inputs) == len({each.iris for each in self._inputs}):
-            return
-        for reader in self._readers:
-            reader.input = next(each for each in self._inputs if each.same_from_now_on(reader.input))
-        self._collect_inputs()
+        for iris in list(self._apart):
+            left: list[Audience] = []
+            for each in self._by_streams[iris]:
+                same = next((other for other in left if other.input.same_from_now_on(each.input)), None)
+                if same is None:
+                    left.append(each)
+                    continue
+                kept, gone = (same, each) if len(same.readers) >= len(each.readers) else (each, same)
+                kept.absorb(gone)
+                left[left.index(same)] = kept
+                for iri in dict.fromkeys(iris):
+                    self._by_iri[iri].remove(gone)
+            self._by_streams[iris] = left
+            if len(left) == 1:
+                self._apart.discard(iris)
 
 
 class _HasQuery(Protocol):
@@ -250,9 +346,9 @@ R = TypeVar("R", bound=_HasQuery)
 
 def producers_first(readers: Sequence[R]) -> list[R]:
     """The queries in an order in which each derived stream is made before it is read; raises InputError."""
-    produced = [reader.query.register for reader in readers if reader.query.register]
-    for iri in produced:
-        if produced.count(iri) > 1:
+    produced = Counter(reader.query.register for reader in readers if reader.query.register)
+    for iri, producers in produced.items():
+        if producers > 1:
             raise InputError(f"two queries REGISTER the stream <{iri}>", hint="give each stream an IRI of its own")
     waiting, ordered = list(readers), []
     while waiting:
@@ -265,5 +361,6 @@ def producers_first(readers: Sequence[R]) -> list[R]:
                 hint="a query may read a REGISTERed stream only if that does not come from its own output",
             )
         ordered += ready
-        waiting = [reader for reader in waiting if reader not in ready]
+        taken = set(map(id, ready))
+        waiting = [reader for reader in waiting if id(reader) not in taken]
     return ordered

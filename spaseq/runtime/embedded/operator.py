@@ -5,14 +5,17 @@ No thread, clock, file or socket inside. `network` drives operators in one proce
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from automata.protocol import ALWAYS_DUE
+from automata.slices.events import Gap
 from automata.values import Ids
 from sparql_gpm.bounds import TooManyTogether, inseparable
 from sparql_gpm.columns import EventBatch
+from sparql_gpm.matching.unseen import Unseen
 from sparql_gpm.shared import Slice
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.outputs.row_table import Rows
@@ -102,6 +105,26 @@ class QueryOperator:
         """The last rows; the input has ended."""
         yield from self._flush(AFTER_ALL)
         yield self._noticed(self._sequence.finish())
+
+    @property
+    def touching(self) -> PatternStage | None:
+        """The stage that knows which patterns touch the query; None: it must see every event."""
+        return None if self._holds_slots or not isinstance(self.patterns, PatternStage) else self.patterns
+
+    def due(self) -> int:
+        """Until no event before this time is to come, events that touch no pattern and watermarks give no row."""
+        return self._sequence.due() if self.touching is not None else ALWAYS_DUE
+
+    def skip(self, gap: Gap, streams: Sequence[int], sighted: Callable[[Unseen], None]) -> None:
+        """The next events, so many on each stream, which touch no pattern; none has a time at which a row is due.
+
+        sighted     lets the constants that no event has had know of them
+        """
+        self._sequence.skip(gap)
+        if self.observed is not None:
+            self.observed.on_gap(gap, streams)
+            if self.observed.unseen:
+                sighted(self.observed.unseen)
 
     def oldest_output_time(self, watermark: int) -> int:
         """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""

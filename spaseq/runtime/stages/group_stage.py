@@ -47,6 +47,14 @@ class GroupStage:
         self._groups = Grouping(query.over, self._units, values, dictionary, name, compiled.groups_max)
         self._rows: UnitRows = written or GroupRows(query, query.over, self._units, dictionary, evaluator)
 
+    def __len__(self) -> int:
+        """The number of units with open groups."""
+        return len(self._groups)
+
+    def __bool__(self) -> bool:
+        """A stage without open groups is true, too."""
+        return True
+
     def add(self, matches: Sequence[Match]) -> None:
         """Folds matches in report order."""
         self._groups.add(matches if self._order is None else self._order.ordered(matches))

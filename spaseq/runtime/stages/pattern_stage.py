@@ -57,15 +57,15 @@ class PatternStage:
         self._row_solver = RowSolver(compiled.query, self.patterns)
         self.unseen: Unseen | None = None
         self._reads_graphs = compiled.reads_graphs
-        self._pool = pool
-        self._entailed = entailed
+        self.pool = pool
+        self.entailed = entailed
 
     def solve(self, slice_: Slice, semi_join_filters: SemiJoinFilters) -> SolvedSlice:
         """The solutions in the next slice, found in columns; raises TooManyTogether."""
-        slice_ = slice_.entailed(self._entailed)
+        slice_ = slice_.entailed(self.entailed)
         events = slice_.made(_as_events)
         if self.unseen:
-            self.unseen.in_batch(slice_.present(self._pool), slice_.batch)
+            self.unseen.in_batch(slice_.present(self.pool), slice_.batch)
         if not self.solver.touched(slice_):
             return SolvedSlice(events, self.solver.nothing, None, None)
         with slice_.reporting():
@@ -75,12 +75,12 @@ class PatternStage:
 
     def each(self, slice_: Slice) -> Iterator[tuple[RowEvent, Mapping[int, Sequence[SolutionRow]]]]:
         """Each event of the next slice with its solutions, found row at a time."""
-        slice_ = slice_.entailed(self._entailed)
+        slice_ = slice_.entailed(self.entailed)
         self._row_solver.unseen = self.unseen
-        shares = len(self._pool) > len(self.patterns)
+        shares = len(self.pool) > len(self.patterns)
         touched = not shares or self.solver.touched(slice_)
         if self.unseen and not touched:
-            self.unseen.in_batch(slice_.present(self._pool), slice_.batch)
+            self.unseen.in_batch(slice_.present(self.pool), slice_.batch)
         for event in slice_.each():
             yield event, self._row_solver.solutions(event) if touched else {}
 

@@ -16,8 +16,8 @@ from automata.plan.plan import Plan
 from automata.propagation.measures import Addend, Kind, Measured, Scaled, Sum, Value, Values
 from automata.propagation.propagating_evaluator import Propagating, PropagatingEvaluator
 from automata.propagation.windows import Found
-from automata.protocol import Restorable, RowEvaluator
-from automata.slices.events import Events, SymbolSolutions
+from automata.protocol import ALWAYS_DUE, NEVER_DUE, Restorable, RowEvaluator, Skipping
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.slices.timeline import LAST
 from automata.values import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
@@ -44,7 +44,7 @@ _BEFORE = -(1 << 62)
 """A time before all windows, in nanoseconds."""
 
 
-class PropagatedMatches(RowEvaluator, Restorable):
+class PropagatedMatches(RowEvaluator, Restorable, Skipping):
     """The evaluator of a query's sequence that gives aggregates of groups of matches instead of matches."""
 
     state_kind = PropagatingEvaluator.state_kind
@@ -64,6 +64,17 @@ class PropagatedMatches(RowEvaluator, Restorable):
         if len(events):
             self._reached = int(events.times[-1])
         return self._partials(self._evaluator.on_batch(events, solutions))
+
+    def due(self) -> int:
+        """Until no event before this time is to come, events without solutions and watermarks give nothing."""
+        idle = isinstance(self._evaluator, PropagatingEvaluator) and self._evaluator.idle
+        return NEVER_DUE if idle else ALWAYS_DUE
+
+    def skip(self, gap: Gap) -> None:
+        """The next events, none of which has a solution, while no window is open."""
+        assert isinstance(self._evaluator, PropagatingEvaluator), self._evaluator
+        self._evaluator.position += gap.events
+        self._reached = gap.time
 
     def prefers_rows(self) -> bool:
         """True: exact values are advanced one event at a time."""

@@ -112,11 +112,11 @@ def _constant(need: Need, unseen: Unseen, dictionary: Dictionary) -> tuple[str, 
     """The missing constant, in words; its IRI; and the IRIs that events have in its place."""
     if need.subject is None and need.object is None:
         term = dictionary.term(need.predicate)
-        return "the property", term.value if isinstance(term, IRI) else None, list(unseen.properties)
+        return "the property", term.value if isinstance(term, IRI) else None, unseen.vocabulary.names()[0]
     term = dictionary.term(need.object if need.object is not None else need.subject or 0)
     iri = term.value if isinstance(term, IRI) else None
     if need.object is not None and dictionary.term(need.predicate) == RDF_TYPE:
-        return "the class", iri, list(unseen.classes)
+        return "the class", iri, unseen.vocabulary.names()[1]
     predicate = dictionary.term(need.predicate)
     where = predicate.value if isinstance(predicate, IRI) else ""
     return f"<{where}> of" if need.subject is not None else f"<{where}> with", iri, ()

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from automata.slices.events import Events, SymbolSolutions
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids
 from sparql_gpm.columns import RowEvent
 from sparql_gpm.matching.unseen import Unseen
@@ -50,6 +50,7 @@ class Part:
 
 _Single = list[tuple[int, int, Mapping[int, Sequence[tuple[int, ...]]]]]
 """Time, stream and solutions of events that were evaluated row at a time."""
+_Kept = Part | Gap | _Single
 
 
 @dataclass(slots=True)
@@ -71,7 +72,7 @@ class Observed:
     solutions: Counter[int] = field(default_factory=Counter)
     last_time: int | None = None
     whole: bool = True
-    _parts: deque[tuple[Part | _Single, int, int]] = field(default_factory=deque)
+    _parts: deque[tuple[_Kept, int, int]] = field(default_factory=deque)
     _sizes: tuple[int, int] = (0, 0)
     _full: bool = False
     _single: _Single = field(default_factory=list)
@@ -87,14 +88,25 @@ class Observed:
         if len(self._single) == _SINGLE_EVENTS:
             self._settle()
 
+    def on_gap(self, gap: Gap, streams: Sequence[int]) -> None:
+        """The next events, none of which has a solution, and the number of those on each stream."""
+        self._settle()
+        for stream, count in enumerate(streams):
+            self.events[stream] += count
+        self.last_time = gap.time
+        self.whole &= gap.events <= _EVENTS_MAX
+        self._keep(gap, min(gap.events, _EVENTS_MAX), 0)
+
     def parts(self) -> list[Part]:
         """The kept part."""
         self._settle()
-        return [self._in_columns(part) if isinstance(part, list) else part for part, _, _ in self._parts]
+        return [self._in_columns(part) for part, _, _ in self._parts]
 
     def live_ids(self) -> list[Ids]:
         """Columns of every id of the kept part."""
-        return [c for part in self.parts() for table in part.solutions.values() for c in table.values.values()]
+        self._settle()
+        parts = [self._in_columns(part) for part, _, solutions in self._parts if solutions]
+        return [c for part in parts for table in part.solutions.values() for c in table.values.values()]
 
     def _settle(self) -> None:
         """Counts the events that were evaluated row at a time."""
@@ -108,9 +120,13 @@ class Observed:
             self.solutions[symbol] += sum([count for s, count in found if s == symbol])
         self._keep(single, len(single), sum([count for _, count in found]))
 
-    def _in_columns(self, single: _Single) -> Part:
-        """Events that were evaluated row at a time, as columns."""
-        times, streams, found = zip(*single, strict=True)
+    def _in_columns(self, part: _Kept) -> Part:
+        """Events that were evaluated row at a time, or skipped, as columns; those of a gap count, but have no times."""
+        if isinstance(part, Part):
+            return part
+        if isinstance(part, Gap):
+            part = [(part.time, 0, {})] * min(part.events, _EVENTS_MAX)
+        times, streams, found = zip(*part, strict=True)
         tables = {}
         for symbol, scope in enumerate(self.scopes):
             rows = [(n, values) for n, each in enumerate(found) for values in each.get(symbol, ())]
@@ -136,7 +152,7 @@ class Observed:
                 piece = part.between(begin, end)
                 self._keep(piece, len(piece.events), piece.size)
 
-    def _keep(self, part: Part | _Single, events: int, solutions: int) -> None:
+    def _keep(self, part: _Kept, events: int, solutions: int) -> None:
         """Adds to the kept part, which gives up its earliest events unless every symbol has a solution in it."""
         if self._full:
             self.whole = False
@@ -157,6 +173,6 @@ class Observed:
         for part, _, _ in self._parts:
             if isinstance(part, list):
                 met.update(symbol for _, _, solutions in part for symbol in solutions)
-            else:
+            elif isinstance(part, Part):
                 met.update(symbol for symbol, table in part.solutions.items() if len(table.events))
         return met

@@ -1,0 +1,132 @@
+"""Queries are visited where an event touches them or a row is due: each gives its rows when it gives them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+import spaseq
+from benchmarks.growth import measured
+from sparql_gpm.columns import EventBatch, RowEvent
+from sparql_gpm.dictionary import Dictionary
+from spaseq.algebra.build import build
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Setup
+from spaseq.lang.ast import Query
+from spaseq.lang.parse import parse
+from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.state.snapshot import dumps, loads
+from tests.drawn import drawn
+from tests.driving import Comparable, as_batch, comparable
+from tests.strategies import batches, cuts, interleaved, late, queries, streams
+from tests.strategies_stream import Arrived
+
+SECOND = 1_000_000_000
+SETS = drawn(24)
+_TEXT = """PREFIX : <http://ex.org/>
+{form} {window} FROM STREAM S1 <http://ex.org/s1> {more}
+WHERE {{ SEQ({sequence})
+  DEFINE GPM A ON S1 {{ {a} }} DEFINE GPM B ON {on} {{ {b} }} DEFINE GPM C ON S1 {{ {c} }}
+}}"""
+_WINDOWS = ("4 SECONDS SLIDING", "3 SECONDS", "5 EVENTS SLIDING", "4 EVENTS", "4 SECONDS EVERY 2 SECONDS")
+_SEQUENCES = ("A ; B", "A , B", "A : B", "A ; B , C", "A+ ; B", "A ; C+", "(A | C) ; B", "ALL(A, B)", "A & B ; C")
+_ABSENT = ("A ; B!", "A ; B! WITHIN 2 SECONDS", "A! ; B", "A ; C! ; B", "A++", "A ; WITHIN 2 SECONDS B", "A ; B ; A")
+_PATTERNS = ("?x a :A", "?x a :B ; :k ?k", "?x a :C ; :v ?v", "?x :k 1 ; :v ?v", "?x a :A ; :k 2", "?x :v 3 ; :k ?k")
+_FORMS = ("SELECT * WITHIN", "SELECT LAST * WITHIN", "SELECT OVER MATCHES (COUNT(*) AS ?n) WITHIN")
+Emitted = list[tuple[int, Comparable]]
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> str:
+    """A query of which few events touch a pattern."""
+    if draw(st.integers(0, 3)) == 0:
+        return draw(queries())
+    a, b, c = (draw(st.sampled_from(_PATTERNS)) for _ in range(3))
+    both = draw(st.booleans())
+    more = "FROM STREAM S2 <http://ex.org/s2>" if both else ""
+    window, form = draw(st.sampled_from(_WINDOWS)), draw(st.sampled_from(_FORMS))
+    sequence = draw(st.sampled_from(_SEQUENCES + _ABSENT))
+    return _TEXT.format(
+        form=form, window=window, more=more, sequence=sequence, a=a, b=b, c=c, on="S2" if both else "S1"
+    )
+
+
+def valid(text: str, name: str) -> Query | None:
+    try:
+        query = parse(text, name)
+        Setup({}, RunOptions(), Dictionary()).operator(build(query))
+    except spaseq.SPAseqError:
+        return None
+    return query
+
+
+class Driven:
+    """A network whose rows are noted with the number of the piece with which they came."""
+
+    def __init__(self, parsed: Sequence[Query], delay_ns: int) -> None:
+        self.dictionary = Dictionary()
+        self.network = Network(self.dictionary, delay_ns)
+        self.rows: list[Emitted] = [[] for _ in parsed]
+        self.piece = 0
+        setup = Setup({}, RunOptions(), self.dictionary)
+        for number, query in enumerate(parsed):
+            self.network.add(setup.operator(build(query)), lambda rows, number=number: self._note(number, rows))
+        self.iris = {stream.name: stream.iri for query in parsed for stream in query.streams}
+
+    def _note(self, number: int, rows: Sequence[object]) -> None:
+        self.rows[number] += [(self.piece, comparable(row)) for row in rows]  # type: ignore[arg-type]
+
+    def push(self, piece: Sequence[Arrived]) -> None:
+        self.piece += 1
+        for name in dict.fromkeys(event[0] for event in piece):
+            if name in self.iris:
+                batch: EventBatch = as_batch([e for e in piece if e[0] == name], self.dictionary)
+                if len(batch) == 1:
+                    self.network.push_event(self.iris[name], *RowEvent.each_of(batch))
+                else:
+                    self.network.push(self.iris[name], batch)
+
+    def finish(self) -> None:
+        self.piece += 1
+        self.network.finish()
+
+
+@given(st.data())
+@settings(max_examples=SETS)
+def test_each_query_gives_its_rows_with_the_event_with_which_it_gives_them_alone(data: st.DataObject) -> None:
+    written = data.draw(st.lists(texts(), min_size=2, max_size=5))
+    parsed = [query for n, text in enumerate(written) if (query := valid(text, f"q{n}")) is not None]
+    for query in parsed:
+        note(query.text)
+    delay = data.draw(st.sampled_from((0, 0, 2))) * SECOND
+    arrivals = {name: data.draw(late(events, delay)) for name, events in data.draw(streams(8, 20)).items()}
+    every = [(name, *event) for name, events in arrivals.items() for event in events]
+    arrived = every if delay else interleaved(arrivals)
+    sizes = [1] * len(arrived) if data.draw(st.booleans()) else data.draw(cuts(len(arrived)))
+    pieces = batches(arrived, sizes)
+    together = Driven(parsed, delay)
+    alone = [Driven([query], delay) for query in parsed]
+    saved = data.draw(st.integers(0, 2 * len(pieces)))
+    for number, piece in enumerate(pieces):
+        if number == saved:
+            together = restored(together, parsed, delay)
+        for each in (together, *alone):
+            each.push(piece)
+    for each in (together, *alone):
+        each.finish()
+    assert together.rows == [each.rows[0] for each in alone]
+
+
+def test_an_event_visits_the_queries_that_it_touches_however_many_there_are() -> None:
+    assert [row.row for row in measured(["beside queries about other things"], quick=True) if not row.holds] == []
+
+
+def restored(driven: Driven, parsed: Sequence[Query], delay: int) -> Driven:
+    """Another network that goes on from a snapshot."""
+    other = Driven(parsed, delay)
+    blob = dumps(driven.network.snapshot(), driven.dictionary)
+    other.network.restore(loads(blob, other.dictionary))
+    other.rows, other.piece = driven.rows, driven.piece
+    return other

@@ -29,8 +29,10 @@ from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.needs import Need
+from sparql_gpm.matching.row_matcher import RowMatcher, Triples, by_predicate
 from sparql_gpm.matching.summary import Summary
 from sparql_gpm.pattern import Pattern
+from sparql_gpm.relations.rows_by_key import SolutionTuple
 
 Made = TypeVar("Made")
 _LOOKUPS_MIN = 16
@@ -48,6 +50,32 @@ class SharedPattern:
     pool: PatternPool
     number: int
     matcher: Matcher
+    _row_matchers: dict[tuple[str, ...], RowMatcher | None] = field(default_factory=dict)
+
+    def row_matcher(self, names: Sequence[str]) -> RowMatcher | None:
+        """The one row matcher with these columns; None if the pattern needs columns."""
+        key = tuple(names)
+        if key not in self._row_matchers:
+            self._row_matchers[key] = self.matcher.row_matcher(names)
+        return self._row_matchers[key]
+
+
+class SingleEvent:
+    """An event with the solutions found in it row at a time, shared by all queries that read it."""
+
+    __slots__ = ("_triples", "event", "found")
+
+    def __init__(self, event: RowEvent) -> None:
+        self.event = event
+        self.found: dict[tuple[int, tuple[str, ...]], Sequence[SolutionTuple]] = {}
+        self._triples: Triples | None = None
+
+    @property
+    def triples(self) -> Triples:
+        """The triples of the event."""
+        if self._triples is None:
+            self._triples = by_predicate(self.event)
+        return self._triples
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +169,7 @@ class Slice:
         self._masks: dict[Streams, Mask] = {}
         self._solutions: dict[StreamPattern, Solutions] = {}
         self._with_solutions: dict[tuple[StreamPattern, ...], NamedEvents] = {}
-        self._each: list[RowEvent] | None = None
+        self._each: list[SingleEvent] | None = None
         self._entailed: dict[Entailed, Slice] = {}
         self._made: dict[Callable[[EventBatch], object], object] = {}
         self._left_out: list[tuple[PatternPool, PatternLabel, Exceeded]] = []
@@ -157,10 +185,11 @@ class Slice:
             self._batch = self._event.batch
         return self._batch
 
-    def each(self) -> Sequence[RowEvent]:
+    def each(self) -> Sequence[SingleEvent]:
         """The events one by one."""
         if self._each is None:
-            self._each = RowEvent.each_of(self.batch) if self._event is None else [self._event]
+            events = RowEvent.each_of(self.batch) if self._event is None else [self._event]
+            self._each = [SingleEvent(event) for event in events]
         return self._each
 
     @property

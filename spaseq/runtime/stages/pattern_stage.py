@@ -81,8 +81,8 @@ class PatternStage:
         touched = not shares or self.solver.touched(slice_)
         if self.unseen and not touched:
             self.unseen.in_batch(slice_.present(self.pool), slice_.batch)
-        for event in slice_.each():
-            yield event, self._row_solver.solutions(event) if touched else {}
+        for single in slice_.each():
+            yield single.event, self._row_solver.solutions(single) if touched else {}
 
 
 def _as_events(batch: EventBatch) -> Events:

@@ -8,10 +8,9 @@ from functools import partial
 
 from sparql_gpm.bounds import Exceeded, TooCostly, within_one
 from sparql_gpm.columns import RowEvent
-from sparql_gpm.matcher import Matcher
-from sparql_gpm.matching.row_matcher import RowMatcher, Triples, by_predicate
+from sparql_gpm.matching.row_matcher import RowMatcher, Triples
 from sparql_gpm.matching.unseen import Unseen
-from sparql_gpm.shared import NamedPattern, PatternLabel, PatternPool
+from sparql_gpm.shared import NamedPattern, PatternLabel, PatternPool, SharedPattern, SingleEvent
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.runtime.stages.partition_values import join_rows, row_partitions
 from spaseq.runtime.stages.pattern_solver import label_of
@@ -42,29 +41,29 @@ class RowSolver:
             step = _step(mine, read, label_of(query, symbol))
             self._patterns.append((symbol, frozenset(pattern.streams), step, shared, len(own)))
 
-    def solutions(self, event: RowEvent) -> Mapping[int, Sequence[SolutionRow]]:
+    def solutions(self, single: SingleEvent) -> Mapping[int, Sequence[SolutionRow]]:
         """symbol → its solutions in the event, of the symbols that have any."""
-        stream, triples = event.stream, by_predicate(event)
         if self.unseen is not None and self.unseen.needs:
-            self.unseen.in_event(triples)
+            self.unseen.in_event(single.triples)
         if self._using is not None:
-            return self._in_partitions(self._using, triples, event)
-        found = {}
+            return self._in_partitions(self._using, single)
+        found, stream = {}, single.event.stream
         for symbol, streams, step, _, _ in self._patterns:
             if stream in streams:
-                rows = step.solutions(triples, event)
+                rows = step.solutions(single)
                 if rows:
                     found[symbol] = rows
         return found
 
-    def _in_partitions(self, using: _Step, triples: Triples, event: RowEvent) -> Mapping[int, Sequence[SolutionRow]]:
-        partitions = row_partitions(using.solutions(triples, event))
+    def _in_partitions(self, using: _Step, single: SingleEvent) -> Mapping[int, Sequence[SolutionRow]]:
+        partitions = row_partitions(using.solutions(single))
         if not partitions:
             return {}
+        event = single.event
         found: dict[int, Sequence[SolutionRow]] = {self._using_symbol: partitions}
         for symbol, streams, step, shared, width in self._patterns:
             if event.stream in streams:
-                rows = step.solutions(triples, event)
+                rows = step.solutions(single)
                 if len(rows) * len(partitions) > step.pool.bounds.solutions:
                     step.leave_out(event, Exceeded(0, step.pool.bounds.too_many))
                 elif rows := join_rows(rows, partitions, shared, width):
@@ -74,31 +73,39 @@ class RowSolver:
 
 def _step(mine: NamedPattern, variables: Sequence[str], label: PatternLabel) -> _Step:
     """The GPM, with the values of these variables."""
-    names, matcher = [mine.names[name] for name in variables], mine.shared.matcher
-    return _Step(matcher, names, matcher.row_matcher(names), mine.shared.pool, label)
+    names = tuple([mine.names[name] for name in variables])
+    return _Step(mine.shared, names, mine.shared.row_matcher(names), mine.shared.pool, label)
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
     """One GPM; `row_matcher` None: it is matched in columns."""
 
-    matcher: Matcher
-    names: Sequence[str]
+    shared: SharedPattern
+    names: tuple[str, ...]
     row_matcher: RowMatcher | None
     pool: PatternPool
     label: PatternLabel
 
-    def solutions(self, triples: Triples, event: RowEvent) -> Sequence[SolutionRow]:
-        """The solutions in an event; none if it exceeds a bound."""
-        single, bounds = self.row_matcher, self.pool.bounds
-        if single is not None:
-            if not single.predicates <= triples.keys():
+    def solutions(self, single: SingleEvent) -> Sequence[SolutionRow]:
+        """The solutions in an event, found once for all queries; none if it exceeds a bound."""
+        if self.pool.uses(self.shared) == 1:
+            return self._matched(single.triples, single.event)
+        key = self.shared.number, self.names
+        if key not in single.found:
+            single.found[key] = self._matched(single.triples, single.event)
+        return single.found[key]
+
+    def _matched(self, triples: Triples, event: RowEvent) -> Sequence[SolutionRow]:
+        matcher, bounds = self.row_matcher, self.pool.bounds
+        if matcher is not None:
+            if not matcher.predicates <= triples.keys():
                 return ()
-            match = single.solutions
+            match = matcher.solutions
             try:
                 rows = (
                     within_one(bounds, partial(match, triples), event)
-                    if single.has_conditions
+                    if matcher.has_conditions
                     else match(triples, event)
                 )
             except TooCostly as error:
@@ -106,7 +113,7 @@ class _Step:
                 return ()
             if rows is not None and len(rows) <= bounds.solutions:
                 return rows
-        found = self.matcher.match(event.batch, None, bounds, partial(self.leave_out, event))
+        found = self.shared.matcher.match(event.batch, None, bounds, partial(self.leave_out, event))
         if not self.names:
             return [()] * len(found)
         return list(zip(*(found.columns[name].tolist() for name in self.names), strict=True))

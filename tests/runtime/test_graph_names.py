@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparql_gpm.shared import NamedEvents
+from sparql_gpm.slice_events import NamedEvents
 from spaseq.runtime.state.graph_names import GraphNames
 
 SLICES = st.lists(st.sets(st.integers(0, 40), max_size=40).map(sorted), max_size=4)

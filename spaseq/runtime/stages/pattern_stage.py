@@ -10,7 +10,8 @@ from automata.slices.events import Events, SymbolSolutions
 from sparql_gpm.background import Background
 from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.matching.unseen import Unseen
-from sparql_gpm.shared import Entailed, NamedEvents, PatternPool, Slice
+from sparql_gpm.shared import Entailed, PatternPool, Slice
+from sparql_gpm.slice_events import NamedEvents
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.pattern_solver import PatternSolver, SemiJoinFilters
 from spaseq.runtime.stages.row_solver import RowSolver

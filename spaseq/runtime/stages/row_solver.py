@@ -10,7 +10,8 @@ from sparql_gpm.bounds import Exceeded, TooCostly, within_one
 from sparql_gpm.columns import RowEvent
 from sparql_gpm.matching.row_matcher import RowMatcher, Triples
 from sparql_gpm.matching.unseen import Unseen
-from sparql_gpm.shared import NamedPattern, PatternLabel, PatternPool, SharedPattern, SingleEvent
+from sparql_gpm.shared import NamedPattern, PatternLabel, PatternPool, SharedPattern
+from sparql_gpm.slice_events import SingleEvent
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.runtime.stages.partition_values import join_rows, row_partitions
 from spaseq.runtime.stages.pattern_solver import label_of

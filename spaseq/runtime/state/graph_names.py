@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from automata.matches.match_table import POSITION, MatchTable
 from sparql_gpm.columns import Ids
-from sparql_gpm.shared import NamedEvents
+from sparql_gpm.slice_events import NamedEvents
 
 _DROPPED_MIN = 64
 """Forgotten slices below which the lists are not cut."""

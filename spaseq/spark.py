@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from automata.plan.program import RUNS_MAX
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
@@ -35,10 +35,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from spaseq.outputs.rows import Row
+    from spaseq.runtime.spark.accumulated import Adds
     from spaseq.runtime.spark.output import OutputTable
     from spaseq.runtime.spark.packed_output import MergeStage
-
-T = TypeVar("T")
 
 DOCUMENT_COLUMNS = ("value", "text", "content")
 """The column of a DataFrame that holds RDF text, if nothing else is said: Kafka's and text files', binary files'."""
@@ -56,6 +55,27 @@ class Rescaling:
     before: int
     after: int
     kept: str
+
+
+class Watch:
+    """Counts what the tasks of a job read, for the reason if it gives no row: give it to `outcomes` of one job."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        from spaseq.runtime.spark.accumulated import accumulator
+
+        self._tally = accumulator(spark.sparkContext)
+        self._job: staged.StagedJob | None = None
+
+    def over(self, job: staged.StagedJob) -> Adds:
+        """What the tasks of the job add to."""
+        self._job = job
+        return self._tally
+
+    def zero_rows(self) -> list[str]:
+        """Once the job has ended without a row: at most five lines that say why."""
+        from spaseq.engine.staged_zero_rows import staged_zero_rows
+
+        return [] if self._job is None else staged_zero_rows(self._job, self._tally.value)
 
 
 def require() -> None:
@@ -116,6 +136,7 @@ def outcomes(
     evaluator: str = "auto",
     compiled: bool = True,
     max_runs: int = RUNS_MAX,
+    watch: Watch | None = None,
     **further: Any,
 ) -> DataFrame:
     """Matches and dead letters of one or several queries; spaseq/runtime/spark/README.md has the columns.
@@ -131,6 +152,7 @@ def outcomes(
     strict          the first dead letter fails the job
     evaluator       of sequences, by name, or "auto"; a checkpoint belongs to one
     compiled        kernels may be used: the first job compiles them, half a minute; a checkpoint belongs to one choice
+    watch           counts what is read, to say why if there is no row
     further         of `RunOptions`: time_choice, time_unit, time_origin, max_line, max_solutions, max_event_seconds
     max_runs        as in `RunOptions`; a query with more than max_runs partial matches in a shard ends the job
 
@@ -151,25 +173,25 @@ def outcomes(
         batch_events=batch_events, compiled=compiled, allow_hosts=allow_hosts, optimise=False, **further,
     )  # fmt: skip
     plans = staged.planned(queries, number, evaluator, compiled, max_runs)
-    known = {iri: _absolute(at) for iri, at in (kb or {}).items()}
-    job = staged.StagedJob(plans, known, settings, names, number, not streaming)
+    job = staged.StagedJob(plans, _located(kb or {}), settings, names, number, not streaming)
     staged.check(job)
+    tally = None if watch is None else watch.over(job)
     label, inputs = uuid.uuid4().hex, []
     for place, (iri, key) in enumerate(sorted(keys.items())):
         source = staged.stream_input(job, place, iri, format, rows)
         chosen = _columns(streams[key], columns if isinstance(columns, str) else (columns or {}).get(key), key)
         make = partial(staged.shard_partitioner, staged.reading(job, iri))
-        inputs.append((streams[key], MatchStage(label, make, source, chosen)))
+        inputs.append((streams[key], MatchStage(label, make, source, chosen, tally)))
     _keep_state(spark, streaming)
     table = OutputTable(column_names(staged.variables(job)))
     build = ShardFactory(label, partial(staged.Shards, job))
-    found = two_stages(inputs, build, table, number, streaming, _merge_stage(job, table))
+    found = two_stages(inputs, build, table, number, streaming, _merge_stage(job, table, tally), tally)
     return _typed(found, {table.columns[name]: kind for name, kind in (types or {}).items() if name in table.columns})
 
 
-def _absolute(location: T) -> T | str:
-    """An existing path as an absolute one; anything else as it is."""
-    return os.path.abspath(location) if isinstance(location, str) and os.path.exists(location) else location
+def _located(kb: Knowledge) -> Knowledge:
+    """The knowledge bases, those at existing paths by absolute ones."""
+    return {iri: os.path.abspath(at) if isinstance(at, str) and os.path.exists(at) else at for iri, at in kb.items()}
 
 
 def row_of(row: Any) -> Row:
@@ -212,12 +234,12 @@ def explain(query: AnyQuery | Sequence[AnyQuery], evaluator: str = "auto", compi
     )
 
 
-def _merge_stage(job: staged.StagedJob, table: OutputTable) -> MergeStage | None:
+def _merge_stage(job: staged.StagedJob, table: OutputTable, tally: Adds | None) -> MergeStage | None:
     """The last stage of a job, where it has one."""
     from spaseq.runtime.spark.packed_output import MergeStage
 
     merges = any(plan.distribution.merged for plan in job.plans)
-    return MergeStage(partial(staged.Mergers, job), table) if merges else None
+    return MergeStage(partial(staged.Mergers, job), table, tally) if merges else None
 
 
 def _keep_state(spark: SparkSession, streaming: bool) -> None:
@@ -286,4 +308,4 @@ def _typed(frame: DataFrame, types: Mapping[str, str]) -> DataFrame:
     return frame
 
 
-__all__ = ["Rescaling", "explain", "outcomes", "register", "require", "rescale", "row_of", "run"]
+__all__ = ["Rescaling", "Watch", "explain", "outcomes", "register", "require", "rescale", "row_of", "run"]

@@ -66,7 +66,7 @@ def execute(arguments: RunArguments) -> None:
         stack.callback(lambda: _report_skipped(job.statistics.skipped_rows))
         if not options.strict:  # there the first one is the error itself
             stack.callback(lambda: report_dead_letters(job.statistics.dead_letters, options.dead_letter))
-        stack.callback(lambda: _say_why_nothing(job.zero_rows()))
+        stack.callback(lambda: say_why_nothing(job.zero_rows()))
         sink = open_sink(arguments.format, arguments.file, queries)
         progress = _progress(job, stack)
         stack.callback(sink.close)
@@ -143,7 +143,8 @@ def report_dead_letters(counts: Mapping[str, int], path: Path | None) -> None:
     say_warning(f"{total} {letters}: {reasons}", hint)
 
 
-def _say_why_nothing(lines: Sequence[str]) -> None:
+def say_why_nothing(lines: Sequence[str]) -> None:
+    """Print the reasons for zero rows, if there are any."""
     if lines:
         say("\n".join(lines))
 

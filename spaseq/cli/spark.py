@@ -15,7 +15,7 @@ from kb.source import Source
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.cli.knowledge import sources_of
 from spaseq.cli.reporting import say
-from spaseq.cli.run import RunArguments, bound, report_dead_letters
+from spaseq.cli.run import RunArguments, bound, report_dead_letters, say_why_nothing
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, check_all
 from spaseq.inputs.paths import STANDARD_INPUT, input_bytes, input_files, is_elsewhere, plain
@@ -134,13 +134,16 @@ def _to_the_end(run: SparkRun, write: _Writer) -> None:
 
     with local_session("spaseq run") as session, tempfile.TemporaryDirectory(prefix="spaseq-checkpoint-") as checkpoint:
         streams = streams_of(session, run.sources, end=True)
-        outcomes = spaseq.spark.outcomes(session, run.queries, streams, run.knowledge, **run.options)
+        watch = spaseq.spark.Watch(session)
+        outcomes = spaseq.spark.outcomes(session, run.queries, streams, run.knowledge, watch=watch, **run.options)
         job = start(outcomes, checkpoint, write, _show_progress)
         try:
             while not job.wait(1) and not write.closed:
                 pass
         finally:
             job.stop()
+        if not write.closed:
+            say_why_nothing(watch.zero_rows())
 
 
 def _show_progress(metrics: BatchMetrics) -> None:

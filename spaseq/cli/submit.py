@@ -94,6 +94,10 @@ def job_text(run: SparkRun, arguments: RunArguments, job: SubmitArguments) -> st
         dead_letters=absolute(os.fspath(letters)) if letters else None,
         checkpoint=job.checkpoint or f"{output.rstrip('/')}.checkpoint",
         end=job.end_of_stream,
+        imports="" if job.follow else "import sys\n\n",
+        watch="" if job.follow else _WATCH,
+        watched="" if job.follow else ", watch=watch",
+        told="" if job.follow else _TOLD,
         trigger='processingTime="1 second"' if job.follow else "availableNow=True",
     )
 
@@ -138,6 +142,11 @@ def _spark_submit() -> str:
     raise InputError("there is no spark-submit", hint="install Spark, or pip install 'spaseq[spark]'")
 
 
+_WATCH = """    watch = spaseq.spark.Watch(spark)  # counts what is read, to say why if there is no row
+"""
+_TOLD = """    for line in watch.zero_rows():
+        print(line, file=sys.stderr)
+"""
 _TEMPLATE = '''"""Matches of {titles} on Spark, made by `spaseq submit`. It is yours now: change what you like.
 
     spark-submit {name}
@@ -147,7 +156,7 @@ Whatever happens to it, start it again: it goes on from its checkpoint, and ever
 
 from __future__ import annotations
 
-from kb.source import Source
+{imports}from kb.source import Source
 from pyspark.sql import SparkSession
 
 import spaseq
@@ -185,7 +194,7 @@ def main() -> None:
     spark.streams.addListener(ProgressListener(print))
     queries = [spaseq.parse(text, name) for name, text in QUERIES.items()]
     streams = streams_of(spark, STREAMS, end={end})
-    outcomes = spaseq.spark.outcomes(spark, queries, streams, KNOWLEDGE, shards=SHARDS, **OPTIONS)
+{watch}    outcomes = spaseq.spark.outcomes(spark, queries, streams, KNOWLEDGE, shards=SHARDS{watched}, **OPTIONS)
     job = (
         observed(outcomes)
         .writeStream.foreachBatch(BatchFiles(OUTPUT, queries, {format!r}, DEAD_LETTERS))
@@ -194,7 +203,7 @@ def main() -> None:
         .start()
     )
     ended(job)
-    spark.stop()
+{told}    spark.stop()
 
 
 if __name__ == "__main__":

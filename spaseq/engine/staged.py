@@ -215,6 +215,7 @@ def shard_partitioner(job: StagedJob, iri: str) -> tuple[ShardPartitioner, Dicti
         own = plan.distribution
         queries.append(
             QueryPartitioning(
+                plan.number,
                 steps,
                 own.key,
                 plan.home,

@@ -107,6 +107,9 @@ class ZeroRows:
     kept_back   what removes matches that there are: `SELECT STRICT`; "" where there is none
     too_early   every event came before STARTING AT
     using       USING says which events a partition has: solutions in other events are not counted
+    searched    the constraint that is in the way was looked for
+    open        its streams have not ended
+    continued   it had read more before, which is not counted
     """
 
     query: str
@@ -120,6 +123,9 @@ class ZeroRows:
     kept_back: str = ""
     too_early: bool = False
     using: bool = False
+    searched: bool = True
+    open: bool = False
+    continued: bool = False
 
 
 def zero_rows_lines(queries: Sequence[ZeroRows], count: int) -> list[str]:
@@ -160,9 +166,13 @@ def _of_one(known: ZeroRows) -> list[str]:
 
 def _reason(known: ZeroRows) -> str:
     """The first thing to know."""
+    if known.continued:
+        return "what it had read before this start is not counted here"
     if not any(known.events.values()):
         lost = ", ".join(f"{count:,} {reason}" for reason, count in sorted(known.lost.items()))
-        return f"it read no event ({lost})" if lost else "its streams have no event"
+        if lost:
+            return f"it read no event ({lost})"
+        return "it read no event" if known.open else "its streams have no event"
     if known.too_early:
         return "every event comes before STARTING AT"
     if known.unseen:
@@ -171,7 +181,13 @@ def _reason(known: ZeroRows) -> str:
         return _without_solution(known)
     if known.kept_back:
         return f"{known.kept_back} keeps none of its matches"
-    return _stuck_in_words(known.stuck) if known.stuck else "its steps have solutions, and no match has all of them"
+    if known.stuck:
+        return _stuck_in_words(known.stuck)
+    if known.open:
+        return "its steps have solutions; a match may wait for later events, or for the end of its streams"
+    if not known.searched:
+        return "its steps have solutions, and no row came of them; why was not looked for in so many events"
+    return "its steps have solutions, and no match has all of them"
 
 
 def _without_solution(known: ZeroRows) -> str:

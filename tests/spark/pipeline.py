@@ -17,6 +17,7 @@ from spaseq.outputs.rows import Row
 from spaseq.runtime.spark.shard import ShardOutput, without_hidden
 from spaseq.runtime.spark.shuffle_blocks import ShuffleBlock
 from spaseq.runtime.spark.tasks import Task
+from spaseq.runtime.zero_rows.tally import Tally, TaskTally
 
 Rows = Sequence[InputText]
 MicroBatch = Mapping[str, Sequence[Rows]]
@@ -59,8 +60,9 @@ def run_stages(
     rows: str = "auto",
     states: dict[int, bytes] | None = None,
     first: int = 0,
+    tally: Tally | None = None,
 ) -> Found:
-    """The outcomes of all micro-batches from number `first` on, which change `states`.
+    """The outcomes of all micro-batches from number `first` on, which change `states`, and are counted by `tally`.
 
     Static: all blocks go to each shard at once.
     """
@@ -69,7 +71,7 @@ def run_stages(
     held: dict[int, list[ShuffleBlock]] = {}
     shards, taken = staged.Shards(job), 0
     for number, batch in enumerate(batches, first):
-        blocks = blocks_of(job, number, batch, rdf_format, rows)
+        blocks = blocks_of(job, number, batch, rdf_format, rows, tally)
         for shard in sorted({block.shard for block in blocks}):
             own = [block for block in blocks if block.shard == shard]
             if job.static:
@@ -86,11 +88,20 @@ def run_stages(
     for shard, own in held.items():
         _collect(found, staged.Shards(job).shard(shard).process(own, last=True))
     _merge(job, found, taken)
+    if tally is not None:
+        for output in found.outcomes:
+            tally.add(output.tally())
+        tally.add(Tally(rows=len(found.merged)))
     return found
 
 
 def blocks_of(
-    job: staged.StagedJob, number: int, batch: MicroBatch, rdf_format: str = "nquads", rows: str = "auto"
+    job: staged.StagedJob,
+    number: int,
+    batch: MicroBatch,
+    rdf_format: str = "nquads",
+    rows: str = "auto",
+    tally: Tally | None = None,
 ) -> list[ShuffleBlock]:
     """What stage 1 makes of a micro-batch."""
     blocks: list[ShuffleBlock] = []
@@ -100,7 +111,11 @@ def blocks_of(
             partitioner, dictionary, bases = staged.shard_partitioner(staged.reading(job, iri), iri)
             label = f"{number}.{task}"
             shift = number << 16 if job.static else 0
-            blocks += Task(source, partitioner, dictionary, bases, task + shift, label).blocks(own)
+            counted = partitioner.tally = TaskTally(iri, (number, task), dictionary, partitioner.needs)
+            made = list(Task(source, partitioner, dictionary, bases, task + shift, label).blocks(own))
+            if tally is not None:
+                tally.add(counted.result(ended=any(block.ended for block in made)))
+            blocks += made
             bases.close()
     return blocks
 

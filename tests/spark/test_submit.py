@@ -227,11 +227,13 @@ def test_a_submitted_job_is_a_readable_file_that_runs_and_goes_on(java: None, fo
     job = folder / "job.py"
     options = [f"--stream=S1={folder / 'in'}", f"--output={folder / 'out'}", f"--dead-letter={folder / 'late'}"]
     options += ["--shards=2", "--master=local[2]", f"--job={job}"]
+    (folder / "in" / "a.nq").write_text(stream(3), encoding="utf-8")
     done = spaseq("submit", folder / "pairs.rq", *options, "--run")
     assert done.returncode == 0, done.stderr
     assert ast.get_docstring(ast.parse(job.read_text(encoding="utf-8")))
-    assert 0 < rows(_written(folder)).total() <= 30
-    (folder / "in" / "b.nq").write_text(stream(30, 60), encoding="utf-8")
+    assert _written(folder) == ""
+    assert "\nno row of 'pairs': no event that was read has the property <urn:b>, which B asks for" in done.stderr
+    (folder / "in" / "b.nq").write_text(stream(87, 3), encoding="utf-8")
     done = spaseq("submit", folder / "pairs.rq", *options, "--run", "--end-of-stream")
     assert done.returncode == 0, done.stderr
     embedded = spaseq("run", folder / "pairs.rq", f"--stream=S1={folder / 'in'}", "--format=ndjson")

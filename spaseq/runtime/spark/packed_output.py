@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from spaseq.outputs.rows import Row
+from spaseq.runtime.spark.accumulated import Adds
 from spaseq.runtime.spark.output import OutputTable
 from spaseq.runtime.spark.placement import key_of
 from spaseq.runtime.spark.shard import ShardOutput
@@ -59,10 +60,11 @@ def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True, slots=True)
 class MergeStage:
-    """The last stage of a job with units to be merged: what `mapInArrow` calls."""
+    """The last stage of a job with units to be merged: what `mapInArrow` calls; `tally`: as in `MatchStage`."""
 
     build: Callable[[], Mergers]
     table: OutputTable
+    tally: Adds | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         units: dict[tuple[int, int], list[bytes]] = {}
@@ -79,5 +81,7 @@ class MergeStage:
     def _merged(self, units: dict[tuple[int, int], list[bytes]]) -> Iterator[pa.RecordBatch]:
         mergers = self.build()
         for query, unit in sorted(units):
-            rows = mergers.rows(query, units.pop((query, unit)))
-            yield from self.table.batches(f"w{unit}", ShardOutput([(0, rows)], []))
+            output = ShardOutput([(0, mergers.rows(query, units.pop((query, unit))))], [])
+            if self.tally is not None:
+                self.tally.add(output.tally())
+            yield from self.table.batches(f"w{unit}", output)

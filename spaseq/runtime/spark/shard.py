@@ -6,6 +6,7 @@ in the embedded runtime, and a replayed micro-batch gives the same rows.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any
@@ -28,6 +29,7 @@ from spaseq.runtime.spark.shard_partitioner import stable_hash
 from spaseq.runtime.spark.shuffle_blocks import ShuffleBlock, unpacked
 from spaseq.runtime.stages.merged_units import WrittenUnits
 from spaseq.runtime.state.snapshot import dumps, loads
+from spaseq.runtime.zero_rows.tally import Tally
 
 HIDDEN = " "
 """Begins the names of hidden columns."""
@@ -57,6 +59,10 @@ class ShardOutput:
     found: Sequence[tuple[int, Rows]]
     letters: Sequence[DeadLetter]
     written: Sequence[WrittenUnit] = ()
+
+    def tally(self) -> Tally:
+        """The numbers of rows and dead letters."""
+        return Tally(rows=sum(len(rows) for _, rows in self.found), lost=Counter(each.kind for each in self.letters))
 
 
 @dataclass(slots=True)

@@ -19,11 +19,13 @@ from sparql_gpm.columns import EventBatch, Solutions
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import Matcher
 from sparql_gpm.matching.bgp_view import BatchView
+from sparql_gpm.matching.needs import Needs
 from sparql_gpm.shared import PatternLabel
 from sparql_gpm.term_text import canonical_token
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
 from spaseq.runtime.spark.solutions import MarkedTriples, encode
 from spaseq.runtime.stages.partition_values import PartitionValues
+from spaseq.runtime.zero_rows.tally import JobStep, SolvedStep, TaskTally
 
 ALL_SHARDS, NO_SHARD = -1, -2
 """In place of a shard's number: every shard, none."""
@@ -49,6 +51,7 @@ class StepPattern:
 class QueryPartitioning:
     """The partitioning of a stream's events for one query.
 
+    number          of the query in the job
     key             the variables by which events are partitioned; none: all go to the shard `home`
     whole_order     every event is sent
     graphs          the graphs of matched events are sent too
@@ -57,6 +60,7 @@ class QueryPartitioning:
     partitions      of PARTITION BY … USING, whose pattern is among the steps; else None
     """
 
+    number: int
     steps: tuple[StepPattern, ...]
     key: tuple[str, ...]
     home: int
@@ -82,13 +86,19 @@ class _StepSolutions:
 
 
 class ShardPartitioner:
-    """Matches and partitions the events of one stream, batch after batch; `bounds` are for each event."""
+    """Matches and partitions the events of one stream, batch after batch.
+
+    bounds      for each event
+    tally       counts the events and solutions; None: nobody asks
+    """
 
     def __init__(
         self, queries: Sequence[QueryPartitioning], shards: int, dictionary: Dictionary, bounds: MatchBounds
     ) -> None:
         self._bounds = bounds
+        self.tally: TaskTally | None = None
         self._letters: list[DeadLetter] = []
+        self._solved_steps: list[SolvedStep] = []
         self._queries = queries
         self._shards = shards
         self._dictionary = dictionary
@@ -103,6 +113,7 @@ class ShardPartitioner:
             self._known = _NO_TERMS
             self._generation = self._dictionary.generation
         letters = len(self._letters)
+        self._solved_steps.clear()
         try:
             found = self._solved(batch)
         except TooManyTogether:
@@ -111,6 +122,8 @@ class ShardPartitioner:
             yield from self.partition(batch.between(0, half))
             yield from self.partition(batch.between(half, len(batch)))
             return
+        if self.tally is not None:
+            self.tally.on_batch(batch, self._solved_steps)
         counted = {query.home for query in self._queries if query.whole_order}
         reported = np.zeros(len(batch), dtype=np.bool_)
         for shard in range(self._shards):
@@ -120,6 +133,13 @@ class ShardPartitioner:
                 reporting = ~reported[events]
                 reported[events] = True
                 yield shard, _batch(batch, events, triples), reporting
+
+    @property
+    def needs(self) -> dict[JobStep, Needs]:
+        """The needs of the pattern of each step."""
+        return {
+            JobStep(query.number, each.symbol): each.matcher.needs for query in self._queries for each in query.steps
+        }
 
     def letters(self) -> list[DeadLetter]:
         """The letters of events that exceeded a bound since the last call."""
@@ -163,6 +183,8 @@ class ShardPartitioner:
         self._letters.append(left_out_letter(step.label, seen, exceeded, self._dictionary))
 
     def _step(self, query: QueryPartitioning, step: StepPattern, found: Solutions, seen: EventBatch) -> _StepSolutions:
+        if self.tally is not None:
+            self._solved_steps.append(SolvedStep(JobStep(query.number, step.symbol), found, seen))
         marked = encode(found.events, [found.columns[name] for name in step.variables], step.mark)
         shards = self._shards_of(query, step, found)
         width = len(marked.events) // len(found) if len(found) else 1

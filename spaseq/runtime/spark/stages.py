@@ -21,6 +21,7 @@ from sparql_gpm.rdf_io import PROV_TIME
 from spaseq.inputs.arrow import QUADS, lines_of, quads_of, texts_of
 from spaseq.inputs.texts import InputText
 from spaseq.runtime.spark import elsewhere  # noqa: F401  (it brings the storage of other file systems)
+from spaseq.runtime.spark.accumulated import Adds
 from spaseq.runtime.spark.output import OutputTable
 from spaseq.runtime.spark.packed_output import PACKED, MergeStage, packed, packed_batches, unpack
 from spaseq.runtime.spark.placement import key_of
@@ -29,6 +30,7 @@ from spaseq.runtime.spark.shard import Shard
 from spaseq.runtime.spark.shard_partitioner import ShardPartitioner
 from spaseq.runtime.spark.shuffle_blocks import ShuffleBlock
 from spaseq.runtime.spark.tasks import StreamInput, Task
+from spaseq.runtime.zero_rows.tally import TaskTally
 
 Compiled = tuple[ShardPartitioner, Dictionary, KnowledgeBases]
 """Stage 1 of a stream, its dictionary and the knowledge bases that it queries."""
@@ -77,21 +79,35 @@ class ShardFactory:
 
 @dataclass(frozen=True, slots=True)
 class MatchStage:
-    """Stage 1 of one stream, for `mapInArrow`; `job` names its cached patterns. Columns: QUADS, or texts and BESIDE."""
+    """Stage 1 of one stream, for `mapInArrow`; `job` names its cached patterns. Columns: QUADS, or texts and BESIDE.
+
+    tally   of the job, to which each task adds its own; None: nobody asks
+    """
 
     job: str
     build: Callable[[str], Compiled]
     source: StreamInput
     columns: tuple[str, ...]
+    tally: Adds | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         place = context.partitionId() if context is not None else 0
         batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
-        task = Task(self.source, *self._compiled(), place, f"{batch or 0}.{place}")
+        partitioner, dictionary, bases = self._compiled()
+        own = partitioner.tally = self._own_tally(partitioner, dictionary, (int(batch or 0), place))
+        task, ended = Task(self.source, partitioner, dictionary, bases, place, f"{batch or 0}.{place}"), False
         for block in task.blocks(self._texts(batches)):
+            ended = ended or block.ended
             row = {name: getattr(block, name) for name in ShuffleBlock.__slots__} | {"key": key_of(block.shard)}
             yield pa.RecordBatch.from_pylist([row], schema=_SHUFFLE)
+        if self.tally is not None and own is not None:
+            self.tally.add(own.result(ended=ended))
+
+    def _own_tally(
+        self, partitioner: ShardPartitioner, dictionary: Dictionary, place: tuple[int, int]
+    ) -> TaskTally | None:
+        return None if self.tally is None else TaskTally(self.source.iri, place, dictionary, partitioner.needs)
 
     def _compiled(self) -> Compiled:
         key = self.job, self.source.iri
@@ -112,8 +128,9 @@ class MatchStage:
 class ShardProcessor(StatefulProcessor):
     """Stage 2 of a streaming job: a shard is restored, driven and saved in each micro-batch."""
 
-    def __init__(self, build: ShardFactory, table: OutputTable) -> None:
+    def __init__(self, build: ShardFactory, table: OutputTable, tally: Adds | None) -> None:
         self._build = build
+        self._tally = tally
         self._table = table
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -130,6 +147,8 @@ class ShardProcessor(StatefulProcessor):
             shard.restore(bytes(blob))
         output = shard.process(blocks)
         self._state.update((shard.snapshot(),))
+        if self._tally is not None:
+            self._tally.add(output.tally())
         for row in packed(number, output, self._table):
             yield Row(**row)
 
@@ -139,11 +158,12 @@ class ShardProcessor(StatefulProcessor):
 
 @dataclass(frozen=True, slots=True)
 class ShardStage:
-    """Stage 2 over static input: what `mapInArrow` calls; `packs`: its output is packed."""
+    """Stage 2 over static input: what `mapInArrow` calls; `packs`: its output is packed; `tally`: as in MatchStage."""
 
     build: ShardFactory
     table: OutputTable
     packs: bool
+    tally: Adds | None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         by_shard: dict[int, list[ShuffleBlock]] = {}
@@ -152,6 +172,8 @@ class ShardStage:
                 by_shard.setdefault(row["shard"], []).append(ShuffleBlock.of(row))
         for number, blocks in by_shard.items():
             output = self.build(number).process(blocks, last=True)
+            if self.tally is not None:
+                self.tally.add(output.tally())
             made = packed_batches(number, output, self.table) if self.packs else self.table.batches(number, output)
             yield from made
 
@@ -163,19 +185,21 @@ def two_stages(
     shards: int,
     streaming: bool,
     merge: MergeStage | None = None,
+    tally: Adds | None = None,
 ) -> DataFrame:
     """The DataFrame of a job's output from those of its streams; over static input each shard is a task.
 
+    Every stage adds to `tally`.
     Units of OVER MATCHES that several shards have written meet in a third stage, `merge`, within the micro-batch.
     """
     schema, between = from_arrow_schema(table.schema()), from_arrow_schema(PACKED)
     with shared_functions(inputs[0][0].sparkSession):
         blocks = reduce(DataFrame.unionByName, (_blocks(frame, stage) for frame, stage in inputs))
         if not streaming:
-            stage = ShardStage(build, table, merge is not None)
+            stage = ShardStage(build, table, merge is not None, tally)
             found = blocks.repartition(shards, "key").mapInArrow(stage, between if merge else schema)
             return found.repartition(shards, "key").mapInArrow(merge, schema) if merge else found
-        found = blocks.groupBy("key").transformWithState(ShardProcessor(build, table), between, "Append", "None")
+        found = blocks.groupBy("key").transformWithState(ShardProcessor(build, table, tally), between, "Append", "None")
         return found.repartition(shards, "key").mapInArrow(merge, schema) if merge else found.mapInArrow(unpack, schema)
 
 

@@ -64,6 +64,8 @@ def zero_rows(
         unseen = [each for symbol in required for each in _unseen(watched, symbol, dictionary)]
         shown = tuple(steps[symbol] for symbol in required)
         return replace(known, required=shown, unseen=tuple(unseen[:_CONSTANTS_MAX]))
+    if not parts:
+        return replace(known, searched=False)
     looked_at = None if observed.whole else sum(len(part.events) for part in parts)
     search = _Search(query, Trials(query, parts, dictionary, evaluator), frozenset(observed.narrowed))
     stuck, kept_back = search.found()

@@ -60,7 +60,7 @@ def _observed(plan: PlannedQuery, tally: Tally, needs: Sequence[Needs], dictiona
     """What the query has seen, in ids of the dictionary."""
     unseen = Unseen(needs, dictionary)
     unseen.needs -= {_need(each, dictionary) for each in tally.met}
-    unseen.properties, unseen.classes = tally.properties, tally.classes
+    unseen.vocabulary.properties, unseen.vocabulary.classes = tally.properties, tally.classes
     scopes = [sorted(symbol.scope) for symbol in plan.plan.compiled.program.symbols]
     observed = Observed(scopes, unseen, {})
     streams = {iri: position for position, (_, iri) in enumerate(plan.query.streams)}

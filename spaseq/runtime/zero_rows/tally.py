@@ -168,7 +168,8 @@ class TaskTally:
         """The tally, once the task is done; `ended`: it has read the end of its stream."""
         tally = self._tally
         tally.met = {self._outside(need) for need in self._all - self._unseen.needs}
-        tally.properties, tally.classes = self._unseen.properties, self._unseen.classes
+        seen = self._unseen.vocabulary
+        tally.properties, tally.classes = seen.properties, seen.classes
         tally.ended = {self._iri} if ended else set()
         return tally
 

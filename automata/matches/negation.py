@@ -5,13 +5,13 @@ A negation of one step is a join of matches with its stored solutions; a group i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arrays.columns import expand
+from arrays.columns import expand, hash_columns
 from automata.chains import bindings
 from automata.chains import columns as col
 from automata.chains.iteration import IterationView, OuterIterations
@@ -20,12 +20,15 @@ from automata.matches.negation_intervals import NegationIntervals
 from automata.plan.plan import Plan
 from automata.plan.program import EVENT, ConditionEvaluator, FoldValue, IterationValue
 from automata.slices.shared_work import SharedWork
+from automata.slices.step_index import step_index
 from automata.slices.step_table import StepTable, blocks
 from automata.slices.substreams import Substream, Substreams
 from automata.slices.timeline import LAST, deadline, in_window
-from automata.values import NONE, Ids, Mask
+from automata.values import NONE, UNBOUND, Ids, Mask
 
 FOREVER = np.iinfo(np.int64).max
+_PAIRS_PER_ROW = 16
+"""Pairs of a match and a negated solution for each of the solutions, above which they are joined by key."""
 _LOOK_MIN = 64
 """Solutions of a negated step below which old ones are not looked for."""
 
@@ -141,15 +144,35 @@ class NegationIndex:
         if symbol not in self._parts:
             return result
         table = self._table(symbol)
-        begin, end = self._range(intervals, table)
-        for block in blocks(end - begin):
-            which, within = expand((end - begin)[block])
-            which += block.start
-            steps = begin[which] + within
+        for which, steps in self._candidates(rows, intervals, table):
             keep = self._fits(rows[which], intervals.take(which), table, steps)
             which, steps = which[keep], steps[keep]
             result[which[self._is_compatible(rows[which], symbol, table, steps)]] = True
         return result
+
+    def _candidates(self, rows: Ids, intervals: NegationIntervals, table: StepTable) -> Iterator[tuple[Ids, Ids]]:
+        """Numbers of intervals, each with a row of the table between its neighbours.
+
+        Where those would be many, only rows with the match's own join key are looked at.
+        """
+        begin, end = self._range(intervals, table)
+        order = None
+        if int((end - begin).sum()) > _PAIRS_PER_ROW * len(table) and (key := self._join_key(rows, table)):
+            index = step_index(table, key, in_context=False)
+            lows = np.append(table.low, table.low[-1] + 1)
+            groups, found = index.groups(hash_columns([self._runs.register(rows, v) for v in key], len(rows)))
+            begin, end, order = index.from_low(groups, lows[begin]), index.from_low(groups, lows[end]), index.order
+            end = np.where(found, np.maximum(begin, end), begin)
+        for block in blocks(end - begin):
+            which, within = expand((end - begin)[block])
+            which += block.start
+            steps = begin[which] + within
+            yield which, steps if order is None else order[steps]
+
+    def _join_key(self, rows: Ids, table: StepTable) -> tuple[int, ...]:
+        """The variables that every one of these matches and every row of the table have bound."""
+        bound = (v for v, column in sorted(table.values.items()) if (column != UNBOUND).all())
+        return tuple(v for v in bound if (self._runs.register(rows, v) != UNBOUND).all())
 
     def _range(self, intervals: NegationIntervals, table: StepTable) -> tuple[Ids, Ids]:
         """The rows of the table between the neighbours of each interval, by position."""

@@ -106,13 +106,13 @@ class Slice:
     It must not outlive the ids of its batch, nor a change of the background knowledge.
     """
 
-    def __init__(self, events: EventBatch | RowEvent) -> None:
+    def __init__(self, events: EventBatch | RowEvent | Sequence[RowEvent]) -> None:
         self._batch: EventBatch | None = None
-        self._event: RowEvent | None = None
-        if isinstance(events, RowEvent):
-            self._event = events
-        else:
+        self._rows: Sequence[RowEvent] = ()
+        if isinstance(events, EventBatch):
             self._batch = events
+        else:
+            self._rows = (events,) if isinstance(events, RowEvent) else events
         self._surveys: dict[PatternPool, Survey] = {}
         self._touched: dict[PatternPool, tuple[Set[int], Set[Need] | None]] = {}
         self._masks: dict[Streams, Mask] = {}
@@ -124,27 +124,25 @@ class Slice:
         self._left_out: list[tuple[PatternPool, PatternLabel, Exceeded]] = []
 
     def __len__(self) -> int:
-        return 1 if self._batch is None else len(self._batch)
+        return len(self._rows) or len(self.batch)
 
     @property
     def batch(self) -> EventBatch:
         """The events as columns."""
         if self._batch is None:
-            assert self._event is not None
-            self._batch = self._event.batch
+            self._batch = EventBatch.concatenate([event.batch for event in self._rows])
         return self._batch
 
     def each(self) -> Sequence[SingleEvent]:
         """The events one by one."""
         if self._each is None:
-            events = RowEvent.each_of(self.batch) if self._event is None else [self._event]
-            self._each = [SingleEvent(event) for event in events]
+            self._each = [SingleEvent(event) for event in self._rows or RowEvent.each_of(self.batch)]
         return self._each
 
     @property
     def last_time(self) -> int:
         """The time of the last event; there must be one."""
-        return self._event.time if self._event is not None else self.batch.times.item(-1)
+        return self._rows[-1].time if self._rows else self.batch.times.item(-1)
 
     def entailed(self, by: Entailed | None) -> Slice:
         """The same events with the triples that follow; None: the slice itself."""
@@ -266,8 +264,8 @@ class Slice:
     def _looked(self, pool: PatternPool) -> tuple[Set[int], Set[Need] | None]:
         """The patterns touched and the needs present; those of a single event are found without columns."""
         if pool not in self._touched:
-            if self._event is not None and pool not in self._surveys:
-                self._touched[pool] = pool.looked(self._event)
+            if self._rows and pool not in self._surveys:
+                self._touched[pool] = pool.looked(self._rows)
             else:
                 survey = self._survey(pool)
                 self._touched[pool] = survey.touched, survey.present
@@ -325,11 +323,11 @@ class PatternPool:
         grouped = self.summary.over(batch)
         return Survey(BatchView(batch, grouped.rows), self.summary.touched(grouped), grouped.present)
 
-    def looked(self, event: RowEvent) -> tuple[Set[int], Set[Need] | None]:
-        """The patterns that may have a solution in an event, and the needs that it meets; None: nobody has looked."""
+    def looked(self, events: Sequence[RowEvent]) -> tuple[Set[int], Set[Need] | None]:
+        """The patterns that may have a solution in events, and the needs that they meet; None: nobody has looked."""
         if not self._summarises:
             return set(range(len(self))), None
-        return self.summary.in_event(event)
+        return self.summary.in_events(events)
 
     def uses(self, pattern: SharedPattern) -> int:
         """The number of times that the pattern was added."""

@@ -57,18 +57,19 @@ class Summary:
         """The patterns that may have a solution in the batch."""
         return self._touched(grouped.present)
 
-    def in_event(self, event: RowEvent) -> tuple[set[int], set[Need]]:
-        """The patterns that may have a solution in one event, and the needs that it meets."""
+    def in_events(self, events: Iterable[RowEvent]) -> tuple[set[int], set[Need]]:
+        """The patterns that may have a solution in events, and the needs that they meet, without columns."""
         present: set[Need] = set()
         named, terms = self._named, self._terms
-        for subject, predicate, target in event.triples:
-            if predicate in named:
-                present.add(Need(predicate))
-                subjects, objects = named[predicate]
-                if subjects and subject in terms:
-                    present.add(Need(predicate, subject))
-                if objects and target in terms:
-                    present.add(Need(predicate, None, target))
+        for event in events:
+            for subject, predicate, target in event.triples:
+                if predicate in named:
+                    present.add(Need(predicate))
+                    subjects, objects = named[predicate]
+                    if subjects and subject in terms:
+                        present.add(Need(predicate, subject))
+                    if objects and target in terms:
+                        present.add(Need(predicate, None, target))
         return self._touched(present), present
 
     def _touched(self, present: set[Need]) -> set[int]:

@@ -143,3 +143,33 @@ def test_an_event_that_was_not_taken_out_keeps_its_terms_and_is_in_the_snapshot(
     merged.push_event("0", RowEvent(1, 0, "urn:e1", [(1, 2, 3)]))
     restored.restore(merged.snapshot())
     assert list(released(restored).names) == ["urn:e1", "urn:e1"]
+
+
+@given(st.data())
+def test_events_pushed_alone_come_in_the_same_order_as_in_batches(data: st.DataObject) -> None:
+    """Whatever is late, whichever streams are advanced and closed, and however the two ways are mixed."""
+    count, delay = data.draw(st.integers(1, 4)), data.draw(st.sampled_from((0, 0, 3)))
+    alone, together = merged_input(count, delay), merged_input(count, delay)
+    for number in range(data.draw(st.integers(0, 24))):
+        stream, time = data.draw(st.integers(0, count - 1)), number // 2 + data.draw(st.integers(0, 4))
+        iri, move = str(stream), data.draw(st.integers(0, 9))
+        if iri not in alone.open:
+            continue
+        if move == 0:
+            alone.close(iri), together.close(iri)
+        elif move == 1:
+            alone.advance(iri, time), together.advance(iri, time)
+        else:
+            batch = batch_of([time], first=number, stream=stream)
+            late = len(together.push(iri, batch)) > 0
+            (event,) = RowEvent.each_of(batch)
+            assert (alone.push_event(iri, event) if move > 2 else len(alone.push(iri, batch)) > 0) == late
+        assert alone.watermark == together.watermark
+        assert events(released(alone)) == events(released(together))
+        if move == 9:
+            assert alone.same_from_now_on(together)
+            other = merged_input(count, delay)
+            other.restore(alone.snapshot())
+            alone = other
+    alone.close_all(), together.close_all()
+    assert events(released(alone)) == events(released(together))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from heapq import heappop, heappush, heapreplace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -29,14 +32,27 @@ class MergedInput:
         self.untouched = True
         self._numbers = {iri: number for number, iri in enumerate(iris)}
         self._buffers = {iri: ReorderBuffer(delay_ns) for iri in iris}
+        self._each = [self._buffers[iri] for iri in iris]
         self._next: Slice | None = None
+        self._bounds = _bounds(self._each)
+        self._earliest: list[tuple[int, int]] = []
+        self._known = [AFTER_ALL] * len(self._each)
 
     @property
     def watermark(self) -> int:
         """No event with a smaller time will arrive on any stream; AFTER_ALL when all are closed."""
         if len(self.iris) == 1:
             return self.watermark_of(self.iris[0])
-        return min([self.watermark_of(iri) for iri in self.iris])
+        bounds = self._bounds
+        while bounds:
+            bound, number = bounds[0]
+            if self.iris[number] not in self.open:
+                heappop(bounds)
+            elif (now := self._each[number].watermark) != bound:
+                heapreplace(bounds, (now, number))
+            else:
+                return bound
+        return AFTER_ALL
 
     def watermark_of(self, iri: str) -> int:
         """No event with a smaller time will arrive on this stream; AFTER_ALL when it is closed."""
@@ -48,11 +64,13 @@ class MergedInput:
         self.untouched = False
         self._keep_next()
         number = self._numbers[iri]
-        if len(batch) == 1 and batch.streams.item(0) == number:
-            return self._buffers[iri].push(batch)
-        streams = np.full(len(batch), number, dtype=np.int64)
-        columns = batch.offsets, batch.subjects, batch.predicates, batch.objects
-        return self._buffers[iri].push(EventBatch(batch.times, streams, batch.names, *columns))
+        if not (len(batch) == 1 and batch.streams.item(0) == number):
+            streams = np.full(len(batch), number, dtype=np.int64)
+            columns = batch.offsets, batch.subjects, batch.predicates, batch.objects
+            batch = EventBatch(batch.times, streams, batch.names, *columns)
+        late = self._each[number].push(batch)
+        self._note(number)
+        return late
 
     def push_event(self, iri: str, event: RowEvent) -> bool:
         """Takes one event; returns whether it is late. One that nothing can precede is released without a batch."""
@@ -60,7 +78,15 @@ class MergedInput:
             self.untouched = False
             self._next = Slice(event)
             return False
-        return len(self.push(iri, event.batch)) > 0
+        assert iri in self.open, f"stream {iri} is closed"
+        self.untouched = False
+        self._keep_next()
+        number = self._numbers[iri]
+        if event.stream != number:
+            event = RowEvent(event.time, number, event.name, event.triples)
+        late = self._each[number].push_event(event)
+        self._note(number)
+        return late
 
     def advance(self, iri: str, time_ns: int) -> None:
         """No event before this time will arrive on the stream."""
@@ -84,8 +110,24 @@ class MergedInput:
             return slice_
         bound = self.watermark
         inclusive = len(self._buffers) == 1 or bound == AFTER_ALL
-        parts = [part for buffer in self._buffers.values() if len(part := buffer.release(bound, inclusive))]
-        merged = EventBatch.concatenate(parts) if parts else NO_EVENTS
+        ready = self._ready(bound, inclusive)
+        slice_ = self._released([self._each[number] for number in ready], bound, inclusive)
+        for number in ready:
+            self._note(number)
+        return slice_
+
+    def _released(self, ready: Sequence[ReorderBuffer], bound: int, inclusive: bool) -> Slice:
+        """The events of some buffers that nothing can precede."""
+        if not ready:
+            return Slice(NO_EVENTS)
+        alone = [buffer.release_alone(bound, inclusive) for buffer in ready]
+        if all(events is not None for events in alone):
+            every = [event for events in alone if events is not None for event in events]
+            return Slice(every[0] if len(every) == 1 else sorted(every, key=attrgetter("time")))
+        parts = []
+        for buffer, events in zip(ready, alone, strict=True):
+            parts += [event.batch for event in events or ()] or [buffer.release(bound, inclusive)]
+        merged = EventBatch.concatenate(parts)
         if len(parts) > 1:
             order = np.argsort(merged.times, kind="stable")
             merged = merged if bool((order[1:] > order[:-1]).all()) else merged.take(order)
@@ -106,6 +148,9 @@ class MergedInput:
         self.open = set(still_open)
         for buffer, own in zip(self._buffers.values(), waiting["buffers"], strict=True):
             buffer.restore(own)
+        self._bounds = _bounds(self._each)
+        for number in self._numbers.values():
+            self._note(number)
 
     def same_from_now_on(self, other: MergedInput) -> bool:
         """True if both will release the same events, whatever arrives."""
@@ -120,8 +165,32 @@ class MergedInput:
         self._keep_next()
         return [column for buffer in self._buffers.values() for column in buffer.live_ids()]
 
+    def _note(self, number: int) -> None:
+        """Remembers the first waiting event of a buffer."""
+        earliest = self._each[number].earliest
+        if earliest != self._known[number]:
+            self._known[number] = earliest
+            if earliest != AFTER_ALL:
+                heappush(self._earliest, (earliest, number))
+
+    def _ready(self, bound: int, inclusive: bool) -> list[int]:
+        """The buffers with events below the bound, or up to it."""
+        found: set[int] = set()
+        while self._earliest and (self._earliest[0][0] < bound or (inclusive and self._earliest[0][0] == bound)):
+            earliest, number = heappop(self._earliest)
+            if earliest == self._known[number]:
+                self._known[number] = AFTER_ALL
+                found.add(number)
+        return sorted(found)
+
     def _keep_next(self) -> None:
         """Puts back an event that was to be released without a batch, and was not because another reader failed."""
         if self._next is not None:
-            self._buffers[self.iris[0]].push(self._next.batch)
+            self._each[0].push(self._next.batch)
             self._next = None
+            self._note(0)
+
+
+def _bounds(buffers: Sequence[ReorderBuffer]) -> list[tuple[int, int]]:
+    """A heap of the watermarks of streams, by number; one that has moved on since is put right when it comes up."""
+    return sorted((buffer.watermark, number) for number, buffer in enumerate(buffers))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparql_gpm.columns import EventBatch, Ids
+from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from spaseq.errors import RunError
 from spaseq.runtime.state.snapshot import batch_state, restored_batch
 
@@ -56,10 +57,18 @@ class ReorderBuffer:
         self._largest = BEFORE_ALL
         self._arrived = 0
         self._waiting: list[_Sorted] = []
+        self._alone: deque[RowEvent] = deque()
         self.watermark = BEFORE_ALL
 
     def __len__(self) -> int:
-        return sum(len(part) for part in self._waiting)
+        return sum(len(part) for part in self._waiting) + len(self._alone)
+
+    @property
+    def earliest(self) -> int:
+        """The time of the first waiting event; AFTER_ALL if none waits."""
+        if not self._waiting:
+            return self._alone[0].time if self._alone else AFTER_ALL
+        return min(part.events.times.item(0) for part in self._waiting)
 
     def push(self, batch: EventBatch) -> Ids:
         """Admits the events that are not late; returns the indices of the late ones.
@@ -69,6 +78,7 @@ class ReorderBuffer:
         """
         if not len(batch):
             return _NONE
+        self._settle()
         if len(batch) == 1:
             return self._push_one(batch)
         bounds, self._largest = lateness_bounds(batch.times, self._largest, self._delay)
@@ -79,9 +89,22 @@ class ReorderBuffer:
         self._admit(batch, arrivals, ~late)
         return np.flatnonzero(late)
 
+    def push_event(self, event: RowEvent) -> bool:
+        """As `push` of one event; returns whether it is late. In order it waits as it is, without columns."""
+        if event.time < self._largest:
+            return len(self.push(event.batch)) > 0
+        late = event.time < self.watermark
+        self._arrived += 1
+        self._largest = event.time
+        self.advance(self._past(event.time))
+        if not late:
+            self._alone.append(event)
+            self._check()
+        return late
+
     def passes(self, time_ns: int) -> bool:
         """True if nothing can precede an event that arrives now, and none waits; then it is admitted and released."""
-        if self._delay or self._waiting or time_ns < self.watermark:
+        if self._delay or self._waiting or self._alone or time_ns < self.watermark:
             return False
         self._arrived += 1
         self._largest = self.watermark = time_ns
@@ -91,8 +114,18 @@ class ReorderBuffer:
         """No event before this time will arrive, as the stream's producer says."""
         self.watermark = max(self.watermark, time_ns)
 
+    def release_alone(self, bound: int, inclusive: bool) -> list[RowEvent] | None:
+        """As `release`, of events that wait without columns; None: some do not."""
+        if self._waiting:
+            return None
+        released, alone = [], self._alone
+        while alone and (alone[0].time < bound or (inclusive and alone[0].time == bound)):
+            released.append(alone.popleft())
+        return released
+
     def release(self, bound: int, inclusive: bool) -> EventBatch:
         """Takes out the waiting events below the bound, or up to it, in the order (time, arrival)."""
+        self._settle()
         if not self._waiting:
             return NO_EVENTS
         released: list[_Sorted] = []
@@ -112,6 +145,8 @@ class ReorderBuffer:
 
     def same_from_now_on(self, other: ReorderBuffer) -> bool:
         """True if both will release the same events, whatever arrives."""
+        self._settle()
+        other._settle()
         mine, theirs = ((b._delay, b._largest, b.watermark, len(b)) for b in (self, other))
         return mine == theirs and (
             not len(self) or _equal(_merged(self._waiting).events, _merged(other._waiting).events)
@@ -119,10 +154,12 @@ class ReorderBuffer:
 
     def live_ids(self) -> list[Ids]:
         """Columns of every term id of the waiting events."""
+        self._settle()
         return [column for part in self._waiting for column in part.events.terms]
 
     def snapshot(self) -> dict[str, Any]:
         """The waiting events and the watermark, for `spaseq.runtime.state.snapshot`."""
+        self._settle()
         waiting = [[batch_state(part.events), part.arrivals] for part in self._waiting]
         return {"largest": self._largest, "arrived": self._arrived, "watermark": self.watermark, "waiting": waiting}
 
@@ -161,6 +198,16 @@ class ReorderBuffer:
         parts.append(part)
         while len(parts) > 1 and len(parts[-2]) < 2 * len(parts[-1]):
             parts[-2:] = [_merged(parts[-2:])]
+        self._check()
+
+    def _settle(self) -> None:
+        """Puts the events that wait without columns, which come after all others, into columns."""
+        if self._alone:
+            batch = EventBatch.concatenate([event.batch for event in self._alone])
+            self._alone.clear()
+            self._keep(_Sorted(batch, np.arange(self._arrived - len(batch), self._arrived, dtype=np.int64)))
+
+    def _check(self) -> None:
         if len(self) > WAITING_EVENTS_MAX:
             raise RunError(
                 f"more than {WAITING_EVENTS_MAX:,} events of one stream wait in the reorder buffer",

@@ -34,6 +34,7 @@ def run_engine(
     compiled: bool | None = None,
     few: int | None = None,
     reader: Query | None = None,
+    later: bool = False,
 ) -> list[Row]:
     """The rows of one query over events that arrive in pieces; a term no longer needed is released after each.
 
@@ -43,13 +44,14 @@ def run_engine(
     compiled    runs may be kept by compiled kernels; None: where they or complex event automata are asked for
     few         so many events that come together may go one by one; None: as in the product where the number of
                 pieces is even, else none, so that random cuts go both ways
+    later       compiled kernels may take over while the query runs
     """
     dictionary = Dictionary()
     network = Network(dictionary, delay_ns)
     rows: list[Row] = []
     read: list[Row] = []
     compiled = evaluator in ("nfa", "cea") if compiled is None else compiled
-    options = RunOptions(evaluator=evaluator, compiled=compiled, optimise=optimise)
+    options = RunOptions(evaluator=evaluator, compiled=None if later else compiled, optimise=optimise)
     setup = Setup(kb or {}, options, dictionary)
     iris = {stream.name: stream.iri for stream in query.streams}
     if few is None:

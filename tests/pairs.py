@@ -29,8 +29,9 @@ from arrays.jit import ASSERTING
 from automata.cea.applicability import why_not_cea
 from automata.plan.program import ConditionEvaluator, Program
 from spaseq.algebra.build import build
-from spaseq.physical import replanning
+from spaseq.physical import evaluators, replanning
 from spaseq.physical.applicability import why_no_registers, why_not_lazy, why_not_replanned
+from spaseq.physical.kernels_later import Kernels
 from spaseq.physical.plan import PROPAGATION, Form
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import Compiled, compile_program
@@ -52,11 +53,13 @@ class Tried:
     option      for `--evaluator`
     compiled    runs may be kept by compiled kernels
     why_not     what keeps it from a query, or None
+    later       kernels take over while the query runs
     """
 
     option: str
     compiled: bool
     why_not: Callable[[Compiled], str | None]
+    later: bool = False
 
 
 EVALUATORS = {
@@ -66,9 +69,15 @@ EVALUATORS = {
     "lazy": Tried("lazy", False, lambda compiled: why_not_lazy(compiled.plan)),
     "tree": Tried("tree", False, lambda compiled: why_not_lazy(compiled.plan)),
     "adaptive": Tried("adaptive", False, lambda compiled: why_not_replanned(compiled.plan)),
+    "kernels later": Tried("auto", False, lambda compiled: never_in_kernels(compiled), later=True),
     "propagation": Tried("auto", False, lambda compiled: not_propagated(compiled, kernels=False)),
     "propagation in kernels": Tried("auto", True, lambda compiled: not_propagated(compiled, kernels=True)),
 }
+
+
+def never_in_kernels(compiled: Compiled) -> str | None:
+    """The reason why no kernels take over in `auto`, or None."""
+    return "no evaluator in kernels would" if plan_query(compiled, kernels=None).later is None else None
 
 
 def not_propagated(compiled: Compiled, kernels: bool) -> str | None:
@@ -92,10 +101,16 @@ def difference(evaluator: str, pair: Pair, expected: Sequence[Comparable]) -> st
     def moody(program: Program, condition_evaluator: ConditionEvaluator) -> Moody:
         return Moody(Random(f"{pair.sizes} {pair.query.text}"), STEADINESS)
 
+    def moody_later(other: Moody | None, name: str, kernels: Kernels) -> Moody:
+        names = ("nfa", name) if other is None else (*replanning.NAMES, name)
+        return Moody(Random(f"{pair.sizes} {pair.query.text}"), STEADINESS, names)
+
     beside = {"reader": pair.reader} if pair.reader else {}
     try:
-        with patch.object(replanning, "RatesDecide", moody):
-            rows = run_engine(pair.query, pieces, evaluator=tried.option, compiled=tried.compiled, **beside)
+        with patch.object(replanning, "RatesDecide", moody), patch.object(evaluators, "KernelsLater", moody_later):
+            few = 0 if tried.later and len(pair.arrived) % 4 else None  # slices of one event are not remembered
+            options = {"evaluator": tried.option, "compiled": tried.compiled, "later": tried.later, "few": few}
+            rows = run_engine(pair.query, pieces, **options, **beside)
     except Exception:
         return traceback.format_exc()
     found = [comparable(row) for row in rows]

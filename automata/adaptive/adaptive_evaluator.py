@@ -4,20 +4,23 @@ The first slice is measured before it is evaluated, so that rates choose the fir
 
 No match spans the boundary of a tumbling window of time: there the old evaluator ends and the new one begins.
 Elsewhere the new one shadows the old one, its matches discarded, for the length of a window, or of two where negations
-or earlier matches matter. Then it has read every event that a later match depends on, and takes over.
+or earlier matches matter. Then it has read every event that a later match depends on, and takes over. One for which
+the latest slices are remembered reads them all at once, and takes over between two slices.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 
+from automata import protocol
 from automata.adaptive.policy import Policy, Startable, Switch
 from automata.adaptive.row_switch import RowSwitch
+from automata.adaptive.slice_log import Logged, SliceLog
 from automata.plan.plan import Plan
 from automata.plan.program import Skip
 from automata.plan.semi_join import SemiJoinFilter
@@ -63,6 +66,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
     makers      name → a new evaluator
     first       the one to begin with where the first slice measures no rates
     alone       the one to begin with if the first slice is a single event
+    at_once     those that take over between two slices; slices are remembered until one of them runs
     switches    the latest exchanges
     """
 
@@ -75,11 +79,14 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
         first: str,
         policy: Policy,
         alone: str | None = None,
+        at_once: frozenset[str] = frozenset(),
     ) -> None:
+        self._at_once = at_once
         self._first_alone = alone or first
         self._alone = RowSwitch(plan.program)
         self._window = plan.program.window
         self._reach = _reach(plan)
+        self._log = SliceLog(plan.program.window, self._reach)
         self._whole_slots = plan.whole_slots
         self._makers = makers
         self._policy = policy
@@ -116,11 +123,14 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
         first = self._time is None
         if first:
             self._policy.observe(events, solutions)
-        name, reason = self._policy.wanted(self._name, self._alone.usual)
+        name, reason = self._policy.wanted(self._name, self._alone.usual, self.operations)
+        passed: Sequence[Match] = []
         if first and name != self._name:
             self._run(name, self._made(name))
-        if self._window.sliding or self._window.in_events:
-            passed = self._prepare(name, reason, events)
+        elif name != self._name and name in self._at_once and (slices := self._log.slices()) is not None:
+            passed = self._catch_up(name, reason, int(events.times[0]), slices)
+        if self._window.sliding or self._window.in_events or passed:
+            passed = [*passed, *self._prepare(name, reason, events)]
             matches = self._feed(events, solutions)
             matches = [*passed, *matches] if passed else matches
         else:
@@ -148,12 +158,18 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
             self._alone.begin()
         if self._shadow is not None or self._single is None:
             return False
-        wanted, _ = self._policy.wanted(self._name, self._alone.usual)
+        if not self._policy.observes and self._name not in self._at_once:
+            return self._single.prefers_rows()
+        wanted, _ = self._policy.wanted(self._name, self._alone.usual, self.operations)
         return wanted == self._name and self._single.prefers_rows()
 
     def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Match]:
         assert self._single is not None, self._name
-        self._alone.add(time, stream, solutions)
+        if self._policy.observes:
+            self._alone.add(time, stream, solutions)
+        else:
+            self._alone.slice_(1)
+        self._log.forget()
         self._position += 1
         self._time = time
         if self._alone.full:
@@ -174,6 +190,8 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
     def skip(self, gap: Gap) -> None:
         """The next events, none of which has a solution, or a time at which the evaluator is due."""
         assert self._shadow is None and implements(self._evaluator, Skipping), self._name
+        if self._at_once and self._name not in self._at_once:
+            self._log.skip(self._position, gap)
         self._position += gap.events
         if self._time is not None:
             self._time = gap.time
@@ -186,7 +204,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
     def live_ids(self) -> list[Ids]:
         self._observe_alone()
         running = [ids for evaluator in self._running() for ids in evaluator.live_ids()]
-        return [*running, *self._policy.live_ids()]
+        return [*running, *self._log.live_ids(), *self._policy.live_ids()]
 
     def oldest_position(self) -> int:
         return min(evaluator.oldest_position() for evaluator in self._running())
@@ -216,6 +234,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
             self._shadow = _Shadow(name, reason, self._restored(name, own), time, position)
         self._position, self._time = state["position"], state["time"]
         self._retired_operations = state["retired"]
+        self._log.forget()
         self.switches.extend(Switch(*parts) for parts in state["switches"])
         self._policy.restore(state["policy"])
 
@@ -237,6 +256,10 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
             self._policy.observe(*slice_)
 
     def _feed(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
+        if len(events) <= protocol.FEW_EVENTS_MAX:
+            self._log.forget()
+        elif self._at_once and self._name not in self._at_once:
+            self._log.add(self._position, events, solutions)
         self._position += len(events)
         self._time = int(events.times[-1])
         if self._shadow is not None:
@@ -248,6 +271,26 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
         evaluator = self._makers[name]()
         evaluator.begin_at(self._position)
         return evaluator
+
+    def _catch_up(self, name: str, reason: str, time: int, slices: Iterable[Logged]) -> Sequence[Match]:
+        """Exchanges evaluators before the events at `time`; the new one reads what the log has, and reports nothing.
+
+        Returns the matches of the old one whose windows have passed since the last event.
+        """
+        passed = self.on_watermark(time - 1)
+        evaluator = self._makers[name]()
+        evaluator.begin_at(self._log.oldest_position(self._position))
+        for *_, slice_, solutions in slices:
+            if isinstance(slice_, Events):
+                evaluator.on_batch(slice_, solutions)
+            else:
+                assert implements(evaluator, Skipping), name
+                evaluator.skip(slice_)
+        if self._shadow is not None:
+            self._retired_operations += self._shadow.evaluator.operations
+        self._replace(name, reason, evaluator, time)
+        self._log.forget()
+        return passed
 
     def _replace(self, name: str, reason: str, evaluator: Startable, time: int) -> None:
         made = self._evaluator.operations

@@ -25,17 +25,22 @@ class Startable(Restorable, Protocol):
 class Policy(Protocol):
     """The choice of the evaluator that runs; the matches do not depend on it."""
 
+    @property
+    def observes(self) -> bool:
+        """True if it measures single events, too."""
+
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
         """Measure a slice that has been consumed."""
 
     def skip(self, gap: Gap) -> None:
         """Count events without solutions."""
 
-    def wanted(self, current: str, alone: bool) -> tuple[str, str]:
+    def wanted(self, current: str, alone: bool, operations: int) -> tuple[str, str]:
         """The name of the evaluator that should run from the next boundary on, and the reason.
 
         current     runs now
         alone       events come one by one
+        operations  run operations so far
         """
 
     def live_ids(self) -> list[Ids]:

@@ -13,12 +13,12 @@ from automata.matches.match_table import MatchTable, in_order
 from automata.matches.selection import AfterMatch, after_state, candidate_of, restore_after
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator, Selector
-from automata.protocol import Restorable
-from automata.slices.events import Events, SymbolSolutions
+from automata.protocol import NEVER_DUE, Restorable, Skipping
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match
 
 
-class CeaEvaluator(Restorable):
+class CeaEvaluator(Restorable, Skipping):
     """Complex events of one program to which CEA applies.
 
     The automaton selects among markings with one start, and for STRICT among all; `AfterMatch.chosen` then selects
@@ -60,8 +60,26 @@ class CeaEvaluator(Restorable):
         self._forget(time)
         return []
 
+    def due(self) -> int:
+        """Nothing but a solution gives a match."""
+        return NEVER_DUE
+
+    def skip(self, gap: Gap) -> None:
+        """The next events, none of which has a solution."""
+        self._core.position += gap.events
+        self._forget(gap.time)
+
     def finish(self) -> list[Match]:
         return []
+
+    @property
+    def operations(self) -> int:
+        """Nodes of tECS made so far."""
+        return self._core.nodes_made
+
+    def begin_at(self, position: int) -> None:
+        """The first event has this position; nothing has been consumed before."""
+        self._core.position = position
 
     def live_ids(self) -> list[Ids]:
         return self._core.live_ids()

@@ -13,8 +13,9 @@ import numpy as np
 
 from arrays.columns import numbers_within
 from automata.matches.selection import after_state, restore_after
+from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
-from automata.protocol import Restorable
+from automata.protocol import ALWAYS_DUE, NEVER_DUE, Restorable, Skipping
 from automata.registers import partitions, pool
 from automata.registers.answers import answer, forget_answers, new_answers
 from automata.registers.apply import MATCHES, Output, new_output
@@ -26,15 +27,17 @@ from automata.registers.machine import Machine
 from automata.registers.report import MatchReporter
 from automata.registers.snapshot import machine_state, restored_machine
 from automata.registers.tables import NONE, build_tables, why_not
-from automata.slices.events import Events, SymbolSolutions
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match
 
 _CANDIDATES_INITIAL = 64
 _MATCHES_INITIAL, _ENTRIES_INITIAL = 256, 1024
+_GAP_EVENTS = 1 << 16
+"""Events of a gap that are counted at a time."""
 _NO_SOLUTIONS = SymbolSolutions(np.zeros(0, dtype=np.int64), {})
 
 
-class RegisterEvaluator(Restorable):
+class RegisterEvaluator(Restorable, Skipping):
     """Runs of one program for which `why_not` is None; every condition has a guard."""
 
     state_kind = "registers"
@@ -63,6 +66,8 @@ class RegisterEvaluator(Restorable):
         self._scopes = [sorted(symbol.scope) for symbol in program.symbols]
         self._widest = max(len(scope) for scope in self._scopes)
         self._position = 0
+        window, strict = program.window, any(edge.operator is Contiguity.STRICT for edge in plan.edges)
+        self._counts = (strict or window.in_events) and not program.partition
 
     @property
     def needs_whole_slots(self) -> bool:
@@ -77,6 +82,13 @@ class RegisterEvaluator(Restorable):
     def visits(self) -> int:
         """The number of runs that events have visited so far."""
         return int(self._scratch.now[VISITED])
+
+    operations = visits
+
+    def begin_at(self, position: int) -> None:
+        """The first event has this position; nothing has been consumed before, and no window counts events."""
+        assert not self._plan.program.window.in_events, self._plan.program.window
+        self._position = position
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         if not len(events):
@@ -93,6 +105,21 @@ class RegisterEvaluator(Restorable):
         if not self._plan.program.window.in_events:
             expire(self._machine, time)
         return []
+
+    def due(self) -> int:
+        """Nothing but a solution gives a match; of simultaneous events `,` has to see each."""
+        return ALWAYS_DUE if self._counts and self.needs_whole_slots else NEVER_DUE
+
+    def skip(self, gap: Gap) -> None:
+        """The next events, none of which has a solution; they are counted where `,` or a window counts them."""
+        if not self._counts:
+            self._position += gap.events
+            self.on_watermark(gap.time - 1)
+            return
+        for begin in range(0, gap.events, _GAP_EVENTS):
+            count = min(_GAP_EVENTS, gap.events - begin)
+            times = np.full(count, gap.time, dtype=np.int64)
+            self.on_batch(Events(times, np.zeros(count, dtype=np.int64)), {})
 
     def finish(self) -> list[Match]:
         return []

@@ -53,7 +53,7 @@ class Job:
         self._bytes_expected = input_bytes(path for _, path in paths.values())
         self._batch_events = self._options.batch_events_for(len(meanings))
         if self._options.compiled is None:
-            self._options = replace(self._options, compiled=self._bytes_expected >= _COMPILED_BYTES_MIN)
+            self._options = replace(self._options, compiled=self._bytes_expected >= _COMPILED_BYTES_MIN or None)
         setup = Setup(named_knowledge(meanings, kb or {}), self._options, self._dictionary, meanings)
         self._bases = setup.bases
         self._setup = setup

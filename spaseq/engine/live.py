@@ -162,6 +162,8 @@ class Engine:
                 self._report()
                 self._network.raise_stopped()
         finally:
+            operators = self._network.operators
+            self.statistics.replanned = {each.query.name: each.replanned for each in operators if each.replanned}
             self._release()
         self._dead_letters.check_written()
 

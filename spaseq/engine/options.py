@@ -77,7 +77,7 @@ class RunOptions:
     unordered           files are grouped by graph and sorted by time first, all of them; `Engine` does not
     batch_events        events in a batch; None: of files, by the number of queries
     compiled            evaluators with compiled kernels may be chosen: they pay on long input. None: `run` and `Job`
-                        look at the size of their files, `Engine` does without
+                        look at the size of their files; on less, and in `Engine`, kernels take over once they pay
     max_runs            the most partial matches of one query; one that needs more is stopped, the others go on
     max_line            the longest line, statement or graph block, or document of one event that is read, in bytes;
                         a longer one is a dead letter

@@ -22,6 +22,7 @@ from sparql_gpm.shared import Entailed, PatternLabel, PatternPool
 from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.arguments import check_knowledge
+from spaseq.engine.kernels import background_kernels
 from spaseq.engine.options import RunOptions
 from spaseq.engine.streams import PathLike
 from spaseq.errors import InputError, RunError
@@ -95,10 +96,12 @@ class Setup:
             if self._options.optimise:
                 query = self.optimised(query).query
             plan = plan_query(
-                compile_program(query, self._options.max_runs), self._options.evaluator, bool(self._options.compiled)
+                compile_program(query, self._options.max_runs), self._options.evaluator, self._options.compiled
             )
             patterns = PatternStage(plan.compiled, plan.conjunctions, self.pool, background, self.entailed)
-            sequence = SequenceStage(plan, self._dictionary, self.evaluator, background, self.pool)
+            sequence = SequenceStage(
+                plan, self._dictionary, self.evaluator, background, self.pool, kernels=background_kernels()
+            )
             needs = [named.shared.matcher.needs for named in patterns.patterns]
             scopes = [sorted(symbol.scope) for symbol in plan.compiled.program.symbols]
             observed = Observed(scopes, Unseen(needs, self._dictionary), patterns.solver.narrowed)

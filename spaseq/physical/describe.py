@@ -21,6 +21,7 @@ from spaseq.algebra.nodes import GraphPattern, TemporalQuery
 from spaseq.algebra.partitions import as_written, in_writing
 from spaseq.algebra.words import BETWEEN, duration_in_words, sentences, window_in_words
 from spaseq.explain import description as described
+from spaseq.physical.kernels_later import LATER
 from spaseq.physical.plan import PhysicalPlan
 from spaseq.physical.planner import TITLES, TOO_SHORT, plan_query
 from spaseq.physical.program import Compiled
@@ -48,7 +49,7 @@ def describe(
         tuple(_pattern(compiled, number) for number in range(len(meaning.patterns))),
         drawn.states(),
         drawn.edges(),
-        _evaluator(plan_query(compiled, evaluator), plan_query(compiled, evaluator, kernels=False)),
+        _evaluator(plan_query(compiled, evaluator), plan_query(compiled, evaluator, kernels=None)),
         tuple(map(as_written, meaning.partition)),
         knowledge,
         _repetitions(text, meaning.sequence),
@@ -68,6 +69,7 @@ def _evaluator(long: PhysicalPlan, short: PhysicalPlan) -> described.Evaluator:
     on_short_input = ""
     if (long.evaluator, long.form) != (short.evaluator, short.form):
         on_short_input = f"{TITLES[short.evaluator]}, in {short.form_in_words}: {TOO_SHORT}"
+        on_short_input += "" if short.later is None else f". {LATER}"
     return described.Evaluator(
         TITLES[long.evaluator],
         long.reason,

@@ -32,6 +32,7 @@ class PhysicalPlan:
     able            the evaluators that can run the query
     row_events_max  slices of at most so many events are evaluated row at a time
     conjunctions    sets of symbols that are only ever taken together; their patterns are matched lazily
+    later           the evaluator in kernels that takes over while the query runs, once they pay: "cea", "registers"
     """
 
     compiled: Compiled
@@ -43,6 +44,7 @@ class PhysicalPlan:
     able: tuple[str, ...]
     row_events_max: int
     conjunctions: tuple[tuple[int, ...], ...]
+    later: str | None = None
 
     @property
     def form_in_words(self) -> str:
@@ -55,5 +57,6 @@ class PhysicalPlan:
         if self.form is Form.VALUES:
             return replace(self, row_events_max=0)
         if self.form is not Form.ROWS:
-            return self
-        return replace(self, form=Form.COLUMNS, form_reason="events arrive in long slices", row_events_max=0)
+            return replace(self, later=None)
+        columns, reason = Form.COLUMNS, "events arrive in long slices"
+        return replace(self, form=columns, form_reason=reason, row_events_max=0, later=None)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from automata import protocol
+from automata.adaptive.adaptive_evaluator import why_not_adaptive
 from automata.cea.applicability import why_not_cea
 from automata.plan.expression import Conjunction, Expression, steps, symbols
 from automata.plan.plan import Plan
@@ -89,8 +90,15 @@ _RECOGNISED = {
 """The effect of LIMIT 1 on the runs of a register automaton."""
 
 
-def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True) -> PhysicalPlan:
-    """The physical plan; InputError if the evaluator cannot run the query. `kernels`: the input is worth compiling."""
+def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool | None = True) -> PhysicalPlan:
+    """The physical plan; InputError if the evaluator cannot run the query.
+
+    kernels     the input is worth compiling; None: that is not known before the query runs
+    """
+    if kernels is None:
+        planned = plan_query(compiled, requested, kernels=False)
+        exchanged = requested == "auto" and planned.evaluator in ("adaptive", "nfa")
+        return replace(planned, later=_later(compiled)) if exchanged else planned
     plan = compiled.plan
     unpropagated = None if compiled.query.over is None else why_not_propagation(compiled)
     if requested == "auto" and compiled.query.over is not None and unpropagated is None:
@@ -126,6 +134,18 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool = True
     return PhysicalPlan(
         compiled, evaluator, form, reason, form_reason, tuple(others.items()), able, row_events_max, together
     )
+
+
+def _later(compiled: Compiled) -> str | None:
+    """The evaluator in kernels that takes over once they pay, or None."""
+    plan, planned = compiled.plan, plan_query(compiled)
+    if planned.form is not Form.KERNELS or compiled.lanes or why_not_adaptive(plan) is not None:
+        return None
+    if planned.evaluator == "cea":
+        return "cea"
+    # registers count the events of a window from the first one that they see, and simultaneous ones one by one
+    counts = plan.program.window.in_events or plan.whole_slots
+    return "registers" if planned.evaluator == "nfa" and not counts else None
 
 
 def _propagated(compiled: Compiled, kernels: bool) -> PhysicalPlan:

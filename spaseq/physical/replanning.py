@@ -37,6 +37,10 @@ SWITCHING = (
 """The policy in words."""
 
 
+NAMES = ("nfa", "lazy", "tree")
+"""The evaluators that measured rates decide between."""
+
+
 def initial(plan: Plan) -> str:
     """The evaluator that runs until rates are measured."""
     return "lazy" if plan.unordered else "nfa"
@@ -49,6 +53,8 @@ def switch_in_words(switch: Switch) -> str:
 
 class RatesDecide(Policy):
     """The choice among "nfa", "lazy" and "tree"."""
+
+    observes = True
 
     def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
         self._program = plan.program
@@ -72,7 +78,7 @@ class RatesDecide(Policy):
     def skip(self, gap: Gap) -> None:
         self._meter.skip(gap)
 
-    def wanted(self, current: str, alone: bool) -> tuple[str, str]:
+    def wanted(self, current: str, alone: bool, operations: int) -> tuple[str, str]:
         if self.estimate is None or self.rates is None:
             return current, "nothing is measured yet"
         eager, lazy = self.estimate.eager, self.estimate.lazy

@@ -41,16 +41,19 @@ NAMES = ("nfa", "lazy", "tree")
 class Moody:
     """Now this evaluator, now that."""
 
-    def __init__(self, random: Random, steadiness: float) -> None:
+    observes = True
+
+    def __init__(self, random: Random, steadiness: float, names: tuple[str, ...] = NAMES) -> None:
         self._random = random
+        self._names = names
         self._steadiness = steadiness
         self._mood = "nfa"
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None: ...
 
-    def wanted(self, current: str, alone: bool) -> tuple[str, str]:
+    def wanted(self, current: str, alone: bool, operations: int) -> tuple[str, str]:
         if self._random.random() >= self._steadiness:
-            self._mood = self._random.choice(NAMES)
+            self._mood = self._random.choice(self._names)
         return self._mood, "a mood"
 
     def live_ids(self) -> list[Ids]:
@@ -141,7 +144,7 @@ class ThenLazy(Moody):
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
         self.seen += 1
 
-    def wanted(self, current: str, alone: bool) -> tuple[str, str]:
+    def wanted(self, current: str, alone: bool, operations: int) -> tuple[str, str]:
         return ("lazy" if self.seen > 1 else "nfa"), "seen"
 
 

@@ -116,7 +116,7 @@ def test_rates_that_have_not_moved_are_not_made_anew() -> None:
 
 
 def test_nothing_is_wanted_before_anything_is_measured() -> None:
-    assert RatesDecide(SEQUENCE.plan, SEQUENCE.condition_evaluator).wanted("nfa", alone=False) == (
+    assert RatesDecide(SEQUENCE.plan, SEQUENCE.condition_evaluator).wanted("nfa", False, 0) == (
         "nfa",
         "nothing is measured yet",
     )

@@ -17,6 +17,7 @@ from sparql_gpm.shared import PatternPool, Slice
 from spaseq.errors import RunError
 from spaseq.outputs.row_table import Rows
 from spaseq.physical.evaluators import evaluator_of
+from spaseq.physical.kernels_later import Kernels
 from spaseq.physical.plan import PROPAGATION, PhysicalPlan
 from spaseq.physical.program import Compiled
 from spaseq.physical.replanning import switch_in_words
@@ -45,6 +46,7 @@ class SequenceStage:
     background  serves conditions and enrichments
     pool        has the bounds on conditions that read an event's graph, and is told of events that exceed one
     written     OVER MATCHES: takes complete units in place of their rows
+    kernels     compiled code that may be taken while the query runs; None: none is
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class SequenceStage:
         background: Background | None,
         pool: PatternPool | None,
         written: WrittenUnits | None = None,
+        kernels: Kernels | None = None,
     ) -> None:
         compiled, query = plan.compiled, plan.compiled.query
         enricher = Enricher(query.enrichments, query.variables, background, dictionary, evaluator)
@@ -76,7 +79,7 @@ class SequenceStage:
         conditions = TermConditionEvaluator(compiled, dictionary, evaluator, matchers, self._graphs, texts, pool)
         propagates = plan.evaluator == PROPAGATION
         self._evaluator: Restorable = (
-            PropagatedMatches(plan, dictionary) if propagates else evaluator_of(plan, conditions)
+            PropagatedMatches(plan, dictionary) if propagates else evaluator_of(plan, conditions, kernels)
         )
         if self._groups is not None:
             self._fold: Callable[[Sequence[Any]], None] = self._groups.add_partials if propagates else self._groups.add

@@ -100,9 +100,13 @@ def test_a_query_gives_the_rows_below_it(stream: str, query: str, table: list[li
         assert found == table[1:]
 
 
-def test_the_page_has_tables_and_queries_to_run() -> None:
-    assert len(list(runs())) > 40
-    assert len(list(queries())) >= 4
+def test_every_table_of_the_page_is_run() -> None:
+    heads = re.findall(r"(?m)^(\|.*)\n\|[-|]+\n", PAGE)
+    sequences = [head for head in heads if head.startswith("| sequence | matches |")]
+    answered = [head for head in heads if head.startswith("| ?")]
+    assert len(sequences) + len(answered) == len(heads)
+    assert len(list(runs())) == sum("SEQ(" in line for line in PAGE.splitlines() if line.startswith("|")) > 40
+    assert len(list(queries())) == len(answered) == PAGE.count("```sparql") >= 7
 
 
 def _in_order(row: spaseq.Row) -> list[str]:

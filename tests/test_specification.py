@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from spaseq.algebra.build import build
 from spaseq.lang.lexemes import KEYWORDS, UNITS
+from spaseq.lang.parse import parse
+from tests.lang.texts import text_of
 from tests.specification import PAGE, anchors, headings, linked_anchors, numbers, references
 from tests.test_architecture import ROOT, text_files
 
@@ -50,3 +53,12 @@ def test_the_grammar_has_the_keywords_of_the_language() -> None:
     grammar = PAGE.read_text(encoding="utf-8").split("### 2.1 Grammar")[1].split("```")[1]
     written = set(re.findall(r"'([A-Z]+)'", grammar))
     assert written - set(UNITS) == KEYWORDS - set(UNITS)
+
+
+def test_what_stands_for_another_quantifier_has_its_meaning() -> None:
+    rows = re.findall(r"(?m)^\| (`A[*{][^|]*) \| (`\(A[^|]*) \|", PAGE.read_text(encoding="utf-8"))
+    pairs = [pair for row in rows for pair in zip(*(re.findall("`([^`]*)`", cell) for cell in row), strict=True)]
+    assert len(pairs) >= 4
+    for written, meant in pairs:
+        one, other = (build(parse(text_of(f"B ; {text.replace('m', '4')}"), "q")) for text in (written, meant))
+        assert one.sequence == other.sequence, written

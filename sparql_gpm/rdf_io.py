@@ -36,10 +36,19 @@ __all__ = [
 
 
 class EventReader:
-    """Reads the documents of one stream in turn; an event does not extend over the end of a document."""
+    """Reads the documents of one stream in turn; an event does not extend over the end of a document.
 
-    def __init__(self, dictionary: Dictionary, options: ReadOptions, on_malformed: Callable[[Malformed], None]) -> None:
-        builder = EventBuilder(dictionary, options, on_malformed)
+    builder     one that others use as well
+    """
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        options: ReadOptions,
+        on_malformed: Callable[[Malformed], None],
+        builder: EventBuilder | None = None,
+    ) -> None:
+        builder = builder or EventBuilder(dictionary, options, on_malformed)
         self._terms = terms = TermIds(dictionary, builder, options)
         self._readers: dict[str, NQuadsReader | TriGReader | DocumentReader] = {
             "nquads": NQuadsReader(dictionary, terms, builder, options),

@@ -204,6 +204,16 @@ class EventBuilder:
         """True if events get the time of their arrival."""
         return self._arrival_time is not None
 
+    def new_name(self) -> str:
+        """The name of a further event without a graph IRI."""
+        return next(self._names)
+
+    def is_closed(self, key: bytes) -> bool:
+        """True if a graph was closed before; else it is closed from now on, and no event is open."""
+        found = key in self._closed_graphs
+        self._closed_graphs.add(key)
+        return found
+
     def new_scope(self) -> int:
         """A number for the blank nodes of another event."""
         return next(_scopes)

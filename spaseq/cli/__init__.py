@@ -1,4 +1,4 @@
-"""The command line: `spaseq run`, `submit`, `explain`, `validate`, `sort`, `convert`, `peek`, `warm`, `kb`, `spark`.
+"""The command line: `run`, `submit`, `explain`, `validate`, `sort`, `convert`, `template`, `peek`, `warm`, `kb`, …
 
 Only click is imported here; each command imports what it needs when it runs, so that `--help` is
 quick. What a command raises is turned into lines on stderr and an exit code by `spaseq.cli.reporting`.
@@ -57,6 +57,7 @@ def main(context: click.Context) -> None:
     "--runtime", type=click.Choice(["embedded", "spark"]), default="embedded", show_default=True, help="Where it runs."
 )
 @common.time_options
+@common.format_options
 @click.option("--arrival-time", is_flag=True, help="Stamp events as they arrive; they need no timestamp.")
 @click.option(
     "--unordered",
@@ -304,6 +305,22 @@ def convert_command(inputs: tuple[str, ...], output: Path, **options: Any) -> No
     from spaseq.cli.events import convert
 
     convert(inputs, output, options)
+
+
+@main.command("template", short_help="Propose a template for a table.")
+@click.argument("input", metavar="FILE")
+@common.format_options
+@common.debug_option
+def template_command(input: str, **options: Any) -> None:
+    """Print a template for a table: TriG that says what a row means, by the names and types of the columns.
+
+    \b
+    spaseq template trades.csv > trades.trig
+    spaseq run query.rq --stream S1=trades.csv --template trades.trig
+    """
+    from spaseq.cli.events import propose
+
+    propose(input, options)
 
 
 @main.command("peek", short_help="Show the first event of an input.")

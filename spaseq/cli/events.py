@@ -1,4 +1,4 @@
-"""`spaseq sort`, `convert` and `peek`: events without a query."""
+"""`spaseq sort`, `convert`, `peek` and `template`: events without a query."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ def convert(inputs: Sequence[str], output: Path, options: dict[str, Any]) -> Non
     """Write the events of some inputs in another format."""
     read = _options(inputs, output, options)
     _report(convert_inputs(inputs, output, read), read)
+
+
+def propose(path: str, options: dict[str, Any]) -> None:
+    """Print a template for a table."""
+    from spaseq.engine.propose import proposed_template
+
+    Output.open(None).write(proposed_template(path, run_options(options)))
 
 
 def peek(inputs: Sequence[str], options: dict[str, Any]) -> None:

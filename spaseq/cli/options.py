@@ -82,6 +82,25 @@ def predicates(context: click.Context, parameter: click.Parameter, values: tuple
     return values
 
 
+def by_name(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | str | None:
+    """VALUE for all streams, or the values by NAME of NAME=VALUE; raises InputError for both."""
+    found: dict[str, str] = {}
+    for text in values:
+        name, equals, value = text.rpartition("=")
+        if name in found or (found and not equals) or (equals and not value) or "" in found:
+            option = parameter.opts[0]
+            raise InputError(
+                f"{option} '{text}' comes after another", hint=f"{option} VALUE once, or NAME=VALUE for each"
+            )
+        found[name] = value
+    return found.get("", found) if found else None
+
+
+def names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """The names in a list with commas."""
+    return tuple(name.strip() for name in value.split(",")) if value else ()
+
+
 def _set_debug(context: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
         context.meta[DEBUG_KEY] = True
@@ -218,6 +237,30 @@ time_options = _all(
     click.option("--time-origin", metavar="DATETIME", help="When such numbers begin.  [default: 1970-01-01]"),
 )
 """The time of an event."""
+format_options = _all(
+    _repeated(
+        "--input-format",
+        "input_format",
+        metavar="[NAME=]FORMAT",
+        callback=by_name,
+        help="The format of the inputs, or of stream NAME.  [default: their suffixes say it]",
+    ),
+    _repeated(
+        "--template",
+        metavar="[NAME=]FILE",
+        callback=by_name,
+        help="What a row of CSV, TSV, Parquet or NDJSON means: TriG with <{column}>, <http://x/{column}>, "
+        '"{column}" and ?column.',
+    ),
+    click.option(
+        "--columns",
+        metavar="A,B,…",
+        callback=names,
+        help="The columns of CSV and TSV without a header.",
+    ),
+    click.option("--delimiter", metavar="C", help="The character between the cells of CSV.  [default: ,]"),
+)
+"""The formats of inputs."""
 inputs_argument = click.argument("inputs", metavar="INPUT…", nargs=-1, required=True)
 events_output_option = click.option(
     "-o",
@@ -228,6 +271,7 @@ events_output_option = click.option(
     help="The file to write; its suffix says the format: .nq or .trig, plain or with .gz or .zst.",
 )
 event_options = _all(
+    format_options,
     time_options,
     click.option(
         "--dead-letter", metavar="PATH", type=OutputFile(), help="Write malformed input to this file, as NDJSON."

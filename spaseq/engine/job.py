@@ -16,10 +16,11 @@ from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.intake import StreamIntake
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, named_knowledge, skipped_rows
-from spaseq.engine.streams import PathLike, prefixes_of, resolve_streams
+from spaseq.engine.stream_formats import check_names, stream_format
+from spaseq.engine.streams import prefixes_of, resolve_streams
 from spaseq.errors import InputError, check_all
 from spaseq.inputs.paths import input_bytes
-from spaseq.inputs.streams import SourceBatch, open_sorted, open_stream
+from spaseq.inputs.streams import SourceBatch, open_sorted, open_stream, open_table
 from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetters, late_letter
 from spaseq.outputs.row_table import Rows
@@ -37,7 +38,7 @@ class Job:
     def __init__(
         self,
         queries: Sequence[AnyQuery],
-        streams: Mapping[str, PathLike],
+        streams: Mapping[str, Any],
         kb: Knowledge | None = None,
         options: RunOptions | None = None,
     ) -> None:
@@ -50,7 +51,7 @@ class Job:
         self._ready: list[Row] = []
         self._ended = False
         paths = resolve_streams(meanings, streams)
-        self._bytes_expected = input_bytes(path for _, path in paths.values())
+        self._bytes_expected = input_bytes(path for _, path in paths.values() if isinstance(path, str))
         self._batch_events = self._options.batch_events_for(len(meanings))
         if self._options.compiled is None:
             self._options = replace(self._options, compiled=self._bytes_expected >= _COMPILED_BYTES_MIN or None)
@@ -64,6 +65,7 @@ class Job:
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
         self._names = {iri: name for iri, (name, _) in paths.items()}
+        check_names(self._options, (*self._names, *self._names.values()))
         self._intake = {iri: StreamIntake(name) for iri, name in self._names.items()}
         self._time = self._options.time_reading(prefixes_of(meanings))
         self._sources = {iri: self._open(iri, name, path) for iri, (name, path) in paths.items()}
@@ -103,7 +105,7 @@ class Job:
         self._dead_letters.close()
         self._bases.close()
 
-    def _open(self, iri: str, name: str, path: str) -> Iterator[SourceBatch]:
+    def _open(self, iri: str, name: str, source: Any) -> Iterator[SourceBatch]:
         clock = time.time_ns if self._options.arrival_time else None
         options = ReadOptions(
             self._time.predicates,
@@ -114,9 +116,11 @@ class Job:
             time_rule=self._time.rule,
         )
         report = partial(self._malformed, name, iri)
-        if self._options.unordered:
-            return open_sorted(path, name, self._dictionary, report, options)
-        return open_stream(path, name, self._dictionary, report, options)
+        how = stream_format(self._options, (name, iri), self._time)
+        if not isinstance(source, str):
+            return open_table(source, name, self._dictionary, report, options, how)
+        read = open_sorted if self._options.unordered else open_stream
+        return read(source, name, self._dictionary, report, options, how)
 
     def _malformed(self, name: str, iri: str, source: str, fault: Malformed) -> None:
         self._intake[iri].lose(fault)
@@ -153,11 +157,12 @@ class Job:
 
 
 def run(
-    query: Query | Sequence[Query], streams: Mapping[str, PathLike], kb: Knowledge | None = None, **options: Any
+    query: Query | Sequence[Query], streams: Mapping[str, Any], kb: Knowledge | None = None, **options: Any
 ) -> Iterator[Row]:
     """The rows of one or several queries over files.
 
-    streams     path, folder, glob or "-" of each stream, by its name in the query or its IRI
+    streams     path, folder, glob or "-" of each stream, by its name in the query or its IRI; or, with `template`, a
+                table of pandas, polars or Arrow
     kb          by IRI, path of each knowledge base, URL of its endpoint, or a `kb.source.Source`
     options     the fields of `RunOptions`
 

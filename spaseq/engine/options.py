@@ -37,6 +37,11 @@ def _all(value: object, test: Callable[[str], bool]) -> bool:
     return isinstance(value, tuple | list) and all(isinstance(each, str) and test(each) for each in value)
 
 
+def _by_name(value: object, kind: Any) -> bool:
+    given = list(value.values()) if isinstance(value, Mapping) else [value]
+    return value is None or (bool(given) and all(isinstance(each, kind) for each in given))
+
+
 _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "max_delay_ns": (lambda value: _is_whole(value, 0), "a number of nanoseconds from 0 on"),
     "dead_letter": (lambda value: value is None or isinstance(value, str | os.PathLike), "the path of a file"),
@@ -45,6 +50,10 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "time_choice": (lambda value: value is None or value in CHOICES, "earliest, latest or None"),
     "time_unit": (lambda value: isinstance(value, str) and value in UNITS_NS, f"one of {', '.join(UNITS_NS)}"),
     "time_origin": (lambda value: value is None or (isinstance(value, str) and is_time(value)), "an xsd:dateTime text"),
+    "template": (lambda value: _by_name(value, str | os.PathLike), "the path of a template, or paths by stream"),
+    "input_format": (lambda value: _by_name(value, str), "the name of a format, or names by stream"),
+    "columns": (lambda value: _all(value, bool), "a tuple of names of columns"),
+    "delimiter": (lambda value: isinstance(value, str) and len(value) == 1 and value.isascii(), "one character"),
     "arrival_time": (_is_flag, "True or False"),
     "unordered": (_is_flag, "True or False"),
     "batch_events": (lambda value: value is None or _is_whole(value, 1), "a number from 1 on"),
@@ -73,6 +82,10 @@ class RunOptions:
     time_choice         of several values inside a graph the "earliest" or "latest"; None: the event is malformed
     time_unit           what a number counts: s, ms, us or ns
     time_origin         the xsd:dateTime at which numbers begin; None: 1970
+    template            of the rows of tables: the path of a template, or paths by the name or IRI of a stream
+    input_format        of inputs: the name of a format, or names by stream; None: their suffixes say it
+    columns             names of the columns of CSV without a header
+    delimiter           between the cells of CSV
     arrival_time        the time of an event is that at which it is read
     unordered           files are grouped by graph and sorted by time first, all of them; `Engine` does not
     batch_events        events in a batch; None: of files, by the number of queries
@@ -98,6 +111,10 @@ class RunOptions:
     time_choice: str | None = None
     time_unit: str = "s"
     time_origin: str | None = None
+    template: Mapping[str, str | os.PathLike[str]] | str | os.PathLike[str] | None = None
+    input_format: Mapping[str, str] | str | None = None
+    columns: tuple[str, ...] = ()
+    delimiter: str = ","
     arrival_time: bool = False
     unordered: bool = False
     batch_events: int | None = None

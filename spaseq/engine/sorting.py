@@ -13,8 +13,10 @@ from sparql_gpm.rdf_io import BATCH_EVENTS, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.reading.event_lines import event_lines
 from spaseq.engine.options import RunOptions
+from spaseq.engine.stream_formats import stream_format
 from spaseq.errors import InputError
 from spaseq.inputs.paths import InputFile, input_files
+from spaseq.inputs.reading import StreamFormat
 from spaseq.inputs.sorting import MEMORY, Sorting, SortOptions
 from spaseq.inputs.streams import open_stream
 from spaseq.outputs.dead_letters import DeadLetters
@@ -35,11 +37,11 @@ class Written:
 
 def sort_inputs(inputs: Sequence[str], output: Path, options: RunOptions, memory: int = MEMORY) -> Written:
     """Write the events of some inputs in the order of time; raises InputError or RunError."""
-    files = [file for path in inputs for file in input_files(path)]
+    files = _files(inputs, options)
     check_output(output, files)
     with closing(DeadLetters(options.dead_letter, options.strict)) as letters:
         report = partial(letters.malformed, STREAM)
-        sorting = Sorting(files, SortOptions(_read_options(options), report, memory))
+        sorting = Sorting(files, SortOptions(_read_options(options), report, _how(options), memory))
         with closing(EventFile(output)) as written:
             written.write(sorting.texts())
         letters.check_whole()
@@ -48,7 +50,7 @@ def sort_inputs(inputs: Sequence[str], output: Path, options: RunOptions, memory
 
 def convert_inputs(inputs: Sequence[str], output: Path, options: RunOptions) -> Written:
     """Write the events of some inputs in their order; raises InputError or RunError."""
-    check_output(output, [file for path in inputs for file in input_files(path)])
+    check_output(output, _files(inputs, options))
     with closing(DeadLetters(options.dead_letter, options.strict)) as letters:
         converting = _Converting(options, letters)
         with closing(EventFile(output)) as written:
@@ -88,6 +90,7 @@ class _Converting:
 
     def __init__(self, options: RunOptions, letters: DeadLetters) -> None:
         self._read = _read_options(options)
+        self._how = _how(options)
         self._letters = letters
         self.events = 0
 
@@ -99,13 +102,22 @@ class _Converting:
             on_fault(fault)
             self._letters.malformed(STREAM, source, fault)
 
-        for batch in open_stream(path, STREAM, dictionary, report, self._read):
+        for batch in open_stream(path, STREAM, dictionary, report, self._read, self._how):
             events = batch.events
             for index in range(len(events)):
                 times, quads = event_lines(events, index, dictionary, self._read)
                 self.events += 1
                 yield "".join(f"{line}\n" for line in times + quads).encode()
             dictionary.retain([])
+
+
+def _files(inputs: Sequence[str], options: RunOptions) -> list[InputFile]:
+    how = _how(options)
+    return [file for path in inputs for file in input_files(path, how.name, how.template is not None)]
+
+
+def _how(options: RunOptions) -> StreamFormat:
+    return stream_format(options, (STREAM,), options.time_reading({}))
 
 
 def _read_options(options: RunOptions) -> ReadOptions:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.arguments import check_streams
 from spaseq.errors import InputError
+from spaseq.inputs.tables.options import is_table
 
 PathLike = str | os.PathLike[str]
 """The path of a file, folder or glob."""
@@ -44,24 +46,24 @@ def iri_of(key: str, declared: Sequence[Declared], way_out: str = "use the IRI: 
     return next(iter(found))
 
 
-def resolve_streams(queries: Sequence[TemporalQuery], streams: Mapping[str, PathLike]) -> dict[str, tuple[str, str]]:
-    """IRI → (name, path) of every stream given; raises InputError if one is unknown, ambiguous or missing."""
+def resolve_streams(queries: Sequence[TemporalQuery], streams: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
+    """IRI → (name, path or table) of every stream given; raises InputError if one is unknown, ambiguous or missing."""
     check_streams(streams)
     return with_inputs(queries, streams.items(), '{{"{}": PATH}}')
 
 
 def with_inputs(
-    queries: Sequence[TemporalQuery], given: Iterable[tuple[str, PathLike]], form: str
-) -> dict[str, tuple[str, str]]:
+    queries: Sequence[TemporalQuery], given: Iterable[tuple[str, Any]], form: str
+) -> dict[str, tuple[str, Any]]:
     """IRI → (name, path) of every stream given; InputError unless each has one origin; `form` stands in hints."""
     declared = list(declared_by(queries))
     names = {iri: name for name, iri, _ in declared}
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[str, tuple[str, Any]] = {}
     for key, path in given:
         iri = iri_of(key, declared, f"use the IRI: {form}")
         if iri in found:
             raise InputError(f"stream <{iri}> is given twice", hint="several files: give a folder or a glob")
-        found[iri] = names[iri], os.fspath(path)
+        found[iri] = names[iri], path if is_table(path) else os.fspath(path)
     for query in queries:
         if query.register in found:
             message = f"stream <{query.register}> is given, and query '{query.name}' makes it"

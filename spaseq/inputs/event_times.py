@@ -13,7 +13,7 @@ from sparql_gpm.well_formed import is_iri
 from spaseq.errors import InputError
 
 UNITS_NS = {"s": SECOND_NS, "ms": 1_000_000, "us": 1_000, "ns": 1}
-"""What a number may count, in nanoseconds."""
+"""The units that a number may count, in nanoseconds."""
 _STEP = r"<[^<>]*>|[^<>/]+"
 _PREFIXED = r"[^\s<>\"{}|^`\\/:]*:[^\s<>\"{}|^`\\/]*"
 _PATH = re.compile(rf"(?:<[^<>]*>|{_PREFIXED})(?:/(?:<[^<>]*>|{_PREFIXED}))*")

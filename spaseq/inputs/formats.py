@@ -42,6 +42,14 @@ FORMATS: Mapping[str, InputFormat] = {
     "turtle": InputFormat((".ttl",)),
     "ntriples": InputFormat((".nt",)),
 }
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "csv": (".csv",),
+    "tsv": (".tsv",),
+    "parquet": (".parquet",),
+    "ndjson": (".ndjson", ".jsonl"),
+}
+"""The formats of tables, of which a template makes events, and their suffixes."""
+_TABLE_BY_SUFFIX = {suffix: name for name, suffixes in TABLES.items() for suffix in suffixes}
 _BY_SUFFIX = {suffix: name for name, known in FORMATS.items() for suffix in known.suffixes}
 SUFFIXES = f"{', '.join(_BY_SUFFIX)} (plain or with {' or '.join(each.suffix for each in COMPRESSIONS)})"
 
@@ -54,9 +62,19 @@ def input_format(name: str) -> InputFormat:
 
 
 def format_of(path: str) -> str | None:
-    """The name of the format that a file's suffix says, if it says one."""
+    """The name of the format that a file's suffix says, if it says one of RDF."""
+    return _BY_SUFFIX.get(_suffix_of(path))
+
+
+def table_of(path: str) -> str | None:
+    """The name of the format of tables that a file's suffix says, if it says one."""
+    return _TABLE_BY_SUFFIX.get(_suffix_of(path))
+
+
+def _suffix_of(path: str) -> str:
+    """The suffix without that of a compression, in lower case."""
     packed = compression_of(path)
-    return _BY_SUFFIX.get(Path(path.lower().removesuffix(packed.suffix if packed else "")).suffix)
+    return Path(path.lower().removesuffix(packed.suffix if packed else "")).suffix
 
 
 def guessed(start: bytes) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spaseq.errors import InputError
-from spaseq.inputs.formats import SUFFIXES, format_of
+from spaseq.inputs.formats import SUFFIXES, format_of, table_of
 
 STANDARD_INPUT = "-"
 _DIGITS = re.compile("([0-9]+)")
@@ -46,12 +46,16 @@ def absolute(path: str) -> str:
     return path if is_elsewhere(path) else os.path.abspath(plain(path))
 
 
-def input_files(path: str) -> tuple[InputFile, ...]:
-    """The files of a stream in natural order, of a directory those of known suffix; InputError if none can be read."""
+def input_files(path: str, given: str | None = None, tables: bool = False) -> tuple[InputFile, ...]:
+    """The files of a stream in natural order, of a directory those of known suffix; InputError if none can be read.
+
+    given   their format; None: that of their suffixes
+    tables  files of tables are known as well
+    """
     if path == STANDARD_INPUT:
-        return (InputFile(path, None),)
+        return (InputFile(path, given),)
     if os.path.isdir(path):
-        found = [name for name in files_of(path) if format_of(name)]
+        found = [name for name in files_of(path) if given or format_of(name) or (tables and table_of(name))]
         reason, hint = f"directory {path} has no RDF file", f"expected files that end in {SUFFIXES}"
     elif os.path.lexists(path):
         found = [path]
@@ -62,7 +66,7 @@ def input_files(path: str) -> tuple[InputFile, ...]:
         raise InputError(f"cannot read {path}: there is no such file", hint=_nearby(path))
     if not found:
         raise InputError(reason, hint=hint)
-    return tuple(InputFile(name, _readable(name)) for name in found)
+    return tuple(InputFile(name, _readable(name, given)) for name in found)
 
 
 def files_of(path: str) -> list[str]:
@@ -114,13 +118,13 @@ def unreadable(path: str, error: OSError) -> InputError:
     return InputError(f"cannot read {path}: {error.strerror}", hint="check the path and its permissions")
 
 
-def _readable(path: str) -> str:
+def _readable(path: str, given: str | None) -> str:
     """The format of a file that can be opened; raises InputError for any other."""
-    found = format_of(path)
+    found = given or format_of(path) or table_of(path)
     if found is None:
         raise InputError(
             f"cannot tell the RDF format of {path} from its name",
-            hint=f"rename it to end in {SUFFIXES}, or pipe it into standard input, '-'",
+            hint=f"--input-format says it; or rename it to end in {SUFFIXES}",
         )
     try:
         regular = stat.S_ISREG(os.stat(path).st_mode)

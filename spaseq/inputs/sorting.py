@@ -16,7 +16,7 @@ from itertools import groupby
 import msgspec
 
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.rdf_io import EventReader, ReadOptions
+from sparql_gpm.rdf_io import ReadOptions
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks
 from sparql_gpm.reading.document_terms import TermIds
 from sparql_gpm.reading.event_builder import BREAKS_OFF, TRUNCATED, EventBuilder, LocatedBatch, Malformed
@@ -27,6 +27,7 @@ from sparql_gpm.reading.raw_text import RawText, shown
 from spaseq.inputs.external_sort import ExternalSort, Record
 from spaseq.inputs.opening import opened
 from spaseq.inputs.paths import InputFile, source_name
+from spaseq.inputs.reading import StreamFormat, StreamReader
 
 MEMORY = 256 << 20
 """Bytes that a sort takes for records, if nothing else is said."""
@@ -53,9 +54,10 @@ _ENCODER, _DECODER = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(_Stored)
 
 @dataclass(frozen=True, slots=True)
 class SortOptions:
-    """How inputs are sorted.
+    """The options of a sorting.
 
     read        by which property events have their times; how long lines may be; names of events without a graph
+    how         formats and templates
     memory      bytes that records may take
     on_malformed    called with a source and a fault
     drop        triples of the default graph that are no time are dropped and counted, not reported
@@ -63,6 +65,7 @@ class SortOptions:
 
     read: ReadOptions
     on_malformed: OnMalformed
+    how: StreamFormat = field(default_factory=StreamFormat)
     memory: int = MEMORY
     drop: bool = True
 
@@ -98,7 +101,7 @@ class Sorting:
         read = options.read
         self._predicates = frozenset(f"<{iri}>".encode() for iri in read.time_predicates)
         self._dictionary = Dictionary()
-        self._reading = EventReader(self._dictionary, read, self._report_current)
+        self._reading = StreamReader(self._dictionary, read, options.how, self._report_current)
         self._current = 0
         self._memory = options.memory // 2
         self.dropped = self.events = 0
@@ -132,8 +135,8 @@ class Sorting:
                         yield from self._kept(nquads_fragments(blocks, self._predicates), blocks)
                     case "trig":
                         yield from self._kept(iter(TriGFragments(blocks, self._predicates)), blocks)
-                    case other:
-                        for batch in self._reading.read(unpacked.stream, other):
+                    case _:
+                        for batch in self._reading.read(unpacked, self._sources[number]):
                             yield from self._whole(batch)
 
     def _kept(self, parts: Iterator[Part], blocks: Blocks) -> Iterator[Fragment]:
@@ -217,8 +220,8 @@ class _TimedEvents:
         read = replace(options.read, batch_events=_EVENTS_MAX, arrival_time=None)
         self._dictionary = Dictionary()
         self._builder = EventBuilder(self._dictionary, read, self._report)
-        terms = TermIds(self._dictionary, self._builder, read)
-        self._reader = NQuadsReader(self._dictionary, terms, self._builder, read)
+        self._terms = TermIds(self._dictionary, self._builder, read)
+        self._reader = NQuadsReader(self._dictionary, self._terms, self._builder, read)
         self._starts: list[int] = []
         self._groups: list[int] = []
         self._lines: list[_Placed] = []
@@ -273,6 +276,7 @@ class _TimedEvents:
         self._starts, self._groups, self._lines = [], [], []
         self._bad.clear()
         self._dictionary.retain([])
+        self._terms.refresh()
 
     def _report(self, fault: Malformed) -> None:
         """A fault at a line of the groups, at its place in the input; the event goes on without a line that is bad."""

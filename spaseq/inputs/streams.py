@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +15,17 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
 from spaseq.errors import InputError
+from spaseq.inputs.formats import TABLES
 from spaseq.inputs.opening import opened
 from spaseq.inputs.paths import STANDARD_INPUT, InputFile, input_files, source_name
+from spaseq.inputs.reading import StreamFormat, StreamReader, without_template
 
 OnMalformed = Callable[[str, Malformed], None]
 """Called with the name of an input and a fault in it."""
+
+
+_ANY = StreamFormat()
+_TABLE = "table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +51,50 @@ class SourceBatch:
 
 
 def open_stream(
-    path: str, name: str, dictionary: Dictionary, on_malformed: OnMalformed, options: ReadOptions
+    path: str,
+    name: str,
+    dictionary: Dictionary,
+    on_malformed: OnMalformed,
+    options: ReadOptions,
+    how: StreamFormat = _ANY,
 ) -> Iterator[SourceBatch]:
     """The events of the stream `name`; the files of its PATH are one concatenated input. Ids hold until the next batch.
 
     Raises InputError at once if there is nothing to read; later faults are reported to `on_malformed`.
     """
-    files = _files_of(path)
-    return _read_all(files, dictionary, on_malformed, replace(options, stream=name))
+    files = _files_of(path, how)
+    return _read_all(files, dictionary, on_malformed, replace(options, stream=name), how)
+
+
+def open_table(
+    table: Any, name: str, dictionary: Dictionary, on_malformed: OnMalformed, options: ReadOptions, how: StreamFormat
+) -> Iterator[SourceBatch]:
+    """The events of a table of pandas, polars or Arrow; raises InputError if there is no template."""
+    if how.template is None:
+        hint = f'template={{"{name}": "rows.trig"}} says what a row means'
+        raise InputError(f"the input of stream '{name}' is a table without a template", hint=hint)
+    reader = StreamReader(dictionary, replace(options, stream=name), how, lambda fault: on_malformed(_TABLE, fault))
+    return (_together([(_TABLE, batch)]) for batch in reader.read_table(table))
 
 
 def open_sorted(
-    path: str, name: str, dictionary: Dictionary, on_malformed: OnMalformed, options: ReadOptions
+    path: str, name: str, dictionary: Dictionary, on_malformed: OnMalformed, options: ReadOptions, how: StreamFormat
 ) -> Iterator[SourceBatch]:
     """As `open_stream`, of inputs in any order: their quads are grouped by graph and their events sorted by time."""
-    files = _files_of(path)
-    return _read_sorted(files, dictionary, on_malformed, replace(options, stream=name))
+    files = _files_of(path, how)
+    return _read_sorted(files, dictionary, on_malformed, replace(options, stream=name), how)
 
 
 def _read_sorted(
-    files: tuple[InputFile, ...], dictionary: Dictionary, on_malformed: OnMalformed, options: ReadOptions
+    files: tuple[InputFile, ...],
+    dictionary: Dictionary,
+    on_malformed: OnMalformed,
+    options: ReadOptions,
+    how: StreamFormat,
 ) -> Iterator[SourceBatch]:
     from spaseq.inputs.sorting import SortedStream, Sorting, SortOptions
 
-    sorting = Sorting(files, SortOptions(options, on_malformed, drop=False))
+    sorting = Sorting(files, SortOptions(options, on_malformed, how, drop=False))
     reader = EventReader(dictionary, options, lambda fault: on_malformed("sorted input", fault))
     with closing(sorting.texts()) as texts:
         for batch in reader.read(SortedStream(texts), "nquads"):
@@ -75,17 +102,21 @@ def _read_sorted(
 
 
 def _read_all(
-    files: tuple[InputFile, ...], dictionary: Dictionary, on_malformed: OnMalformed, options: ReadOptions
+    files: tuple[InputFile, ...],
+    dictionary: Dictionary,
+    on_malformed: OnMalformed,
+    options: ReadOptions,
+    how: StreamFormat,
 ) -> Iterator[SourceBatch]:
     """Batches across files, since a Turtle file has a single event."""
     source = ""
-    reader = EventReader(dictionary, options, lambda fault: on_malformed(source, fault))
+    reader = StreamReader(dictionary, options, how, lambda fault: on_malformed(source, fault))
     waiting: list[tuple[str, LocatedBatch]] = []
     events = 0
     for file in files:
         source = source_name(file.path)
         with opened(file) as unpacked:
-            for batch in reader.read(unpacked.stream, unpacked.format, unpacked.live):
+            for batch in reader.read(unpacked, source):
                 waiting.append((source, batch))
                 events += len(batch.events)
                 if events >= options.batch_events or unpacked.live:
@@ -95,10 +126,13 @@ def _read_all(
         yield _together(waiting)
 
 
-def _files_of(path: str) -> tuple[InputFile, ...]:
-    files = input_files(path)
+def _files_of(path: str, how: StreamFormat) -> tuple[InputFile, ...]:
+    files = input_files(path, how.name, how.template is not None)
     if path == STANDARD_INPUT and sys.stdin is None:
         raise InputError("cannot read standard input: it is closed", hint="name a file")
+    table = next((file.path for file in files if file.format in TABLES), None)
+    if table is not None and how.template is None:
+        raise without_template(table)
     return files
 
 

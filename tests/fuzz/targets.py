@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -26,7 +26,7 @@ from sparql_gpm.terms import to_ntriples
 from spaseq.errors import SPAseqError
 from spaseq.lang.parse import check
 from spaseq.runtime.state.snapshot import dumps, loads
-from tests.fuzz import corpora
+from tests.fuzz import corpora, tables
 from tests.fuzz.mutate import mutated
 from tests.hostile import test_calls as calls
 from tests.restarting import Restarting
@@ -267,11 +267,18 @@ def _call(engine: spaseq.Engine, which: int, first: int, second: int, third: int
 
 
 TARGETS = (
-    Target("query", 12, _make_query, take_query),
-    *(Target(name, 9, _make_stream(name), _take_stream(name)) for name in corpora.EVENTS),
-    Target("kernels", 9, _make_stream("nquads"), take_kernels),
+    Target("query", 8, _make_query, take_query),
+    *(Target(name, 7, _make_stream(name), _take_stream(name)) for name in corpora.EVENTS),
+    Target("kernels", 7, _make_stream("nquads"), take_kernels),
+    *(
+        Target(name, 3, partial(tables.make_table, name), partial(tables.take_table, name))
+        for name in ("csv", "tsv", "ndjson", "parquet")
+    ),
+    Target("template", 4, tables.make_template, tables.take_template),
+    Target("quads", 4, tables.make_quads, tables.take_quads),
+    Target("zstandard", 2, tables.make_zstandard, tables.take_zstandard),
     Target("gzip", 3, lambda random: mutated(random, corpora.GZIP), take_gzip),
-    Target("answer", 21, lambda random: mutated(random, corpora.ANSWER), take_answer),
+    Target("answer", 13, lambda random: mutated(random, corpora.ANSWER), take_answer),
     *(
         Target(f"knowledge{suffix}", 2, _make_knowledge(suffix), _take_knowledge(suffix))
         for suffix in corpora.KNOWLEDGE

@@ -227,9 +227,9 @@ def test_a_directory_without_rdf_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_unknown_suffix_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    (tmp_path / "events.csv").write_text("")
-    error = problem(tmp_path / "events.csv")
-    assert error.message == f"cannot tell the RDF format of {tmp_path}/events.csv from its name"
+    (tmp_path / "events.doc").write_text("")
+    error = problem(tmp_path / "events.doc")
+    assert error.message == f"cannot tell the RDF format of {tmp_path}/events.doc from its name"
     assert ".nq, .trig, .ttl, .nt" in error.hint
 
 

@@ -1,0 +1,167 @@
+"""The terms that rows have at the places of a template, as columns of ids: each distinct value is one term."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+from urllib.parse import quote
+
+import numpy as np
+
+from sparql_gpm.columns import UNBOUND, Ids
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.terms import IRI, BlankNode, Literal, Term
+from sparql_gpm.well_formed import fault_of, is_iri
+from spaseq.errors import InputError
+from spaseq.inputs.tables.cells import NULL, Cells, RowBatch, of_rows
+from spaseq.inputs.tables.template import IriOf, Part, Path, Slot, TextOf, Value
+
+_SHOWN_MAX = 100
+BAD = -1
+"""In the place of the id of a term that a cell does not give."""
+_ENCODED = re.compile(
+    "[^A-Za-z0-9._~\\-\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef\U00010000-\U0001fffd\U00020000-\U0002fffd"
+    "\U00030000-\U0003fffd\U00040000-\U0004fffd\U00050000-\U0005fffd\U00060000-\U0006fffd\U00070000-\U0007fffd"
+    "\U00080000-\U0008fffd\U00090000-\U0009fffd\U000a0000-\U000afffd\U000b0000-\U000bfffd\U000c0000-\U000cfffd"
+    "\U000d0000-\U000dfffd\U000e1000-\U000efffd]"
+)
+"""All but unreserved characters and ucschar (RFC 3987)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The terms of a place of a template.
+
+    ids     int64[n]: ids, UNBOUND where a cell is empty, BAD where it gives no term
+    rows    int64[n]: the row of each; None: those of all rows in order
+    owner   the list that they come from, if they do
+    faults  why there is no term, by the index in `ids`
+    """
+
+    ids: Ids
+    rows: Ids | None
+    owner: Path
+    fault: Callable[[int], str]
+
+
+class Slots:
+    """The columns of a template over batches of rows."""
+
+    def __init__(self, dictionary: Dictionary, new_scope: Callable[[], int]) -> None:
+        self._dictionary, self._new_scope = dictionary, new_scope
+
+    def column(self, slot: Slot, rows: RowBatch, scopes: Sequence[int]) -> Column:
+        """The terms of a slot; `scopes` number the blank nodes of each row."""
+        match slot:
+            case BlankNode(label):
+                ids = [self._dictionary.intern(BlankNode(f"e{scope}_{label}")) for scope in scopes]
+                return Column(np.array(ids, dtype=np.int64), None, (), _no_fault)
+            case IRI() | Literal():
+                return Column(np.full(len(scopes), self._dictionary.intern(slot)), None, (), _no_fault)
+            case Value(path):
+                return self._values(rows.cells(path), path)
+            case IriOf(parts):
+                return self._written(parts, rows, _iri_of)
+            case TextOf(parts, datatype, language):
+                return self._written(parts, rows, lambda texts, _: Literal("".join(texts), datatype, language))
+        assert_never(slot)
+
+    def texts(self, slot: Slot, rows: RowBatch) -> tuple[list[str | None], list[str]]:
+        """The IRI of each row, None where there is none, and why."""
+        column = self.column(slot, rows, range(len(rows.numbers)))
+        if column.rows is not None:
+            raise InputError("the name of a graph has a cell that is a list", hint="a row is one event")
+        found = column.ids.tolist()
+        distinct = {each: self._dictionary.term(each) for each in set(found) if each > 0}
+        names = [term.value if isinstance(term := distinct.get(each), IRI) else None for each in found]
+        reasons = [
+            column.fault(index) if each == BAD else "" if each else "the name of its graph has an empty cell"
+            for index, each in enumerate(found)
+        ]
+        return names, reasons
+
+    def _values(self, cells: Cells, path: Path) -> Column:
+        terms = [cells.literal(index) for index in range(len(cells.lexicals))]
+        return self._column(terms, cells, lambda _: f"the cell of column '{'.'.join(path)}' is no text or value")
+
+    def _written(
+        self, parts: tuple[Part, ...], rows: RowBatch, make: Callable[[Sequence[str], tuple[Part, ...]], Term]
+    ) -> Column:
+        """The terms whose text has cells: each distinct combination of cells once."""
+        paths = [part for part in parts if isinstance(part, tuple)]
+        if not paths:
+            return self._constant(make([part for part in parts if isinstance(part, str)], parts), len(rows.numbers))
+        cells = _together([rows.cells(path) for path in paths], len(rows.numbers))
+        if len(cells) == 1:
+            terms = [_term(parts, (lexical,), make) for lexical in cells[0].lexicals]
+            return self._column(terms, cells[0], lambda code: _no_term(cells[0].lexicals[code]))
+        codes = np.stack([each.codes for each in cells])
+        empty = (codes == NULL).any(axis=0)
+        combinations, inverse = np.unique(codes, axis=1, return_inverse=True)
+        given = [
+            [None if code == NULL else each.lexicals[code] for each, code in zip(cells, combination, strict=True)]
+            for combination in combinations.T.tolist()
+        ]
+        whole = Cells(np.where(empty, NULL, inverse.reshape(-1)), (), None, cells[0].rows, cells[0].owner)
+        return self._column([_term(parts, each, make) for each in given], whole, lambda code: _no_term(given[code]))
+
+    def _constant(self, term: Term, rows: int) -> Column:
+        return Column(np.full(rows, self._dictionary.intern(term)), None, (), _no_fault)
+
+    def _column(self, terms: Sequence[Term | None], cells: Cells, reason: Callable[[int], str]) -> Column:
+        ids = [BAD if term is None or fault_of(term) else self._dictionary.intern(term) for term in terms]
+        table = np.array([*ids, UNBOUND], dtype=np.int64)
+        return Column(table[cells.codes], cells.rows, cells.owner, lambda index: reason(int(cells.codes[index])))
+
+
+def _together(cells: list[Cells], rows: int) -> list[Cells]:
+    """The cells of several columns, row by row or, where some are lists, element by element."""
+    lists = [each for each in cells if each.rows is not None]
+    if not lists:
+        return cells
+    if any(each.owner != lists[0].owner or len(each.codes) != len(lists[0].codes) for each in lists):
+        raise InputError("a term has cells of two lists", hint="use fields of one list")
+    of = lists[0].rows
+    assert of is not None
+    owner = lists[0].owner
+    return [
+        each if each.rows is not None else Cells(each.codes[of], each.lexicals, each.datatypes, of, owner)
+        for each in cells
+    ]
+
+
+def _term(
+    parts: tuple[Part, ...], cells: Sequence[str | None], make: Callable[[Sequence[str], tuple[Part, ...]], Term]
+) -> Term | None:
+    """The term of a combination of cells; None if a cell has no text or the term is none."""
+    if None in cells:
+        return None
+    given = iter(cells)
+    texts = [part if isinstance(part, str) else next(given) or "" for part in parts]
+    term = make(texts, parts)
+    return None if isinstance(term, IRI) and not is_iri(term.value) else term
+
+
+def _iri_of(texts: Sequence[str], parts: tuple[Part, ...]) -> Term:
+    if len(parts) == 1 and isinstance(parts[0], tuple):
+        return IRI(texts[0])
+    pieces = zip(texts, parts, strict=True)
+    return IRI("".join(text if isinstance(part, str) else encoded(text) for text, part in pieces))
+
+
+def encoded(text: str) -> str:
+    """The text percent-encoded, for a part of an IRI."""
+    return _ENCODED.sub(lambda found: quote(found[0], safe=""), text)
+
+
+def _no_term(cells: object) -> str:
+    return f"the cell {str(cells)[:_SHOWN_MAX]!r} gives no valid IRI or text"
+
+
+def _no_fault(_: int) -> str:
+    return ""
+
+
+__all__ = ["BAD", "Column", "Slots", "encoded", "of_rows"]

@@ -1,0 +1,263 @@
+"""Batches of rows of CSV, TSV, NDJSON and Parquet, and of tables that a program holds."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sparql_gpm.columns import Ids
+from sparql_gpm.errors import BrokenOff
+from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece
+from sparql_gpm.reading.raw_text import RawText
+from spaseq.errors import InputError
+from spaseq.inputs.tables.cells import NO_TEXT, Number, ObjectRows, RowBatch
+from spaseq.inputs.tables.options import TableOptions
+
+BLOCK_BYTES = 1 << 20
+_DEEP = "nested too deeply"
+Report = Callable[[int, int, str, bytes | RawText, str], None]
+"""Called with row, column, reason, raw text and kind of a fault."""
+
+
+def arrow() -> Any:
+    """The module pyarrow; raises InputError where it is missing."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        reason = "tables need the Python package pyarrow"
+        raise InputError(reason, hint='install it: pip install "spaseq[tables]"') from error
+    return pyarrow
+
+
+def rows_of(
+    stream: ByteStream, table_format: str, options: TableOptions, report: Report, live: bool
+) -> Iterator[RowBatch]:
+    """The rows of an input; BrokenOff where it ends too early."""
+    match table_format:
+        case "csv" | "tsv":
+            return _csv_rows(stream, "\t" if table_format == "tsv" else options.delimiter, options, report)
+        case "ndjson":
+            return _json_rows(Blocks(stream, live, options.bytes_max), options, report)
+    return _parquet_rows(stream, options)
+
+
+def table_rows(table: Any, rows_max: int) -> Iterator[RowBatch]:
+    """The rows of a table of pandas, polars or Arrow, or of Arrow record batches."""
+    pa = arrow()
+    from spaseq.inputs.tables.arrow_rows import ArrowRows
+
+    begin = 0
+    for batch in _batches(table, pa, rows_max):
+        yield ArrowRows(batch, np.arange(begin, begin + len(batch), dtype=np.int64) + 1)
+        begin += len(batch)
+
+
+def _batches(table: Any, pa: Any, rows_max: int) -> Iterator[Any]:
+    if hasattr(table, "__arrow_c_array__") and not hasattr(table, "__arrow_c_stream__"):
+        table = pa.Table.from_batches([pa.record_batch(table)])
+    reader = pa.RecordBatchReader.from_stream(table)
+    for batch in reader:
+        for begin in range(0, len(batch), rows_max):
+            yield batch.slice(begin, rows_max)
+
+
+def _no_text(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError), error
+    return NO_TEXT * (error.end - error.start), error.end
+
+
+codecs.register_error("spaseq.no-text", _no_text)
+
+
+class _File(io.RawIOBase):
+    """A stream as Arrow reads files; what breaks it off is kept."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._ahead = b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("spaseq.no-text")
+        self.broken_off: BrokenOff | None = None
+
+    def ahead(self) -> bytes:
+        """The first bytes, which are read again."""
+        self._ahead = self.read(BLOCK_BYTES)
+        return self._ahead
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes of the stream, in which each byte that is no UTF-8 is NO_TEXT."""
+        if self._ahead:
+            found, self._ahead = self._ahead[:size], self._ahead[size:]
+            return found
+        while True:
+            read = self._next(size if size >= 0 else BLOCK_BYTES)
+            text = self._decoder.decode(read, final=not read).encode()
+            if text or not read:
+                return text
+
+    def _next(self, size: int) -> bytes:
+        try:
+            return self._stream.read(size)
+        except BrokenOff as error:
+            self.broken_off = error
+            return b""
+
+
+def _csv_rows(stream: ByteStream, delimiter: str, options: TableOptions, report: Report) -> Iterator[RowBatch]:
+    pa = arrow()
+    from pyarrow import csv
+
+    from spaseq.inputs.tables.arrow_rows import ArrowRows
+
+    skipped: list[int] = []
+    faults: list[tuple[int, str, bytes]] = []
+    file = _File(stream)
+
+    def skip(row: Any) -> str:
+        skipped.append(row.number)
+        reason = f"the row has {row.actual_columns} cells, and the header {row.expected_columns}"
+        faults.append((row.number, reason, row.text.encode()))
+        return "skip"
+
+    def report_skipped() -> None:
+        for row, reason, raw in faults:
+            report(row, 1, reason, raw, "syntax")
+        faults.clear()
+
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip)
+    read = csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=list(options.columns) or None)
+    opened = None
+    try:
+        names = _header(file, csv, read, delimiter)
+        types = dict.fromkeys(names, pa.binary())
+        convert = csv.ConvertOptions(check_utf8=False, strings_can_be_null=False, column_types=types)
+        opened = csv.open_csv(pa.PythonFile(file, mode="r"), read, parse, convert)
+    except pa.ArrowInvalid as error:
+        if "mpty CSV file" not in str(error):
+            report(1, 1, str(error), b"", "syntax")
+    number = 1 if options.columns else 2
+    while opened is not None:
+        try:
+            batch = opened.read_next_batch()
+        except StopIteration:
+            break
+        except pa.ArrowInvalid as error:
+            raise BrokenOff(f"the table cannot be read behind row {number - 1}: {error}") from error
+        report_skipped()
+        for begin in range(0, len(batch), options.rows_max):
+            part = batch.slice(begin, options.rows_max)
+            numbers = _numbers(number, len(part), skipped)
+            number = int(numbers[-1]) + 1
+            yield ArrowRows(part, numbers, untyped=True)
+    report_skipped()
+    if file.broken_off is not None:
+        raise file.broken_off
+
+
+def _header(file: _File, csv: Any, read: Any, delimiter: str) -> list[str]:
+    """The names of the columns, by the first block."""
+    first = file.ahead()
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda _: "skip")
+    found = csv.open_csv(io.BytesIO(first), read, parse, csv.ConvertOptions(check_utf8=False))
+    return [str(name) for name in found.schema.names]
+
+
+def _numbers(first: int, count: int, skipped: Sequence[int]) -> Ids:
+    """The numbers of `count` rows from one on, without those that were skipped."""
+    left_out = {each for each in skipped if each >= first}
+    found: list[int] = []
+    while len(found) < count:
+        if first not in left_out:
+            found.append(first)
+        first += 1
+    return np.array(found, dtype=np.int64)
+
+
+def _json_rows(blocks: Blocks, options: TableOptions, report: Report) -> Iterator[RowBatch]:
+    rows: list[dict[str, Any]] = []
+    numbers: list[int] = []
+    texts: list[str] = []
+    line = 0
+    long: RawText | None = None
+    for block in blocks:
+        if isinstance(block, LongPiece):
+            long = long or RawText()
+            long.add(block.text)
+            if block.last:
+                line += 1
+                report(line, 1, TOO_LONG % ("line", f"{long.length:,}"), long, "too long")
+                long = None
+            continue
+        for text in block.removesuffix(b"\n").split(b"\n"):
+            line += 1
+            row = _json_row(text, line, report) if text.strip() else None
+            if row is not None:
+                rows.append(row)
+                numbers.append(line)
+                texts.append(text.decode())
+            if len(rows) >= options.rows_max:
+                yield ObjectRows(rows, numbers, texts)
+                rows, numbers, texts = [], [], []
+        if blocks.pausing and rows:
+            yield ObjectRows(rows, numbers, texts)
+            rows, numbers, texts = [], [], []
+    if rows:
+        yield ObjectRows(rows, numbers, texts)
+    if blocks.broken_off is not None:
+        raise blocks.broken_off
+
+
+def _json_row(text: bytes, line: int, report: Report) -> dict[str, Any] | None:
+    """The object of a line; any other line is reported."""
+    try:
+        found = json.loads(text.decode(), parse_float=Number, parse_int=Number, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        report(line, error.colno, f"no JSON: {error.msg}", text, "syntax")
+        return None
+    except UnicodeDecodeError as error:
+        report(line, error.start + 1, f"Invalid UTF-8: {error.reason}", text, "encoding")
+        return None
+    except (ValueError, RecursionError) as error:
+        reason = _DEEP if isinstance(error, RecursionError) else str(error)
+        report(line, 1, f"no JSON: {reason}", text, "syntax")
+        return None
+    if not isinstance(found, dict):
+        report(line, 1, "a row is a JSON object", text, "syntax")
+        return None
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _parquet_rows(stream: ByteStream, options: TableOptions) -> Iterator[RowBatch]:
+    pa = arrow()
+    from pyarrow import parquet
+
+    from spaseq.inputs.tables.arrow_rows import ArrowRows
+
+    text = _whole(stream)
+    try:
+        file = parquet.ParquetFile(io.BytesIO(text))
+        begin = 1
+        for batch in file.iter_batches(batch_size=options.rows_max):
+            yield ArrowRows(batch, np.arange(begin, begin + len(batch), dtype=np.int64))
+            begin += len(batch)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise BrokenOff(f"the Parquet file cannot be read: {error}") from error
+
+
+def _whole(stream: ByteStream) -> bytes:
+    parts = []
+    while part := stream.read(BLOCK_BYTES):
+        parts.append(part)
+    return b"".join(parts)

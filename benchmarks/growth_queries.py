@@ -33,6 +33,12 @@ WHERE {{ SEQ(A ; B)
   DEFINE GPM A ON S {{ :h{house} :low ?v }}
   DEFINE GPM B ON S {{ :h{house} :high ?w FILTER (?w > ?v) }}
 }}"""
+_THRESHOLDS = """PREFIX : <http://ex.org/>
+SELECT * WITHIN 1 HOURS SLIDING FROM STREAM S <http://ex.org/s>
+WHERE {{ SEQ(A ; B)
+  DEFINE GPM A ON S {{ ?h :low ?v FILTER (?v > {low} && ?v < {high}) }}
+  DEFINE GPM B ON S {{ ?h :high ?w FILTER (?w < -{high}) }}
+}}"""
 _FOUR_STEPS = """PREFIX : <http://ex.org/>
 SELECT * WITHIN {minutes} MINUTES SLIDING FROM STREAM S <http://ex.org/s>
 WHERE {{ SEQ({steps})
@@ -118,6 +124,35 @@ def beside_others(queries: int, quick: bool) -> Iterator[float]:
     """
     houses = queries if quick else max(HOUSES, queries)
     yield from _pushes(engine_of([two_steps(house) for house in range(queries)]), houses, quick)
+
+
+@row(
+    "one event beside queries with other thresholds",
+    "queries",
+    "µs",
+    sizes=(1, 100, 1_000, 10_000),
+    exponent=0.2,
+    bound=200,
+    quick="visits a push",
+    quick_sizes=(10, 200),
+    quick_bound=1,
+)
+def beside_thresholds(queries: int, quick: bool) -> Iterator[float]:
+    """Queries that differ in the range of one value: each event is in the range of one."""
+    engine = engine_of([_THRESHOLDS.format(low=n, high=n + 1) for n in range(queries)])
+    count = _QUICK_PUSHES if quick else _PUSHES
+    drawn = random.Random(4)
+    ready = [[_decimal(drawn.randrange(HOUSES), drawn.randrange(queries) + 0.5)] for _ in range(count)]
+    push_all(engine, ready, 0)
+    for repeat in range(1, 2 if quick else _REPEATS + 1):
+        with counted(QueryOperator, "on_batch") as visits:
+            took = processor_us(partial(push_all, engine, ready, repeat * count), count)
+        yield len(visits) / count if quick else took
+
+
+def _decimal(house: int, value: float) -> tuple[IRI, IRI, Literal]:
+    number = Literal(f"{value:.1f}", "http://www.w3.org/2001/XMLSchema#decimal")
+    return IRI(f"http://ex.org/h{house}"), IRI("http://ex.org/low"), number
 
 
 @row("one event beside queries that share five patterns", "queries", "µs", sizes=(1, 100, 1_000), exponent=0.95)

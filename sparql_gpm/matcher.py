@@ -25,6 +25,7 @@ from sparql_gpm.matching.compile import Compiler
 from sparql_gpm.matching.frames import Frames
 from sparql_gpm.matching.needs import Needs, needs_of
 from sparql_gpm.matching.pattern_expression import ExistsTest, Operator
+from sparql_gpm.matching.ranges import Ranges, ranges_of
 from sparql_gpm.matching.row_matcher import RowMatcher, row_matcher
 from sparql_gpm.matching.semi_join import semi_join_events, semi_join_scan
 from sparql_gpm.pattern import Exists, Expression, Pattern
@@ -53,7 +54,8 @@ def compile_pattern(
     sensitive = counts(pattern) or any(counts(exists.pattern) for exists in tests)
     is_set = not sensitive and not any(is_volatile(e) for node in walk(pattern) for e in expressions_of(node))
     operator, variables = compiler.compile(pattern), tuple(sorted(in_scope(pattern)))
-    return Matcher(variables, needs_of(operator), compiler, operator, tests, sensitive, is_set)
+    ranges = ranges_of(operator, dictionary)
+    return Matcher(variables, needs_of(operator), ranges, compiler, operator, tests, sensitive, is_set)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,10 +64,12 @@ class Matcher:
 
     variables   the variables in scope, sorted
     needs       the triples that an event must have for a solution
+    ranges      the numbers that are objects of their predicates in a solution
     """
 
     variables: tuple[str, ...]
     needs: Needs
+    ranges: Ranges
     _compiler: Compiler
     _operator: Operator
     _exists: dict[Exists, ExistsTest]

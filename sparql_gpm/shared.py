@@ -321,13 +321,17 @@ class PatternPool:
         if not self._summarises:
             return Survey(BatchView(batch), set(range(len(self))))
         grouped = self.summary.over(batch)
-        return Survey(BatchView(batch, grouped.rows), self.summary.touched(grouped), grouped.present)
+        return Survey(
+            BatchView(batch, grouped.rows),
+            self.summary.touched(grouped, batch.objects, self.dictionary.numbers),
+            grouped.present,
+        )
 
     def looked(self, events: Sequence[RowEvent]) -> tuple[Set[int], Set[Need] | None]:
         """The patterns that may have a solution in events, and the needs that they meet; None: nobody has looked."""
         if not self._summarises:
             return set(range(len(self))), None
-        return self.summary.in_events(events)
+        return self.summary.in_events(events, self.dictionary.numbers)
 
     def uses(self, pattern: SharedPattern) -> int:
         """The number of times that the pattern was added."""
@@ -346,7 +350,7 @@ class PatternPool:
         matcher = compile_pattern(pattern, self.dictionary, self.evaluator, background)
         number = len(self._uses)
         self._uses.append(0)
-        self.summary.add(number, matcher.needs)
+        self.summary.add(number, matcher.needs, matcher.ranges)
         return SharedPattern(self, number, matcher)
 
 

@@ -6,23 +6,28 @@ with a subject or object that some pattern names. The groups present tell which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.matching.needs import Need, Needs
+from sparql_gpm.matching.ranges import RangeIndex, Ranges
 
 _FEW_TRIPLES_MAX = 64
 """Up to so many triples a loop is faster."""
 
 Table = NDArray[np.uint16] | NDArray[np.int64]
 _Key = tuple[int, int | None, int | None]
+_NO_RANGES: Ranges = {}
 
 
 class Summary:
     """The needs of the patterns of all queries, by the numbers of the patterns.
+
+    A pattern waits for one of its needs, and where it bounds the objects of a predicate, for a number in that range.
 
     version     counts the patterns added: groups made before the last one do not serve all
     """
@@ -30,21 +35,31 @@ class Summary:
     def __init__(self) -> None:
         self._always: set[int] = set()
         self._waiting: dict[Need, list[tuple[int, frozenset[Need]]]] = {}
+        self._ranged: dict[Need, dict[int, RangeIndex]] = {}
+        self._waits: Counter[Need] = Counter()
+        self._alternatives: dict[int, frozenset[Need]] = {}
         self._predicates = _Numbers()
         self._terms = _Numbers()
         self._named: dict[int, tuple[bool, bool]] = {}
         self.version = 0
 
-    def add(self, pattern: int, needs: Needs) -> None:
-        """One more pattern with its needs."""
+    def add(self, pattern: int, needs: Needs, ranges: Ranges = _NO_RANGES) -> None:
+        """One more pattern with its needs and ranges."""
         self.version += 1
         for alternative in needs:
             for need in alternative:
                 self._add_need(need)
             if not alternative:
                 self._always.add(pattern)
+                continue
+            rarest = min(alternative, key=self._commonness)
+            self._waits[rarest] += 1
+            if len(needs) == 1 and ranges:
+                bounded = rarest.predicate if rarest.predicate in ranges else min(ranges)
+                by_predicate = self._ranged.setdefault(rarest, {})
+                by_predicate.setdefault(bounded, RangeIndex()).add(ranges[bounded], pattern)
+                self._alternatives[pattern] = alternative
             else:
-                rarest = min(alternative, key=self._commonness)
                 self._waiting.setdefault(rarest, []).append((pattern, alternative))
 
     def over(self, batch: EventBatch) -> GroupedTriples:
@@ -53,11 +68,16 @@ class Summary:
             return self._one_by_one(batch)
         return self._at_once(batch)
 
-    def touched(self, grouped: GroupedTriples) -> set[int]:
-        """The patterns that may have a solution in the batch."""
-        return self._touched(grouped.present)
+    def touched(self, grouped: GroupedTriples, objects: Ids, numbers: NDArray[np.float64]) -> set[int]:
+        """The patterns that may have a solution in the batch, which has these objects; `numbers`: of terms, by id."""
+        found = self._touched(grouped.present)
+        for asked, index in self._asked(grouped.present):
+            rows = grouped.rows(*asked)
+            assert rows is not None, asked
+            found.update(self._in_range(index.over_some(numbers[objects[rows]]), grouped.present))
+        return found
 
-    def in_events(self, events: Iterable[RowEvent]) -> tuple[set[int], set[Need]]:
+    def in_events(self, events: Sequence[RowEvent], numbers: NDArray[np.float64]) -> tuple[set[int], set[Need]]:
         """The patterns that may have a solution in events, and the needs that they meet, without columns."""
         present: set[Need] = set()
         named, terms = self._named, self._terms
@@ -70,7 +90,11 @@ class Summary:
                         present.add(Need(predicate, subject))
                     if objects and target in terms:
                         present.add(Need(predicate, None, target))
-        return self._touched(present), present
+        found = self._touched(present)
+        for asked, index in self._asked(present):
+            for target in {each[2] for event in events for each in event.triples if _meets(each, asked)}:
+                found.update(self._in_range(index.over(numbers.item(target)), present))
+        return found, present
 
     def _touched(self, present: set[Need]) -> set[int]:
         """The patterns of which some alternative is met by these needs."""
@@ -78,6 +102,19 @@ class Summary:
         for need in present & self._waiting.keys():
             found.update(pattern for pattern, alternative in self._waiting[need] if alternative <= present)
         return found
+
+    def _asked(self, present: set[Need]) -> Iterator[tuple[Need, RangeIndex]]:
+        """The ranges that are asked for, and the triples whose objects are to be in them."""
+        waited: Set[Need] = self._ranged.keys() & present
+        for need in waited:
+            for predicate, index in self._ranged[need].items():
+                asked = need if need.predicate == predicate else Need(predicate)
+                if asked in present:
+                    yield asked, index
+
+    def _in_range(self, patterns: Iterable[int], present: set[Need]) -> Iterator[int]:
+        """Those of the patterns of which all needs are met."""
+        return (pattern for pattern in patterns if self._alternatives[pattern] <= present)
 
     def names(self, predicate: int, subject: int | None, object: int | None) -> bool:
         """True if triples with this predicate, and this subject or this object, are grouped."""
@@ -90,7 +127,7 @@ class Summary:
 
     def _commonness(self, need: Need) -> tuple[bool, int]:
         """The less, the fewer patterns are asked for an event that meets the need: constants, then how many wait."""
-        return need.subject is None and need.object is None, len(self._waiting.get(need, ()))
+        return need.subject is None and need.object is None, self._waits[need]
 
     def _add_need(self, need: Need) -> None:
         self._predicates.add(need.predicate)
@@ -192,6 +229,12 @@ class _Numbers:
             table[self._ids] = np.arange(1, len(self._ids) + 1)
             self._table = table.astype(np.uint16) if few else table
         return self._table
+
+
+def _meets(triple: tuple[int, int, int], need: Need) -> bool:
+    """True if a triple meets a need."""
+    subject, predicate, target = triple
+    return predicate == need.predicate and need.subject in (None, subject) and need.object in (None, target)
 
 
 _NONE: Ids = np.zeros(0, dtype=np.int64)

@@ -120,7 +120,7 @@ def test_each_query_gives_its_rows_with_the_event_with_which_it_gives_them_alone
 
 
 def test_an_event_visits_the_queries_that_it_touches_however_many_there_are() -> None:
-    assert [row.row for row in measured(["beside queries about other things"], quick=True) if not row.holds] == []
+    assert [row.row for row in measured(["one event beside queries"], quick=True) if not row.holds] == []
 
 
 def restored(driven: Driven, parsed: Sequence[Query], delay: int) -> Driven:

@@ -1,8 +1,8 @@
 """Aggregates over all matches without a match being built: events a second, from ids to the counts of windows.
 
-One keyed query, the same with a sum, fifty queries over the same events, windows with 10^30 matches and more, and a
-plain Python program that counts one of the queries by hand. Medians of processor time; a first round, which compiles
-the kernels or loads them, is not counted.
+One keyed query, the same with aggregates, fifty queries over the same events in mixes that share more or less, at once
+and one by one, windows with 10^30 matches and more, and a plain Python program that counts one of the queries by hand.
+Medians of processor time; a first round, which compiles the kernels or loads them, is not counted.
 Run from the project's folder: python benchmarks/over_matches.py [--events N] [--runs N]
 """
 
@@ -27,40 +27,46 @@ from automata.plan.plan import Plan, compile_plan
 from automata.plan.program import Program, Selector, Skip, Symbol, Window
 from automata.propagation.compiled import CompiledPropagation
 from automata.propagation.measures import Kind, Measured
+from automata.propagation.shared.members import Member
+from automata.propagation.shared.shared_propagation import SharedPropagation
 from automata.propagation.windows import Found
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import XSD, Literal
-from spaseq.runtime.stages.propagated import TermValues
+from spaseq.runtime.stages.term_values import TermValues
 
 KEYS, PRICES, BATCH = 1_000, 200, 1 << 18
+FEW, KINDS = 3, 12
+"""Kinds of events, each of which is a step: A, B and C, or nine more."""
 WINDOW = 50_000
 """Events of a window: one a nanosecond."""
 KEY, VALUE = 0, 1
 ANY, NEXT = Contiguity.ANY, Contiguity.NEXT
 Slice = tuple[Events, dict[int, SymbolSolutions]]
+Query = tuple[Plan, Sequence[Measured]]
 
 
 def plan_of(expression: Expression, size: int, keyed: bool = True) -> Plan:
     """A tumbling query; every event has a key and a value, the value is bound by the second step."""
     key = frozenset({KEY}) if keyed else frozenset[int]()
-    symbols = tuple(Symbol("ABC"[n], s := key | ({VALUE} if n == 1 else set()), s, frozenset({0})) for n in range(3))
+    scopes = [key | ({VALUE} if kind == 1 else set()) for kind in range(KINDS)]
+    symbols = tuple(Symbol(chr(65 + kind), scope, scope, frozenset({0})) for kind, scope in enumerate(scopes))
     window = Window(size, in_events=False, sliding=False)
     return compile_plan(Program(expression, symbols, 2, (), window, (), Selector.ALL, Skip.NO_SKIP, (), 1))
 
 
-def stream(events: int, keys: int, prices: Sequence[int], seed: int = 1) -> list[Slice]:
-    """Events of three kinds at random, in slices."""
-    draw = np.random.default_rng(seed)
-    kinds, key = draw.integers(0, 3, events), draw.integers(1, keys + 1, events)
+def stream(events: int, keys: int, prices: Sequence[int], steps: int = FEW) -> list[Slice]:
+    """Events of so many kinds at random, in slices."""
+    draw = np.random.default_rng(1)
+    kinds, key = draw.integers(0, steps, events), draw.integers(1, keys + 1, events)
     value = np.array(prices, dtype=np.int64)[draw.integers(0, len(prices), events)]
     slices = []
     for begin in range(0, events, BATCH):
         part = slice(begin, min(begin + BATCH, events))
         times = np.arange(part.start, part.stop, dtype=np.int64)
         solutions = {}
-        for kind in range(3):
+        for kind in range(steps):
             at = np.flatnonzero(kinds[part] == kind)
             columns: dict[int, Ids] = {KEY: key[part][at]}
             if kind == 1:
@@ -74,6 +80,37 @@ def run(plan: Plan, measured: Sequence[Measured], slices: Sequence[Slice], value
     """All windows of one query, as columns."""
     evaluator = CompiledPropagation(plan, (KEY,) if plan.program.symbols[0].scope else (), measured, values)
     return [*(evaluator.on_batch(events, solutions) for events, solutions in slices), evaluator.finish()]
+
+
+def run_together(queries: Sequence[Query], slices: Sequence[Slice], values: TermValues) -> list[list[Sequence[Found]]]:
+    """All windows of each query of a group, as columns."""
+    numbers = {kind: kind for kind in range(KINDS)}
+    members = [Member(plan, (KEY,), tuple(measured), numbers, {VALUE: VALUE}) for plan, measured in queries]
+    group = SharedPropagation(members, KINDS, 1, values)
+    found: list[list[Sequence[Found]]] = [[] for _ in queries]
+    for events, solutions in slices:
+        assert not group.on_batch(events, solutions)
+        for number, own in enumerate(found):
+            own.append(group.take(number))
+    group.finish()
+    return [[*own, group.take(number)] for number, own in enumerate(found)]
+
+
+def mixes() -> dict[str, list[Query]]:
+    """Fifty queries each."""
+    plus = Repetition(Step(1), 1, None, ANY)
+    chain = Steps((Step(0), plus, Step(2)), (ANY, ANY))
+    kinds = [Measured(kind, VALUE) for kind in Kind] + [Measured(k, VALUE, k) for k in Kind if k is not Kind.COUNT]
+    least = [Steps((Step(0), Repetition(Step(1), n + 1, None, ANY), Step(2)), (ANY, ANY)) for n in range(50)]
+    prefixes = [Steps((Step(n), plus, Step(2)), (ANY, ANY)) for n in (0, *range(FEW, KINDS))]
+    sizes = [WINDOW * (n + 1) // 5 for n in range(5)]
+    return {
+        "aggregates of one pattern": [(plan_of(chain, WINDOW), (kinds[n % len(kinds)],)) for n in range(50)],
+        "B:{n,}": [(plan_of(each, WINDOW), ()) for each in least],
+        "B:{n,}, SUM": [(plan_of(each, WINDOW), (Measured(Kind.SUM, VALUE),)) for each in least],
+        "ten steps before one B:+": [(plan_of(prefixes[n % 10], WINDOW), kinds[: n // 10 % 3]) for n in range(50)],
+        "five windows": [(plan_of(least[n // 5], sizes[n % 5]), ()) for n in range(50)],
+    }
 
 
 def counted(found: Sequence[Sequence[Found]]) -> int:
@@ -126,6 +163,7 @@ def main() -> None:
     chain = Steps((Step(0), Repetition(Step(1), 1, None, ANY), Step(2)), (ANY, ANY))
     plan = plan_of(chain, WINDOW)
     ids, doubles = stream(options.events, KEYS, whole), stream(options.events, KEYS, double)
+    many = stream(options.events, KEYS, whole, KINDS)
     told = counted(run(plan, (), ids, values))
     few = ids[: max(1, len(ids) // 8)]
     assert counted(run(plan, (), few, values)) == by_hand(few)
@@ -139,10 +177,15 @@ def main() -> None:
         report(label, options.events, measured_time(partial(run, plan, aggregates, slices, values), options.runs))
     by_python = sum(len(events) for events, _ in few)
     report("COUNT(*), plain Python", by_python, measured_time(lambda: by_hand(few), 1))
-    many = [
-        plan_of(Steps((Step(0), Repetition(Step(1), n + 1, None, ANY), Step(2)), (ANY, ANY)), WINDOW) for n in range(50)
-    ]
-    report("50 queries, one by one", by_python, measured_time(lambda: [run(p, (), few, values) for p in many], 1))
+    for label, queries in mixes().items():
+        own = many if "steps" in label else ids
+        few = own[: max(1, len(own) // 8)]
+        together = measured_time(lambda q=queries, s=own: run_together(q, s, values), options.runs)
+        report(f"50 queries: {label}", options.events, together)
+        apart = measured_time(lambda q=queries, s=few: [run(p, m, s, values) for p, m in q], 1)
+        report("    one by one", by_python, apart)
+        told = [counted(found) for found in run_together(queries[::7], few, values)]
+        assert told == [counted(run(plan, measured, few, values)) for plan, measured in queries[::7]], label
     endless = plan_of(chain, 1 << 60, keyed=False)
     endless_stream = stream(3_000, 1, whole)
     begin = time.perf_counter()
@@ -153,7 +196,7 @@ def main() -> None:
 
 def report(label: str, events: int, seconds: float) -> None:
     """One line."""
-    print(f"{label:28}{events / seconds / 1e6:10.2f} M events/s")
+    print(f"{label:40}{events / seconds / 1e6:10.2f} M events/s")
 
 
 if __name__ == "__main__":

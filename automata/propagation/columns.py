@@ -22,7 +22,11 @@ _LIMBS_MAX = 8
 
 
 class Unsuited(Exception):
-    """The kernel cannot take these values."""
+    """The kernel cannot take the values of a variable."""
+
+    def __init__(self, variable: int) -> None:
+        super().__init__(variable)
+        self.variable = variable
 
 
 @dataclass(slots=True)
@@ -42,7 +46,7 @@ class Reader:
     """Makes slices for the kernel.
 
     scales      variable → the representation of its numbers in open cells
-    seen        ids of extremes in open cells
+    seen        variable → ids of extremes in open cells
     """
 
     key: tuple[int, ...]
@@ -50,24 +54,26 @@ class Reader:
     layout: Layout
     values: Values
     scales: dict[int, Scale] = field(default_factory=dict)
-    seen: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    seen: dict[int, Ids] = field(default_factory=dict)
 
     def forget(self) -> None:
         """No cell is open: any representation will do."""
         self.scales.clear()
-        self.seen = np.zeros(0, dtype=np.int64)
+        self.seen.clear()
+
+    def live_ids(self) -> list[Ids]:
+        """The ids of extremes in open cells."""
+        return list(self.seen.values())
 
     def read(
         self, events: Events, solutions: Mapping[int, SymbolSolutions], used: frozenset[int], position: int
     ) -> arrays.Slice:
         """The slice; Unsuited if the kernel cannot take it, with what is known of open cells as it was."""
-        tables = [solutions[s] if s in used and s in solutions else None for s in range(self.symbols)]
+        tables = [self._keyed(solutions[s]) if s in used and s in solutions else None for s in range(self.symbols)]
         counts = [0 if table is None else len(table.events) for table in tables]
         begins = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         rows = int(begins[-1])
         keys = self._matrix(tables, self.key, rows)
-        if keys.size and not keys.all():
-            raise Unsuited
         addends, signs = self._addends(tables, rows)
         values, ids = self._extremes(tables, rows)
         there = [table.events for table in tables if table is not None]
@@ -83,6 +89,14 @@ class Reader:
             values,
             ids,
         )
+
+    def _keyed(self, table: SymbolSolutions) -> SymbolSolutions:
+        """The solutions that bind the whole key: no other one is in a match."""
+        columns = [table.values[variable] for variable in self.key]
+        if all(column.all() for column in columns):
+            return table
+        rows = np.flatnonzero(np.logical_and.reduce([column != UNBOUND for column in columns]))
+        return SymbolSolutions(table.events[rows], {v: column[rows] for v, column in table.values.items()})
 
     def _matrix(self, tables: Sequence[SymbolSolutions | None], variables: Sequence[int], rows: int) -> Ids:
         found = np.empty((rows, len(variables)), dtype=np.int64)
@@ -112,23 +126,23 @@ class Reader:
         scaled = self.values.scaled(ids[bound])
         scale = self.scales.get(variable)
         if scaled is None or (scale is not None and (scaled.flags, scaled.binary) != (scale.flags, scale.binary)):
-            raise Unsuited
+            raise Unsuited(variable)
         least = int(scaled.exponents.min())
         if scale is None:
             scale = Scale(scaled.flags, scaled.binary, least - _MARGIN if scaled.binary else least)
         assert scale.exponent is not None
         if least < scale.exponent:
-            raise Unsuited
+            raise Unsuited(variable)
         up = scaled.exponents - scale.exponent
         magnitudes, width = np.abs(scaled.mantissas), 2
         if scaled.binary:
             width = int(up.max() + 63) // arrays.LIMB + 1
         elif up.any():
             if int(up.max()) > 18 or float(magnitudes.max()) * 10.0 ** int(up.max()) > 2.0**61:
-                raise Unsuited
+                raise Unsuited(variable)
             magnitudes, up = magnitudes * 10**up, np.zeros_like(up)
         if width > _LIMBS_MAX:
-            raise Unsuited
+            raise Unsuited(variable)
         self.scales[variable] = scale
         if not scaled.binary and int(magnitudes.max()) >> arrays.LIMB == 0:
             small = np.zeros((len(ids), 1), dtype=np.int64)
@@ -146,15 +160,22 @@ class Reader:
         if not variables:
             return np.zeros((rows, 0)), ids
         numbers = self.values.numbers(ids)
-        if np.isnan(numbers[ids != UNBOUND]).any():
-            raise Unsuited
-        seen = np.union1d(self.seen, ids[ids != UNBOUND])
-        if len(seen) > len(self.seen):
-            if len(np.unique(self.values.numbers(seen))) < len(seen):
-                raise Unsuited  # of equal numbers the texts decide
-            self.seen = seen
+        for number, variable in enumerate(variables):
+            self._see(variable, ids[:, number], numbers[:, number])
         numbers[ids == UNBOUND] = np.nan
         return numbers, ids
+
+    def _see(self, variable: int, ids: Ids, numbers: NDArray[np.float64]) -> None:
+        """Remembers the ids of extremes: of equal numbers the texts would decide."""
+        bound = ids != UNBOUND
+        if np.isnan(numbers[bound]).any():
+            raise Unsuited(variable)
+        known = self.seen.get(variable, ids[:0])
+        seen = np.union1d(known, ids[bound])
+        if len(seen) > len(known):
+            if len(np.unique(self.values.numbers(seen))) < len(seen):
+                raise Unsuited(variable)
+            self.seen[variable] = seen
 
 
 def _column(tables: Sequence[SymbolSolutions | None], variable: int) -> Ids:

@@ -6,17 +6,17 @@ move all open cells to exact values, one event at a time; once no cell is open, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from automata.plan.plan import Plan
-from automata.propagation.cells import Cells
+from automata.propagation.cells import Cell, Cells
 from automata.propagation.columns import Unsuited
 from automata.propagation.kernel_cells import KernelCells
 from automata.propagation.layout import layout_of
 from automata.propagation.measures import Measured, Values
 from automata.propagation.propagating_evaluator import Propagating, PropagatingEvaluator
-from automata.propagation.windows import Found
+from automata.propagation.windows import Found, Key
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Ids
 
@@ -32,6 +32,24 @@ class CompiledPropagation(Propagating):
         assert layout is not None, measured
         self.exact = PropagatingEvaluator(plan, groups, measured, values)
         self._kernel = KernelCells(plan, groups, measured, layout, values)
+
+    @property
+    def position(self) -> int:
+        """The position of the next event."""
+        return self.exact.position
+
+    @position.setter
+    def position(self, position: int) -> None:
+        self.exact.position = position
+
+    @property
+    def idle(self) -> bool:
+        """No cell is open."""
+        return self.exact.idle and self._kernel.idle
+
+    def take(self, cells: Iterable[tuple[int, Key, Cell]]) -> None:
+        """Goes on with these cells as exact values: window, key, cell."""
+        self.exact.take(cells)
 
     @property
     def measures(self) -> Cells:

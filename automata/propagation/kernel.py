@@ -20,7 +20,6 @@ from automata.propagation.kernel_arrays import (
     NO_WINDOW,
     OPEN_FIRST,
     OPEN_LAST,
-    SLOTS,
     Cells,
     Order,
     Output,
@@ -31,10 +30,9 @@ from automata.propagation.kernel_arrays import (
     Slice,
 )
 from automata.propagation.kernel_direct import Direct, add_lanes
+from automata.propagation.kernel_keys import among
 from automata.propagation.kernel_lanes import arrive, clear, end_strict, holds_matches, move, open_cell, reach
-from automata.values import NONE, Ids
-
-_PRIME = 0x9E3779B97F4A7C15
+from automata.values import Ids
 
 
 class Stop(IntEnum):
@@ -84,7 +82,7 @@ def consume(
             passed = shape.start + min((last + 1) * shape.hop, least * shape.hop + shape.size)
         for at in range(begin, end):
             slot = order.slots[at]
-            if not _among(order.slots, slot, begin, at):
+            if not among(order.slots, slot, begin, at):
                 alone = narrow and end - begin == 1 and direct.able[order.symbols[at]]
                 for window in range(least, last + 1):
                     cell = slot if shape.open_max == 1 else slot * shape.open_max + window % shape.open_max
@@ -99,71 +97,6 @@ def consume(
             state[FULL], state[EVENT] = 0, event
             return _LIMBS
     return _DONE
-
-
-@lean_kernel
-def put_in_order(slice_: Slice, order: Order) -> int:
-    """Fills `ends`, which are 0, `rows` and `symbols`; returns the most solutions of one event."""
-    events, ends = slice_.events, order.ends
-    for row in range(events.shape[0]):
-        ends[events[row]] += 1
-    most, before = 0, 0
-    for event in range(ends.shape[0]):
-        count = ends[event]
-        most = max(most, count)
-        ends[event] = before
-        before += count
-    for symbol in range(slice_.begins.shape[0] - 1):
-        for row in range(slice_.begins[symbol], slice_.begins[symbol + 1]):
-            at = ends[events[row]]
-            ends[events[row]] = at + 1
-            order.rows[at], order.symbols[at] = row, symbol
-    return most
-
-
-@lean_kernel
-def number_rows(cells: Cells, slice_: Slice, order: Order, state: Ids) -> bool:
-    """Fills `slots`; False if there is no room for a new key."""
-    for at in range(order.rows.shape[0]):
-        slot = _slot(cells, slice_, int(order.rows[at]), state)
-        if slot == NONE:
-            return False
-        order.slots[at] = slot
-    return True
-
-
-@lean_part
-def _among(slots: Ids, slot: int, begin: int, end: int) -> bool:
-    found = False
-    for at in range(begin, end):
-        found |= slots[at] == slot
-    return found
-
-
-@lean_part
-def _slot(cells: Cells, slice_: Slice, row: int, state: Ids) -> int:
-    """The slot of a solution's key, given out now if it is new; NONE if there is no room."""
-    width = cells.keys.shape[1]
-    mask = cells.table.shape[0] - 1
-    at = _place(slice_.keys, row, mask)
-    while cells.table[at]:
-        slot = int(cells.table[at]) - 1
-        same = True
-        for column in range(width):
-            same &= cells.keys[slot, column] == slice_.keys[row, column]
-        if same:
-            return slot
-        at = (at + 1) & mask
-    slot = int(state[SLOTS])
-    if slot == cells.keys.shape[0]:
-        return NONE
-    state[SLOTS] = slot + 1
-    cells.table[at] = slot + 1
-    for column in range(width):
-        cells.keys[slot, column] = slice_.keys[row, column]
-    for place in range(cells.members.shape[0]):
-        cells.window[slot * cells.members.shape[0] + place] = NO_WINDOW
-    return slot
 
 
 @lean_part
@@ -263,24 +196,3 @@ def _emit(cells: Cells, output: Output, row: int, window: int, slot: int, cell: 
         output.ids[row, measure] = cells.ids[cell, lane, measure]
     if cells.first.shape[0] > 0:
         output.first[row], output.last[row] = cells.first[cell, lane], cells.last[cell, lane]
-
-
-@lean_kernel
-def number_keys(cells: Cells, count: int) -> None:
-    """Enters the keys of the first slots in the hash table, which is empty."""
-    mask = cells.table.shape[0] - 1
-    for slot in range(count):
-        at = _place(cells.keys, slot, mask)
-        while cells.table[at]:
-            at = (at + 1) & mask
-        cells.table[at] = slot + 1
-
-
-@lean_part
-def _place(keys: Ids, row: int, mask: int) -> np.int64:
-    """The place in the hash table from which on a key is looked for."""
-    hashed = np.uint64(0)
-    for column in range(keys.shape[1]):
-        hashed = (hashed ^ np.uint64(keys[row, column])) * np.uint64(_PRIME)
-        hashed ^= hashed >> np.uint64(29)
-    return np.int64(hashed & np.uint64(mask))

@@ -9,7 +9,7 @@ import numpy as np
 from automata.plan.keys import key_of
 from automata.plan.plan import Plan
 from automata.plan.program import Program
-from automata.propagation import kernel
+from automata.propagation import kernel, kernel_keys
 from automata.propagation import kernel_arrays as arrays
 from automata.propagation.cells import Cell, Vector
 from automata.propagation.columns import Reader
@@ -101,7 +101,7 @@ class KernelCells:
 
     def live_ids(self) -> list[Ids]:
         """The ids in keys and among the extremes."""
-        return [] if self.idle else [self._cells.keys[: self._slots].ravel(), self._reader.seen]
+        return [] if self.idle else [self._cells.keys[: self._slots].ravel(), *self._reader.live_ids()]
 
     def handed_over(self) -> list[tuple[int, Key, Cell]]:
         """Every open cell as exact values, with its window and its key; none is open then."""
@@ -123,9 +123,9 @@ class KernelCells:
         rows = len(slice_.events)
         columns = [np.empty(rows, dtype=np.int64) for _ in range(3)]
         order = arrays.Order(np.zeros(len(slice_.times), dtype=np.int64), *columns)
-        most = kernel.put_in_order(slice_, order)
+        most = kernel_keys.put_in_order(slice_, order)
         stuck = False
-        while not kernel.number_rows(self._cells, slice_, order, self._state):
+        while not kernel_keys.number_rows(self._cells.table, self._cells.keys, slice_, order, self._state):
             self._make_room(stuck)
             stuck = True
         return order, most
@@ -308,4 +308,4 @@ class KernelCells:
             fresh.members[place, :count] = numbers[held.members[place, :count]]
         self._state[arrays.SLOTS] = len(kept)
         self._cells = fresh
-        kernel.number_keys(fresh, len(kept))
+        kernel_keys.number_keys(fresh.table, fresh.keys, len(kept))

@@ -20,7 +20,7 @@ def rules_of(plan: Plan, machine: Machine, layout: Layout) -> Rules:
     scopes = [symbol.scope for symbol in plan.program.symbols]
     every = [(one.variable, one.every) for one in layout.linear], [(one.variable, one.every) for one in layout.extreme]
     linear, extreme = (
-        np.array([[_effect(scopes[s], move, *one) for one in some] for s, move in moves], dtype=np.int64).reshape(
+        np.array([[effect_of(scopes[s], move, *one) for one in some] for s, move in moves], dtype=np.int64).reshape(
             len(moves), len(some)
         )
         for some in every
@@ -45,7 +45,8 @@ def rules_of(plan: Plan, machine: Machine, layout: Layout) -> Rules:
     )
 
 
-def _effect(scope: frozenset[int], move: Move, variable: int, every: bool) -> int:
+def effect_of(scope: frozenset[int], move: Move, variable: int, every: bool) -> int:
+    """The effect of a move on a measure of a variable: of all its values (`every`), or of the last one."""
     if variable in scope:
         return ADD if every else SET
     return FORGET if variable in move.forgets and not every else KEEP

@@ -25,7 +25,19 @@ _Row = tuple[int, Key, int, tuple[int, ...]]
 
 
 class Propagating(Protocol):
-    """An evaluator that tells aggregates of all matches, those of one unit and key in one piece or several."""
+    """An evaluator that tells aggregates of all matches, those of one unit and key in one piece or several.
+
+    position    of the next event
+    """
+
+    position: int
+
+    @property
+    def idle(self) -> bool:
+        """No cell is open."""
+
+    def take(self, cells: Iterable[tuple[int, Key, Cell]]) -> None:
+        """Goes on with these cells of aligned windows, where none is open: window, key, cell."""
 
     @property
     def measures(self) -> Cells:

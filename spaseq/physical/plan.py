@@ -33,6 +33,7 @@ class PhysicalPlan:
     row_events_max  slices of at most so many events are evaluated row at a time
     conjunctions    sets of symbols that are only ever taken together; their patterns are matched lazily
     later           the evaluator in kernels that takes over while the query runs, once they pay: "cea", "registers"
+    shares          its lanes may be those of other queries over the same events, which are advanced together
     """
 
     compiled: Compiled
@@ -45,6 +46,7 @@ class PhysicalPlan:
     row_events_max: int
     conjunctions: tuple[tuple[int, ...], ...]
     later: str | None = None
+    shares: bool = False
 
     @property
     def form_in_words(self) -> str:

@@ -12,6 +12,7 @@ from automata.plan.expression import Conjunction, Expression, steps, symbols
 from automata.plan.plan import Plan
 from automata.plan.program import Demand, Program
 from automata.propagation.layout import why_not_compiled
+from automata.propagation.shared.members import why_not_shared
 from spaseq.errors import InputError
 from spaseq.physical.applicability import (
     builds_subsets,
@@ -152,13 +153,18 @@ def _propagated(compiled: Compiled, kernels: bool) -> PhysicalPlan:
     """The plan of a query OVER MATCHES whose matches are not built."""
     planned = propagation_of(compiled)
     reason = why_not_compiled(planned.plan, planned.measured) if kernels else TOO_SHORT
+    shares = False
     if reason is None:
         form, form_reason, few = Form.KERNELS, "integers of any size, a few of them for each key and window", 0
+        alone = why_not_shared(planned.plan, planned.measured)
+        shares = alone is None
+        form_reason += f"; {alone or 'those that other queries over the same events have too are kept once'}"
     else:
         form, form_reason, few = Form.VALUES, reason, protocol.FEW_EVENTS_MAX
     others = tuple((name, "it builds every match") for name in _KINDS)
     why = "only a key relates the steps: counts, sums, minima and maxima are kept of matches that are not built"
-    return PhysicalPlan(compiled, PROPAGATION, form, why, form_reason, others, (), few, conjunctions(compiled.program))
+    together = conjunctions(compiled.program)
+    return PhysicalPlan(compiled, PROPAGATION, form, why, form_reason, others, (), few, together, shares=shares)
 
 
 def _requested(compiled: Compiled, requested: str, refusals: Mapping[str, str | None]) -> str:

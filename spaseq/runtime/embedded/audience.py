@@ -24,7 +24,7 @@ from sparql_gpm.shared import Entailed, PatternPool, Slice
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.derived import DerivedStream
-from spaseq.runtime.embedded.operator import QueryOperator
+from spaseq.runtime.embedded.operator import QueryOperator, group_together
 from spaseq.runtime.order.merged_input import MergedInput
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL
 
@@ -120,6 +120,7 @@ class Audience:
         self._due: list[tuple[int, int, Reader]] = []
         self._numbers = count()
         self._heard = BEFORE_ALL
+        self._alone = False
 
     @property
     def order(self) -> Order:
@@ -132,6 +133,7 @@ class Audience:
             self.visited(self.readers[0])
         self.readers.append(reader)
         reader.audience, reader.due = self, NEVER_DUE
+        self._alone |= reader.operator is not None and reader.operator.shareable is not None
         patterns = None if reader.operator is None else reader.operator.touching
         if patterns is not None:
             index = self._index(patterns.pool, patterns.entailed)
@@ -152,6 +154,8 @@ class Audience:
         """Takes out all events that nothing can precede; possibly none."""
         slice_ = self.input.release()
         if len(self.readers) > 1:
+            if self._alone:
+                self._group()
             self.pause()
             if len(slice_):
                 self._passed = self._with(slice_)
@@ -201,6 +205,12 @@ class Audience:
         """A reader could not be visited with what was just released: it is at the next occasion."""
         reader.due = ALWAYS_DUE
         heappush(self._due, (ALWAYS_DUE, next(self._numbers), reader))
+
+    def _group(self) -> None:
+        """Lets queries that have nothing open be propagated together."""
+        operators = [reader.operator for reader in self.readers if reader.operator is not None]
+        alone = [each for each in operators if each.shareable is not None and each.shareable.group is None]
+        self._alone = len(alone) > 1 and not group_together(alone)
 
     def _index(self, pool: PatternPool, entailed: Entailed | None) -> _Index:
         if (pool, entailed) not in self._indexes:

@@ -287,6 +287,8 @@ class Network:
                 elif BEFORE_ALL < watermark < AFTER_ALL:
                     self._hand_out(reader, operator.on_watermark(watermark - 1), found)
         except TooManyRuns as reason:
+            assert operator is not None
+            operator.stop()
             reader.operator = None
             self._stopped[reader.query.name] = reason
         if reader.derived is not None and watermark != BEFORE_ALL:

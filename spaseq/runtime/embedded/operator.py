@@ -23,6 +23,7 @@ from spaseq.outputs.rows import Row
 from spaseq.physical.plan import PhysicalPlan
 from spaseq.runtime.order.reorder import AFTER_ALL
 from spaseq.runtime.stages.pattern_stage import PatternStage, SolutionSource
+from spaseq.runtime.stages.propagated import PropagatedMatches
 from spaseq.runtime.stages.sequence_stage import SequenceStage
 from spaseq.runtime.state.snapshot import batch_state, restored_batch
 from spaseq.runtime.zero_rows.observed import Observed
@@ -89,11 +90,24 @@ class QueryOperator:
             patterns.unseen = observed.unseen
         self._whole_times = sequence.needs_whole_slots or plan.compiled.program.streams > 1 or bool(plan.conjunctions)
         self._row_events_max = plan.row_events_max
+        self._shareable = sequence.propagated if plan.shares and isinstance(patterns, PatternStage) else None
+
+    @property
+    def shareable(self) -> PropagatedMatches | None:
+        """The evaluator, if a group of queries may take its place."""
+        return self._shareable
+
+    def stop(self) -> None:
+        """Lets the queries of its group go on without it."""
+        if self._shareable is not None and self._shareable.group is not None:
+            self._shareable.group.drop(self._shareable)
 
     def on_batch(self, slice_: Slice) -> Iterator[Rows]:
         """The rows after the next events, whose `streams` are positions in FROM; queries of one pool share a slice."""
         if self._holds_slots and len(slice_):
             slice_ = self._open_slot.complete(slice_)
+        if self._shareable is not None and self._shareable.group is not None:
+            self._shareable.group.feed(slice_)
         yield from self._evaluate(slice_)
 
     def on_watermark(self, time: int) -> Iterator[Rows]:
@@ -195,3 +209,15 @@ class QueryOperator:
         self.observed = None
         if isinstance(self.patterns, PatternStage):
             self.patterns.unseen = None
+
+
+def group_together(operators: Sequence[QueryOperator]) -> bool:
+    """Makes groups of queries over one input that have nothing open; returns whether no other one is left."""
+    from spaseq.runtime.stages.shared_matches import candidate_of, grouped
+
+    candidates = []
+    for each in operators:
+        if each.shareable is not None and each.shareable.may_join and isinstance(each.patterns, PatternStage):
+            candidates.append(candidate_of(each.patterns, each.shareable))
+    grouped(candidates)
+    return len(candidates) == len(operators)

@@ -80,6 +80,10 @@ class PatternSolver:
         self.narrowed: dict[int, str] = {}
         self._solved = [0] * len(pairs)
 
+    def source(self, symbol: int) -> tuple[StreamPattern, dict[int, str]]:
+        """The pattern of a GPM, and the column of its solutions for each variable."""
+        return self._gpms[symbol], dict(self._columns[symbol])
+
     def touched(self, slice_: Slice) -> bool:
         """True if some GPM, with USING that of it, may have a solution in a slice, by the slice's summary."""
         return slice_.touches(self._pool, self.numbers)

@@ -63,8 +63,7 @@ class PatternStage:
 
     def solve(self, slice_: Slice, semi_join_filters: SemiJoinFilters) -> SolvedSlice:
         """The solutions in the next slice, found in columns; raises TooManyTogether."""
-        slice_ = slice_.entailed(self.entailed)
-        events = slice_.made(_as_events)
+        slice_, events = self.seen(slice_)
         if self.unseen:
             self.unseen.in_batch(slice_.present(self.pool), slice_.batch)
         if not self.solver.touched(slice_):
@@ -73,6 +72,11 @@ class PatternStage:
             solutions = self.solver.solve(slice_, semi_join_filters)
         graphs = slice_.batch if self._reads_graphs else None
         return SolvedSlice(events, solutions, self.solver.taken(slice_, solutions), graphs)
+
+    def seen(self, slice_: Slice) -> tuple[Slice, Events]:
+        """The slice with all that follows from its triples, and its events."""
+        slice_ = slice_.entailed(self.entailed)
+        return slice_, slice_.made(_as_events)
 
     def each(self, slice_: Slice) -> Iterator[tuple[RowEvent, Mapping[int, Sequence[SolutionRow]]]]:
         """Each event of the next slice with its solutions, found row at a time."""

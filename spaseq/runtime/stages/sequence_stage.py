@@ -167,6 +167,11 @@ class SequenceStage:
         return [*self._evaluator.live_ids(), *self._graphs.live_ids(), *self._solutions.live_ids(), *groups]
 
     @property
+    def propagated(self) -> PropagatedMatches | None:
+        """The evaluator, if it builds no match."""
+        return self._evaluator if isinstance(self._evaluator, PropagatedMatches) else None
+
+    @property
     def replanned(self) -> tuple[str, ...]:
         """The latest replacements of the evaluator while the query runs: time and reason, one sentence each."""
         if not isinstance(self._evaluator, AdaptiveEvaluator):

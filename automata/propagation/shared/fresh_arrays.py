@@ -1,0 +1,120 @@
+"""New arrays for the kernel of a group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from automata.propagation.kernel_arrays import NO_WINDOW
+from automata.propagation.shared.arrays import Cells, Clock, Frames, Output, Scratch
+from automata.propagation.shared.equations import Kind
+from automata.propagation.shared.program import GroupProgram
+from automata.values import Ids
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sizes:
+    """The sizes of rows of cells; `key`: variables of a key."""
+
+    key: int
+    frames: Frames
+
+    @property
+    def sections(self) -> int:
+        """The sections of a row."""
+        return int(self.frames.open_max.sum())
+
+    def row(self, kind: Kind) -> int:
+        """The quantities of a kind in a row, at least one."""
+        return max(1, int((self.frames.open_max * self._widths(kind)).sum()))
+
+    def section(self, kind: Kind) -> int:
+        """The most quantities of a kind in a section, at least one."""
+        return max(1, int(self._widths(kind).max()))
+
+    def section_of(self, frame: int, kind: Kind) -> tuple[int, int]:
+        """The first quantity of a frame's first section, and how many a section has."""
+        first = (self.frames.counts, self.frames.sums, self.frames.best)[kind]
+        return int(first[frame]), int(self._widths(kind)[frame])
+
+    def _widths(self, kind: Kind) -> Ids:
+        widths = (self.frames.count_width, self.frames.sum_width, self.frames.best_width)
+        return widths[kind]
+
+
+def new_frames(program: GroupProgram) -> Frames:
+    """The windows of a program and the places of their sections."""
+    windows = [frame.window for frame in program.frames]
+    open_max = np.array([-(-window.size // window.period) for window in windows], dtype=np.int64)
+    widths = np.ascontiguousarray(np.array(program.widths, dtype=np.int64).T)
+    gaps = program.programs.gaps
+    return Frames(
+        np.array([window.start for window in windows], dtype=np.int64),
+        np.array([window.size for window in windows], dtype=np.int64),
+        np.array([window.period for window in windows], dtype=np.int64),
+        open_max,
+        np.array([window.anchored for window in windows], dtype=np.int64),
+        _first(open_max),
+        _first(open_max * widths[Kind.COUNT]),
+        _first(open_max * widths[Kind.SUM]),
+        _first(open_max * widths[Kind.BEST]),
+        widths[Kind.COUNT],
+        widths[Kind.SUM],
+        widths[Kind.BEST],
+        (np.diff(gaps) > 0).astype(np.int64),
+    )
+
+
+def _first(sizes: Ids) -> Ids:
+    """The places at which parts of these sizes begin."""
+    return np.cumsum(sizes) - sizes
+
+
+def new_clock(frames: int) -> Clock:
+    """The clock before the first event: no window is open."""
+    first, last, *others = (np.zeros(frames, dtype=np.int64) for _ in range(4))
+    last -= 1
+    return Clock(first, last, *others)
+
+
+def new_cells(sizes: Sizes, slots: int, limbs: int = 1, wide: int = 1) -> Cells:
+    """Cells of which none is in use."""
+    best, sections = sizes.row(Kind.BEST), sizes.sections
+    return Cells(
+        np.zeros(4 * slots, dtype=np.int64),
+        np.zeros((slots, sizes.key), dtype=np.int64),
+        np.full((slots, sections), NO_WINDOW, dtype=np.int64),
+        np.zeros((slots, sections), dtype=np.int64),
+        np.zeros((slots, limbs, sizes.row(Kind.COUNT)), dtype=np.int64),
+        np.zeros((slots, wide, sizes.row(Kind.SUM)), dtype=np.int64),
+        np.full((slots, best), np.nan),
+        np.zeros((slots, best), dtype=np.int64),
+        np.zeros((sections, slots), dtype=np.int64),
+        np.zeros(sections, dtype=np.int64),
+    )
+
+
+def new_scratch(sizes: Sizes, limbs: int, wide: int) -> Scratch:
+    """Room for one section."""
+    best = sizes.section(Kind.BEST)
+    return Scratch(
+        np.zeros((1, limbs, sizes.section(Kind.COUNT)), dtype=np.int64),
+        np.zeros((1, wide, sizes.section(Kind.SUM)), dtype=np.int64),
+        np.zeros((1, best)),
+        np.zeros((1, best), dtype=np.int64),
+    )
+
+
+def new_output(sizes: Sizes, rows: int, limbs: int = 1, wide: int = 1) -> Output:
+    """Room for so many sections."""
+    best = sizes.section(Kind.BEST)
+    return Output(
+        np.zeros(rows, dtype=np.int64),
+        np.zeros(rows, dtype=np.int64),
+        np.zeros((rows, sizes.key), dtype=np.int64),
+        np.zeros((rows, limbs, sizes.section(Kind.COUNT)), dtype=np.int64),
+        np.zeros((rows, wide, sizes.section(Kind.SUM)), dtype=np.int64),
+        np.zeros((rows, best)),
+        np.zeros((rows, best), dtype=np.int64),
+    )

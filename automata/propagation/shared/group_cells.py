@@ -1,0 +1,368 @@
+"""The cells of a group: the arrays that its kernel works on, and what it closes, for each query."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+import numpy as np
+
+from automata.propagation import kernel_arrays, kernel_keys
+from automata.propagation.cells import Cell, Vector
+from automata.propagation.columns import Reader, Scale
+from automata.propagation.found_columns import Block, VectorReader, Vectors
+from automata.propagation.kernel_arrays import LIMB, NO_WINDOW, Order, Room
+from automata.propagation.limbs import widened
+from automata.propagation.measures import Values
+from automata.propagation.shared import arrays, kernel
+from automata.propagation.shared.equations import Kind, Quantity, quantities_of
+from automata.propagation.shared.fresh_arrays import Sizes, new_cells, new_clock, new_frames, new_output, new_scratch
+from automata.propagation.shared.program import GroupProgram
+from automata.propagation.windows import Key
+from automata.slices.events import Events, SymbolSolutions
+from automata.slices.timeline import LAST
+from automata.values import Ids
+
+_SLOTS_FIRST, _OUTPUT_FIRST, _OUTPUT_MAX = 16, 256, 1 << 14
+_SLOTS_KEPT = 1 << 16
+_ONE_LIMB = 1 << 61
+"""Numbers of one limb, with what one event adds, are less."""
+_WIDE_ROOM = Room(1 << 29, 1 << 29)
+Numbers = arrays.Cells | arrays.Output
+"""Arrays with counts, sums and best ones, each in the order of a section or of all sections."""
+
+
+class Crowded(Exception):
+    """These members would have more cells than they may."""
+
+    def __init__(self, members: Collection[int]) -> None:
+        super().__init__(members)
+        self.members = members
+
+
+class GroupCells:
+    """The cells of the members of a program."""
+
+    def __init__(self, program: GroupProgram, key: int, values: Values) -> None:
+        self.program = program
+        self._key, self._values = key, values
+        symbols = program.programs.symbols
+        self._used = program.symbols
+        self._reader = Reader(tuple(range(key)), symbols, program.layout, values)
+        self._frames = new_frames(program)
+        self._sizes = Sizes(key, self._frames)
+        self._clock = new_clock(len(program.frames))
+        self._state = np.zeros(arrays.STATE, dtype=np.int64)
+        self._cells = new_cells(self._sizes, _SLOTS_FIRST)
+        self._output = new_output(self._sizes, _OUTPUT_FIRST)
+        self._known: Room | None = None
+        self._narrowed_at = self._clock.open_first.copy()
+
+    @property
+    def idle(self) -> bool:
+        """No cell is open."""
+        return bool((self._clock.open_first > self._clock.open_last).all())
+
+    def on_batch(
+        self, events: Events, solutions: Mapping[int, SymbolSolutions], position: int
+    ) -> dict[int, list[Block]]:
+        """What the slice closes, by member; Unsuited or Crowded, with the cells as they were, if it cannot be taken."""
+        if self.idle:
+            self._forget()
+        slice_ = self._reader.read(events, solutions, self._used, position)
+        order, most = self._order(slice_)
+        room = self._room(slice_, most)
+        scratch = new_scratch(self._sizes, *self._widths)
+        found: dict[int, list[Block]] = {}
+        self._state[arrays.EVENT] = 0
+        while True:
+            programs, frames, clock, state = self.program.programs, self._frames, self._clock, self._state
+            given = programs, frames, clock, room, self._cells, slice_, order, scratch, self._output, state
+            stop = kernel.consume(*given)
+            if stop == kernel.DONE:
+                break
+            if stop == kernel.OUTPUT:
+                self._emit(found, full=True)
+            else:
+                self._widen(self._widths[0] + 1, slice_.addends.shape[2])
+                room, scratch = _WIDE_ROOM, new_scratch(self._sizes, *self._widths)
+        return self._closed(int(events.times[-1]), found)
+
+    def passed(self, time: int) -> dict[int, list[Block]]:
+        """What is closed once no event at or before `time` will come, by member."""
+        return self._closed(time + 1, {})
+
+    def finish(self) -> dict[int, list[Block]]:
+        """All that is left, by member."""
+        return self._closed(LAST, {})
+
+    def live_ids(self) -> list[Ids]:
+        """The ids in keys and among the extremes."""
+        return [] if self.idle else [self._cells.keys[: self._slots].ravel(), *self._reader.live_ids()]
+
+    def measuring(self, variable: int) -> list[int]:
+        """The members that measure a variable of the group."""
+        return [number for number, each in self.program.members.items() if variable in each.variables.values()]
+
+    def cells_of(self, number: int) -> list[tuple[int, Key, Cell]]:
+        """The cells of a member in which something has happened, as exact values, each with its window and key."""
+        member, frame = self.program.members[number], self.program.frame_of(number)
+        opening = member.machine.opening
+        held: list[tuple[int, Key, Cell]] = []
+        for place in range(int(self._frames.open_max[frame])):
+            section = int(self._frames.section[frame]) + place
+            slots = np.flatnonzero(self._cells.window[: self._slots, section] != NO_WINDOW)
+            lanes = [self._read(number, lane, self._cells, slots, place) for lane in range(len(member.machine.lanes))]
+            for row, slot in enumerate(slots.tolist()):
+                cell = Cell([vectors[row] for vectors in lanes])
+                if any((vector is not None) != (n in opening) for n, vector in enumerate(cell.lanes)):
+                    cell.position = int(self._cells.position[slot, section])
+                    key = tuple(self._cells.keys[slot].tolist())
+                    held.append((int(self._cells.window[slot, section]), key, cell))
+        return held
+
+    def restricted(self, program: GroupProgram) -> GroupCells:
+        """Cells of a program of some of the members, with what is known of them."""
+        cells = GroupCells(program, self._key, self._values)
+        cells._take(self)
+        return cells
+
+    # --- a slice ----------------------------------------------------------------------------------
+
+    @property
+    def _slots(self) -> int:
+        return int(self._state[arrays.SLOTS])
+
+    @property
+    def _widths(self) -> tuple[int, int]:
+        return self._cells.counts.shape[1], self._cells.sums.shape[1]
+
+    def _order(self, slice_: kernel_arrays.Slice) -> tuple[Order, int]:
+        """The solutions by event, with the slots of their keys, and the most of one event."""
+        columns = [np.empty(len(slice_.events), dtype=np.int64) for _ in range(3)]
+        order = Order(np.zeros(len(slice_.times), dtype=np.int64), *columns)
+        most = kernel_keys.put_in_order(slice_, order)
+        stuck = False
+        while not kernel_keys.number_rows(self._cells.table, self._cells.keys, slice_, order, self._state):
+            self._make_room(stuck)
+            stuck = True
+        return order, most
+
+    def _room(self, slice_: kernel_arrays.Slice, most: int) -> Room:
+        """The room that numbers need before an event of the slice; those of one limb without it become wider."""
+        counts, sums = self._widths
+        addends = slice_.addends.shape[2]
+        if counts > 1 and (self._clock.open_first != self._narrowed_at).any():
+            self._narrowed_at = self._clock.open_first.copy()
+            self._narrow()
+        if sums > 1 or addends > 1:
+            self._widen(self._widths[0], addends)
+        if self._widths[0] > 1:
+            return _WIDE_ROOM
+        room = _ONE_LIMB >> (int(most) * self.program.growth + 2).bit_length()
+        if self._widths[1] == 1:
+            needed = Room(room >> int(slice_.addends.max(initial=0)).bit_length(), room)
+        else:
+            needed = Room(room, _WIDE_ROOM.sums)
+        known = self._known
+        if known is not None and needed.counts >= known.counts and needed.sums >= known.sums:
+            return known
+        if self._fits(needed):
+            self._known = needed
+            return needed
+        self._widen(2, addends)
+        return _WIDE_ROOM
+
+    def _fits(self, room: Room) -> bool:
+        """True if all numbers of open cells, counts of one limb, leave this room."""
+        self._tidy()
+        counts, sums = self._cells.counts[: self._slots], self._cells.sums[: self._slots, -1]
+        return bool(counts.max(initial=0) < room.counts and np.abs(sums).max(initial=0) < room.sums)
+
+    def _narrow(self) -> None:
+        """Makes one limb of counts that are small again."""
+        self._tidy()
+        held = self._cells.counts
+        if not held[:, 2:].any() and held[:, 1].max(initial=0) < _ONE_LIMB >> (LIMB + 2):
+            self._known = None
+            self._cells = self._cells._replace(counts=held[:, :1] + (held[:, 1:2] << LIMB))
+            self._output = new_output(self._sizes, len(self._output.windows), *self._widths)
+
+    def _tidy(self) -> None:
+        """Makes 0 of the integers of sections that are not in use."""
+        frames = self._frames
+        for frame in range(len(frames.start)):
+            for place in range(int(frames.open_max[frame])):
+                unused = self._cells.window[:, int(frames.section[frame]) + place] == NO_WINDOW
+                for numbers, first, width in (
+                    (self._cells.counts, frames.counts, frames.count_width),
+                    (self._cells.sums, frames.sums, frames.sum_width),
+                ):
+                    begin = int(first[frame] + place * width[frame])
+                    numbers[unused, :, begin : begin + int(width[frame])] = 0
+
+    # --- what is found ----------------------------------------------------------------------------
+
+    def _closed(self, time: int, found: dict[int, list[Block]]) -> dict[int, list[Block]]:
+        while not kernel.close(self._frames, self._clock, self._cells, self._output, self._state, time):
+            self._emit(found, full=True)
+        self._emit(found)
+        return found
+
+    def _emit(self, found: dict[int, list[Block]], full: bool = False) -> None:
+        """Adds the sections that have been written to what each member has found; makes more room if it was full."""
+        count, out = int(self._state[arrays.EMITTED]), self._output
+        self._state[arrays.EMITTED] = 0
+        frames = out.frames[:count]
+        rows = {frame: np.flatnonzero(frames == frame) for frame in np.unique(frames).tolist()}
+        for number in self.program.members:
+            own = rows.get(self.program.frame_of(number))
+            if own is not None:
+                found.setdefault(number, []).extend(self._blocks(number, own))
+        if full and (len(out.windows) < _OUTPUT_MAX or not count):
+            self._output = new_output(self._sizes, 2 * len(out.windows), *self._widths)
+
+    def _blocks(self, number: int, rows: Ids) -> Iterator[Block]:
+        """The rows of a member: those in which it has matches."""
+        member, out = self.program.members[number], self._output
+        for lane in member.machine.ends:
+            vectors = self._vectors(number, lane, out, rows, None)
+            there = np.flatnonzero(vectors.counts.any(axis=1))
+            if len(there):
+                keys = out.keys[rows[there]][:, member.key_places]
+                yield Block(out.windows[rows[there]], keys, vectors.at(there), self._vector_reader(number))
+
+    def _vector_reader(self, number: int) -> VectorReader:
+        member = self.program.members[number]
+        scales: dict[int, Scale] = {
+            own: self._reader.scales[shared]
+            for own, shared in member.variables.items()
+            if shared in self._reader.scales
+        }
+        return VectorReader(member.measured, member.layout, self._values, scales)
+
+    def _read(self, number: int, lane: int, numbers: Numbers, rows: Ids, place: int) -> list[Vector | None]:
+        """A lane of a member as exact values."""
+        vectors = self._vectors(number, lane, numbers, rows, place)
+        return [each if each[0] else None for each in self._vector_reader(number).read(vectors)]
+
+    def _vectors(self, number: int, lane: int, numbers: Numbers, rows: Ids, place: int | None) -> Vectors:
+        """A lane of a member in some rows; `place`: of the window among all sections, None: rows have one section."""
+        member = self.program.members[number]
+        count, *measures = quantities_of(number, member, lane)
+        width = numbers.sums.shape[1]
+        linear = [self._column(numbers, each, rows, place, width) for each in measures if each.kind is not Kind.BEST]
+        extreme = [each for each in measures if each.kind is Kind.BEST]
+        best = np.full((len(rows), len(extreme)), np.nan)
+        ids = np.zeros((len(rows), len(extreme)), dtype=np.int64)
+        for column, quantity in enumerate(extreme):
+            at = self._place(quantity, place)
+            if at is not None:
+                best[:, column], ids[:, column] = numbers.best[rows, at], numbers.ids[rows, at]
+        sums = np.stack(linear, axis=1) if linear else np.zeros((len(rows), 0, width), dtype=np.int64)
+        times = np.zeros(len(rows), dtype=np.int64)
+        counts = self._column(numbers, count, rows, place, numbers.counts.shape[1])
+        return Vectors(counts, sums, best, ids, times, times)
+
+    def _column(self, numbers: Numbers, quantity: Quantity, rows: Ids, place: int | None, width: int) -> Ids:
+        """int64[rows, limbs]: a quantity; 0 where nothing that is told depends on it."""
+        at = self._place(quantity, place)
+        if at is None:
+            return np.zeros((len(rows), width), dtype=np.int64)
+        held = numbers.counts if quantity.kind is Kind.COUNT else numbers.sums
+        return widened(held[rows, :, at], width)
+
+    def _place(self, quantity: Quantity, place: int | None) -> int | None:
+        """The number of a quantity in its array; None: nothing depends on it."""
+        known = self.program.places.get(quantity)
+        if known is None or place is None:
+            return None if known is None else known.number
+        first, width = self._sizes.section_of(known.frame, known.kind)
+        return first + place * width + known.number
+
+    # --- arrays -----------------------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        """No cell is open: no key is held, numbers are small again, and any representation will do."""
+        self._reader.forget()
+        if not self._slots:
+            return
+        self._state[:] = 0
+        self._known = None
+        self._cells = new_cells(self._sizes, min(len(self._cells.keys), _SLOTS_KEPT))
+        self._output = new_output(self._sizes, len(self._output.windows))
+
+    def _widen(self, limbs: int, addends: int) -> None:
+        """Makes this many limbs of counts, and of sums what products with addends of so many need."""
+        wide = max(self._widths[1] + (limbs > self._widths[0]), max(limbs, 2) + addends + 1)
+        if (limbs, wide) == self._widths:
+            return
+        self._known = None
+        held = self._cells
+        self._cells = held._replace(counts=_wider(held.counts, limbs), sums=_wider(held.sums, wide))
+        out = self._output
+        self._output = out._replace(counts=_wider(out.counts, limbs), sums=_wider(out.sums, wide))
+
+    def _make_room(self, stuck: bool) -> None:
+        """Gives up the slots of keys without a cell; makes twice as many where few are, or one event needs more."""
+        held, slots = self._cells, self._slots
+        kept = np.flatnonzero((held.window[:slots] != NO_WINDOW).any(axis=1))
+        room = len(held.keys) if len(kept) * 2 <= len(held.keys) and not stuck else 2 * len(held.keys)
+        self._check(len(kept))
+        fresh = new_cells(self._sizes, room, *self._widths)
+        for name in ("keys", "window", "position", "counts", "sums", "best", "ids"):
+            getattr(fresh, name)[: len(kept)] = getattr(held, name)[kept]
+        numbers = np.zeros(slots, dtype=np.int64)
+        numbers[kept] = np.arange(len(kept))
+        fresh.member_counts[:] = held.member_counts
+        for section, count in enumerate(held.member_counts.tolist()):
+            fresh.members[section, :count] = numbers[held.members[section, :count]]
+        self._state[arrays.SLOTS] = len(kept)
+        self._cells = fresh
+        kernel_keys.number_keys(fresh.table, fresh.keys, len(kept))
+
+    def _check(self, keys: int) -> None:
+        """Raises Crowded if so many keys make more cells than some member may have."""
+        crowded = [
+            number
+            for number, member in self.program.members.items()
+            if keys * int(self._frames.open_max[self.program.frame_of(number)]) > member.plan.program.runs_max
+        ]
+        if crowded:
+            raise Crowded(crowded)
+
+    def _take(self, other: GroupCells) -> None:
+        """Goes on with the cells of another program, of which this one has some members."""
+        mine, theirs = self.program, other.program
+        self._reader.scales.update(other._reader.scales)
+        self._reader.seen.update(other._reader.seen)
+        held, slots = other._cells, other._slots
+        limbs = other._widths
+        cells = self._cells = new_cells(self._sizes, len(held.keys), *limbs)
+        self._output = new_output(self._sizes, _OUTPUT_FIRST, *limbs)
+        self._state[arrays.SLOTS] = slots
+        cells.keys[:slots] = held.keys[:slots]
+        for frame, each in enumerate(mine.frames):
+            before = theirs.frames.index(each)
+            self._clock.open_first[frame] = other._clock.open_first[before]
+            self._clock.open_last[frame] = other._clock.open_last[before]
+            for place in range(int(self._frames.open_max[frame])):
+                here, there = int(self._frames.section[frame]) + place, int(other._frames.section[before]) + place
+                cells.window[:, here], cells.position[:, here] = held.window[:, there], held.position[:, there]
+                cells.members[here], cells.member_counts[here] = held.members[there], held.member_counts[there]
+        for quantity, place_ in mine.places.items():
+            for place in range(int(self._frames.open_max[place_.frame])):
+                at, source = self._place(quantity, place), other._place(quantity, place)
+                assert at is not None and source is not None, quantity
+                match place_.kind:
+                    case Kind.COUNT:
+                        cells.counts[:, :, at] = held.counts[:, :, source]
+                    case Kind.SUM:
+                        cells.sums[:, :, at] = held.sums[:, :, source]
+                    case Kind.BEST:
+                        cells.best[:, at], cells.ids[:, at] = held.best[:, source], held.ids[:, source]
+        kernel_keys.number_keys(cells.table, cells.keys, slots)
+
+
+def _wider(numbers: Ids, limbs: int) -> Ids:
+    """int64[rows, limbs, n] with more limbs."""
+    return np.ascontiguousarray(widened(numbers.transpose(0, 2, 1), limbs).transpose(0, 2, 1))

@@ -1,4 +1,4 @@
-"""Events from RDF bytes: N-Quads, TriG, Turtle, N-Triples.
+"""Events from RDF bytes: N-Quads, TriG, Turtle, N-Triples, JSON-LD, messages.
 
 One named graph is one event; its timestamp is a triple about the graph name, in the default graph right
 before or after the event's quads (and then no part of it) or inside the graph. In Turtle and N-Triples
@@ -27,8 +27,10 @@ from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch, Malform
 from sparql_gpm.reading.lines import NQuadsReader
 from sparql_gpm.reading.options import BATCH_EVENTS, PROV_TIME, ReadOptions
 from sparql_gpm.reading.trig import TriGReader
+from sparql_gpm.reading.units import JsonLdReader, MessageReader
 
-FORMATS = ("nquads", "trig", "turtle", "ntriples")
+FORMATS = ("nquads", "trig", "turtle", "ntriples", "jsonld", "ndjsonld", "messages")
+_Reader = NQuadsReader | TriGReader | DocumentReader | JsonLdReader | MessageReader
 
 __all__ = [
     "BATCH_EVENTS", "FORMATS", "PROV_TIME", "EventReader", "LocatedBatch", "Malformed", "ReadOptions", "read_events",
@@ -50,11 +52,15 @@ class EventReader:
     ) -> None:
         builder = builder or EventBuilder(dictionary, options, on_malformed)
         self._terms = terms = TermIds(dictionary, builder, options)
-        self._readers: dict[str, NQuadsReader | TriGReader | DocumentReader] = {
+        self._readers: dict[str, _Reader] = {
             "nquads": NQuadsReader(dictionary, terms, builder, options),
             "trig": TriGReader(terms, builder, options),
             "turtle": DocumentReader(terms, builder, options, ox.RdfFormat.TURTLE),
             "ntriples": DocumentReader(terms, builder, options, ox.RdfFormat.N_TRIPLES),
+            "jsonld": JsonLdReader(terms, builder, options, lines=False),
+            "ndjsonld": JsonLdReader(terms, builder, options, lines=True),
+            "messages": MessageReader(terms, builder, options),
+            "nquads messages": MessageReader(terms, builder, options, ox.RdfFormat.N_QUADS),
         }
 
     def read(self, stream: ByteStream, rdf_format: str, live: bool = False) -> Iterator[LocatedBatch]:
@@ -67,9 +73,7 @@ class EventReader:
             raise ValueError(f"unknown RDF format {rdf_format!r}: expected one of {', '.join(FORMATS)}")
         return self._read(self._readers[rdf_format], stream, live)
 
-    def _read(
-        self, reader: NQuadsReader | TriGReader | DocumentReader, stream: ByteStream, live: bool
-    ) -> Iterator[LocatedBatch]:
+    def _read(self, reader: _Reader, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         self._terms.refresh()
         yield from reader.read(stream, live)
 

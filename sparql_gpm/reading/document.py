@@ -32,7 +32,7 @@ class DocumentReader:
         """The event of one document, complete at its end."""
         builder = self._builder
         builder.start_input()
-        text, broken_off = _all_of(stream, self._bytes_max)
+        text, broken_off = whole_text(stream, self._bytes_max)
         if isinstance(text, RawText):
             builder.break_off(1, broken_off)
             builder.report(1, 1, TOO_LONG % ("document", f"{text.length:,}"), text, "too long")
@@ -71,7 +71,7 @@ class DocumentReader:
             self._terms.add(subject, predicate, object_)
 
 
-def _all_of(stream: ByteStream, bytes_max: int) -> tuple[bytes | RawText, BrokenOff | None]:
+def whole_text(stream: ByteStream, bytes_max: int) -> tuple[bytes | RawText, BrokenOff | None]:
     """The bytes of the document (the raw text if it is too long), and the error if it is truncated."""
     pieces: list[bytes] = []
     length, too_long = 0, RawText()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 from sparql_gpm.reading.event_times import TimeRule
@@ -23,6 +24,7 @@ class ReadOptions:
     compiled            N-Quads are read by compiled kernels; None: where the input is long enough
     line_bytes_max      the longest line, statement or graph block, or document of one event that is read
     bytes_expected      a lower bound of the length of this process's input, as far as it is known
+    contexts            of JSON-LD, by URL
     time_rule           paths, choice and numbers: all else by which an event gets its time
     """
 
@@ -34,3 +36,4 @@ class ReadOptions:
     line_bytes_max: int = LINE_BYTES_MAX
     bytes_expected: int = 0
     time_rule: TimeRule = field(default_factory=TimeRule)
+    contexts: Mapping[str, Any] = field(default_factory=dict)

@@ -96,6 +96,17 @@ def by_name(context: click.Context, parameter: click.Parameter, values: tuple[st
     return found.get("", found) if found else None
 
 
+def contexts(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str] | None:
+    """The files by URL; raises InputError for a value without both."""
+    found: dict[str, str] = {}
+    for text in values:
+        url, _, path = text.rpartition("=")
+        if not url or not path or url in found:
+            raise InputError(f"--context '{text}' is malformed or given twice", hint="--context URL=FILE")
+        found[url] = path
+    return found or None
+
+
 def names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
     """The names in a list with commas."""
     return tuple(name.strip() for name in value.split(",")) if value else ()
@@ -251,6 +262,13 @@ format_options = _all(
         callback=by_name,
         help="What a row of CSV, TSV, Parquet or NDJSON means: TriG with <{column}>, <http://x/{column}>, "
         '"{column}" and ?column.',
+    ),
+    _repeated(
+        "--context",
+        "contexts",
+        metavar="URL=FILE",
+        callback=contexts,
+        help="A context of JSON-LD, in place of its URL. None is ever fetched.",
     ),
     click.option(
         "--columns",

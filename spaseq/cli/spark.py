@@ -54,9 +54,9 @@ def checked(arguments: RunArguments) -> SparkRun:
     if arguments.options.unordered:
         hint = "sort the files first: spaseq sort INPUT… -o sorted.nq"
         raise InputError("--unordered does not go with --runtime spark: its inputs go on", hint=hint)
-    if arguments.options.template is not None or arguments.options.input_format is not None:
+    if arguments.options.template or arguments.options.input_format or arguments.options.contexts:
         hint = "spaseq convert writes events of tables as N-Quads; or leave out --runtime spark"
-        raise InputError("--template and --input-format do not go with --runtime spark", hint=hint)
+        raise InputError("--template, --input-format and --context do not go with --runtime spark", hint=hint)
     compiled = input_bytes(paths.values()) >= _COMPILED_BYTES_MIN
     options = {"rows": "documents", "compiled": compiled} | _given(arguments.options)
     sources = {iri: source_options(path, arguments.options.max_line) for iri, path in paths.items()}

@@ -16,7 +16,7 @@ from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.intake import StreamIntake
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, named_knowledge, skipped_rows
-from spaseq.engine.stream_formats import check_names, stream_format
+from spaseq.engine.stream_formats import check_names, contexts_of, stream_format
 from spaseq.engine.streams import prefixes_of, resolve_streams
 from spaseq.errors import InputError, check_all
 from spaseq.inputs.paths import input_bytes
@@ -65,6 +65,7 @@ class Job:
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
         self._names = {iri: name for iri, (name, _) in paths.items()}
+        self._contexts = contexts_of(self._options)
         check_names(self._options, (*self._names, *self._names.values()))
         self._intake = {iri: StreamIntake(name) for iri, name in self._names.items()}
         self._time = self._options.time_reading(prefixes_of(meanings))
@@ -114,6 +115,7 @@ class Job:
             line_bytes_max=self._options.max_line,
             bytes_expected=self._bytes_expected,
             time_rule=self._time.rule,
+            contexts=self._contexts,
         )
         report = partial(self._malformed, name, iri)
         how = stream_format(self._options, (name, iri), self._time)

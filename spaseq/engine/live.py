@@ -25,6 +25,7 @@ from sparql_gpm.well_formed import is_iri, is_text
 from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.options import RunOptions, Statistics
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
+from spaseq.engine.stream_formats import contexts_of
 from spaseq.engine.streams import Declared, declared_by, iri_of
 from spaseq.errors import InputError
 from spaseq.inputs.arrow import lines_of, quads_of
@@ -125,8 +126,9 @@ class Engine:
             raise InputError(f"push_batch reads no '{format}', which has one event", hint="nquads or trig; or use push")
         raw = io.BytesIO(data.encode() if isinstance(data, str) else data)
         longest = self._options.max_line
+        contexts = contexts_of(self._options)
         size, rule = self._options.batch_events_for(1), reading.rule
-        options = ReadOptions(predicates, None, size, name, line_bytes_max=longest, time_rule=rule)
+        options = ReadOptions(predicates, None, size, name, line_bytes_max=longest, time_rule=rule, contexts=contexts)
         report = partial(self._dead_letters.malformed, name, "push_batch", iri=iri)
         for batch in read_events(raw, format, self._dictionary, options, report):
             self._take(iri, batch)

@@ -52,6 +52,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "time_origin": (lambda value: value is None or (isinstance(value, str) and is_time(value)), "an xsd:dateTime text"),
     "template": (lambda value: _by_name(value, str | os.PathLike), "the path of a template, or paths by stream"),
     "input_format": (lambda value: _by_name(value, str), "the name of a format, or names by stream"),
+    "contexts": (lambda value: isinstance(value, Mapping), "a mapping from URLs to paths of JSON-LD contexts"),
     "columns": (lambda value: _all(value, bool), "a tuple of names of columns"),
     "delimiter": (lambda value: isinstance(value, str) and len(value) == 1 and value.isascii(), "one character"),
     "arrival_time": (_is_flag, "True or False"),
@@ -84,6 +85,7 @@ class RunOptions:
     time_origin         the xsd:dateTime at which numbers begin; None: 1970
     template            of the rows of tables: the path of a template, or paths by the name or IRI of a stream
     input_format        of inputs: the name of a format, or names by stream; None: their suffixes say it
+    contexts            of JSON-LD: the path of the file by URL; none is ever fetched
     columns             names of the columns of CSV without a header
     delimiter           between the cells of CSV
     arrival_time        the time of an event is that at which it is read
@@ -113,6 +115,7 @@ class RunOptions:
     time_origin: str | None = None
     template: Mapping[str, str | os.PathLike[str]] | str | os.PathLike[str] | None = None
     input_format: Mapping[str, str] | str | None = None
+    contexts: Mapping[str, str | os.PathLike[str]] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     delimiter: str = ","
     arrival_time: bool = False

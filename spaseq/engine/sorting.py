@@ -13,7 +13,7 @@ from sparql_gpm.rdf_io import BATCH_EVENTS, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
 from sparql_gpm.reading.event_lines import event_lines
 from spaseq.engine.options import RunOptions
-from spaseq.engine.stream_formats import stream_format
+from spaseq.engine.stream_formats import contexts_of, stream_format
 from spaseq.errors import InputError
 from spaseq.inputs.paths import InputFile, input_files
 from spaseq.inputs.reading import StreamFormat
@@ -128,4 +128,5 @@ def _read_options(options: RunOptions) -> ReadOptions:
         stream=STREAM,
         line_bytes_max=options.max_line,
         time_rule=reading.rule,
+        contexts=contexts_of(options),
     )

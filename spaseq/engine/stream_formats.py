@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from sparql_gpm.reading.json_contexts import context_of
 from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError
 from spaseq.inputs.event_times import TimeReading
@@ -26,6 +27,19 @@ def stream_format(options: RunOptions, names: Iterable[str], time: TimeReading) 
         raise InputError(f"unknown format '{name}'", hint=f"the formats are {', '.join(_KNOWN)}")
     table = TableOptions(tuple(options.columns), options.delimiter, bytes_max=options.max_line)
     return StreamFormat(name, None if template is None else _template(template, time), table)
+
+
+def contexts_of(options: RunOptions) -> dict[str, Any]:
+    """The contexts of JSON-LD by URL; raises InputError for a file that is none."""
+    found = {}
+    for url, path in options.contexts.items():
+        try:
+            found[url] = context_of(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"cannot read the context {path}: {error.strerror}", hint="check the path") from error
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path} is no JSON-LD context: {error}", hint='it is JSON: {"@context": …}') from error
+    return found
 
 
 def check_names(options: RunOptions, names: Iterable[str]) -> None:

@@ -55,6 +55,19 @@ def cut_nquads(blocks: Iterable[bytes | LongPiece], size: int) -> Iterator[Input
         yield InputText(text, line=line)
 
 
+def cut_lines(blocks: Iterable[bytes | LongPiece], size: int) -> Iterator[InputText]:
+    """Lines, each of which is whole, in blocks of whole lines, as texts of about `size` bytes."""
+    text, line = b"", 0
+    for block in bounded(blocks):
+        text += block
+        if len(text) >= size:
+            yield InputText(text, line=line)
+            line += text.count(b"\n")
+            text = b""
+    if text:
+        yield InputText(text, line=line)
+
+
 def last_start(text: bytes) -> int:
     """The byte at which the last event of a text begins; 0 if the text has only one event."""
     graph: bytes | None = None

@@ -10,7 +10,7 @@ from pathlib import Path
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX, Blocks, ByteStream
 from spaseq.errors import InputError
 from spaseq.inputs.compression import COMPRESSIONS, compression_of
-from spaseq.inputs.cutting import cut_nquads, cut_trig, too_long
+from spaseq.inputs.cutting import cut_lines, cut_nquads, cut_trig, too_long
 from spaseq.inputs.texts import InputText
 
 TEXT_BYTES = 4 << 20
@@ -41,6 +41,9 @@ FORMATS: Mapping[str, InputFormat] = {
     "trig": InputFormat((".trig",), cut_trig),
     "turtle": InputFormat((".ttl",)),
     "ntriples": InputFormat((".nt",)),
+    "jsonld": InputFormat((".jsonld",)),
+    "ndjsonld": InputFormat((".ndjsonld",), cut_lines),
+    "messages": InputFormat(()),
 }
 TABLES: Mapping[str, tuple[str, ...]] = {
     "csv": (".csv",),
@@ -64,6 +67,12 @@ def input_format(name: str) -> InputFormat:
 def format_of(path: str) -> str | None:
     """The name of the format that a file's suffix says, if it says one of RDF."""
     return _BY_SUFFIX.get(_suffix_of(path))
+
+
+def format_in(path: str, tables: bool) -> str | None:
+    """The name of the format that a file's suffix says; NDJSON is that of JSON-LD where nothing says its rows."""
+    table = table_of(path)
+    return format_of(path) or ("ndjsonld" if table == "ndjson" and not tables else table)
 
 
 def table_of(path: str) -> str | None:

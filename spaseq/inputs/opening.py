@@ -13,11 +13,14 @@ from typing import cast
 
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import ByteStream
+from sparql_gpm.reading.units import is_message_log
 from spaseq.inputs.compression import unpacked
-from spaseq.inputs.formats import guessed
+from spaseq.inputs.formats import format_of, guessed
 from spaseq.inputs.paths import STANDARD_INPUT, InputFile, is_elsewhere, unreadable
 from spaseq.inputs.storage import storage_of
 
+_LOGS = {"nquads": "nquads messages", "trig": "messages", "turtle": "messages", "ntriples": "messages"}
+"""The format of a message log, by the format of its messages."""
 GUESSED_BYTES_MAX = 4096
 """The first bytes of standard input by which its format is guessed."""
 
@@ -77,11 +80,16 @@ def opened(file: InputFile) -> Iterator[OpenInput]:
 
 def _unpacked(raw: io.BufferedReader, file: InputFile, live: bool) -> OpenInput:
     buffered = unpacked(raw, file.path)
-    return OpenInput(GuardedStream(buffered.read1, live), file.format or _guessed(buffered), live)
+    rdf_format = file.format or guessed(_start(buffered))
+    if rdf_format == "messages":
+        rdf_format = _LOGS.get(format_of(file.path) or guessed(_start(buffered)), "messages")
+    elif rdf_format in _LOGS and is_message_log(_start(buffered)):
+        rdf_format = _LOGS[rdf_format]
+    return OpenInput(GuardedStream(buffered.read1, live), rdf_format, live)
 
 
-def _guessed(buffered: io.BufferedReader) -> str:
+def _start(buffered: io.BufferedReader) -> bytes:
     try:
-        return guessed(buffered.peek(GUESSED_BYTES_MAX)[:GUESSED_BYTES_MAX])
+        return buffered.peek(GUESSED_BYTES_MAX)[:GUESSED_BYTES_MAX]
     except (BrokenOff, OSError):
-        return guessed(b"")
+        return b""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spaseq.errors import InputError
-from spaseq.inputs.formats import SUFFIXES, format_of, table_of
+from spaseq.inputs.formats import SUFFIXES, format_in, format_of, table_of
 
 STANDARD_INPUT = "-"
 _DIGITS = re.compile("([0-9]+)")
@@ -66,7 +66,7 @@ def input_files(path: str, given: str | None = None, tables: bool = False) -> tu
         raise InputError(f"cannot read {path}: there is no such file", hint=_nearby(path))
     if not found:
         raise InputError(reason, hint=hint)
-    return tuple(InputFile(name, _readable(name, given)) for name in found)
+    return tuple(InputFile(name, _readable(name, given, tables)) for name in found)
 
 
 def files_of(path: str) -> list[str]:
@@ -118,9 +118,9 @@ def unreadable(path: str, error: OSError) -> InputError:
     return InputError(f"cannot read {path}: {error.strerror}", hint="check the path and its permissions")
 
 
-def _readable(path: str, given: str | None) -> str:
+def _readable(path: str, given: str | None, tables: bool) -> str:
     """The format of a file that can be opened; raises InputError for any other."""
-    found = given or format_of(path) or table_of(path)
+    found = given or format_in(path, tables)
     if found is None:
         raise InputError(
             f"cannot tell the RDF format of {path} from its name",

@@ -10,8 +10,9 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import EventBuilder, Malformed
+from sparql_gpm.reading.json_contexts import MissingContext
 from sparql_gpm.reading.raw_text import RawText
-from spaseq.errors import InputError
+from spaseq.errors import InputError, RunError
 from spaseq.inputs.formats import TABLES
 from spaseq.inputs.tables.options import TableOptions
 from spaseq.inputs.tables.template import Template
@@ -59,12 +60,18 @@ class StreamReader:
     def read(self, source: OpenInput, name: str) -> Iterator[LocatedBatch]:
         """The events of an input; raises InputError for a table without a template."""
         if source.format not in TABLES:
-            return self._documents.read(source.stream, source.format, source.live)
+            return self._documents_of(source, name)
         if self._how.template is None:
             raise without_template(name)
         from spaseq.inputs.tables.sources import rows_of
 
         return self._rows(rows_of(source.stream, source.format, self._how.table, self._lost, source.live))
+
+    def _documents_of(self, source: OpenInput, name: str) -> Iterator[LocatedBatch]:
+        try:
+            yield from self._documents.read(source.stream, source.format, source.live)
+        except MissingContext as error:
+            raise RunError(f"{name}: {error}", hint=f"--context {error.url}=FILE supplies it") from error
 
     def read_table(self, table: Any) -> Iterator[LocatedBatch]:
         """The events of a table that a program holds."""

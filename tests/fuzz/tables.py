@@ -119,3 +119,28 @@ def take_zstandard(data: bytes) -> None:
             pass
     except BrokenOff:
         return
+
+
+JSON_LD = b"""{"@context": {"@vocab": "http://ex.org/", "at": {"@id": "http://www.w3.org/ns/prov#generatedAtTime"}},
+ "@id": "urn:e1", "at": 5, "@graph": [{"@id": "urn:s", "p": [1.5, {"@value": "x", "@language": "en"}],
+  "q": {"r": null}}]}"""
+LINES = JSON_LD.replace(b"\n", b"") + b"\n" + JSON_LD.replace(b"\n", b"").replace(b"e1", b"e2") + b"\n"
+MESSAGES = b"""# @message
+PREFIX : <http://ex.org/> PREFIX prov: <http://www.w3.org/ns/prov#>
+_:b :p 1 ; prov:generatedAtTime 5 .
+# @message
+<urn:g> prov:generatedAtTime 7 . <urn:g> { :a :b "# @message" }
+MESSAGE
+:s prov:generatedAtTime 9 .
+"""
+UNITS = {"jsonld": JSON_LD, "ndjsonld": LINES, "messages": MESSAGES}
+
+
+def make_units(rdf_format: str, random: Random) -> bytes:
+    """A document of units with a fault."""
+    return mutated(random, UNITS[rdf_format], tuple(UNITS.values()))
+
+
+def take_units(rdf_format: str, data: bytes) -> None:
+    """Units are events or reported; a context that is not given ends the run."""
+    _read(data, StreamFormat(rdf_format))

@@ -267,18 +267,22 @@ def _call(engine: spaseq.Engine, which: int, first: int, second: int, third: int
 
 
 TARGETS = (
-    Target("query", 8, _make_query, take_query),
+    Target("query", 6, _make_query, take_query),
     *(Target(name, 7, _make_stream(name), _take_stream(name)) for name in corpora.EVENTS),
     Target("kernels", 7, _make_stream("nquads"), take_kernels),
     *(
         Target(name, 3, partial(tables.make_table, name), partial(tables.take_table, name))
         for name in ("csv", "tsv", "ndjson", "parquet")
     ),
-    Target("template", 4, tables.make_template, tables.take_template),
+    *(
+        Target(name, 3, partial(tables.make_units, name), partial(tables.take_units, name))
+        for name in ("jsonld", "ndjsonld", "messages")
+    ),
+    Target("template", 2, tables.make_template, tables.take_template),
     Target("quads", 4, tables.make_quads, tables.take_quads),
     Target("zstandard", 2, tables.make_zstandard, tables.take_zstandard),
     Target("gzip", 3, lambda random: mutated(random, corpora.GZIP), take_gzip),
-    Target("answer", 13, lambda random: mutated(random, corpora.ANSWER), take_answer),
+    Target("answer", 8, lambda random: mutated(random, corpora.ANSWER), take_answer),
     *(
         Target(f"knowledge{suffix}", 2, _make_knowledge(suffix), _take_knowledge(suffix))
         for suffix in corpora.KNOWLEDGE

@@ -8,7 +8,11 @@ from fractions import Fraction
 from math import inf, isfinite, nan, nextafter
 from struct import pack
 
-from sparql_gpm.numeric import EXACT, Number, NumericType, calculate, single
+from sparql_gpm.numeric import EXACT, Number, NumericType, calculate, numeric_literal, single
+from sparql_gpm.terms import Literal, Term
+
+_EXACT = "urn:spaseq:exact-sum"
+"""The datatype of a sum that is not rounded: between two aggregates, and nowhere else."""
 
 _BINARY_BITS = 1074
 """Every finite double is a multiple of 2 to the power of minus this."""
@@ -53,14 +57,21 @@ class ExactSum:
                 self.negative |= value == -inf
                 self.undefined |= value != value
 
-    def merge(self, other: ExactSum) -> None:
-        """Adds what another sum has added."""
+    def merge(self, other: ExactSum, times: int = 1) -> None:
+        """Adds what another sum has added, so many times."""
         self.kind = max(self.kind, other.kind)
-        self._add_decimal(other.coefficient, other.scale)
-        self.binary += other.binary
+        self._add_decimal(other.coefficient * times, other.scale)
+        self.binary += other.binary * times
         self.positive |= other.positive
         self.negative |= other.negative
         self.undefined |= other.undefined
+
+    def literal(self) -> Literal:
+        """The sum as a number, or where that would be rounded as a literal that `inner_sum` reads."""
+        if self.kind < NumericType.FLOAT:
+            return numeric_literal(self.total())
+        numbers = (self.kind, self.coefficient, self.scale, self.binary, self.positive, self.negative, self.undefined)
+        return Literal(" ".join(format(int(number), "x") for number in numbers), _EXACT)
 
     def total(self) -> Number:
         """The sum, rounded once if it is a float or double; raises ExpressionError for an integer too large."""
@@ -102,6 +113,15 @@ class ExactSum:
             return inf if self.positive else -inf
         exact = Fraction(self.coefficient, 10**self.scale) + Fraction(self.binary, 1 << _BINARY_BITS)
         return _nearest(exact / count, self.kind)
+
+
+def inner_sum(term: Term) -> ExactSum | None:
+    """The sum that `ExactSum.literal` has written, unless that is a number; None: the term is none."""
+    if not isinstance(term, Literal) or term.datatype != _EXACT:
+        return None
+    kind, coefficient, scale, binary, *special = (int(text, 16) for text in term.lexical.split(" "))
+    positive, negative, undefined = map(bool, special)
+    return ExactSum(NumericType(kind), coefficient, scale, binary, positive, negative, undefined)
 
 
 def _nearest(exact: Fraction, kind: NumericType) -> float:

@@ -7,6 +7,7 @@ it is never in scope outside the pattern. Other modules import this one as `alge
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from sparql_gpm.terms import IRI, Literal, Term
 
@@ -112,18 +113,29 @@ class Exists:
     negated: bool
 
 
+class Adding(Enum):
+    """How SUM adds floats and doubles."""
+
+    IN_TURN = "one after the other, as SPARQL does"
+    ONCE = "exactly, and the sum is rounded"
+    EXACTLY = "exactly; the sum is for another SUM or AVG, and not rounded"
+
+
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """`COUNT SUM AVG MIN MAX SAMPLE GROUP_CONCAT`; `argument` None is `COUNT(*)`.
 
     In a subquery it ranges over a group; in a SPAseq condition, projection or template over the
     iterations of a repetition, and then its argument is one variable (specification 3.2).
+
+    adding  of a SUM inside of an aggregate over matches (specification 3.4.5)
     """
 
     name: str
     argument: Expression | None
     distinct: bool = False
     separator: str = " "
+    adding: Adding = Adding.IN_TURN
 
 
 @dataclass(frozen=True, slots=True)

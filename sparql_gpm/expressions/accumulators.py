@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import ExpressionError
-from sparql_gpm.exact_sum import ExactSum
+from sparql_gpm.exact_sum import ExactSum, inner_sum
 from sparql_gpm.expressions.functions_strings import bounded
 from sparql_gpm.expressions.values import compare, comparison_class, full_order_key, text_of
 from sparql_gpm.numeric import ZERO, integer_literal, number, numeric_literal
@@ -113,12 +113,14 @@ class Sum(Accumulator):
     def add(self, value: int, times: int = 1) -> None:
         if value == UNBOUND:
             return
-        found = number(self.dictionary.term(value))
-        if found is None:
-            self.failed = True
-        else:
+        term = self.dictionary.term(value)
+        if (found := number(term)) is not None:
             self.sum.add(found, times)
-            self.number += times
+        elif (inner := inner_sum(term)) is not None:
+            self.sum.merge(inner, times)
+        else:
+            self.failed = True
+        self.number += times
 
     def merge(self, other: Sum) -> None:
         self.sum.merge(other.sum)

@@ -8,10 +8,11 @@ from math import nan
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.errors import ExpressionError
+from sparql_gpm.exact_sum import ExactSum
 from sparql_gpm.expressions.functions_strings import bounded
 from sparql_gpm.expressions.values import full_order_key, text_of
 from sparql_gpm.numeric import Number, NumericType, calculate, integer_literal, numeric_literal, require_number, total
-from sparql_gpm.pattern import Aggregate
+from sparql_gpm.pattern import Adding, Aggregate
 from sparql_gpm.terms import Literal, Term
 
 _FEW_MAX = 8
@@ -55,6 +56,11 @@ def estimate(aggregate: Aggregate, values: Sequence[int], dictionary: Dictionary
 
 def _fold_terms(aggregate: Aggregate, terms: Sequence[Term]) -> Term | None:
     match aggregate.name:
+        case "SUM" if aggregate.adding is not Adding.IN_TURN:
+            exact = ExactSum()
+            for term in terms:
+                exact.add(require_number(term))
+            return exact.literal() if aggregate.adding is Adding.EXACTLY else numeric_literal(exact.total())
         case "SUM":
             return numeric_literal(_sum(terms))
         case "AVG":

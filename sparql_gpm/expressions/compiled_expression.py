@@ -12,7 +12,7 @@ from sparql_gpm.algebra.rewrite import equalities
 from sparql_gpm.algebra.traversal import map_operands, operands, subexpressions
 from sparql_gpm.columns import UNBOUND
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.pattern import Aggregate, Call, Constant, Exists, Expression, Iteration, Variable
+from sparql_gpm.pattern import Adding, Aggregate, Call, Constant, Exists, Expression, Iteration, Variable
 
 _NAMES_MAX = 1 << 10
 """Names of columns that are cached."""
@@ -67,8 +67,9 @@ def compile_expression(expression: Expression, dictionary: Dictionary) -> Compil
 
 @lru_cache(maxsize=_NAMES_MAX)
 def column_name(node: Iteration | Aggregate) -> str:
-    """The column in which the value is looked up: `PREV(?v)`, `COUNT(DISTINCT ?v)`, `COUNT(*)`."""
-    return ExpressionWriter(lambda name: f"?{name}", repr).text(node)
+    """The column in which the value is looked up: `PREV(?v)`, `COUNT(DISTINCT ?v)`, `COUNT(*)`, `SUM(?v) ONCE`."""
+    adding = "" if isinstance(node, Iteration) or node.adding is Adding.IN_TURN else f" {node.adding.name}"
+    return ExpressionWriter(lambda name: f"?{name}", repr).text(node) + adding
 
 
 def _compile(

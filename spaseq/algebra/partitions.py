@@ -14,7 +14,7 @@ from dataclasses import replace
 from sparql_gpm.algebra.canonical import renamed
 from sparql_gpm.algebra.scope import mentioned
 from sparql_gpm.algebra.traversal import map_operands
-from sparql_gpm.pattern import Aggregate, Exists, Expression, Iteration, Node, Triple, Variable
+from sparql_gpm.pattern import Adding, Aggregate, Exists, Expression, Iteration, Node, Triple, Variable
 from spaseq.lang.ast import TemplateTriple
 
 USING = "USING"
@@ -53,12 +53,20 @@ def of_match(expression: Expression, given: Mapping[str, str], over: bool = Fals
         case Variable(name):
             return Variable(given.get(name, name))
         case Aggregate(argument=argument) if over and argument is not None:
-            return replace(expression, argument=of_match(argument, given))
+            return replace(expression, argument=_added(expression, of_match(argument, given)))
         case Aggregate() | Iteration():
             return expression
         case Exists(pattern):
             return replace(expression, pattern=renamed(pattern, given)) if given else expression
     return map_operands(expression, lambda operand: of_match(operand, given, over))
+
+
+def _added(outer: Aggregate, argument: Expression) -> Expression:
+    """The argument of an aggregate over matches: a SUM adds the numbers of iterations exactly (specification 3.4.5)."""
+    if not isinstance(argument, Aggregate) or argument.name != "SUM" or argument.distinct:
+        return argument
+    whole = outer.name in ("SUM", "AVG") and not outer.distinct
+    return replace(argument, adding=Adding.EXACTLY if whole else Adding.ONCE)
 
 
 def in_template(triple: TemplateTriple, given: Mapping[str, str], over: bool) -> TemplateTriple:

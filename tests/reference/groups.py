@@ -158,7 +158,26 @@ def _over(expression: Expression, members: Sequence[_Member]) -> Expression:
 def _aggregate(aggregate: Aggregate, members: Sequence[_Member]) -> Term | None:
     if aggregate.argument is None:
         return literal(INTEGER, Fraction(len(members)))
-    found = (value_or_none(aggregate.argument, member.scope) for member in members)
+    match aggregate.argument:
+        case Aggregate("SUM", Variable(name), False):
+            return _over_sums(aggregate, name, members)
+    return _over_values(aggregate, [value_or_none(aggregate.argument, member.scope) for member in members])
+
+
+def _over_sums(aggregate: Aggregate, variable: str, members: Sequence[_Member]) -> Term | None:
+    """An aggregate of the sums of each match's iterations, which are exact, too."""
+    every = [[value for value in member.scope.series(variable) if value is not None] for member in members]
+    sums = [_total(values, None) for values in every]
+    if aggregate.name not in ("SUM", "AVG") or aggregate.distinct:
+        return _over_values(aggregate, sums)
+    numbers = [value for values, total in zip(every, sums, strict=True) if total is not None for value in values]
+    added = sum(total is not None for total in sums)
+    if not added:
+        return literal(INTEGER, Fraction(0))
+    return _total(numbers, added if aggregate.name == "AVG" else None)
+
+
+def _over_values(aggregate: Aggregate, found: Sequence[Term | None]) -> Term | None:
     values = [value for value in found if value is not None]
     if aggregate.distinct:
         values = list(dict.fromkeys(values))

@@ -13,7 +13,7 @@ from tests.spark.spark_pairs import difference, numbered, rows_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PAIRS = 19
+PAIRS = 23
 """One of each kind."""
 
 

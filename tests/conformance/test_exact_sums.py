@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 from random import Random
 
@@ -59,18 +58,19 @@ class SummedText(PropagatedText):
 
 
 def test_random_pairs_with_doubles_equal_the_reference_with_and_without_matches() -> None:
-    compared: Counter[str] = Counter()
-    for number in range(50):
+    compared = 0
+    for number in range(80):
         dice = SeededDice(Random(f"doubles {number}"))
         query = parse(SummedText(dice).keyed(), "q")
         arrived = tuple(map(in_doubles, interleaved(planted_streams(dice, query, 3))))
         pair = Pair(query, arrived, tuple(drawn_cuts(dice, len(arrived))))
+        if "SUM" not in query.text or not applies("propagation", pair):
+            continue
         expected = expected_rows(pair)
+        compared += bool(expected)
         for evaluator in ("runs", "propagation"):
-            if "SUM" in query.text and applies(evaluator, pair):
-                assert not difference(evaluator, pair, expected), (evaluator, shown(pair))
-                compared[evaluator] += bool(expected)
-    assert min(compared["runs"], compared["propagation"]) > 8, compared
+            assert not difference(evaluator, pair, expected), (evaluator, shown(pair))
+    assert compared > 10
 
 
 def in_doubles(arrived: Arrived) -> Arrived:

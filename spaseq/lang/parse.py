@@ -19,6 +19,9 @@ from spaseq.lang.layout import read_clauses
 from spaseq.lang.report import Report
 from spaseq.lang.resolve import Resolver
 from spaseq.lang.scan import scan
+from spaseq.lang.templates import Templates
+
+_TEMPLATES = Templates()
 
 
 def parse(text: str, name: str = "query") -> Query:
@@ -32,6 +35,8 @@ def parse(text: str, name: str = "query") -> Query:
 
 def check(text: str, name: str = "query") -> tuple[Query | None, tuple[Problem, ...]]:
     """The query, if the text has no error, and all problems, warnings included, in order of position."""
+    if (known := _TEMPLATES.query(text, name)) is not None:
+        return known, known.warnings
     report = Report(text)
     query: Query | None = None
     end = len(text.rstrip())
@@ -49,6 +54,8 @@ def check(text: str, name: str = "query") -> tuple[Query | None, tuple[Problem, 
     if query is None and (language := foreign(text)):
         report = Report(text)
         report_foreign(language, text, report)
+    if query is not None:
+        _TEMPLATES.learn(query)
     return query, report.problems()
 
 

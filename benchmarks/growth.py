@@ -23,7 +23,7 @@ from rich.table import Table
 from benchmarks.figures import report
 from benchmarks.growth_rows import ROWS, Grown, grown
 
-MODULES = ("benchmarks.growth_queries",)
+MODULES = ("benchmarks.growth_queries", "benchmarks.growth_windows")
 """The modules with rows."""
 
 

@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, count
 from random import Random
+from typing import Any
 from unittest.mock import patch
 
 from arrays.jit import ASSERTING
@@ -105,12 +106,12 @@ def difference(evaluator: str, pair: Pair, expected: Sequence[Comparable]) -> st
         names = ("nfa", name) if other is None else (*replanning.NAMES, name)
         return Moody(Random(f"{pair.sizes} {pair.query.text}"), STEADINESS, names)
 
-    beside = {"reader": pair.reader} if pair.reader else {}
+    beside: dict[str, Any] = {"reader": pair.reader} if pair.reader else {}
     try:
         with patch.object(replanning, "RatesDecide", moody), patch.object(evaluators, "KernelsLater", moody_later):
-            few = 0 if tried.later and len(pair.arrived) % 4 else None  # slices of one event are not remembered
-            options = {"evaluator": tried.option, "compiled": tried.compiled, "later": tried.later, "few": few}
-            rows = run_engine(pair.query, pieces, **options, **beside)
+            if tried.later:  # slices of one event are not remembered
+                beside |= {"later": True, "few": 0 if len(pair.arrived) % 4 else None}
+            rows = run_engine(pair.query, pieces, evaluator=tried.option, compiled=tried.compiled, **beside)
     except Exception:
         return traceback.format_exc()
     found = [comparable(row) for row in rows]

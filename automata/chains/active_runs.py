@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from arrays.columns import distinct
+from arrays.columns import distinct, hash_columns
 from automata.chains import columns as col
 from automata.chains.clocks import lapse
 from automata.chains.extend import Extender
@@ -49,6 +49,7 @@ class ActiveRuns:
         self._sorted = self._scheduled = self._found_gone = self._left = 0
         self._fresh: Ids = self._buffer
         self._by_key: dict[int, SortedRuns] = {}
+        self._by_values: dict[tuple[int, ...], tuple[SortedRuns, int]] = {}
         self._by_window, self._by_lapse = SortedRuns(), SortedRuns()
         self._least: dict[int, tuple[int | None, int]] = {}
 
@@ -124,6 +125,16 @@ class ActiveRuns:
         self._sort()
         return self._standing([self._by_key[NONE].equal(partitions)] if self._by_key else [])
 
+    def with_values(self, variables: tuple[int, ...], values: Sequence[int]) -> Ids:
+        """The runs that have bound these variables to these values, and perhaps some whose hash is the same."""
+        index, until = self._by_values.get(variables, (SortedRuns(), 0))
+        rows = self._buffer[until : self._size]
+        rows = rows[self._runs.standing[rows]]
+        index.add(hash_columns([self._runs.register(rows, variable) for variable in variables], len(rows)), rows)
+        self._by_values[variables] = index, self._size
+        found = index.equal(hash_columns([np.array([value], dtype=np.int64) for value in values], 1))
+        return found[self._runs.standing[found]]
+
     def expire(self, now: int, rank: int | None) -> None:
         """Drops runs that are over.
 
@@ -175,11 +186,17 @@ class ActiveRuns:
         self._sorted = self._scheduled = self._found_gone = self._left = 0
         self._fresh = rows[:0]
         self._by_key = {}
+        self._by_values = {}
         self._by_window, self._by_lapse = SortedRuns(), SortedRuns()
         self._least = {}
 
     def _indexes(self) -> list[SortedRuns]:
-        return [*self._by_key.values(), self._by_window, self._by_lapse]
+        return [
+            *self._by_key.values(),
+            *(index for index, _ in self._by_values.values()),
+            self._by_window,
+            self._by_lapse,
+        ]
 
     def forget_gone(self) -> None:
         """Drops runs that are over from list and indexes."""
@@ -187,6 +204,7 @@ class ActiveRuns:
         standing = self._runs.standing[rows]
         ends = np.concatenate(([0], np.cumsum(standing)))
         self._sorted, self._scheduled = int(ends[self._sorted]), int(ends[self._scheduled])
+        self._by_values = {v: (index, int(ends[until])) for v, (index, until) in self._by_values.items()}
         self._least = {column: (bound, int(ends[until])) for column, (bound, until) in self._least.items()}
         self._buffer = rows[standing]
         self._size = len(self._buffer)

@@ -53,6 +53,7 @@ class KernelsLater(Policy):
         self._evaluator = evaluator
         self._kernels = kernels
         self._slices = 0
+        self._runs = False
 
     @property
     def observes(self) -> bool:
@@ -60,7 +61,7 @@ class KernelsLater(Policy):
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None:
         self._slices += 1
-        if self._other is not None:
+        if self._other is not None and not self._runs:
             self._other.observe(events, solutions)
 
     def skip(self, gap: Gap) -> None:
@@ -68,6 +69,7 @@ class KernelsLater(Policy):
             self._other.skip(gap)
 
     def wanted(self, current: str, alone: bool, operations: int) -> tuple[str, str]:
+        self._runs = current == self._evaluator
         if not alone and (current == self._evaluator or self._pays(operations + _SLICE * self._slices)):
             return self._evaluator, TAKEN
         if current == self._evaluator:

@@ -13,14 +13,20 @@ from automata.plan.expression import Contiguity, Sequence, Step
 from automata.plan.plan import compile_plan
 from automata.plan.program import ConditionEvaluator, Program, Selector, Skip, Symbol, Window
 from automata.runs.columns.run_evaluator import RunEvaluator
+from automata.runs.rows import live_evaluator
+from automata.runs.rows import store as row_store
+from automata.runs.rows.conditions import RowConditionEvaluator
+from automata.runs.rows.live_evaluator import LiveRunEvaluator
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import NONE
 from tests import pairs
-from tests.pairs import difference, drawn, expected_rows, shown
+from tests.pairs import difference
+from tests.random_pairs import drawn, expected_rows, shown
 from tests.restarted_pairs import run_restarted
 
 KEYS, BATCH = 2000, 100
 NO_CONDITION: ConditionEvaluator = None  # type: ignore[assignment]
+NO_ROW_CONDITION: RowConditionEvaluator = None  # type: ignore[assignment]
 
 
 def evaluator(window: Window, operator: Contiguity, partitioned: bool) -> RunEvaluator:
@@ -104,16 +110,38 @@ def test_sorted_runs_are_found_by_their_numbers() -> None:
         assert sorted(index.at_least(0)) == sorted(int(gone[row]) for row in known if gone[row] != NONE)
 
 
-def test_random_pairs_equal_the_reference_with_every_run_indexed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_single_events_after_batches_make_rows_of_the_runs_they_meet_alone() -> None:
+    plan = evaluator(Window(1 << 40, in_events=False, sliding=True), Contiguity.NEXT, False).plan
+    runs = LiveRunEvaluator(plan, NO_ROW_CONDITION)
+    feed(runs, 0, 20_000, Random(3), 0.0)
+    assert runs.prefers_rows()
+    found = 0
+    for second in range(20_000, 20_000 + 100):
+        found += len(runs.on_event(second, 0, {second % 2: [(1 + second % KEYS,)]}))
+    assert 300 < found < 1000
+    made = dict.__len__(runs._rows._rows)
+    assert made <= 2 * found + 100
+    assert runs.oldest_position() == 0
+    feed(runs, 20_100, 100, Random(4), 0.0)
+    assert runs.prefers_rows()
+
+
+@pytest.mark.parametrize("unread", [False, True])
+def test_random_pairs_equal_the_reference_with_every_run_indexed(unread: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "COMPACT_MIN", 1)
     monkeypatch.setattr(active_runs, "_UNSORTED_MAX", 0)
     monkeypatch.setattr(active_runs, "_SCAN_FACTOR", 0)
-    monkeypatch.setattr(pairs, "run_engine", run_restarted)
+    if unread:
+        monkeypatch.setattr(row_store, "READ_MAX", 0)
+        monkeypatch.setattr(live_evaluator, "READ_MAX", 0)
+        monkeypatch.setattr(live_evaluator, "_NEW_MIN", 1)
+    else:
+        monkeypatch.setattr(pairs, "run_engine", run_restarted)
     rows = 0
-    for number in range(30):
+    for number in range(24):
         pair = drawn(16, number)
         if pair is not None:
             expected = expected_rows(pair)
             rows += len(expected)
             assert not difference("runs", pair, expected), shown(pair)
-    assert rows > 10
+    assert rows > 8

@@ -13,8 +13,8 @@ import numpy as np
 from automata.chains import columns as col
 from automata.chains.store import ChainStore
 from automata.chains.table import FOREVER
-from automata.runs.rows.conditions import Row
 from automata.runs.rows.edges import able, cross, row_opening
+from automata.runs.rows.row_table import Row, RowTable
 from automata.slices.step_table import SEVERAL
 from automata.values import NONE, UNBOUND
 
@@ -27,7 +27,7 @@ _Combined = tuple[tuple[int, ...], Row]
 class RowAllJoin:
     """The ALLs of one program. `rows` are those of `automata.runs.rows.store`, and new ones are appended there."""
 
-    def __init__(self, core: ChainStore, rows: list[Row]) -> None:
+    def __init__(self, core: ChainStore, rows: RowTable) -> None:
         plan, window = core.plan, core.plan.program.window
         self._core = core
         self._rows = rows
@@ -225,7 +225,7 @@ class RowAllJoin:
         return self._taken[number]
 
 
-def steps_of_run(rows: Sequence[Row], members: Sequence[int], number: int) -> list[tuple[int, int, int]]:
+def steps_of_run(rows: RowTable, members: Sequence[int], number: int) -> list[tuple[int, int, int]]:
     """Symbol, position and solution of every step of a run, those in an ALL included; of a finished member its own.
 
     members     the columns of the members of an ALL

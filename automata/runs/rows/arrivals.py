@@ -8,8 +8,9 @@ import numpy as np
 
 from automata.chains import columns as col
 from automata.runs.rows.all_join import RowAllJoin
-from automata.runs.rows.conditions import Decided, Row
+from automata.runs.rows.conditions import Decided
 from automata.runs.rows.edges import Bounds, RowCompletion, RowPosition
+from automata.runs.rows.row_table import Row
 from automata.runs.rows.store import Store
 from automata.runs.rows.waiting import Reached
 from automata.values import NONE

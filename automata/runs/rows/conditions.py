@@ -15,9 +15,9 @@ from automata.chains.store import ChainStore
 from automata.plan.plan import PlannedEdge
 from automata.plan.program import ConditionEvaluator, FoldValue, IterationValue, Reference
 from automata.plan.waiting import EvaluationPoint
+from automata.runs.rows.row_table import Row, RowTable
 from automata.values import NONE, UNBOUND
 
-Row = list[int]
 Test = Callable[[Sequence[int]], bool]
 """A condition: true if it holds, given the value of every variable, then those of its other references, in order."""
 OpenCheck = Callable[[Row, Sequence[int]], bool]
@@ -73,7 +73,7 @@ class Decided:
 class Conditions:
     """The conditions of one program over rows of lists."""
 
-    def __init__(self, core: ChainStore, condition_evaluator: RowConditionEvaluator, rows: Sequence[Row]) -> None:
+    def __init__(self, core: ChainStore, condition_evaluator: RowConditionEvaluator, rows: RowTable) -> None:
         self._plan = core.plan
         self._program = core.plan.program
         self._layout = core.layout

@@ -17,6 +17,7 @@ from automata.runs.columns.run_evaluator import RunEvaluator
 from automata.runs.rows.candidates import Solution
 from automata.runs.rows.conditions import RowConditionEvaluator
 from automata.runs.rows.row_runs import RowRuns
+from automata.runs.rows.store import READ_MAX
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import UNBOUND, Ids, Match, implements
 
@@ -50,7 +51,8 @@ class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
 
     def prefers_rows(self) -> bool:
         self._alone += not self._in_lists
-        return self._in_lists or self.chains.runs.size <= self._alone * _ROWS_PER_EVENT_MAX
+        soon = not self.plan.negations and self.chains.runs.size > READ_MAX  # their rows are made when looked at
+        return self._in_lists or soon or self.chains.runs.size <= self._alone * _ROWS_PER_EVENT_MAX
 
     def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[Solution]]) -> Sequence[Match]:
         if not self._in_lists:

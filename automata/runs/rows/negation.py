@@ -17,7 +17,8 @@ from automata.matches.negation import NegationIndex
 from automata.plan.automaton import Passed
 from automata.plan.plan import Plan
 from automata.runs.rows.candidates import Moment, Solution, StepCandidate
-from automata.runs.rows.conditions import Conditions, Row
+from automata.runs.rows.conditions import Conditions
+from automata.runs.rows.row_table import Row, RowTable
 from automata.runs.rows.store import key_of
 from automata.slices.step_table import Part, StepTable
 from automata.slices.timeline import in_window
@@ -77,7 +78,7 @@ class RowNegationIndex:
     simple      all of them are one step outside of repetitions, that does not look at its event
     """
 
-    def __init__(self, core: ChainStore, negations: NegationIndex, conditions: Conditions, rows: list[Row]) -> None:
+    def __init__(self, core: ChainStore, negations: NegationIndex, conditions: Conditions, rows: RowTable) -> None:
         plan = core.plan
         program = self._program = plan.program
         self._negations = negations

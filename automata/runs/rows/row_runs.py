@@ -18,10 +18,11 @@ from automata.runs.columns.expiry import Bounds
 from automata.runs.rows.all_join import RowAllJoin
 from automata.runs.rows.arrivals import Arrivals
 from automata.runs.rows.candidates import Solution, StepCandidate, StepCandidates
-from automata.runs.rows.conditions import Conditions, Row, RowConditionEvaluator
+from automata.runs.rows.conditions import Conditions, RowConditionEvaluator
 from automata.runs.rows.edges import RowEdge, cross, row_edges, row_positions, unbounded
 from automata.runs.rows.ending import Ending
 from automata.runs.rows.negation import RowNegationIndex
+from automata.runs.rows.row_table import Row, RowTable
 from automata.runs.rows.store import Store, key_of
 from automata.slices.events import Gap
 from automata.slices.timeline import later
@@ -52,7 +53,7 @@ class RowRuns:
         self._size_ns = program.window.size if sliding and not in_events else _ENDLESS
         self._size = program.window.size if sliding and in_events else _ENDLESS
         self._registers = core.layout.registers
-        rows: list[Row] = []
+        rows = RowTable(core.runs)
         conditions = self.conditions = Conditions(core, condition_evaluator, rows)
         self._places = row_positions(core, conditions)
         all_join = RowAllJoin(core, rows)
@@ -143,6 +144,7 @@ class RowRuns:
 
     def expire(self, over: Bounds) -> None:
         """Drop runs that are over."""
+        self.leave()
         self._store.expire(over, self._window)
 
     # --- one event --------------------------------------------------------------------------------
@@ -158,7 +160,7 @@ class RowRuns:
             index = self._store.active[step.source][step.index]
             before = len(taken)
             for candidate in candidates:
-                bucket = index.get(find(candidate.values))
+                bucket = index.find(find(candidate.values))
                 if bucket and candidate.moment.window != NONE:
                     self._meet(step, bucket, candidate, time, stream, taken)
                     if len(taken) > self._runs_max:

@@ -6,7 +6,8 @@ Both hold the same rows under the same numbers: what has only been written for c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 
 import numpy as np
@@ -16,23 +17,24 @@ from automata.chains.store import ChainStore
 from automata.plan.program import Window
 from automata.runs.columns.expiry import Bounds
 from automata.runs.rows.all_join import RowAllJoin
+from automata.runs.rows.buckets import Buckets, Key
 from automata.runs.rows.candidates import StepCandidate
 from automata.runs.rows.edges import RowEdge, RowPosition
+from automata.runs.rows.row_table import Row, RowTable
 from automata.values import NONE
 
-Row = list[int]
-Key = int | tuple[int, ...]
-_Index = dict[Key, list[int]]
+READ_MAX = 2048
+"""So many runs at a position are taken over at once; of more, those of a join key when it is asked for."""
 
 
 class Store:
     """The rows, and those of the runs that an event may still extend, by position and join key.
 
-    rows    the same list for ever
+    rows    the same table for ever
     """
 
     def __init__(
-        self, core: ChainStore, places: Sequence[RowPosition], partitioned: bool, rows: list[Row], all_join: RowAllJoin
+        self, core: ChainStore, places: Sequence[RowPosition], partitioned: bool, rows: RowTable, all_join: RowAllJoin
     ) -> None:
         self.core = core
         self._places = places
@@ -41,35 +43,42 @@ class Store:
         self._adjacent = [position for position, place in enumerate(places) if place.only_strict]
         self.rows = rows
         self._all_join = all_join
-        self.active: list[list[_Index]] = []
+        self.active: list[list[Buckets]] = []
+        self._new: list[list[int]] = [[] for _ in places]
+        self._gone: list[list[int]] = [[] for _ in places]
+        self._lazy = [False] * len(places)
+        self._counted = partitioned and core.plan.program.window.in_events
         self._waiting: dict[int, list[tuple[int, int]]] = {}
         self._synced = 0
         self._changing = core.layout.changing
         self._changed: set[int] = set()
 
     def enter(self) -> None:
-        """Take the runs over from their columns."""
+        """Take the runs over from their columns: few of them now, many as their keys are asked for."""
         self.rows.clear()
-        self.active = [[{} for _ in place.indexes] for place in self._places]
         self._waiting.clear()
-        self._synced = 0
         self.pull()
+        self.active = [self._buckets(position) for position in range(len(self._places))]
         for position, active in enumerate(self.core.active):
-            for number in active.rows.tolist():
-                self.add(position, number)
+            if not self._lazy[position]:
+                for number in active.rows.tolist():
+                    self._index(position, number)
         self._all_join.enter()
 
     def leave(self) -> None:
-        """Give the runs back as columns; all are in the table."""
-        for position, active in enumerate(self.core.active):
-            active.replace(np.array(sorted(self.current(position)), dtype=np.int64))
+        """Give the runs that have come, and those that have gone, back as columns; all are in the table."""
+        for active, new, gone in zip(self.core.active, self._new, self._gone, strict=True):
+            active.add(np.array(new, dtype=np.int64))
+            active.remove(np.unique(np.array(gone, dtype=np.int64)))
+            new.clear()
+            gone.clear()
         self._all_join.leave()
 
     def sync(self) -> None:
         """Bring the table up to date."""
         runs = self.core.runs
         if len(self.rows) > self._synced:
-            runs.append(np.array(self.rows[self._synced :], dtype=np.int64))
+            runs.append(np.array(self.rows.since(self._synced), dtype=np.int64))
             self._synced = len(self.rows)
         for number in self._changed:
             for column in self._changing:
@@ -78,28 +87,20 @@ class Store:
 
     def pull(self) -> None:
         """Take over the rows that have been added to the table."""
-        runs = self.core.runs
-        self.rows += runs.table[self._synced : runs.size].tolist()
-        self._synced = runs.size
+        self.rows.pull()
+        self._synced = len(self.rows)
 
     def add(self, position: int, number: int) -> None:
         """A run has reached a position that it may go on from."""
-        row = self.rows[number]
-        for key, index in zip(self._keys[position], self.active[position], strict=True):
-            index.setdefault(key(row), []).append(number)
-        if self._partitioned and self._places[position].only_strict:
-            self._waiting.setdefault(row[col.PARTITION], []).append((position, number))
+        self._new[position].append(number)
+        self._index(position, number)
 
     def remove(self, position: int, number: int) -> None:
         """A run can go on no more."""
         row = self.rows[number]
+        self._gone[position].append(number)
         for key, index in zip(self._keys[position], self.active[position], strict=True):
-            found = key(row)
-            bucket = index.get(found, [])
-            if number in bucket:
-                bucket.remove(number)
-                if not bucket:
-                    del index[found]
+            index.remove(key(row), number)
 
     def change(self, number: int) -> None:
         """A row that may be in the table already has changed."""
@@ -119,6 +120,8 @@ class Store:
         """Removes the runs that only the event just consumed could extend; `single`: symbol → its candidates."""
         if not self._partitioned:
             for position in self._adjacent:
+                for bucket in self.active[position][0].values() if self.active[position] else ():
+                    self._gone[position] += bucket
                 for index in self.active[position]:
                     index.clear()
             return
@@ -128,16 +131,10 @@ class Store:
 
     def count(self) -> int:
         """The number of runs that an event may still extend."""
-        return sum(len(bucket) for indexes in self.active for index in indexes[:1] for bucket in index.values())
-
-    def current(self, position: int) -> Iterator[int]:
-        """The runs at a position that an event may still extend."""
-        if self.active[position]:
-            for bucket in self.active[position][0].values():
-                yield from bucket
+        return sum(map(len, self.core.active)) + sum(map(len, self._new)) - sum(map(len, self._gone))
 
     def expire(self, bounds: Bounds, window: Window) -> None:
-        """Drop runs that are over."""
+        """Drop runs that are over, right after `leave`."""
         timeline = bounds.ranks
 
         def over(row: Row) -> bool:
@@ -147,13 +144,40 @@ class Store:
                 return True
             return row[col.FIRST_TIME] < bounds.time or row[col.WINDOW] < bounds.window
 
-        for position, place in enumerate(self._places):
+        for position, (place, active) in enumerate(zip(self._places, self.core.active, strict=True)):
+            if self._lazy[position]:
+                active.expire(bounds.now, None if timeline is None else timeline.rank(0))
+                self.active[position] = self._buckets(position)
+                continue
             edges = place.lapses
-            for number in list(self.current(position)):
+            for number in active.rows.tolist():
                 row = self.rows[number]
                 if over(row) or (edges and max([edge.last(row) for edge in edges]) < bounds.now):
                     self.remove(position, number)
         self._all_join.drop(over, bounds.now)
+
+    def _buckets(self, position: int) -> list[Buckets]:
+        """The empty indexes of a position; of many runs each reads those of a key."""
+        places = self._places[position].indexes
+        whole = self._counted or self._places[position].only_strict or not places
+        self._lazy[position] = not whole and len(self.core.active[position]) > READ_MAX
+        return [Buckets(partial(self._read, position, n) if self._lazy[position] else None) for n in range(len(places))]
+
+    def _read(self, position: int, number: int, key: Key) -> list[int]:
+        """The runs of a key that are in columns and have not gone since."""
+        variables = self._places[position].indexes[number]
+        values = key if isinstance(key, tuple) else (key,)
+        numbers = self.core.active[position].with_values(variables, values).tolist()
+        read, gone = self._keys[position][number], set(self._gone[position])
+        rows = zip(numbers, self.rows.load(numbers), strict=True)
+        return [each for each, row in rows if each not in gone and read(row) == key]
+
+    def _index(self, position: int, number: int) -> None:
+        row = self.rows[number]
+        for key, index in zip(self._keys[position], self.active[position], strict=True):
+            index.add(key(row), number)
+        if self._partitioned and self._places[position].only_strict:
+            self._waiting.setdefault(row[col.PARTITION], []).append((position, number))
 
 
 def key_of(places: tuple[int, ...], first: int) -> Callable[[Sequence[int]], Key]:

@@ -1,0 +1,170 @@
+"""Rows of `growth.py` for wide windows: evaluators alone, from columns of ids to matches."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from automata.slices.events import Events, SymbolSolutions
+from automata.values import Ids
+from benchmarks.growth_rows import processor_us, row
+from spaseq.algebra.build import build
+from spaseq.lang.parse import parse
+from spaseq.physical.evaluators import evaluator_of
+from spaseq.physical.planner import plan_query
+from spaseq.physical.program import Compiled, compile_program
+
+KEYS = 1_000
+_FILL, _BATCH, _BATCHES = 5_000, 100, 60
+_WARM = 500
+"""Batches before the clock starts, so that kernels have been taken."""
+_QUERY = """SELECT * WITHIN {window} SECONDS SLIDING FROM STREAM S <http://ex.org/s>
+WHERE {{ SEQ({steps}) {defined} }}"""
+
+
+class _Conditions:
+    """Nothing but keys relates the steps."""
+
+    numbers: NDArray[np.float64] = np.zeros(1)
+
+    def holds(self, *_: Any) -> NDArray[np.bool_]:
+        raise AssertionError
+
+    def guard(self, condition: int) -> None:
+        raise AssertionError(condition)
+
+    def texts(self, values: Ids) -> list[str]:
+        return [str(value) for value in values.tolist()]
+
+
+class _Kept:
+    """Kernels that are on disk, or are compiled at once."""
+
+    def kept(self, evaluator: str) -> bool:
+        return True
+
+    def compile(self, evaluator: str) -> None:
+        raise AssertionError(evaluator)
+
+
+def compiled_of(steps: int, operator: str, window: int) -> Compiled:
+    """A sequence whose steps share a key."""
+    names = "ABCD"[:steps]
+    defined = " ".join(f"DEFINE GPM {name} ON S {{ ?k <http://ex.org/{name}> ?v{name} }}" for name in names)
+    text = _QUERY.format(window=window, steps=f" {operator} ".join(names), defined=defined)
+    return compile_program(build(parse(text, "q")))
+
+
+class Fed:
+    """An evaluator beside its generator of slices: events a second apart, of which a share are the last step.
+
+    The last step has keys that no other step has, so that there is no match.
+    """
+
+    def __init__(self, compiled: Compiled, name: str, last: float) -> None:
+        kernels = None if name == "auto" else name == "cea"
+        self.evaluator: Any = evaluator_of(plan_query(compiled, name, kernels), _Conditions(), _Kept())  # type: ignore[arg-type]
+        self._symbols = compiled.program.symbols
+        self._key = min(frozenset.intersection(*(symbol.scope for symbol in self._symbols)))
+        self._last, self._drawn, self._second = last, np.random.default_rng(1), 0
+
+    def feed(self, count: int, batch: int) -> None:
+        """So many events."""
+        for _ in range(count // batch):
+            self.evaluator.on_batch(*self._slice(batch))
+            self.evaluator.oldest_position()
+
+    def _slice(self, size: int) -> tuple[Events, Mapping[int, SymbolSolutions]]:
+        steps = len(self._symbols)
+        times = np.arange(self._second, self._second + size, dtype=np.int64) * 1_000_000_000
+        self._second += size
+        is_last = self._drawn.random(size) < self._last
+        symbols = np.where(is_last, steps - 1, self._drawn.integers(0, steps - 1, size))
+        keys = 1 + self._drawn.integers(0, KEYS, size) + KEYS * is_last
+        solved = {}
+        for number, symbol in enumerate(self._symbols):
+            at = np.flatnonzero(symbols == number)
+            own = dict.fromkeys(symbol.scope, at % 7 + 1)
+            solved[number] = SymbolSolutions(at, {**own, self._key: keys[at]})
+        return Events(times, np.zeros(size, dtype=np.int64)), solved
+
+    def steady_us(self) -> Iterator[float]:
+        """The microseconds of an event in short batches, some times over."""
+        for _ in range(3):
+            yield processor_us(lambda: self.feed(_BATCHES * _BATCH, _BATCH), _BATCHES * _BATCH)
+
+
+def filled(steps: int, operator: str, window: int, name: str, last: float, warm: int = 20) -> Fed:
+    """An evaluator whose window is full, after some short batches."""
+    fed = Fed(compiled_of(steps, operator, window), name, last)
+    fed.feed(window, min(_FILL, window))
+    fed.feed(warm * _BATCH, _BATCH)
+    return fed
+
+
+def _by_runs(operator: str, window: int, quick: bool) -> Iterator[float]:
+    fed = filled(2, operator, window, "nfa", 0.1)
+    if not quick:
+        yield from fed.steady_us()
+        return
+    active = fed.evaluator.chains.active
+    before = sum(each.looked_at for each in active)
+    fed.feed(_BATCHES * _BATCH, _BATCH)
+    yield (sum(each.looked_at for each in active) - before) / (_BATCHES * _BATCH)
+
+
+_WINDOWS = (10_000, 100_000, 400_000)
+
+
+@row(
+    "runs, A ; B on 1,000 keys, batches of 100, an event",
+    "events in the window",
+    "µs",
+    sizes=_WINDOWS,
+    exponent=0.15,
+    bound=25,
+    quick="runs looked at an event",
+    quick_sizes=(2_000, 20_000),
+    quick_bound=10,
+)
+def next_by_runs(window: int, quick: bool) -> Iterator[float]:
+    """A tenth of the events are B, of keys that no A has."""
+    yield from _by_runs(";", window, quick)
+
+
+@row(
+    "runs, A : B on 1,000 keys, batches of 100, an event",
+    "events in the window",
+    "µs",
+    sizes=_WINDOWS,
+    exponent=0.15,
+    bound=25,
+    quick="runs looked at an event",
+    quick_sizes=(2_000, 20_000),
+    quick_bound=10,
+)
+def any_by_runs(window: int, quick: bool) -> Iterator[float]:
+    """The same under skip-till-any."""
+    yield from _by_runs(":", window, quick)
+
+
+@row("auto, the greatest ratio to the best evaluator asked for", "events in the window", "×", sizes=(1_000, 10_000, 100_000), exponent=9, bound=1.3)  # fmt: skip  # noqa: E501
+def auto_beside_the_best(window: int, quick: bool) -> Iterator[float]:
+    """Over 8 combinations of operator, steps and share of the last step, kernels warm: 24 with the windows."""
+    ratios = []
+    for operator, steps, last in product(";:", (2, 3), (0.1, 0.01)):
+        if operator == ":" and steps == 3 and window > 10_000:
+            best = ["cea"]  # each of the others makes some 10^6 partial matches
+        else:
+            best = ["cea", "nfa"]
+        times = {
+            name: statistics.median(filled(steps, operator, window, name, last, _WARM).steady_us())
+            for name in ["auto", *best]
+        }
+        ratios.append(times["auto"] / min(times[name] for name in best))
+    yield max(ratios)

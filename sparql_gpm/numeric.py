@@ -176,8 +176,7 @@ def _divide(a: int | Decimal, b: int | Decimal) -> Number:
         raise ExpressionError("division by zero")
     top, bottom = Decimal(a), Decimal(b)
     digits = _DIVISION_DIGITS + len(top.as_tuple().digits) + len(bottom.as_tuple().digits)
-    context = _context(min(digits, EXACT.prec))
-    context.clear_flags()
+    context = _context(min(digits, EXACT.prec)).copy()  # its flag is of this division alone
     quotient = context.divide(top, bottom)
     exponent = quotient.as_tuple().exponent
     assert isinstance(exponent, int), quotient

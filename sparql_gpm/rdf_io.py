@@ -24,13 +24,14 @@ from sparql_gpm.reading.blocks import ByteStream
 from sparql_gpm.reading.document import DocumentReader
 from sparql_gpm.reading.document_terms import TermIds
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch, Malformed
+from sparql_gpm.reading.jelly import JellyReader
 from sparql_gpm.reading.lines import NQuadsReader
 from sparql_gpm.reading.options import BATCH_EVENTS, PROV_TIME, ReadOptions
 from sparql_gpm.reading.trig import TriGReader
 from sparql_gpm.reading.units import JsonLdReader, MessageReader
 
-FORMATS = ("nquads", "trig", "turtle", "ntriples", "jsonld", "ndjsonld", "messages")
-_Reader = NQuadsReader | TriGReader | DocumentReader | JsonLdReader | MessageReader
+FORMATS = ("nquads", "trig", "turtle", "ntriples", "jsonld", "ndjsonld", "jelly", "messages")
+_Reader = NQuadsReader | TriGReader | DocumentReader | JsonLdReader | MessageReader | JellyReader
 
 __all__ = [
     "BATCH_EVENTS", "FORMATS", "PROV_TIME", "EventReader", "LocatedBatch", "Malformed", "ReadOptions", "read_events",
@@ -59,6 +60,7 @@ class EventReader:
             "ntriples": DocumentReader(terms, builder, options, ox.RdfFormat.N_TRIPLES),
             "jsonld": JsonLdReader(terms, builder, options, lines=False),
             "ndjsonld": JsonLdReader(terms, builder, options, lines=True),
+            "jelly": JellyReader(terms, builder, options),
             "messages": MessageReader(terms, builder, options),
             "nquads messages": MessageReader(terms, builder, options, ox.RdfFormat.N_QUADS),
         }

@@ -43,6 +43,7 @@ FORMATS: Mapping[str, InputFormat] = {
     "ntriples": InputFormat((".nt",)),
     "jsonld": InputFormat((".jsonld",)),
     "ndjsonld": InputFormat((".ndjsonld",), cut_lines),
+    "jelly": InputFormat((".jelly",)),
     "messages": InputFormat(()),
 }
 TABLES: Mapping[str, tuple[str, ...]] = {

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pyarrow as pa
+import pyoxigraph as ox
 import zstandard
 from pyarrow import parquet
 
@@ -23,6 +24,7 @@ from spaseq.inputs.reading import StreamFormat, StreamReader
 from spaseq.inputs.sorting import Sorting, SortOptions
 from spaseq.inputs.tables.template import parse_template
 from tests.fuzz.mutate import mutated
+from tests.inputs.jelly_files import written
 
 TEMPLATE = """@prefix : <http://ex.org/> . @prefix prov: <http://www.w3.org/ns/prov#> .
 <http://ex.org/{id}> prov:generatedAtTime ?time .
@@ -133,7 +135,8 @@ _:b :p 1 ; prov:generatedAtTime 5 .
 MESSAGE
 :s prov:generatedAtTime 9 .
 """
-UNITS = {"jsonld": JSON_LD, "ndjsonld": LINES, "messages": MESSAGES}
+JELLY = written([list(ox.parse(QUADS, ox.RdfFormat.N_QUADS))], "quads", "flat quads", 8)
+UNITS = {"jelly": JELLY, "jsonld": JSON_LD, "ndjsonld": LINES, "messages": MESSAGES}
 
 
 def make_units(rdf_format: str, random: Random) -> bytes:

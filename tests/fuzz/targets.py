@@ -269,14 +269,14 @@ def _call(engine: spaseq.Engine, which: int, first: int, second: int, third: int
 TARGETS = (
     Target("query", 6, _make_query, take_query),
     *(Target(name, 7, _make_stream(name), _take_stream(name)) for name in corpora.EVENTS),
-    Target("kernels", 7, _make_stream("nquads"), take_kernels),
+    Target("kernels", 4, _make_stream("nquads"), take_kernels),
     *(
         Target(name, 3, partial(tables.make_table, name), partial(tables.take_table, name))
         for name in ("csv", "tsv", "ndjson", "parquet")
     ),
     *(
         Target(name, 3, partial(tables.make_units, name), partial(tables.take_units, name))
-        for name in ("jsonld", "ndjsonld", "messages")
+        for name in ("jelly", "jsonld", "ndjsonld", "messages")
     ),
     Target("template", 2, tables.make_template, tables.take_template),
     Target("quads", 4, tables.make_quads, tables.take_quads),

@@ -237,7 +237,7 @@ def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InputError) as caught:
         input_format("rdfxml")
     assert caught.value.message == "unknown RDF format 'rdfxml'"
-    assert caught.value.hint == "the formats are nquads, trig, turtle, ntriples, jsonld, ndjsonld, messages"
+    assert caught.value.hint == "the formats are nquads, trig, turtle, ntriples, jsonld, ndjsonld, jelly, messages"
 
 
 def test_a_dangling_link_is_unreadable(tmp_path: Path) -> None:

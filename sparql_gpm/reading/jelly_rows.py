@@ -30,7 +30,7 @@ _DEFAULT = ox.DefaultGraph()
 
 @dataclass(slots=True)
 class Options:
-    """What the first row of a stream says."""
+    """The options in the first row of a stream."""
 
     physical: int = 0
     logical: int = 0

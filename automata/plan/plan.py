@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from automata.plan import expression as nodes
 from automata.plan import limits, possession
@@ -33,6 +34,8 @@ from automata.plan.variables import Variables, bound_variables, iteration_domain
 from automata.plan.waiting import EvaluationPoint, Waiting
 from automata.values import NONE
 
+PLANS_MAX = 256
+"""Plans that are remembered: queries that differ in constants alone have one."""
 _NOTHING: Variables = frozenset()
 _ENDLESS = Window(size=1 << 61, in_events=False, sliding=True)
 
@@ -189,8 +192,9 @@ class Plan:
         return any(self.trailing)
 
 
+@lru_cache(PLANS_MAX)
 def compile_plan(program: Program, given: Variables = frozenset()) -> Plan:
-    """The plan of a program; `given` are variables that the run at START may have bound."""
+    """The plan of a program, one for equal ones; `given` are variables that the run at START may have bound."""
     return _Compiler(program, build_automaton(program.expression), given).plan()
 
 

@@ -13,7 +13,7 @@ from automata.propagation.layout import Layout
 from automata.propagation.limbs import shifted
 from automata.propagation.measures import Values
 from automata.slices.events import Events, SymbolSolutions
-from automata.values import UNBOUND, Ids
+from automata.values import UNBOUND, Ids, Mask
 
 _MARGIN = 31
 """Bits by which binary numbers may be finer than those seen first."""
@@ -160,7 +160,8 @@ class Reader:
         if not variables:
             return np.zeros((rows, 0)), ids
         numbers = self.values.numbers(ids)
-        for number, variable in enumerate(variables):
+        for variable in dict.fromkeys(variables):
+            number = variables.index(variable)
             self._see(variable, ids[:, number], numbers[:, number])
         numbers[ids == UNBOUND] = np.nan
         return numbers, ids
@@ -171,11 +172,20 @@ class Reader:
         if np.isnan(numbers[bound]).any():
             raise Unsuited(variable)
         known = self.seen.get(variable, ids[:0])
-        seen = np.union1d(known, ids[bound])
-        if len(seen) > len(known):
+        new = ids[bound]
+        new = new[~_among(new, known)]
+        if len(new):
+            seen = np.union1d(known, new)
             if len(np.unique(self.values.numbers(seen))) < len(seen):
                 raise Unsuited(variable)
             self.seen[variable] = seen
+
+
+def _among(ids: Ids, known: Ids) -> Mask:
+    """A mask of the ids that are among known ones, which ascend."""
+    if not len(known):
+        return np.zeros(len(ids), dtype=np.bool_)
+    return known[np.minimum(np.searchsorted(known, ids), len(known) - 1)] == ids  # type: ignore[no-any-return]
 
 
 def _column(tables: Sequence[SymbolSolutions | None], variable: int) -> Ids:

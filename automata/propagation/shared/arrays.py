@@ -106,7 +106,7 @@ class Scratch(NamedTuple):
 
 
 class Output(NamedTuple):
-    """Sections of closed windows, one a row, as they were."""
+    """Sections of closed windows with their keys; the other arrays are those of `sections.Sections`."""
 
     frames: Ids
     windows: Ids

@@ -7,7 +7,7 @@ queries they belong to: they are one. That unites equal prefixes, Kleene parts a
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -169,21 +169,15 @@ class _Equations:
 def merged(equations: Mapping[Quantity, Equation], apart: Mapping[int, Hashable]) -> dict[Quantity, int]:
     """Quantity → the number of its class: the coarsest classes of which all have equal equations.
 
-    Classes are told apart by what is known of them so far until none falls apart any more. `apart`: member → what
-    its quantities have to have in common besides.
+    Classes are told apart by what is known of them so far until none falls apart any more; the fewest events after
+    which a quantity can be anything are known at once. `apart`: member → what its quantities have to have in common.
     """
+    depths = _depths(equations)
     codes = _numbers((t.symbol, t.op, t.column) for e in equations.values() for t in e.terms)
     terms = {q: [(codes[t.symbol, t.op, t.column], t.source) for t in e.terms] for q, e in equations.items()}
     classes = _classes(
         {
-            q: (
-                apart[q.member],
-                q.kind,
-                isinstance(q.measure, Extreme) and q.measure.greatest,
-                e.opening,
-                e.clears,
-                e.strict,
-            )
+            q: (depths.get(q), apart[q.member], q.kind, _greatest(q.measure), e.opening, e.clears, e.strict)
             for q, e in equations.items()
         }
     )
@@ -193,6 +187,23 @@ def merged(equations: Mapping[Quantity, Equation], apart: Mapping[int, Hashable]
         classes = _classes(told)
         count, before = len(set(classes.values())), count
     return classes
+
+
+def _depths(equations: Mapping[Quantity, Equation]) -> dict[Quantity, int]:
+    """The fewest events that lead from the opening to each quantity; those that nothing leads to are missing."""
+    after: dict[Quantity, list[Quantity]] = defaultdict(list)
+    for quantity, equation in equations.items():
+        for term in equation.terms:
+            after[term.source].append(quantity)
+    depths = {quantity: 0 for quantity, equation in equations.items() if equation.opening}
+    waiting = deque(depths)
+    while waiting:
+        quantity = waiting.popleft()
+        for each in after[quantity]:
+            if each not in depths:
+                depths[each] = depths[quantity] + 1
+                waiting.append(each)
+    return depths
 
 
 def shapes_of(equations: Mapping[Quantity, Equation], classes: Mapping[Quantity, int]) -> dict[int, int]:

@@ -113,8 +113,8 @@ def new_output(sizes: Sizes, rows: int, limbs: int = 1, wide: int = 1) -> Output
         np.zeros(rows, dtype=np.int64),
         np.zeros(rows, dtype=np.int64),
         np.zeros((rows, sizes.key), dtype=np.int64),
-        np.zeros((rows, limbs, sizes.section(Kind.COUNT)), dtype=np.int64),
-        np.zeros((rows, wide, sizes.section(Kind.SUM)), dtype=np.int64),
-        np.zeros((rows, best)),
-        np.zeros((rows, best), dtype=np.int64),
+        np.zeros((limbs, sizes.section(Kind.COUNT), rows), dtype=np.int64),
+        np.zeros((wide, sizes.section(Kind.SUM), rows), dtype=np.int64),
+        np.zeros((best, rows)),
+        np.zeros((best, rows), dtype=np.int64),
     )

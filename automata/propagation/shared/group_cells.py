@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from automata.propagation import kernel_arrays, kernel_keys
-from automata.propagation.cells import Cell, Vector
-from automata.propagation.columns import Reader, Scale
-from automata.propagation.found_columns import Block, VectorReader, Vectors
+from automata.propagation.cells import Cell
+from automata.propagation.columns import Reader
+from automata.propagation.found_columns import Block
 from automata.propagation.kernel_arrays import LIMB, NO_WINDOW, Order, Room
 from automata.propagation.limbs import widened
 from automata.propagation.measures import Values
 from automata.propagation.shared import arrays, kernel
-from automata.propagation.shared.equations import Kind, Quantity, quantities_of
+from automata.propagation.shared.equations import Kind, Quantity
 from automata.propagation.shared.fresh_arrays import Sizes, new_cells, new_clock, new_frames, new_output, new_scratch
 from automata.propagation.shared.program import GroupProgram
+from automata.propagation.shared.sections import SectionReader, Sections
 from automata.propagation.windows import Key
 from automata.slices.events import Events, SymbolSolutions
 from automata.slices.timeline import LAST
@@ -27,8 +28,6 @@ _SLOTS_KEPT = 1 << 16
 _ONE_LIMB = 1 << 61
 """Numbers of one limb, with what one event adds, are less."""
 _WIDE_ROOM = Room(1 << 29, 1 << 29)
-Numbers = arrays.Cells | arrays.Output
-"""Arrays with counts, sums and best ones, each in the order of a section or of all sections."""
 
 
 class Crowded(Exception):
@@ -83,6 +82,7 @@ class GroupCells:
             if stop == kernel.OUTPUT:
                 self._emit(found, full=True)
             else:
+                self._emit(found)
                 self._widen(self._widths[0] + 1, slice_.addends.shape[2])
                 room, scratch = _WIDE_ROOM, new_scratch(self._sizes, *self._widths)
         return self._closed(int(events.times[-1]), found)
@@ -107,11 +107,13 @@ class GroupCells:
         """The cells of a member in which something has happened, as exact values, each with its window and key."""
         member, frame = self.program.members[number], self.program.frame_of(number)
         opening = member.machine.opening
+        reader = SectionReader(self.program, self._values, self._reader.scales)
         held: list[tuple[int, Key, Cell]] = []
         for place in range(int(self._frames.open_max[frame])):
             section = int(self._frames.section[frame]) + place
             slots = np.flatnonzero(self._cells.window[: self._slots, section] != NO_WINDOW)
-            lanes = [self._read(number, lane, self._cells, slots, place) for lane in range(len(member.machine.lanes))]
+            sections = self._sections(frame, place, slots)
+            lanes = [reader.lane(number, lane, sections) for lane in range(len(member.machine.lanes))]
             for row, slot in enumerate(slots.tolist()):
                 cell = Cell([vectors[row] for vectors in lanes])
                 if any((vector is not None) != (n in opening) for n, vector in enumerate(cell.lanes)):
@@ -213,69 +215,34 @@ class GroupCells:
         count, out = int(self._state[arrays.EMITTED]), self._output
         self._state[arrays.EMITTED] = 0
         frames = out.frames[:count]
-        rows = {frame: np.flatnonzero(frames == frame) for frame in np.unique(frames).tolist()}
+        closed = {}
+        for frame in np.unique(frames).tolist():
+            rows = np.flatnonzero(frames == frame)
+            sections = Sections(out.counts, out.sums, out.best, out.ids).at(rows)
+            closed[frame] = out.windows[rows], out.keys[rows], sections
+        reader = SectionReader(self.program, self._values, dict(self._reader.scales))
         for number in self.program.members:
-            own = rows.get(self.program.frame_of(number))
+            own = closed.get(self.program.frame_of(number))
             if own is not None:
-                found.setdefault(number, []).extend(self._blocks(number, own))
+                found.setdefault(number, []).extend(reader.blocks(number, *own))
         if full and (len(out.windows) < _OUTPUT_MAX or not count):
             self._output = new_output(self._sizes, 2 * len(out.windows), *self._widths)
 
-    def _blocks(self, number: int, rows: Ids) -> Iterator[Block]:
-        """The rows of a member: those in which it has matches."""
-        member, out = self.program.members[number], self._output
-        for lane in member.machine.ends:
-            vectors = self._vectors(number, lane, out, rows, None)
-            there = np.flatnonzero(vectors.counts.any(axis=1))
-            if len(there):
-                keys = out.keys[rows[there]][:, member.key_places]
-                yield Block(out.windows[rows[there]], keys, vectors.at(there), self._vector_reader(number))
+    def _sections(self, frame: int, place: int, slots: Ids) -> Sections:
+        """The sections of a frame in some slots."""
+        parts = [self._sizes.section_of(frame, kind) for kind in Kind]
+        counts, sums, best = (slice(first + place * width, first + (place + 1) * width) for first, width in parts)
+        held = self._cells
+        return Sections(
+            held.counts[slots, :, counts].transpose(1, 2, 0),
+            held.sums[slots, :, sums].transpose(1, 2, 0),
+            held.best[slots, best].T,
+            held.ids[slots, best].T,
+        )
 
-    def _vector_reader(self, number: int) -> VectorReader:
-        member = self.program.members[number]
-        scales: dict[int, Scale] = {
-            own: self._reader.scales[shared]
-            for own, shared in member.variables.items()
-            if shared in self._reader.scales
-        }
-        return VectorReader(member.measured, member.layout, self._values, scales)
-
-    def _read(self, number: int, lane: int, numbers: Numbers, rows: Ids, place: int) -> list[Vector | None]:
-        """A lane of a member as exact values."""
-        vectors = self._vectors(number, lane, numbers, rows, place)
-        return [each if each[0] else None for each in self._vector_reader(number).read(vectors)]
-
-    def _vectors(self, number: int, lane: int, numbers: Numbers, rows: Ids, place: int | None) -> Vectors:
-        """A lane of a member in some rows; `place`: of the window among all sections, None: rows have one section."""
-        member = self.program.members[number]
-        count, *measures = quantities_of(number, member, lane)
-        width = numbers.sums.shape[1]
-        linear = [self._column(numbers, each, rows, place, width) for each in measures if each.kind is not Kind.BEST]
-        extreme = [each for each in measures if each.kind is Kind.BEST]
-        best = np.full((len(rows), len(extreme)), np.nan)
-        ids = np.zeros((len(rows), len(extreme)), dtype=np.int64)
-        for column, quantity in enumerate(extreme):
-            at = self._place(quantity, place)
-            if at is not None:
-                best[:, column], ids[:, column] = numbers.best[rows, at], numbers.ids[rows, at]
-        sums = np.stack(linear, axis=1) if linear else np.zeros((len(rows), 0, width), dtype=np.int64)
-        times = np.zeros(len(rows), dtype=np.int64)
-        counts = self._column(numbers, count, rows, place, numbers.counts.shape[1])
-        return Vectors(counts, sums, best, ids, times, times)
-
-    def _column(self, numbers: Numbers, quantity: Quantity, rows: Ids, place: int | None, width: int) -> Ids:
-        """int64[rows, limbs]: a quantity; 0 where nothing that is told depends on it."""
-        at = self._place(quantity, place)
-        if at is None:
-            return np.zeros((len(rows), width), dtype=np.int64)
-        held = numbers.counts if quantity.kind is Kind.COUNT else numbers.sums
-        return widened(held[rows, :, at], width)
-
-    def _place(self, quantity: Quantity, place: int | None) -> int | None:
-        """The number of a quantity in its array; None: nothing depends on it."""
-        known = self.program.places.get(quantity)
-        if known is None or place is None:
-            return None if known is None else known.number
+    def _place(self, quantity: Quantity, place: int) -> int:
+        """The number of a quantity in its array, in a section of its frame."""
+        known = self.program.places[quantity]
         first, width = self._sizes.section_of(known.frame, known.kind)
         return first + place * width + known.number
 
@@ -292,15 +259,14 @@ class GroupCells:
         self._output = new_output(self._sizes, len(self._output.windows))
 
     def _widen(self, limbs: int, addends: int) -> None:
-        """Makes this many limbs of counts, and of sums what products with addends of so many need."""
+        """Makes this many limbs of counts, and of sums what products with addends need; no row is written."""
         wide = max(self._widths[1] + (limbs > self._widths[0]), max(limbs, 2) + addends + 1)
         if (limbs, wide) == self._widths:
             return
         self._known = None
         held = self._cells
         self._cells = held._replace(counts=_wider(held.counts, limbs), sums=_wider(held.sums, wide))
-        out = self._output
-        self._output = out._replace(counts=_wider(out.counts, limbs), sums=_wider(out.sums, wide))
+        self._output = new_output(self._sizes, len(self._output.windows), limbs, wide)
 
     def _make_room(self, stuck: bool) -> None:
         """Gives up the slots of keys without a cell; makes twice as many where few are, or one event needs more."""
@@ -352,7 +318,6 @@ class GroupCells:
         for quantity, place_ in mine.places.items():
             for place in range(int(self._frames.open_max[place_.frame])):
                 at, source = self._place(quantity, place), other._place(quantity, place)
-                assert at is not None and source is not None, quantity
                 match place_.kind:
                     case Kind.COUNT:
                         cells.counts[:, :, at] = held.counts[:, :, source]

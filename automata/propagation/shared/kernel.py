@@ -142,9 +142,27 @@ def _enter(
             clear(programs, cells, slot, counts, sums, best, programs.gaps[frame], programs.gaps[frame + 1])
         cells.position[slot, section] = position
     narrow = cells.counts.shape[1] == 1 and cells.sums.shape[1] == 1
-    safe = alone and programs.safe[base + order.symbols[begin]]
-    if not safe:
-        copy(frames, cells, scratch, frame, slot, counts, sums, best)
+    bases, where = (counts, sums, best), base + order.symbols[begin]
+    if alone and narrow and programs.safe[where]:
+        if programs.clears[where] < programs.clears[where + 1]:
+            clear(programs, cells, slot, counts, sums, best, programs.clears[where], programs.clears[where + 1])
+        add_narrow(
+            programs,
+            room,
+            cells,
+            slice_,
+            cells.counts,
+            cells.sums,
+            scratch,
+            state,
+            slot,
+            bases,
+            where,
+            order.rows[begin],
+            True,
+        )
+        return
+    copy(frames, cells, scratch, frame, slot, counts, sums, best)
     for at in range(begin, end):
         if order.slots[at] == slot:
             where = base + order.symbols[at]
@@ -152,11 +170,24 @@ def _enter(
     for at in range(begin, end):
         if order.slots[at] == slot:
             where, solution = base + order.symbols[at], order.rows[at]
-            bases = counts, sums, best
-            if not narrow:
-                add_wide(programs, room, cells, slice_, scratch, state, slot, bases, where, solution, safe)
+            if narrow:
+                add_narrow(
+                    programs,
+                    room,
+                    cells,
+                    slice_,
+                    scratch.counts,
+                    scratch.sums,
+                    scratch,
+                    state,
+                    slot,
+                    bases,
+                    where,
+                    solution,
+                    False,
+                )
             else:
-                add_narrow(programs, room, cells, slice_, scratch, state, slot, bases, where, solution, safe)
+                add_wide(programs, room, cells, slice_, scratch, state, slot, bases, where, solution)
 
 
 @lean_part
@@ -229,12 +260,12 @@ def _emit(
     begin = frames.counts[frame] + place * frames.count_width[frame]
     for limb in range(cells.counts.shape[1]):
         for number in range(frames.count_width[frame]):
-            output.counts[row, limb, number] = cells.counts[slot, limb, begin + number]
+            output.counts[limb, number, row] = cells.counts[slot, limb, begin + number]
     begin = frames.sums[frame] + place * frames.sum_width[frame]
     for limb in range(cells.sums.shape[1]):
         for number in range(frames.sum_width[frame]):
-            output.sums[row, limb, number] = cells.sums[slot, limb, begin + number]
+            output.sums[limb, number, row] = cells.sums[slot, limb, begin + number]
     begin = frames.best[frame] + place * frames.best_width[frame]
     for number in range(frames.best_width[frame]):
-        output.best[row, number] = cells.best[slot, begin + number]
-        output.ids[row, number] = cells.ids[slot, begin + number]
+        output.best[number, row] = cells.best[slot, begin + number]
+        output.ids[number, row] = cells.ids[slot, begin + number]

@@ -58,6 +58,8 @@ def add_narrow(
     room: Room,
     cells: Cells,
     slice_: Slice,
+    from_counts: Ids,
+    from_sums: Ids,
     scratch: Scratch,
     state: Ids,
     slot: int,
@@ -66,25 +68,27 @@ def add_narrow(
     solution: int,
     safe: bool,
 ) -> None:
-    """Adds all rows of one symbol; integers have one limb. `safe`: sources are as they were before the event."""
+    """Adds all rows of one symbol; integers have one limb.
+
+    safe    sources are as they were before the event: `from_counts` and `from_sums` are those of the cells
+    """
     counts, sums, _ = bases
     peak_count, peak_sum = np.int64(0), np.int64(0)
-    if safe:
-        from_counts, from_sums, row = cells.counts, cells.sums, np.uint64(slot)
-        before_counts, before_sums = counts, sums
-    else:
-        from_counts, from_sums, row = scratch.counts, scratch.sums, np.uint64(0)
-        before_counts, before_sums = 0, 0
+    row, before_counts, before_sums = (np.uint64(slot), counts, sums) if safe else (np.uint64(0), 0, 0)
     key = np.uint64(slot)
     none = np.uint64(0)
     for run in range(programs.runs[where], programs.runs[where + 1]):
         op, step, many = programs.run[run, 0], programs.run[run, 2], np.uint64(programs.run[run, 4])
+        if op == COUNT_IF and slice_.addends[solution, programs.run[run, 5], 0] == 0:
+            continue
         if op <= COUNT_IF:
-            if op == COUNT_IF and slice_.addends[solution, programs.run[run, 5], 0] == 0:
-                continue
             source = np.uint64(before_counts + programs.run[run, 1])
             target = np.uint64(counts + programs.run[run, 3])
-            if step:
+            if many == 1:
+                total = cells.counts[key, none, target] + from_counts[row, none, source]
+                cells.counts[key, none, target] = total
+                peak_count |= total
+            elif step:
                 for n in range(many):
                     total = cells.counts[key, none, target + n] + from_counts[row, none, source + n]
                     cells.counts[key, none, target + n] = total
@@ -95,23 +99,22 @@ def add_narrow(
                     total = cells.counts[key, none, target + n] + added
                     cells.counts[key, none, target + n] = total
                     peak_count |= total
-        elif op <= PRODUCT:
-            target = np.uint64(sums + programs.run[run, 3])
-            if op == SUM:
-                source = np.uint64(before_sums + programs.run[run, 1])
-                for n in range(many):
-                    at = source + n if step else source
-                    total = cells.sums[key, none, target + n] + from_sums[row, none, at]
-                    cells.sums[key, none, target + n] = total
-                    peak_sum |= total ^ (total >> 63)
-            else:
-                source, column = np.uint64(before_counts + programs.run[run, 1]), programs.run[run, 5]
-                factor = slice_.addends[solution, column, 0] * slice_.signs[solution, column]
-                for n in range(many):
-                    at = source + n if step else source
-                    total = cells.sums[key, none, target + n] + factor * from_counts[row, none, at]
-                    cells.sums[key, none, target + n] = total
-                    peak_sum |= total ^ (total >> 63)
+        elif op == SUM:
+            source, target = np.uint64(before_sums + programs.run[run, 1]), np.uint64(sums + programs.run[run, 3])
+            for n in range(many):
+                at = source + n if step else source
+                total = cells.sums[key, none, target + n] + from_sums[row, none, at]
+                cells.sums[key, none, target + n] = total
+                peak_sum |= total ^ (total >> 63)
+        elif op == PRODUCT:
+            source, target = np.uint64(before_counts + programs.run[run, 1]), np.uint64(sums + programs.run[run, 3])
+            column = programs.run[run, 5]
+            factor = slice_.addends[solution, column, 0] * slice_.signs[solution, column]
+            for n in range(many):
+                at = source + n if step else source
+                total = cells.sums[key, none, target + n] + factor * from_counts[row, none, at]
+                cells.sums[key, none, target + n] = total
+                peak_sum |= total ^ (total >> 63)
         else:
             _add_best(programs, cells, slice_, scratch, slot, bases, run, solution, safe)
     if peak_count >= room.counts or peak_sum >= room.sums:
@@ -164,35 +167,25 @@ def add_wide(
     bases: _Bases,
     where: int,
     solution: int,
-    safe: bool,
 ) -> None:
-    """Adds all rows of one symbol; integers have several limbs."""
+    """Adds all rows of one symbol, whose sources have been copied; integers have several limbs."""
     counts, sums, _ = bases
     for run in range(programs.runs[where], programs.runs[where + 1]):
         op, step, column = programs.run[run, 0], programs.run[run, 2], programs.run[run, 5]
         if op == COUNT_IF and slice_.addends[solution, column, 0] == 0:
             continue
         if op >= BEST:
-            _add_best(programs, cells, slice_, scratch, slot, bases, run, solution, safe)
+            _add_best(programs, cells, slice_, scratch, slot, bases, run, solution, False)
             continue
         for n in range(programs.run[run, 4]):
             source, target = programs.run[run, 1] + n * step, programs.run[run, 3] + n
             if op <= COUNT_IF:
-                if safe:
-                    _add(cells.counts, slot, counts + target, cells.counts, slot, counts + source)
-                else:
-                    _add(cells.counts, slot, counts + target, scratch.counts, 0, source)
+                _add(cells.counts, slot, counts + target, scratch.counts, 0, source)
                 if cells.counts[slot, cells.counts.shape[1] - 1, counts + target] >= room.counts:
                     state[FULL] = 1
                 continue
             if op == SUM:
-                if safe:
-                    _add(cells.sums, slot, sums + target, cells.sums, slot, sums + source)
-                else:
-                    _add(cells.sums, slot, sums + target, scratch.sums, 0, source)
-            elif safe:
-                own = counts + source
-                _multiply(cells.sums, slot, sums + target, cells.counts, slot, own, slice_, solution, column)
+                _add(cells.sums, slot, sums + target, scratch.sums, 0, source)
             else:
                 _multiply(cells.sums, slot, sums + target, scratch.counts, 0, source, slice_, solution, column)
             if abs(cells.sums[slot, cells.sums.shape[1] - 1, sums + target]) >= room.sums:

@@ -134,58 +134,56 @@ def _enter(
         if not opens:
             return
         _open(programs, frames, clock, cells, frame, slot, section, place, window)
+    _advance(
+        programs, frames, room, cells, slice_, order, scratch, state, frame, slot, place, begin, end, alone, position
+    )
+
+
+@lean_part
+def _advance(
+    programs: Programs,
+    frames: Frames,
+    room: Room,
+    cells: Cells,
+    slice_: Slice,
+    order: Order,
+    scratch: Scratch,
+    state: Ids,
+    frame: int,
+    slot: int,
+    place: int,
+    begin: int,
+    end: int,
+    alone: bool,
+    position: int,
+) -> None:
+    """The same for a section that is in use: its quantities are cleared and added to."""
+    section, base = frames.section[frame] + place, frame * programs.symbols
     counts = frames.counts[frame] + place * frames.count_width[frame]
     sums = frames.sums[frame] + place * frames.sum_width[frame]
     best = frames.best[frame] + place * frames.best_width[frame]
+    bases, where = (counts, sums, best), base + order.symbols[begin]
     if frames.gapped[frame]:
         if cells.position[slot, section] != position - 1:
-            clear(programs, cells, slot, counts, sums, best, programs.gaps[frame], programs.gaps[frame + 1])
+            clear(programs, cells, slot, bases, programs.gaps[frame], programs.gaps[frame + 1])
         cells.position[slot, section] = position
     narrow = cells.counts.shape[1] == 1 and cells.sums.shape[1] == 1
-    bases, where = (counts, sums, best), base + order.symbols[begin]
     if alone and narrow and programs.safe[where]:
-        if programs.clears[where] < programs.clears[where + 1]:
-            clear(programs, cells, slot, counts, sums, best, programs.clears[where], programs.clears[where + 1])
-        add_narrow(
-            programs,
-            room,
-            cells,
-            slice_,
-            cells.counts,
-            cells.sums,
-            scratch,
-            state,
-            slot,
-            bases,
-            where,
-            order.rows[begin],
-            True,
-        )
+        clear(programs, cells, slot, bases, programs.clears[where], programs.clears[where + 1])
+        own, solution = (cells.counts, cells.sums), order.rows[begin]
+        add_narrow(programs, room, cells, slice_, own, scratch, state, slot, bases, where, solution, True)
         return
-    copy(frames, cells, scratch, frame, slot, counts, sums, best)
+    copy(frames, cells, scratch, frame, slot, bases)
     for at in range(begin, end):
         if order.slots[at] == slot:
             where = base + order.symbols[at]
-            clear(programs, cells, slot, counts, sums, best, programs.clears[where], programs.clears[where + 1])
+            clear(programs, cells, slot, bases, programs.clears[where], programs.clears[where + 1])
+    own = scratch.counts, scratch.sums
     for at in range(begin, end):
         if order.slots[at] == slot:
             where, solution = base + order.symbols[at], order.rows[at]
             if narrow:
-                add_narrow(
-                    programs,
-                    room,
-                    cells,
-                    slice_,
-                    scratch.counts,
-                    scratch.sums,
-                    scratch,
-                    state,
-                    slot,
-                    bases,
-                    where,
-                    solution,
-                    False,
-                )
+                add_narrow(programs, room, cells, slice_, own, scratch, state, slot, bases, where, solution, False)
             else:
                 add_wide(programs, room, cells, slice_, scratch, state, slot, bases, where, solution)
 

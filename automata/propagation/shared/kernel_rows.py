@@ -19,10 +19,9 @@ _Bases = tuple[int, int, int]
 
 
 @lean_part
-def copy(
-    frames: Frames, cells: Cells, scratch: Scratch, frame: int, slot: int, counts: int, sums: int, best: int
-) -> None:
+def copy(frames: Frames, cells: Cells, scratch: Scratch, frame: int, slot: int, bases: _Bases) -> None:
     """Keeps the quantities of a section as they are before an event."""
+    counts, sums, best = bases
     for limb in range(cells.counts.shape[1]):
         for number in range(np.uint64(frames.count_width[frame])):
             scratch.counts[0, limb, number] = cells.counts[slot, limb, np.uint64(counts) + number]
@@ -35,8 +34,9 @@ def copy(
 
 
 @lean_part
-def clear(programs: Programs, cells: Cells, slot: int, counts: int, sums: int, best: int, begin: int, end: int) -> None:
+def clear(programs: Programs, cells: Cells, slot: int, bases: _Bases, begin: int, end: int) -> None:
     """Sets ranges of quantities to nothing."""
+    counts, sums, best = bases
     for at in range(begin, end):
         kind, first, many = programs.cleared[at, 0], programs.cleared[at, 1], programs.cleared[at, 2]
         if kind == _COUNTS:
@@ -58,8 +58,7 @@ def add_narrow(
     room: Room,
     cells: Cells,
     slice_: Slice,
-    from_counts: Ids,
-    from_sums: Ids,
+    given: tuple[Ids, Ids],
     scratch: Scratch,
     state: Ids,
     slot: int,
@@ -70,9 +69,10 @@ def add_narrow(
 ) -> None:
     """Adds all rows of one symbol; integers have one limb.
 
-    safe    sources are as they were before the event: `from_counts` and `from_sums` are those of the cells
+    given   counts and sums as they were before the event; `safe`: they are those of the cells
     """
     counts, sums, _ = bases
+    from_counts, from_sums = given
     peak_count, peak_sum = np.int64(0), np.int64(0)
     row, before_counts, before_sums = (np.uint64(slot), counts, sums) if safe else (np.uint64(0), 0, 0)
     key = np.uint64(slot)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import spaseq
 from benchmarks.growth import measured
+from benchmarks.growth_queries import event, push_all
 from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from spaseq.algebra.build import build
@@ -80,7 +81,7 @@ class Driven:
 
     def push(self, piece: Sequence[Arrived]) -> None:
         self.piece += 1
-        for name in dict.fromkeys(event[0] for event in piece):
+        for name in dict.fromkeys(each[0] for each in piece):
             if name in self.iris:
                 batch: EventBatch = as_batch([e for e in piece if e[0] == name], self.dictionary)
                 if len(batch) == 1:
@@ -130,3 +131,27 @@ def restored(driven: Driven, parsed: Sequence[Query], delay: int) -> Driven:
     other.network.restore(loads(blob, other.dictionary))
     other.rows, other.piece = driven.rows, driven.piece
     return other
+
+
+def test_a_query_without_rows_says_why_beside_others_as_it_says_alone() -> None:
+    """Events that do not touch it are counted, stand between others for `,`, and have properties to be named."""
+    text = """PREFIX : <http://ex.org/>
+    SELECT * WITHIN 1 HOURS SLIDING FROM STREAM S <http://ex.org/s>
+    WHERE {{ SEQ({}) DEFINE GPM A ON S {{ {} }} DEFINE GPM B ON S {{ {} }} }}"""
+    texts = [
+        text.format("A , B", ":h2 :low ?v", ":h2 :high ?w FILTER(?w > ?v)"),
+        text.format("A ; B", ":h3 :lw ?v", ":h3 :high ?w"),
+        text.format("A ; B", "?h :low ?v", "?h :high ?w FILTER(?w > 1000)"),
+    ]
+    pushed = [event(1 + n % 3, "low" if n % 4 < 2 else "high", n % 7) for n in range(60)]
+
+    def reasons(*numbers: int) -> list[str]:
+        engine = spaseq.Engine()
+        for number in numbers:
+            engine.register(parse(texts[number], f"q{number}"))
+        push_all(engine, pushed, 0)
+        return [line for line in engine.zero_rows() if line.startswith("no row")]
+
+    alone = [reasons(number) for number in range(3)]
+    assert "is as near as ','" in alone[0][0]
+    assert reasons(0, 1, 2) == [line for lines in alone for line in lines]

@@ -7,6 +7,7 @@ move all open cells to exact values, one event at a time; once no cell is open, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from automata.plan.plan import Plan
@@ -30,7 +31,8 @@ class CompiledPropagation(Propagating):
     def __init__(self, plan: Plan, groups: Sequence[int], measured: Sequence[Measured], values: Values) -> None:
         layout = layout_of(measured)
         assert layout is not None, measured
-        self.exact = PropagatingEvaluator(plan, groups, measured, values)
+        self._new_exact = partial(PropagatingEvaluator, plan, groups, measured, values)
+        self.exact = self._new_exact()
         self._kernel = KernelCells(plan, groups, measured, layout, values)
 
     @property
@@ -93,10 +95,13 @@ class CompiledPropagation(Propagating):
         return self.exact.position
 
     def snapshot(self) -> dict[str, Any]:
-        """The state, as `State`; exact values hold the cells from then on, until none is open."""
-        if not self._kernel.idle:
-            self.exact.take(self._kernel.handed_over())
-        return self.exact.snapshot()
+        """The state, as `State`: that of exact values; the kernel keeps its cells."""
+        if self._kernel.idle:
+            return self.exact.snapshot()
+        held = self._new_exact()
+        held.position = self.exact.position
+        held.take(self._kernel.open_cells())
+        return held.snapshot()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continues from a state; nothing has been consumed before."""

@@ -104,7 +104,16 @@ class KernelCells:
         return [] if self.idle else [self._cells.keys[: self._slots].ravel(), *self._reader.live_ids()]
 
     def handed_over(self) -> list[tuple[int, Key, Cell]]:
-        """Every open cell as exact values, with its window and its key; none is open then."""
+        """The same as `open_cells`; none is open then."""
+        handed = self.open_cells()
+        self._state[arrays.OPEN_LAST] = self._state[arrays.OPEN_FIRST] - 1
+        self._forget()
+        return handed
+
+    def open_cells(self) -> list[tuple[int, Key, Cell]]:
+        """Every open cell as exact values, with its window and its key."""
+        if self.idle:
+            return []
         held, handed = self._cells, []
         numbers = np.flatnonzero(held.window[: self._slots * self._shape.open_max] != NO_WINDOW)
         for number, lanes in zip(numbers.tolist(), self._lanes(numbers), strict=True):
@@ -112,8 +121,6 @@ class KernelCells:
             cell.position = int(held.position[number])
             key = tuple(held.keys[number // self._shape.open_max].tolist())
             handed.append((int(held.window[number]), key, cell))
-        self._state[arrays.OPEN_LAST] = self._state[arrays.OPEN_FIRST] - 1
-        self._forget()
         return handed
 
     # --- a slice ----------------------------------------------------------------------------------

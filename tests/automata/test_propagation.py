@@ -366,6 +366,22 @@ def test_slices_that_close_nothing_need_no_room_for_what_they_close() -> None:
     assert [each.vector[0] for each in compiled.finish()] == [60]
 
 
+def test_the_kernel_goes_on_after_a_snapshot() -> None:
+    """A snapshot tells what the kernel holds, which keeps it."""
+    symbol = Symbol("A", frozenset(), frozenset(), frozenset({0}))
+    program = Program(Step(0), (symbol,), 3, (), replace(ENDLESS, sliding=False), (), Selector.ALL, Skip.NO_SKIP, (), 1)
+    plan = compile_plan(program)
+    kept, restored = CompiledPropagation(plan, (), (), Quarters()), CompiledPropagation(plan, (), (), Quarters())
+    for number, (events, solutions) in enumerate(slices([(time, {0: [(0, 0, 0)]}) for time in range(6)], (3,))):
+        kept.on_batch(events, solutions)
+        assert kept.exact.idle
+        if number == 0:
+            restored.restore(kept.snapshot())
+        else:
+            restored.on_batch(events, solutions)
+    assert [each.vector[0] for each in kept.finish()] == [each.vector[0] for each in restored.finish()] == [6]
+
+
 def numbers_only(rows: Mapping[int, Sequence[tuple[int, int, int]]]) -> dict[int, list[tuple[int, int, int]]]:
     """The solutions with numbers of one type in place of the values of X."""
     return {symbol: sorted({(key, x and 3 + x % 7 * 4, y) for key, x, y in found}) for symbol, found in rows.items()}

@@ -226,6 +226,15 @@ def rescale(spark: SparkSession, checkpoint: str, shards: int) -> Rescaling:
     return Rescaling(found.before, shards, kept)
 
 
+def complete_rescaling(spark: SparkSession, checkpoint: str) -> None:
+    """Complete a rescaling that was killed in its last step, when the checkpoint had no folder: before a job starts."""
+    require()
+    from spaseq.runtime.spark.checkpoints import complete
+    from spaseq.runtime.spark.hadoop import HadoopFiles
+
+    complete(HadoopFiles.of(spark), checkpoint)
+
+
 def explain(query: AnyQuery | Sequence[AnyQuery], evaluator: str = "auto", compiled: bool = True) -> str:
     """The sharding of each query with its reason, and the evaluator of its sequences, one line a query."""
     return "\n".join(
@@ -308,4 +317,15 @@ def _typed(frame: DataFrame, types: Mapping[str, str]) -> DataFrame:
     return frame
 
 
-__all__ = ["Rescaling", "Watch", "explain", "outcomes", "register", "require", "rescale", "row_of", "run"]
+__all__ = [
+    "Rescaling",
+    "Watch",
+    "complete_rescaling",
+    "explain",
+    "outcomes",
+    "register",
+    "require",
+    "rescale",
+    "row_of",
+    "run",
+]

@@ -122,9 +122,10 @@ class Job:
 
     def start(self, shards: int) -> tuple[StreamingQuery, list[str]]:
         """The query, and the values of ?n of the rows that it finds."""
+        spaseq.spark.complete_rescaling(self._spark, self.checkpoint)
         frame = self._spark.readStream.format("spaseq").load(str(self._folder / "in"))
         found: list[str] = []
-        outcomes = spaseq.spark.run(self._spark, parse(TEXT, "q0"), {"S1": frame}, shards=shards)
+        outcomes = spaseq.spark.run(self._spark, parse(TEXT, "q0"), {"S1": frame}, shards=shards, compiled=False)
         writer = outcomes.writeStream.foreachBatch(lambda batch, _: found.extend(row.n for row in batch.collect()))
         writer = writer.option("checkpointLocation", self.checkpoint)
         return writer.trigger(availableNow=True).start(), found
@@ -153,25 +154,33 @@ def test_on_spark_a_rescaled_checkpoint_goes_on_in_more_shards(
     assert not done.value.code and f"when it runs, remove {job.checkpoint}.2-shards" in told, told
     assert len([folder for folder in Path(job.checkpoint, "state", "0").iterdir() if folder.name.isdigit()]) == 8
     Path(job.checkpoint).rename(f"{job.checkpoint}.rescaling")
-    with pytest.raises(InputError, match=r"the state of 8 shards cannot be divided among 12"):
-        spaseq.spark.rescale(spark, job.checkpoint, 12)
-    assert job.run(8, "off") == SIX, "a command that was killed before its last step is completed by the next one"
+    assert job.run(8, "off") == SIX, "a command that was killed before its last step is completed by the job"
 
 
-@pytest.mark.parametrize("step", ["_rows", "_files.rename"])
 def test_a_checkpoint_is_whole_whatever_step_of_rescaling_breaks_off(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = Job(spark, tmp_path)
     assert job.run(2, "on") == []
-    with monkeypatch.context() as broken:
-        place = checkpoints if step == "_rows" else HadoopFiles
-        broken.setattr(place, step.removeprefix("_files."), _killed)
-        with pytest.raises(Exception, match="killed"):
-            spaseq.spark.rescale(spark, job.checkpoint, 4)
+    for place, step in ((checkpoints, "_rows"), (HadoopFiles, "rename")):
+        with monkeypatch.context() as broken:
+            broken.setattr(place, step, _killed)
+            with pytest.raises(Exception, match="killed"):
+                spaseq.spark.rescale(spark, job.checkpoint, 4)
     assert job.run(2, "off") == SIX
-    assert spaseq.spark.rescale(spark, job.checkpoint, 4).after == 4
-    assert job.run(4, "off") == SIX
+    with monkeypatch.context() as broken:
+        rename = HadoopFiles.rename
+        broken.setattr(
+            HadoopFiles,
+            "rename",
+            lambda files, old, new: _killed() if old.endswith(".rescaling") else rename(files, old, new),
+        )
+        with pytest.raises(RuntimeError, match="killed"):
+            spaseq.spark.rescale(spark, job.checkpoint, 4)
+    assert not Path(job.checkpoint).exists()
+    with pytest.raises(InputError, match=r"the state of 4 shards cannot be divided among 6"):
+        spaseq.spark.rescale(spark, job.checkpoint, 6)
+    assert job.run(4, "off") == SIX, "a command that was killed before its last step is completed by the next one"
 
 
 def _killed(*arguments: object) -> None:

@@ -34,9 +34,8 @@ class Checkpoint:
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self._spark, self._folder = spark, folder.rstrip("/")
         self._files = HadoopFiles.of(spark)
-        self._changed = f"{self._folder}.rescaling"
-        if not self._files.exists(self._folder) and self._files.exists(self._changed):
-            self._files.rename(self._changed, self._folder)  # the last step of a command that was killed before it
+        self._changed = _changed(self._folder)
+        complete(self._files, self._folder)
         if not self._files.exists(f"{self._folder}/offsets"):
             hint = "name the folder that the job has as its CHECKPOINT"
             raise InputError(f"{folder} is not the checkpoint of a job", hint=hint)
@@ -83,6 +82,18 @@ class Checkpoint:
 
     def _in_use(self) -> InputError:
         return InputError(f"the job of {self._folder} is running", hint="stop it first")
+
+
+def complete(files: HadoopFiles, folder: str) -> None:
+    """Take the last step of a change of a checkpoint that was broken off before it: the copy takes its place."""
+    own = folder.rstrip("/")
+    if not files.exists(own) and files.exists(_changed(own)):
+        files.rename(_changed(own), own)
+
+
+def _changed(folder: str) -> str:
+    """The copy of a checkpoint in which it is changed; there is none when nothing is being changed."""
+    return f"{folder}.rescaling"
 
 
 def _metadata(spark: SparkSession, folder: str) -> Any:

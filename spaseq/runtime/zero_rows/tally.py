@@ -7,8 +7,9 @@ terms. All events with their solutions are kept as long as they are few: then th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from automata.values import UNBOUND
@@ -25,6 +26,8 @@ _TASK_EVENTS_MAX = 1 << 12
 _SOLUTIONS_MAX = 1 << 12
 _EVENTS_MAX = 1 << 13
 """Solutions and events that are kept of all tasks."""
+_NAMES_MAX = 2_000
+"""Properties, and classes, that are remembered."""
 
 
 class JobStep(NamedTuple):
@@ -98,6 +101,7 @@ class Tally:
     first: int | None = None
     ended: set[str] = field(default_factory=set)
     kept: list[KeptEvents] | None = field(default_factory=list)
+    _sizes: tuple[int, int] = (0, 0)
 
     def add(self, other: Tally) -> None:
         """Count another one, too."""
@@ -107,8 +111,8 @@ class Tally:
         self.rows += other.rows
         self.needs |= other.needs
         self.met |= other.met
-        self.properties |= other.properties
-        self.classes |= other.classes
+        for names, more in ((self.properties, other.properties), (self.classes, other.classes)):
+            names.update(dict.fromkeys(islice((name for name in more if name not in names), _NAMES_MAX - len(names))))
         self.ended |= other.ended
         for iri, time in other.last.items():
             self.last[iri] = max(time, self.last.get(iri, time))
@@ -116,16 +120,16 @@ class Tally:
         self._keep(other.kept)
 
     def _keep(self, more: Sequence[KeptEvents] | None) -> None:
-        if self.kept is not None and more:
-            self.kept += more
-        size, events = (0, 0) if self.kept is None else _size(self.kept)
+        if self.kept is None:
+            return
+        added = more or []
+        size = self._sizes[0] + sum(each.size for each in added)
+        events = self._sizes[1] + sum(len(each.times) for each in added)
         if more is None or self.rows or size > _SOLUTIONS_MAX or events > _EVENTS_MAX:
             self.kept = None
-
-
-def _size(kept: Iterable[KeptEvents]) -> tuple[int, int]:
-    """The numbers of solutions and events."""
-    return sum(each.size for each in kept), sum(len(each.times) for each in kept)
+        else:
+            self.kept += added
+            self._sizes = size, events
 
 
 class TaskTally:

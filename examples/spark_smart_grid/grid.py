@@ -46,7 +46,9 @@ def session(name: str) -> SparkSession:
 
 def answer(spark: SparkSession, streams: dict[str, DataFrame], folder: Path) -> None:
     """Run the query over what there is in the streams; matches go to `folder`/matches, a file a micro-batch."""
-    matches = spaseq.spark.outcomes(spark, query(), streams, {KB_IRI: str(folder / "kb.ttl")}, rows="documents")
+    known = {KB_IRI: str(folder / "kb.ttl")}
+    # Compiling kernels would take longer than so few events.
+    matches = spaseq.spark.outcomes(spark, query(), streams, known, rows="documents", compiled=False)
     job = (
         observed(matches)
         .writeStream.foreachBatch(BatchFiles(str(folder / "matches"), [query()]))

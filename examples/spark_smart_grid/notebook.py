@@ -33,7 +33,9 @@ def matches(spark: SparkSession, folder: Path) -> DataFrame:
     """The matches of the query, with numbers where the data has numbers."""
     spaseq.spark.register(spark)
     streams = {name: spark.read.format("spaseq").load(str(folder / f"{stream}.nq")) for name, stream in STREAMS.items()}
-    return spaseq.spark.run(spark, query(), streams, {KB_IRI: str(folder / "kb.ttl")}, rows="documents", types=NUMBERS)
+    known = {KB_IRI: str(folder / "kb.ttl")}
+    # Compiling kernels would take longer than so few events.
+    return spaseq.spark.run(spark, query(), streams, known, rows="documents", types=NUMBERS, compiled=False)
 
 
 # %% From here on it is Spark: what a change to solar power would save, by city.

@@ -113,7 +113,7 @@ def test_on_spark_another_number_of_shards_ends_the_job_and_the_right_one_goes_o
         (tmp_path / "in" / f"{number}.nq").write_text(_event(2 * number, verb), encoding="utf-8")
         frame = spark.readStream.format("spaseq").load(str(tmp_path / "in"))
         found: list[Any] = []
-        outcomes = spaseq.spark.run(spark, parse(TEXT, "q0"), {"S1": frame}, shards=shards)
+        outcomes = spaseq.spark.run(spark, parse(TEXT, "q0"), {"S1": frame}, shards=shards, compiled=False)
         writer = outcomes.writeStream.foreachBatch(lambda batch, _: found.extend(batch.collect()))
         query = writer.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start()
         query.awaitTermination()

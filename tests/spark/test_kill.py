@@ -135,7 +135,7 @@ def killed_job(folder: Path, way: str, name: str, victims: list[str], seed: int)
 
 
 def test_a_killed_job_loses_nothing_and_repeats_nothing(java: None, tmp_path: Path) -> None:
-    killed, found = killed_job(tmp_path, "local", "adaptive", ["all", "driver"], 5)
+    killed, found = killed_job(tmp_path, "local", "adaptive", ["all"], 5)
     assert killed and (found.lost, found.twice, found.different) == (0, 0, 0)
 
 

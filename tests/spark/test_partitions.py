@@ -185,7 +185,7 @@ def test_a_partition_with_a_backlog_loses_no_event_on_spark(spark: Any, brokers:
     spaseq.spark.register(spark)
     frame = spark.readStream.format("spaseq").options(**options).load()
     rows: list[Any] = []
-    writer = spaseq.spark.outcomes(spark, PAIRS, {"S1": frame}, shards=2).writeStream
+    writer = spaseq.spark.outcomes(spark, PAIRS, {"S1": frame}, shards=2, compiled=False).writeStream
     writer = writer.foreachBatch(lambda batch, number: rows.extend((number, row) for row in batch.collect()))
     writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(
         availableNow=True

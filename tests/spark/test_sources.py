@@ -251,6 +251,25 @@ def test_files_of_a_micro_batch_that_is_run_again_are_told_if_they_are_gone(tmp_
         reader.partitions(start, end)
 
 
+def test_input_after_the_end_of_a_stream_is_told(tmp_path: Path) -> None:
+    from spaseq.runtime.spark.sources.files import FilesStreamReader
+
+    def reader(*, end: bool = True) -> FilesStreamReader:
+        made = FilesStreamReader(SourceOptions(path=str(tmp_path), text=True, end=end))
+        made.prepareForTriggerAvailableNow()
+        return made
+
+    (tmp_path / "a.nq").write_bytes(nquads(range(2)))
+    here, _ = read_up(reader(), reader().initialOffset())
+    ended, texts = read_up(reader(), here)
+    assert texts == [b"#!spaseq end\n"] and read_up(reader(), ended) == (ended, [])
+    with pytest.raises(RunError, match="has ended for this checkpoint: begin with a new checkpoint"):
+        read_up(reader(end=False), ended)
+    (tmp_path / "b.nq").write_bytes(nquads(range(2, 4)))
+    with pytest.raises(RunError, match="has ended for this checkpoint, and there is more input now"):
+        read_up(reader(), ended)
+
+
 def test_the_checkpoint_of_an_earlier_version_is_checked_by_what_it_has(tmp_path: Path) -> None:
     from spaseq.runtime.spark.sources.files import FilesStreamReader
 

@@ -99,6 +99,13 @@ def test_tallies_are_added_up_in_any_order() -> None:
         assert (total.rows, total.first, total.last, total.ended, total.kept) == (2, 3, {"s": 9}, {"s"}, None)
 
 
+def test_the_names_of_all_tasks_are_bounded() -> None:
+    total = Tally()
+    for number in range(3):
+        total.add(Tally(properties=dict.fromkeys(f"urn:{number}:{n}" for n in range(900))))
+    assert len(total.properties) == 2_000
+
+
 def test_spark_says_it_on_stderr_and_says_nothing_of_a_run_with_rows(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

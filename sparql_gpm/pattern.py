@@ -114,7 +114,7 @@ class Exists:
 
 
 class Adding(Enum):
-    """How SUM adds floats and doubles."""
+    """The way in which SUM adds floats and doubles."""
 
     IN_TURN = "one after the other, as SPARQL does"
     ONCE = "exactly, and the sum is rounded"

@@ -67,7 +67,7 @@ class Watch:
         self._job: staged.StagedJob | None = None
 
     def over(self, job: staged.StagedJob) -> Adds:
-        """What the tasks of the job add to."""
+        """The accumulator to which the tasks of the job add."""
         self._job = job
         return self._tally
 

@@ -258,7 +258,7 @@ class ActiveRuns:
         return index.equal(self._extender.index(number, table, True).keys)
 
     def _keys(self, number: int) -> Callable[[Ids], Ids] | None:
-        """What the index of an edge is sorted by; None: there is no index."""
+        """The values by which the index of an edge is sorted; None: there is no index."""
         if self._is_adjacent(number):
             return None if self._extender.substream is not None else lambda rows: self._runs.column(rows, col.SLOT)
         return lambda rows: self._extender.hashes(self._runs, number, rows, True)

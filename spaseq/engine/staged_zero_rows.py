@@ -57,7 +57,7 @@ def _need(need: TermNeed, dictionary: Dictionary) -> Need:
 
 
 def _observed(plan: PlannedQuery, tally: Tally, needs: Sequence[Needs], dictionary: Dictionary) -> Observed:
-    """What the query has seen, in ids of the dictionary."""
+    """Return what the query has seen, in ids of the dictionary."""
     unseen = Unseen(needs, dictionary)
     unseen.needs -= {_need(each, dictionary) for each in tally.met}
     unseen.vocabulary.properties, unseen.vocabulary.classes = tally.properties, tally.classes

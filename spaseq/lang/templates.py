@@ -100,7 +100,7 @@ class _Template:
         return {number for number, (place, own) in enumerate(places) if place.term(text) != own}
 
     def _without(self, text: str) -> list[str]:
-        """What is between the constants."""
+        """Return the text between the constants."""
         begins, ends = [0, *(p.end for p in self._places)], [*(p.start for p in self._places), len(text)]
         return [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
 

@@ -64,7 +64,10 @@ class GroupCells:
     def on_batch(
         self, events: Events, solutions: Mapping[int, SymbolSolutions], position: int
     ) -> dict[int, list[Block]]:
-        """What the slice closes, by member; Unsuited or Crowded, with the cells as they were, if it cannot be taken."""
+        """Consume a slice and return what it closes, by member.
+
+        Raises Unsuited or Crowded, with the cells as they were, if it cannot be taken.
+        """
         if self.idle:
             self._forget()
         slice_ = self._reader.read(events, solutions, self._used, position)
@@ -88,7 +91,7 @@ class GroupCells:
         return self._closed(int(events.times[-1]), found)
 
     def passed(self, time: int) -> dict[int, list[Block]]:
-        """What is closed once no event at or before `time` will come, by member."""
+        """Return what is closed once no event at or before `time` will come, by member."""
         return self._closed(time + 1, {})
 
     def finish(self) -> dict[int, list[Block]]:

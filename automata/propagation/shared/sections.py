@@ -45,7 +45,7 @@ class SectionReader:
         self._scales = scales
 
     def blocks(self, number: int, windows: Ids, keys: Ids, sections: Sections) -> Iterator[Block]:
-        """What a member has found in closed sections: those in which it has matches."""
+        """The groups that a member has found in closed sections: those in which it has matches."""
         member = self._program.members[number]
         for lane in member.machine.ends:
             counts = self._numbers(sections, Quantity(number, lane))

@@ -78,7 +78,7 @@ class SharedPropagation:
             self._add(self._cells.finish())
 
     def take(self, number: int) -> Sequence[Found]:
-        """What a member has found since it was asked last."""
+        """Return and forget the groups of a member found so far."""
         found, self._found[number] = self._found[number], []
         return FoundColumns(found)
 

@@ -14,7 +14,7 @@ from spaseq.runtime.zero_rows.tally import Tally
 
 
 class Adds(Protocol):
-    """What tallies are added to."""
+    """An accumulator to which tallies are added."""
 
     def add(self, term: Tally) -> None:
         """Count one more."""

@@ -48,7 +48,7 @@ class Group(Protocol):
         """The input has ended."""
 
     def take(self, matches: PropagatedMatches) -> Sequence[Found]:
-        """What a query has found since it was asked last."""
+        """Return and forget the groups of a query found so far."""
 
     def state_of(self, matches: PropagatedMatches) -> Left:
         """The state of a query, which stays."""

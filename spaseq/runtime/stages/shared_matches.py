@@ -150,7 +150,7 @@ class SharedMatches(Group):
         self._shared.finish()
 
     def take(self, matches: PropagatedMatches) -> Sequence[Found]:
-        """What a query has found since it was asked last."""
+        """Return and forget the groups of a query found so far."""
         return self._shared.take(self._numbers[matches])
 
     def state_of(self, matches: PropagatedMatches) -> Left:

@@ -26,8 +26,9 @@ from spaseq.physical.program import compile_program
 from spaseq.runtime.stages import grouping
 from spaseq.runtime.stages.groups import TooManyGroups
 from tests import random_pairs
-from tests.driving import comparable
+from tests.driving import comparable, run_engine
 from tests.random_pairs import drawn, expected_rows
+from tests.reference.api import evaluate
 from tests.restarting import Restarting
 from tests.strategies import batches
 
@@ -64,6 +65,25 @@ def test_groups_survive_restarts_in_the_middle_of_their_windows(monkeypatch: pyt
         if found > 30:
             break
     assert restarts > 8
+
+
+@pytest.mark.parametrize("cut", range(1, 7))
+def test_a_counted_window_is_one_unit_whatever_batch_its_last_match_is_decided_in(cut: int) -> None:
+    """The match {a2} is decided by the first event past its window, and may be reported once a later time is."""
+    query = parse(
+        "PREFIX : <http://ex.org/> SELECT OVER MATCHES ?k (COUNT(*) AS ?n) WITHIN 4 EVENTS EVERY 2 EVENTS "
+        "FROM STREAM S1 <http://ex.org/s1> { SEQ(A : B?) DEFINE GPM A ON S1 { [] :a ?a } "
+        "DEFINE GPM B ON S1 { [] :k ?k } } GROUP BY ?k"
+    )
+    arrived = [
+        ("S1", time * 10**9, f"urn:e{n}", frozenset({(IRI(f"urn:s{n}"), IRI(f"http://ex.org/{p}"), Literal(p))}))
+        for n, (time, p) in enumerate([(1, "a"), (2, "k"), (3, "a"), (4, "z"), (5, "a"), (5, "z"), (6, "z")])
+    ]
+    expected = [comparable(row) for row in evaluate(query, {"S1": tuple(e[1:] for e in arrived)})]
+    for compiled in (False, True):
+        rows = run_engine(query, [arrived[:cut], arrived[cut:]], evaluator="nfa", compiled=compiled, few=0)
+        assert [comparable(row) for row in rows] == expected
+    assert len(expected) == 5
 
 
 def test_sums_of_doubles_are_rounded_once() -> None:

@@ -41,6 +41,7 @@ class GroupStage:
         self._units = ReportingUnits(query.window, len(compiled.lanes))
         self._order = order if query.over.needs_order else None
         self._waits = compiled.plan.trails
+        self._time, self._seen, self._settled = -LAST, 0, 0
         named = query.template is not None and not self._units.of_windows
         values = MatchValues(argument_columns(query.over), compiled, evaluator, enricher)
         name: Callable[[int], str] = (lambda position: names.of([position])[0]) if named else lambda unit: ""
@@ -63,12 +64,19 @@ class GroupStage:
         """Merges aggregates of matches in report order."""
         self._groups.add_partials(partials)
 
-    def on_events(self, position: int) -> list[Row]:
-        """The rows once all events before this position, and their matches, have been taken."""
+    def on_events(self, position: int, time: int) -> list[Row]:
+        """The rows once all events before this position, and their matches, have been taken; `time` is the last one's.
+
+        Where matches wait for what ends their window, those that an event decides are there once a later time is.
+        """
+        if time > self._time:
+            self._time, self._settled = time, self._seen
+        self._seen = position
+        decided = self._settled if self._waits else position
         if not len(self._groups) or self._units.of_time or (not self._units.of_windows and self._waits):
             return []
         if self._units.of_windows:
-            return self._rows.of(self._groups.take(lambda number, unit: self._units.end(number) < position))
+            return self._rows.of(self._groups.take(lambda number, unit: self._units.end(number) < decided))
         return self._rows.of(self._groups.take(lambda number, unit: True))
 
     def on_watermark(self, time: int, oldest: Callable[[int], int]) -> list[Row]:

@@ -102,7 +102,11 @@ class SequenceStage:
                 self._solutions.add(self._position, solved.solutions, solved.graphs)
         self._position += len(solved.events)
         matches = self._evaluator.on_batch(solved.events, solved.solutions)
-        return self._rows(matches) if matches or solved.taken is not None or self._groups is not None else []
+        if not matches and solved.taken is None and self._groups is None:
+            return []
+        rows = self._reported(matches, int(solved.events.times[-1]))
+        self._forget()
+        return rows
 
     def prefers_rows(self, slice_: Slice) -> bool:
         """True if the events of a short slice are to be evaluated one by one; those of one time may have to be one."""
@@ -123,7 +127,7 @@ class SequenceStage:
             self._graphs.add(self._position, event.batch)
         self._position += 1
         matches = self._row_evaluator.on_event(event.time, event.stream, solutions)
-        rows = self._reported(matches) if matches or self._groups is not None else []
+        rows = self._reported(matches, event.time) if matches or self._groups is not None else []
         if self._position % _FORGET_EVENTS == 0:
             self._forget()
         return rows
@@ -144,7 +148,7 @@ class SequenceStage:
         """The rows once no event at or before `time` will arrive."""
         matches = self._evaluator.on_watermark(time)
         if self._groups is None:
-            return self._rows(matches) if matches else []
+            return self._projected(matches) if matches else []
         self._fold(matches)
         return self._groups.on_watermark(time, self._evaluator.oldest_output_time)
 
@@ -152,7 +156,7 @@ class SequenceStage:
         """The last rows."""
         matches = self._evaluator.finish()
         if self._groups is None:
-            return self._rows(matches)
+            return self._projected(matches)
         self._fold(matches)
         return self._groups.finish()
 
@@ -210,17 +214,17 @@ class SequenceStage:
         if self._groups is not None:
             self._groups.restore(state["groups"])
 
-    def _rows(self, matches: Sequence[Match]) -> Rows:
-        rows = self._reported(matches)
+    def _projected(self, matches: Sequence[Match]) -> Rows:
+        rows = self._projector.rows(matches, self._names)
         self._forget()
         return rows
 
-    def _reported(self, matches: Sequence[Match]) -> Rows:
+    def _reported(self, matches: Sequence[Match], time: int) -> Rows:
         """The rows of matches, or of the groups that are over, now that the events before `_position` are taken."""
         if self._groups is None:
             return self._projector.rows(matches, self._names)
         self._fold(matches)
-        return self._groups.on_events(self._position)
+        return self._groups.on_events(self._position, time)
 
     def _forget(self) -> None:
         oldest = self._evaluator.oldest_position()

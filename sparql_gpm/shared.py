@@ -100,11 +100,27 @@ class Survey:
     present: Set[Need] | None = None
 
 
+@dataclass(slots=True, eq=False)
+class _Results:
+    """Everything that is found in the events of a slice once, and the events to report when `reporting` ends."""
+
+    surveys: dict[PatternPool, Survey] = field(default_factory=dict)
+    touched: dict[PatternPool, tuple[Set[int], Set[Need] | None]] = field(default_factory=dict)
+    masks: dict[Streams, Mask] = field(default_factory=dict)
+    solutions: dict[StreamPattern, Solutions] = field(default_factory=dict)
+    with_solutions: dict[tuple[StreamPattern, ...], NamedEvents] = field(default_factory=dict)
+    entailed: dict[Entailed, Slice] = field(default_factory=dict)
+    made: dict[Callable[[EventBatch], object], object] = field(default_factory=dict)
+    left_out: list[tuple[PatternPool, PatternLabel, Exceeded]] = field(default_factory=list)
+
+
 class Slice:
     """Events in merged order with the solutions found in them, shared by all queries that read them.
 
     It must not outlive the ids of its batch, nor a change of the background knowledge.
     """
+
+    __slots__ = ("_batch", "_each", "_made_results", "_rows")
 
     def __init__(self, events: EventBatch | RowEvent | Sequence[RowEvent]) -> None:
         self._batch: EventBatch | None = None
@@ -113,15 +129,8 @@ class Slice:
             self._batch = events
         else:
             self._rows = (events,) if isinstance(events, RowEvent) else events
-        self._surveys: dict[PatternPool, Survey] = {}
-        self._touched: dict[PatternPool, tuple[Set[int], Set[Need] | None]] = {}
-        self._masks: dict[Streams, Mask] = {}
-        self._solutions: dict[StreamPattern, Solutions] = {}
-        self._with_solutions: dict[tuple[StreamPattern, ...], NamedEvents] = {}
         self._each: list[SingleEvent] | None = None
-        self._entailed: dict[Entailed, Slice] = {}
-        self._made: dict[Callable[[EventBatch], object], object] = {}
-        self._left_out: list[tuple[PatternPool, PatternLabel, Exceeded]] = []
+        self._made_results: _Results | None = None
 
     def __len__(self) -> int:
         return len(self._rows) or len(self.batch)
@@ -148,15 +157,15 @@ class Slice:
         """The same events with the triples that follow; None: the slice itself."""
         if by is None:
             return self
-        if by not in self._entailed:
-            self._entailed[by] = Slice(by(self.batch))
-        return self._entailed[by]
+        if by not in self._results.entailed:
+            self._results.entailed[by] = Slice(by(self.batch))
+        return self._results.entailed[by]
 
     def made(self, by: Callable[[EventBatch], Made]) -> Made:
         """The result of a function of the events, computed once."""
-        if by not in self._made:
-            self._made[by] = by(self.batch)
-        return cast(Made, self._made[by])
+        if by not in self._results.made:
+            self._results.made[by] = by(self.batch)
+        return cast(Made, self._results.made[by])
 
     def halves(self, whole_times: bool) -> Sequence[Slice]:
         """The events in two slices, `whole_times`: those of one time in one; as they are where they cannot be cut."""
@@ -169,24 +178,31 @@ class Slice:
             return [self]
         return [Slice(batch.between(0, cut)), Slice(batch.between(cut, len(batch)))]
 
+    @property
+    def _results(self) -> _Results:
+        """Those so far; an event that goes by itself to a single query has none."""
+        if self._made_results is None:
+            self._made_results = _Results()
+        return self._made_results
+
     @contextmanager
     def reporting(self) -> Iterator[None]:
         """Reports events over a bound at the end, and none of them where TooManyTogether is raised inside."""
         try:
             yield
         except TooManyTogether:
-            self._left_out.clear()
+            self._results.left_out.clear()
             raise
         finally:
-            for pool, label, exceeded in self._left_out:
+            for pool, label, exceeded in self._results.left_out:
                 pool.left_out(label, self.batch, exceeded)
-            self._left_out.clear()
+            self._results.left_out.clear()
 
     def on(self, streams: Streams) -> Mask:
         """The events on some streams."""
-        if streams not in self._masks:
-            self._masks[streams] = np.isin(self.batch.streams, streams)
-        return self._masks[streams]
+        if streams not in self._results.masks:
+            self._results.masks[streams] = np.isin(self.batch.streams, streams)
+        return self._results.masks[streams]
 
     def count(self, streams: Streams) -> int:
         """The number of events on some streams."""
@@ -206,10 +222,10 @@ class Slice:
 
     def solutions(self, pattern: StreamPattern) -> Solutions:
         """The solutions of a pattern in the events on its streams, found once."""
-        if pattern not in self._solutions:
+        if pattern not in self._results.solutions:
             on = self.on(pattern.streams)
-            self._solutions[pattern] = self._found(pattern, None if on.all() else on)
-        return self._solutions[pattern]
+            self._results.solutions[pattern] = self._found(pattern, None if on.all() else on)
+        return self._results.solutions[pattern]
 
     def solutions_among(self, pattern: StreamPattern, wanted: Mask) -> Solutions:
         """The solutions in some of the events; found for these alone unless other queries need the rest."""
@@ -221,7 +237,7 @@ class Slice:
 
     def is_shared(self, pattern: StreamPattern) -> bool:
         """True if another query has the same pattern, or the solutions are found already."""
-        return pattern in self._solutions or pattern.shared.pool.uses(pattern.shared) > 1
+        return pattern in self._results.solutions or pattern.shared.pool.uses(pattern.shared) > 1
 
     def semi_join(self, pattern: StreamPattern, name: str, values: Ids) -> Mask:
         """At least the events on its streams in which a column of its solutions has one of some values."""
@@ -233,9 +249,11 @@ class Slice:
 
     def with_solutions(self, patterns: tuple[StreamPattern, ...]) -> NamedEvents:
         """The events in which some of these patterns have a solution."""
-        if patterns not in self._with_solutions:
-            self._with_solutions[patterns] = self.named([self.solutions(pattern).events for pattern in patterns])
-        return self._with_solutions[patterns]
+        if patterns not in self._results.with_solutions:
+            self._results.with_solutions[patterns] = self.named(
+                [self.solutions(pattern).events for pattern in patterns]
+            )
+        return self._results.with_solutions[patterns]
 
     def named(self, events: Sequence[Ids]) -> NamedEvents:
         """The events of some columns, each once."""
@@ -247,7 +265,7 @@ class Slice:
 
     def leave_out(self, pattern: StreamPattern, exceeded: Sequence[Exceeded]) -> None:
         """Reports events that exceed a bound in what is made of a pattern's solutions, when `reporting` ends."""
-        self._left_out += [(pattern.shared.pool, pattern.label, each) for each in exceeded]
+        self._results.left_out += [(pattern.shared.pool, pattern.label, each) for each in exceeded]
 
     def _found(self, pattern: StreamPattern, wanted: Mask | None) -> Solutions:
         shared = pattern.shared
@@ -257,24 +275,24 @@ class Slice:
         pool = shared.pool
 
         def left_out(exceeded: Exceeded) -> None:
-            self._left_out.append((pool, pattern.label, exceeded))
+            self._results.left_out.append((pool, pattern.label, exceeded))
 
         return shared.matcher.match(survey.view, wanted, pool.bounds, left_out)
 
     def _looked(self, pool: PatternPool) -> tuple[Set[int], Set[Need] | None]:
         """The patterns touched and the needs present; those of a single event are found without columns."""
-        if pool not in self._touched:
-            if self._rows and pool not in self._surveys:
-                self._touched[pool] = pool.looked(self._rows)
+        if pool not in self._results.touched:
+            if self._rows and pool not in self._results.surveys:
+                self._results.touched[pool] = pool.looked(self._rows)
             else:
                 survey = self._survey(pool)
-                self._touched[pool] = survey.touched, survey.present
-        return self._touched[pool]
+                self._results.touched[pool] = survey.touched, survey.present
+        return self._results.touched[pool]
 
     def _survey(self, pool: PatternPool) -> Survey:
-        if pool not in self._surveys:
-            self._surveys[pool] = pool.surveyed(self.batch)
-        return self._surveys[pool]
+        if pool not in self._results.surveys:
+            self._results.surveys[pool] = pool.surveyed(self.batch)
+        return self._results.surveys[pool]
 
 
 @dataclass(eq=False)

@@ -90,6 +90,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
         self._whole_slots = plan.whole_slots
         self._makers = makers
         self._policy = policy
+        self._observes = policy.observes
         self._run(first, makers[first]())
         self._shadow: _Shadow | None = None
         self._position = 0
@@ -158,22 +159,22 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
             self._alone.begin()
         if self._shadow is not None or self._single is None:
             return False
-        if not self._policy.observes and self._name not in self._at_once:
+        if not self._observes and self._name not in self._at_once:
             return self._single.prefers_rows()
         wanted, _ = self._policy.wanted(self._name, self._alone.usual, self.operations)
         return wanted == self._name and self._single.prefers_rows()
 
     def on_event(self, time: int, stream: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Match]:
         assert self._single is not None, self._name
-        if self._policy.observes:
+        if self._observes:
             self._alone.add(time, stream, solutions)
+            if self._alone.full:
+                self._observe_alone()
         else:
             self._alone.slice_(1)
         self._log.forget()
         self._position += 1
         self._time = time
-        if self._alone.full:
-            self._observe_alone()
         return self._single.on_event(time, stream, solutions)
 
     def on_watermark(self, time: int) -> Sequence[Match]:

@@ -90,6 +90,8 @@ class _Step:
 
     def solutions(self, single: SingleEvent) -> Sequence[SolutionRow]:
         """The solutions in an event, found once for all queries; none if it exceeds a bound."""
+        if self.row_matcher is not None and not self.row_matcher.predicates <= single.triples.keys():
+            return ()
         if self.pool.uses(self.shared) == 1:
             return self._matched(single.triples, single.event)
         key = self.shared.number, self.names
@@ -100,8 +102,6 @@ class _Step:
     def _matched(self, triples: Triples, event: RowEvent) -> Sequence[SolutionRow]:
         matcher, bounds = self.row_matcher, self.pool.bounds
         if matcher is not None:
-            if not matcher.predicates <= triples.keys():
-                return ()
             match = matcher.solutions
             try:
                 rows = (

@@ -62,7 +62,6 @@ def test_a_wheel_by_py_files_runs_where_python_has_no_spaseq(java: None, folder:
     (found,) = [line for line in done.lines if line.startswith("executors import")]
     places = [Path(place) for place in found.split()[2:]]
     assert places and {place.parent.parent.name for place in places} == {name}
-    assert all(place.is_relative_to(home / "work") for place in places), "the archive as executors were sent it"
 
 
 def test_an_unpacked_environment_runs_where_it_lies_and_finds_its_own_spaseq(tmp_path: Path) -> None:

@@ -213,11 +213,11 @@ def test_the_details_say_how_often_steps_were_met_and_how_many_events_were_read(
 
 
 def test_late_events_are_named_and_not_said_to_be_absent(tmp_path: Path) -> None:
-    path = stream(tmp_path / "S.trig", "10:a=1 2:b=1")
+    path = stream(tmp_path / "S.trig", "10:a=1 11:a=1 2:b=1")
     assert lines_of(query("A ; B"), path) == [
         "no row of 'q': no event that was read has the property <http://x/b>, which B asks for; seen: <http://x/a>",
-        "  solutions: A 1, B 0",
-        "  events: S 1",
+        "  solutions: A 2, B 0",
+        "  events: S 2",
         "  not read: 1 late; --max-delay lets late events in, --dead-letter keeps what is not read",
     ]
 

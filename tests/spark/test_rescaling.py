@@ -11,7 +11,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import spaseq.spark
-from sparql_gpm.terms import IRI, Term
+from sparql_gpm.terms import IRI, BlankNode, Term
 from spaseq.algebra.build import build
 from spaseq.algebra.distribution import distribution
 from spaseq.cli import main
@@ -88,6 +88,16 @@ def test_what_waits_for_an_absence_is_reported_by_the_shard_of_its_key_alone() -
         states = divided(states, 8)
         found = run_stages(job_of([query], ["S1"], 8, 0, False), micro[1:], states=states, first=1).rows
         assert len(found) == 9 and len({row.bindings for row in found}) == 9
+
+
+def test_a_blank_node_is_the_key_of_the_same_shard_in_both_stages() -> None:
+    query = parse(ABSENT.replace("?x :a ?k", "?k :a ?x").replace("?y :b ?k", "?k :b ?y"), "q")
+    triples = [(BlankNode(f"b{n}"), IRI("http://ex.org/a"), IRI("urn:x")) for n in range(20)]
+    events = [("S1", n * SECOND, f"urn:e{n}", frozenset({triple})) for n, triple in enumerate(triples)]
+    micro, states = _micro_batches([events], ["S1"], 2), dict[int, bytes]()
+    assert run_stages(job_of([query], ["S1"], 2, 0, False), micro[:1], states=states).rows == []
+    found = run_stages(job_of([query], ["S1"], 8, 0, False), micro[1:], states=divided(states, 8), first=1).rows
+    assert sorted(row.start // SECOND for row in found) == list(range(20))
 
 
 def _triple(number: int) -> tuple[Term, Term, Term]:

@@ -22,6 +22,7 @@ from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.needs import Needs
 from sparql_gpm.shared import PatternLabel
 from sparql_gpm.term_text import canonical_token
+from sparql_gpm.terms import BlankNode, Term
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
 from spaseq.runtime.spark.solutions import MarkedTriples, encode
 from spaseq.runtime.stages.partition_values import PartitionValues
@@ -104,14 +105,18 @@ class ShardPartitioner:
         self._dictionary = dictionary
         self._hashes: dict[tuple[int, ...], int] = {}
         self._known = _NO_TERMS
+        self._blank_suffix = b""
         self._generation = dictionary.generation
+
+    def begin(self, blank_suffix: str) -> None:
+        """The next batches are those of a task whose blank nodes have this suffix to their labels in stage 2."""
+        self._blank_suffix = blank_suffix.encode()
+        self._forget()
 
     def partition(self, batch: EventBatch) -> Iterator[tuple[int, EventBatch, Mask]]:
         """For each shard with events: its events, and a mask of those that it reports if they are late."""
         if self._generation != self._dictionary.generation or len(self._hashes) > _KEYS_MAX:
-            self._hashes.clear()
-            self._known = _NO_TERMS
-            self._generation = self._dictionary.generation
+            self._forget()
         letters = len(self._letters)
         self._solved_steps.clear()
         try:
@@ -221,8 +226,19 @@ class ShardPartitioner:
     def _shard(self, key: tuple[int, ...]) -> int:
         """The same in every process, for the same terms."""
         if key not in self._hashes:
-            self._hashes[key] = stable_hash(canonical_token(self._dictionary.term(i)) for i in key)
+            self._hashes[key] = stable_hash(self._token(self._dictionary.term(i)) for i in key)
         return self._hashes[key] % self._shards
+
+    def _token(self, term: Term) -> bytes:
+        """A term as it will be in stage 2, where the shard of a row is worked out again after a rescaling."""
+        token = canonical_token(term)
+        return token + self._blank_suffix if isinstance(term, BlankNode) else token
+
+    def _forget(self) -> None:
+        """Forgets the shards of terms: they may have other ids now, or other labels."""
+        self._hashes.clear()
+        self._known = _NO_TERMS
+        self._generation = self._dictionary.generation
 
 
 def stable_hash(tokens: Iterable[bytes]) -> int:

@@ -129,6 +129,7 @@ class Task:
         self._bases = bases
         self._place = place << 32
         self._blank_suffix = f".{source.number}.{label}"
+        partitioner.begin(self._blank_suffix)
         self._max_time = BEFORE_ALL
         self._signal = Signal()
         self._passed: list[tuple[str, int]] = []

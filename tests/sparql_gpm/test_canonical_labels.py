@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pyoxigraph as ox
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,10 +31,8 @@ def test_the_labels_make_the_canonical_graph(triples: list[TripleText]) -> None:
 
 
 def test_a_graph_that_needs_too_much_work_has_its_nodes_numbered_as_they_come() -> None:
-    begun = time.process_time()
     labels = canonical_labels(DIFFICULT)
     assert labels == {f"_:x{number}": f"_:c14n{number}" for number in range(40)}
-    assert time.process_time() - begun < 5
 
 
 def test_a_long_chain_of_alike_nodes_is_not_followed_to_its_end() -> None:

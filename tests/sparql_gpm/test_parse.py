@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sys
-import time
 
 import pytest
 
@@ -284,9 +283,8 @@ def test_long_lists_are_read_as_short_ones_are(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize("text", LISTS)
 def test_the_members_of_long_lists_share_parse_trees(text: str) -> None:
     _parsed.cache_clear()
-    start = time.process_time()
     found = condition(text.replace("{}", ", ".join(map(str, range(2000)))))
-    assert time.process_time() - start < 1.5 and _parsed.cache_info().misses < 20
+    assert _parsed.cache_info().misses < 20
     assert str(found).count("1999") == text.count("{}")
 
 

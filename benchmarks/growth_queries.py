@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -12,11 +13,13 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import spaseq
 from benchmarks.figures import run_process
 from benchmarks.growth_rows import processor_us, row
 from sparql_gpm.terms import IRI, Literal
+from spaseq.lang import query_cache
 from spaseq.lang.parse import parse
 from spaseq.runtime.embedded.operator import QueryOperator
 
@@ -251,6 +254,17 @@ def validating(texts: int, quick: bool) -> Iterator[float]:
 @row("starting, to run over ten events", "texts", "s", sizes=(1,), exponent=0, bound=0.7)
 def running(texts: int, quick: bool) -> Iterator[float]:
     """The processor seconds of a process, for a text that was seen before."""
+    yield from _over_ten_events()
+
+
+@row("starting, to run over ten events for the first time", "texts", "s", sizes=(1,), exponent=0, bound=1.0)
+def running_first(texts: int, quick: bool) -> Iterator[float]:
+    """The processor seconds of a process that keeps no parsed queries."""
+    with patch.dict(os.environ, {query_cache.VARIABLE: query_cache.OFF}):
+        yield from _over_ten_events()
+
+
+def _over_ten_events() -> Iterator[float]:
     lines = [
         f"<http://ex.org/h0> <http://ex.org/low> <http://ex.org/v> <urn:{n}> .\n"
         f'<urn:{n}> <http://www.w3.org/ns/prov#generatedAtTime> "2026-01-01T00:00:0{n}Z"'

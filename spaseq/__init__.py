@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from spaseq.engine.live import Engine
     from spaseq.engine.options import RunOptions
     from spaseq.errors import InputError, QueryError, RunError, SPAseqError
-    from spaseq.lang.parse import parse, read_query
+    from spaseq.lang.parse import parse
+    from spaseq.lang.query_files import read_query
     from spaseq.outputs.rows import Row
 
 __version__ = "0.1.0"
@@ -30,7 +31,8 @@ _HOMES = {
     "spaseq.engine.live": ("Engine",),
     "spaseq.engine.options": ("RunOptions",),
     "spaseq.errors": ("InputError", "QueryError", "RunError", "SPAseqError"),
-    "spaseq.lang.parse": ("parse", "read_query"),
+    "spaseq.lang.parse": ("parse",),
+    "spaseq.lang.query_files": ("read_query",),
     "spaseq.outputs.rows": ("Row",),
 }
 

@@ -1,7 +1,7 @@
 """Hypothesis profiles: `dev` by default, `ci` in continuous integration, `thorough` with new seeds (`make thorough`).
 
 `dev` and `ci` draw the same examples every time. `thorough` draws new ones, twice as many; EXAMPLES=N draws
-N/100 times as many.
+N/100 times as many. Query files are parsed, not taken from the cache of whoever runs the tests.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ settings.register_profile(
     "thorough", deadline=None, suppress_health_check=_COMMON, print_blob=True, max_examples=_EXAMPLES
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+os.environ["SPASEQ_QUERY_CACHE"] = "off"
 
 
 def pytest_report_header() -> str:

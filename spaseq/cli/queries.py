@@ -8,7 +8,7 @@ from pathlib import Path
 from spaseq.cli.reporting import report, say
 from spaseq.errors import InputError, Problem, QueryError, render_problems, warnings_as_errors
 from spaseq.lang.ast import Query
-from spaseq.lang.parse import check, read_query, read_text
+from spaseq.lang.query_files import check_text, read_query, read_text
 
 
 def read_queries(paths: Sequence[Path], warnings: str | None = None) -> list[Query]:
@@ -46,7 +46,7 @@ def report_problems(paths: Sequence[Path], warnings: str | None = None) -> bool:
             report(error)
             usable = False
             continue
-        query, problems = check(text, path.stem)
+        query, problems = check_text(text, path.stem)
         strict = warnings == "error"
         _say_all(warnings_as_errors(problems) if strict else problems, text, path)
         usable = usable and query is not None and not (strict and problems)

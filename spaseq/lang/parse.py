@@ -7,9 +7,6 @@ the problems that it finds and continues.
 
 from __future__ import annotations
 
-from os import PathLike, fspath
-from pathlib import Path
-
 from automata.plan.expression import Span
 from spaseq.errors import InputError, Problem, QueryError
 from spaseq.lang.ast import Query
@@ -30,7 +27,9 @@ def parse(text: str, name: str = "query") -> Query:
         if not isinstance(value, str):
             raise InputError(f"the text and the name of a query are str, not {type(value).__name__}")
     query, problems = check(text, name)
-    return _query_or_error(query, problems, text, name)
+    if query is None:
+        raise QueryError([problem for problem in problems if problem.severity == "error"], text, name)
+    return query
 
 
 def check(text: str, name: str = "query") -> tuple[Query | None, tuple[Problem, ...]]:
@@ -57,31 +56,3 @@ def check(text: str, name: str = "query") -> tuple[Query | None, tuple[Problem, 
     if query is not None:
         _TEMPLATES.learn(query)
     return query, report.problems()
-
-
-def read_query(path: str | PathLike[str]) -> Query:
-    """The query in a UTF-8 file, named after the file's stem; InputError when the file cannot be read."""
-    text = read_text(path)
-    query, problems = check(text, Path(path).stem)
-    return _query_or_error(query, problems, text, fspath(path))
-
-
-def read_text(path: str | PathLike[str]) -> str:
-    """The text of a query file; InputError names the path and the reason."""
-    if not isinstance(path, str | PathLike):
-        raise InputError(f"the path of a query file is str or Path, not {type(path).__name__}")
-    shown = fspath(path)
-    try:
-        return Path(path).read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        where = f"byte {error.start} is not UTF-8"
-        raise InputError(f"cannot read query {shown}: {where}", hint="save the file as UTF-8") from None
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"cannot read query {shown}: {reason}", hint="give the path of a query file") from None
-
-
-def _query_or_error(query: Query | None, problems: tuple[Problem, ...], text: str, name: str) -> Query:
-    if query is None:
-        raise QueryError([problem for problem in problems if problem.severity == "error"], text, name)
-    return query

@@ -49,9 +49,13 @@ class Vocabulary:
     def look_beside(self, other: Vocabulary) -> None:
         """Other events have the properties and classes of `other`, now and later."""
         if self._beside is not None and self._beside is not other:
-            self.properties.update(self._beside.properties)
-            self.classes.update(self._beside.classes)
+            self.take_over(self._beside)
         self._beside = other
+
+    def take_over(self, other: Vocabulary) -> None:
+        """The events of `other` so far are among these, too."""
+        self.properties.update(other.properties)
+        self.classes.update(other.classes)
 
     def names(self) -> tuple[list[str], list[str]]:
         """All properties and all classes."""

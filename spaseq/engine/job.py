@@ -99,7 +99,7 @@ class Job:
         """Once the input has ended without a row: the reasons, at most five lines."""
         if not self._ended or self.statistics.matches:
             return []
-        return self._setup.zero_rows(self._network.operators, self._dead_letters.counts)
+        return self._setup.zero_rows(self._network, self._dead_letters.counts)
 
     def close(self) -> None:
         """Finish the dead-letter output, close what knowledge bases have open."""

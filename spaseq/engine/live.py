@@ -77,7 +77,7 @@ class Engine:
         (meaning,) = meanings_of(query)
         if on_match is not None and not callable(on_match):
             raise InputError(f"on_match is a function of a row, not {type(on_match).__name__}")
-        operator = self._setup.operator(meaning)
+        operator = self._setup.live_operator(meaning)
 
         def on_rows(rows: Rows) -> None:
             self.statistics.matches += len(rows)
@@ -148,7 +148,7 @@ class Engine:
         """As long as no query has had a row: the reasons, as far as they are known, in at most five lines."""
         if self.statistics.matches:
             return []
-        return self._setup.zero_rows(self._network.operators, self._dead_letters.counts)
+        return self._setup.zero_rows(self._network, self._dead_letters.counts)
 
     def close(self, flush: bool = True) -> None:
         """End the input: report the remaining matches, and close files and connections; a second call does nothing.

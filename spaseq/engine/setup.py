@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -30,6 +30,8 @@ from spaseq.optimise.driver import Optimised, optimise
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
+from spaseq.runtime.embedded.dormant import DormantOperator, may_sleep
+from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.stages.pattern_stage import PatternStage
 from spaseq.runtime.stages.sequence_stage import SequenceStage
@@ -92,36 +94,48 @@ class Setup:
     def operator(self, query: TemporalQuery) -> QueryOperator:
         """The query, planned and ready; raises InputError for a knowledge base that it names and nobody supplies."""
         with _told_to_the_user():
-            background = self.background(query)
-            if self._options.optimise:
-                query = self.optimised(query).query
-            plan = plan_query(
-                compile_program(query, self._options.max_runs), self._options.evaluator, self._options.compiled
-            )
-            patterns = PatternStage(plan.compiled, plan.conjunctions, self.pool, background, self.entailed)
-            sequence = SequenceStage(
-                plan, self._dictionary, self.evaluator, background, self.pool, kernels=background_kernels()
-            )
-            needs = [named.shared.matcher.needs for named in patterns.patterns]
-            scopes = [sorted(symbol.scope) for symbol in plan.compiled.program.symbols]
-            observed = Observed(scopes, Unseen(needs, self._dictionary), patterns.solver.narrowed)
-            return QueryOperator(plan, patterns, sequence, observed)
+            return self._planned(query).wake()
 
-    def zero_rows(self, operators: Iterable[QueryOperator], lost: Mapping[str, int]) -> list[str]:
+    def live_operator(self, query: TemporalQuery) -> QueryOperator | DormantOperator:
+        """As `operator`, dormant until the first event touches it where that makes no difference."""
+        with _told_to_the_user():
+            planned = self._planned(query)
+            asleep = may_sleep(planned.plan) and not query.knowledge and not endpoints_of(query)
+            return planned if asleep else planned.wake()
+
+    def _planned(self, query: TemporalQuery) -> DormantOperator:
+        """The query, with its patterns in the pool."""
+        background = self.background(query)
+        if self._options.optimise:
+            query = self.optimised(query).query
+        compiled = compile_program(query, self._options.max_runs)
+        plan = plan_query(compiled, self._options.evaluator, self._options.compiled)
+        patterns = PatternStage(plan.compiled, plan.conjunctions, self.pool, background, self.entailed)
+        return DormantOperator(plan, patterns, background, self._operator)
+
+    def _operator(self, planned: DormantOperator) -> QueryOperator:
+        plan, patterns, kernels = planned.plan, planned.patterns, background_kernels()
+        sequence = SequenceStage(plan, self._dictionary, self.evaluator, planned.background, self.pool, kernels=kernels)
+        needs = [named.shared.matcher.needs for named in patterns.patterns]
+        scopes = [sorted(symbol.scope) for symbol in plan.compiled.program.symbols]
+        observed = Observed(scopes, Unseen(needs, self._dictionary), patterns.solver.narrowed)
+        return QueryOperator(plan, patterns, sequence, observed)
+
+    def zero_rows(self, network: Network, lost: Mapping[str, int]) -> list[str]:
         """At most five lines on the queries without a row; `lost` are the events that none read, by reason."""
-        silent = [(each, each.observed) for each in operators if each.observed is not None]
+        some, silent = network.silent(ZERO_ROWS_QUERIES_MAX)
         if not silent:
             return []
         from spaseq.explain.zero_rows import zero_rows_lines
         from spaseq.runtime.zero_rows.causes import Watched, zero_rows
 
         known = []
-        for operator, observed in silent[:ZERO_ROWS_QUERIES_MAX]:
-            assert isinstance(operator.patterns, PatternStage)
+        for operator in some:
+            assert isinstance(operator.patterns, PatternStage) and operator.observed is not None
             needs = [named.shared.matcher.needs for named in operator.patterns.patterns]
-            watched = Watched(operator.query, observed, needs)
+            watched = Watched(operator.query, operator.observed, needs)
             known.append(zero_rows(watched, lost, self._dictionary, self.evaluator))
-        return zero_rows_lines(known, len(silent))
+        return zero_rows_lines(known, silent)
 
     @property
     def entailed(self) -> Entailed | None:

@@ -24,9 +24,11 @@ from sparql_gpm.shared import Entailed, PatternPool, Slice
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.derived import DerivedStream
+from spaseq.runtime.embedded.dormant import DormantOperator
 from spaseq.runtime.embedded.operator import QueryOperator, group_together
 from spaseq.runtime.order.merged_input import MergedInput
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL
+from spaseq.runtime.stages.pattern_stage import PatternStage
 
 OnRows = Callable[[Rows], None]
 """Takes the rows of one query as they are found."""
@@ -37,7 +39,7 @@ Order = tuple[int, int]
 class _Passed(NamedTuple):
     """The events that have passed: their number, that of their distinct times, of those on each stream; the last time.
 
-    Nothing is counted as long as there is one reader.
+    Nothing is counted as long as one reader is alone.
     """
 
     events: int
@@ -45,12 +47,19 @@ class _Passed(NamedTuple):
     streams: tuple[int, ...]
     time: int
 
+    def shifted(self, here: _Passed, there: _Passed) -> _Passed:
+        """As long before `there` as this is before `here`."""
+        streams = [mine + new - old for mine, old, new in zip(self.streams, here.streams, there.streams, strict=True)]
+        events, slots = there.events - here.events, there.slots - here.slots
+        return _Passed(self.events + events, self.slots + slots, tuple(streams), self.time)
+
 
 @dataclass(slots=True, eq=False)
 class Reader:
     """A query with the audience that it belongs to, and the stream that it derives, if any.
 
-    operator    None: it reached the bound on partial matches and was stopped, and holds nothing
+    operator    None: it is dormant, or reached the bound on partial matches and was stopped: it holds nothing
+    dormant     what is there before the first event touches it
     seen        the events that had passed when it was visited last
     due         it must be visited once no event before this time is to come, whatever is touched
     """
@@ -60,9 +69,22 @@ class Reader:
     on_rows: OnRows
     derived: DerivedStream | None
     order: Order
+    dormant: DormantOperator | None = None
     audience: Audience = field(init=False)
     seen: _Passed = field(init=False)
     due: int = field(default=NEVER_DUE, init=False)
+
+    @property
+    def touching(self) -> PatternStage | None:
+        """The stage that knows which patterns touch the query; None: it must see every event."""
+        if self.dormant is not None:
+            return self.dormant.patterns
+        return None if self.operator is None else self.operator.touching
+
+    def wake(self) -> None:
+        """Makes the operator of a dormant query, which is to be told of the events that have passed."""
+        if self.dormant is not None:
+            self.operator, self.dormant = self.dormant.wake(), None
 
     def oldest_output_time(self, watermark: int) -> int:
         """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""
@@ -108,19 +130,28 @@ class _Index:
         unseen.sighted(self.sighted, since + 1)
         unseen.vocabulary.look_beside(self.vocabulary)
 
+    def take_over(self, other: _Index, events: int) -> None:
+        """All that another index knows has happened with the last of so many events."""
+        self.sighted.update(dict.fromkeys(other.sighted, events))
+        self.vocabulary.take_over(other.vocabulary)
+
 
 class Audience:
-    """The readers of one merged input."""
+    """The readers of one merged input.
+
+    alone   there is one reader, which is visited with every event; it is not dormant
+    """
 
     def __init__(self, merged: MergedInput) -> None:
         self.input = merged
+        self.alone = False
         self.readers: list[Reader] = []
         self._passed = self._before = _Passed(0, 0, (0,) * len(merged.iris), BEFORE_ALL)
         self._indexes: dict[tuple[PatternPool, Entailed | None], _Index] = {}
         self._due: list[tuple[int, int, Reader]] = []
         self._numbers = count()
         self._heard = BEFORE_ALL
-        self._alone = False
+        self._groups_form = False
 
     @property
     def order(self) -> Order:
@@ -129,32 +160,37 @@ class Audience:
 
     def add(self, reader: Reader) -> None:
         """One more reader, which sees events from now on."""
-        if len(self.readers) == 1:
+        if self.alone:
             self.visited(self.readers[0])
         self.readers.append(reader)
         reader.audience, reader.due = self, NEVER_DUE
-        self._alone |= reader.operator is not None and reader.operator.shareable is not None
-        patterns = None if reader.operator is None else reader.operator.touching
+        self._groups_form |= reader.operator is not None and reader.operator.shareable is not None
+        patterns = reader.touching
         if patterns is not None:
             index = self._index(patterns.pool, patterns.entailed)
-            for pattern in patterns.solver.numbers:
+            for pattern in patterns.numbers:
                 index.by_pattern.setdefault(pattern, []).append(reader)
         self.visited(reader)
 
     def absorb(self, other: Audience) -> None:
         """Takes over the readers of an audience whose input is in the same state."""
         other.pause()
+        for (pool, entailed), index in other._indexes.items():
+            self._index(pool, entailed).take_over(index, self._passed.events)
         for reader in other.readers:
-            if len(other.readers) > 1:
+            if not other.alone:
                 other.catch_up(reader)
+            seen, passed = reader.seen, other._passed
             self.add(reader)
+            if reader.dormant is not None:
+                reader.seen = seen.shifted(passed, self._passed)
         self.readers.sort(key=attrgetter("order"))
 
     def release(self) -> Slice:
         """Takes out all events that nothing can precede; possibly none."""
         slice_ = self.input.release()
-        if len(self.readers) > 1:
-            if self._alone:
+        if not self.alone:
+            if self._groups_form:
                 self._group()
             self.pause()
             if len(slice_):
@@ -167,7 +203,7 @@ class Audience:
 
     def reached(self, slice_: Slice) -> Iterable[Reader]:
         """The readers that must be visited with the slice that was just released, in any order."""
-        if len(self.readers) == 1:
+        if self.alone:
             return self.readers
         watermark = self.input.watermark
         if not len(slice_) and watermark == self._heard:
@@ -185,6 +221,8 @@ class Audience:
 
     def catch_up(self, reader: Reader) -> None:
         """Tells a reader of the events before the slice that was just released, or before `pause`."""
+        if reader.dormant is not None:
+            return
         seen, before = reader.seen, self._before
         if seen.events < before.events and reader.operator is not None and reader.operator.touching is not None:
             patterns = reader.operator.touching
@@ -200,6 +238,7 @@ class Audience:
         if due != NEVER_DUE and due != reader.due:
             heappush(self._due, (due, next(self._numbers), reader))
         reader.due = due
+        self.alone = len(self.readers) == 1 and reader.dormant is None
 
     def postpone(self, reader: Reader) -> None:
         """A reader could not be visited with what was just released: it is at the next occasion."""
@@ -210,7 +249,7 @@ class Audience:
         """Lets queries that have nothing open be propagated together."""
         operators = [reader.operator for reader in self.readers if reader.operator is not None]
         alone = [each for each in operators if each.shareable is not None and each.shareable.group is None]
-        self._alone = len(alone) > 1 and not group_together(alone)
+        self._groups_form = len(alone) > 1 and not group_together(alone)
 
     def _index(self, pool: PatternPool, entailed: Entailed | None) -> _Index:
         if (pool, entailed) not in self._indexes:

@@ -24,6 +24,7 @@ from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.audience import Audience, OnRows, Order, Reader
 from spaseq.runtime.embedded.derived import DerivedStream
+from spaseq.runtime.embedded.dormant import DormantOperator
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.order.merged_input import MergedInput
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL, NO_EVENTS
@@ -54,13 +55,16 @@ class Network:
         self._kept = _TERMS_KEPT_MIN
         self._stopped: dict[str, TooManyRuns] = {}
 
-    def add(self, operator: QueryOperator, on_rows: OnRows) -> None:
+    def add(self, operator: QueryOperator | DormantOperator, on_rows: OnRows) -> None:
         """Adds a query, which sees events from now on; InputError if its stream had two producers, or fed itself."""
         query = operator.query
         iris = tuple(iri for _, iri in query.streams)
         derived = None if query.register is None else DerivedStream(query.register, self._dictionary)
-        level = self._level(iris)
-        reader = Reader(query, operator, on_rows, derived, (level, next(self._registered)))
+        order = self._level(iris), next(self._registered)
+        if isinstance(operator, DormantOperator):
+            reader = Reader(query, None, on_rows, derived, order, operator)
+        else:
+            reader = Reader(query, operator, on_rows, derived, order)
         if query.register is not None:
             is_read = query.register in self._by_iri or query.register in iris
             if is_read or query.register in self._producers:
@@ -74,9 +78,20 @@ class Network:
 
     @property
     def operators(self) -> list[QueryOperator]:
-        """The queries that have not been stopped; they have seen all events."""
+        """The queries that are awake and have not been stopped; they have seen all events."""
         self._settle()
         return [reader.operator for reader in self._ordered() if reader.operator is not None]
+
+    def silent(self, most: int) -> tuple[list[QueryOperator], int]:
+        """The first queries without a row, which have seen all events and are awake, and the number of all of them."""
+        self._settle()
+        readers = [each for each in self._ordered() if each.dormant or (each.operator and each.operator.observed)]
+        some = []
+        for reader in readers[:most]:
+            self._wake(reader)
+            assert reader.operator is not None
+            some.append(reader.operator)
+        return some, len(readers)
 
     @property
     def streams(self) -> frozenset[str]:
@@ -127,7 +142,7 @@ class Network:
     @property
     def goes_on(self) -> bool:
         """False once every query has been stopped."""
-        return not self._readers or any(reader.operator for reader in self._readers)
+        return not self._readers or any(reader.operator or reader.dormant for reader in self._readers)
 
     def raise_stopped(self) -> None:
         """Raises RunError if queries have been stopped since the last call."""
@@ -159,6 +174,7 @@ class Network:
         numbers = {each: number for number, each in enumerate(self._audiences())}
         readers = []
         for reader in self._ordered():
+            self._wake(reader)
             running = reader.operator.snapshot() if reader.operator else _STOPPED
             readers.append([numbers[reader.audience], running, reader.derived and reader.derived.snapshot()])
         return [[each.input.snapshot() for each in numbers], readers]
@@ -174,6 +190,7 @@ class Network:
                 merged = MergedInput(reader.audience.input.iris, self._delay)
                 merged.restore(state[0][number])
                 audiences[number] = self._audience(merged)
+            reader.wake()
             if running == _STOPPED:
                 reader.operator = None
             elif reader.operator is not None:
@@ -232,7 +249,7 @@ class Network:
         """Lets the queries that they concern read the events that can be released, producers first."""
         if len(self._changed) == 1:
             (audience,) = self._changed
-            if len(audience.readers) == 1:
+            if audience.alone:
                 self._changed.clear()
                 self._visit(audience.readers[0], audience.input.release(), finished=False)
         if self._changed:
@@ -266,16 +283,26 @@ class Network:
     def _settle(self) -> None:
         """Tells all queries of the events that they have missed."""
         for audience in self._audiences():
-            if len(audience.readers) > 1:
+            if not audience.alone:
                 audience.pause()
                 for reader in audience.readers:
-                    if reader.derived is None:  # those that derive streams have not missed any
+                    if reader.derived is None and reader.dormant is None:  # those that derive streams have missed none
                         self._visit(reader, Slice(NO_EVENTS), finished=False)
+
+    def _wake(self, reader: Reader) -> None:
+        """Makes the operator of a dormant query; all queries have been told of the events that they have missed."""
+        if reader.dormant is not None:
+            reader.wake()
+            self._visit(reader, Slice(NO_EVENTS), finished=False)
 
     def _visit(self, reader: Reader, slice_: Slice, finished: bool) -> None:
         """Lets a query read a slice, and emits its rows; a query with too many partial matches is stopped."""
+        if reader.dormant is not None:
+            if not len(slice_) or not reader.dormant.patterns.touched(slice_):
+                return
+            reader.wake()
         operator, audience = reader.operator, reader.audience
-        watermark, several = audience.input.watermark, len(audience.readers) > 1
+        watermark, several = audience.input.watermark, not audience.alone
         found: list[Row] = []
         try:
             if operator is not None:

@@ -45,7 +45,6 @@ class PatternSolver:
 
     conjunctions    sets of symbols that are only ever taken together; () to match every GPM everywhere
     semi_joins      GPMs are matched only where runs have bound a value
-    numbers         of the patterns in the pool; where none of them is touched, no GPM has a solution
     matched         by symbol, the number of events in which its GPM was matched
     narrowed        symbols that were matched in part of the events of their streams only: those that bear values of a
                     variable, which is named, or those at the times of other members of a conjunction, ""
@@ -67,8 +66,6 @@ class PatternSolver:
         self._names = query.variables
         self._pool = named[0].shared.pool
         self._partitions = partition_values(query, [mine.names for mine in named])
-        needed = named if self._partitions is None else named[self._partitions.symbol :]
-        self.numbers = frozenset(mine.shared.number for mine in needed)
         self.conjunctions = conjunctions
         self.semi_joins = True
         self._whole = True
@@ -83,10 +80,6 @@ class PatternSolver:
     def source(self, symbol: int) -> tuple[StreamPattern, dict[int, str]]:
         """The pattern of a GPM, and the column of its solutions for each variable."""
         return self._gpms[symbol], dict(self._columns[symbol])
-
-    def touched(self, slice_: Slice) -> bool:
-        """True if some GPM, with USING that of it, may have a solution in a slice, by the slice's summary."""
-        return slice_.touches(self._pool, self.numbers)
 
     def solve(self, slice_: Slice, semi_join_filters: SemiJoinFilters) -> dict[int, SymbolSolutions]:
         """symbol → its solutions, at least those that filters ask for; with a conjunction no slice ends in a time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from automata.slices.events import Events, SymbolSolutions
@@ -42,6 +43,7 @@ class PatternStage:
                     gets part of the events of a time
     pool            the patterns of all queries over one dictionary
     entailed        adds the triples that follow by some schema; None: patterns see the events as they are
+    numbers         of the patterns in the pool; where none of them is touched, no GPM has a solution
     unseen          the constants of the GPMs that no event has had; None: nobody asks
     """
 
@@ -54,19 +56,35 @@ class PatternStage:
         entailed: Entailed | None,
     ) -> None:
         self.patterns = [pool.add(pattern.pattern, background) for pattern in compiled.query.patterns]
-        self.solver = PatternSolver(compiled.query, self.patterns, conjunctions)
-        self._row_solver = RowSolver(compiled.query, self.patterns)
+        using = compiled.query.using
+        needed = self.patterns if using is None else self.patterns[using.symbol :]
+        self.numbers = frozenset([mine.shared.number for mine in needed])
         self.unseen: Unseen | None = None
+        self._query = compiled.query
+        self._conjunctions = conjunctions
         self._reads_graphs = compiled.reads_graphs
         self.pool = pool
         self.entailed = entailed
+
+    @cached_property
+    def solver(self) -> PatternSolver:
+        """The GPMs in columns; made when an event touches them."""
+        return PatternSolver(self._query, self.patterns, self._conjunctions)
+
+    @cached_property
+    def _row_solver(self) -> RowSolver:
+        return RowSolver(self._query, self.patterns)
+
+    def touched(self, slice_: Slice) -> bool:
+        """True if some GPM, with USING that of it, may have a solution in a slice, by the slice's summary."""
+        return slice_.entailed(self.entailed).touches(self.pool, self.numbers)
 
     def solve(self, slice_: Slice, semi_join_filters: SemiJoinFilters) -> SolvedSlice:
         """The solutions in the next slice, found in columns; raises TooManyTogether."""
         slice_, events = self.seen(slice_)
         if self.unseen:
             self.unseen.in_batch(slice_.present(self.pool), slice_.batch)
-        if not self.solver.touched(slice_):
+        if not slice_.touches(self.pool, self.numbers):
             return SolvedSlice(events, self.solver.nothing, None, None)
         with slice_.reporting():
             solutions = self.solver.solve(slice_, semi_join_filters)
@@ -83,7 +101,7 @@ class PatternStage:
         slice_ = slice_.entailed(self.entailed)
         self._row_solver.unseen = self.unseen
         shares = len(self.pool) > len(self.patterns)
-        touched = not shares or self.solver.touched(slice_)
+        touched = not shares or slice_.touches(self.pool, self.numbers)
         if self.unseen and not touched:
             self.unseen.in_batch(slice_.present(self.pool), slice_.batch)
         for single in slice_.each():

@@ -66,7 +66,10 @@ class Quantity(NamedTuple):
 
 
 class Term(NamedTuple):
-    """An event with a symbol changes a quantity by another one; `column`: of the solution's numbers, or None."""
+    """An event with a symbol changes a quantity by another one.
+
+    column      of the solution's numbers, or None; all extremes of a variable read the column of one of them
+    """
 
     symbol: int
     op: Op
@@ -154,7 +157,7 @@ class _Equations:
         column: tuple[int, bool] | Extreme
         match measure:
             case Extreme():
-                kept, taken, column = Op.BEST, Op.VALUE, measure
+                kept, taken, column = Op.BEST, Op.VALUE, Extreme(measure.variable, False, False)
             case Linear(counts=False):
                 kept, taken, column = Op.SUM, Op.PRODUCT, (measure.variable, False)
             case Linear():

@@ -17,7 +17,7 @@ from automata.propagation.shared import arrays, kernel
 from automata.propagation.shared.equations import Kind, Quantity
 from automata.propagation.shared.fresh_arrays import Sizes, new_cells, new_clock, new_frames, new_output, new_scratch
 from automata.propagation.shared.program import GroupProgram
-from automata.propagation.shared.sections import SectionReader, Sections
+from automata.propagation.shared.sections import Closed, SectionReader, Sections
 from automata.propagation.windows import Key
 from automata.slices.events import Events, SymbolSolutions
 from automata.slices.timeline import LAST
@@ -217,17 +217,16 @@ class GroupCells:
         """Adds the sections that have been written to what each member has found; makes more room if it was full."""
         count, out = int(self._state[arrays.EMITTED]), self._output
         self._state[arrays.EMITTED] = 0
-        frames = out.frames[:count]
-        closed = {}
-        for frame in np.unique(frames).tolist():
-            rows = np.flatnonzero(frames == frame)
-            sections = Sections(out.counts, out.sums, out.best, out.ids).at(rows)
-            closed[frame] = out.windows[rows], out.keys[rows], sections
+        frames, whole = out.frames[:count], Sections(out.counts, out.sums, out.best, out.ids)
+        closed = {
+            frame: Closed(out.windows, out.keys, whole, np.flatnonzero(frames == frame))
+            for frame in np.unique(frames).tolist()
+        }
         reader = SectionReader(self.program, self._values, dict(self._reader.scales))
         for number in self.program.members:
             own = closed.get(self.program.frame_of(number))
             if own is not None:
-                found.setdefault(number, []).extend(reader.blocks(number, *own))
+                found.setdefault(number, []).extend(reader.blocks(number, own))
         if full and (len(out.windows) < _OUTPUT_MAX or not count):
             self._output = new_output(self._sizes, 2 * len(out.windows), *self._widths)
 

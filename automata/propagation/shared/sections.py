@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +14,9 @@ from automata.propagation.found_columns import Block, VectorReader, Vectors
 from automata.propagation.kernel_arrays import Floats
 from automata.propagation.limbs import widened
 from automata.propagation.measures import Values
-from automata.propagation.shared.equations import Kind, Quantity, quantities_of
+from automata.propagation.shared.equations import Kind, quantities_of
 from automata.propagation.shared.members import Member
-from automata.propagation.shared.program import GroupProgram
+from automata.propagation.shared.program import GroupProgram, Place
 from automata.values import Ids
 
 
@@ -31,9 +32,58 @@ class Sections(NamedTuple):
     best: Floats
     ids: Ids
 
-    def at(self, rows: Ids) -> Sections:
-        """Some of the sections."""
-        return Sections(self.counts[..., rows], self.sums[..., rows], self.best[:, rows], self.ids[:, rows])
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return int(self.counts.shape[2])
+
+
+class Wanted(NamedTuple):
+    """The places of what is told of a lane; None: nothing depends on it, so it is not kept."""
+
+    matches: Place | None
+    linear: tuple[Place | None, ...]
+    extreme: tuple[Place | None, ...]
+
+
+@dataclass(slots=True)
+class Closed:
+    """Sections that have been closed together, of which some are those of one frame.
+
+    What queries that ask for the same have in common is made once.
+
+    windows     int64[n]; keys: int64[n, key]
+    frame       int64: the sections of the frame
+    """
+
+    windows: Ids
+    keys: Ids
+    sections: Sections
+    frame: Ids
+    _rows: dict[Place | None, tuple[Ids, Ids]] = field(default_factory=dict)
+    _keys: dict[tuple[Place | None, tuple[int, ...]], Ids] = field(default_factory=dict)
+    _vectors: dict[Wanted, Vectors] = field(default_factory=dict)
+
+    def rows(self, count: Place | None) -> tuple[Ids, Ids]:
+        """The sections with matches, and their windows."""
+        if count not in self._rows:
+            counts = _numbers(self.sections, Kind.COUNT, count)
+            some = np.asarray(counts[0] if len(counts) == 1 else counts.any(axis=0))
+            there = self.frame[some[self.frame] != 0]
+            self._rows[count] = there, self.windows[there]
+        return self._rows[count]
+
+    def keys_of(self, count: Place | None, columns: tuple[int, ...]) -> Ids:
+        """Columns of the keys of the sections with matches."""
+        if (count, columns) not in self._keys:
+            self._keys[count, columns] = self.keys[self.rows(count)[0]][:, columns]
+        return self._keys[count, columns]
+
+    def vectors(self, wanted: Wanted) -> Vectors:
+        """What is asked for of the sections with matches."""
+        if wanted not in self._vectors:
+            self._vectors[wanted] = vectors_of(self.sections, wanted, self.rows(wanted.matches)[0])
+        return self._vectors[wanted]
 
 
 class SectionReader:
@@ -44,45 +94,55 @@ class SectionReader:
         self._values = values
         self._scales = scales
 
-    def blocks(self, number: int, windows: Ids, keys: Ids, sections: Sections) -> Iterator[Block]:
+    def blocks(self, number: int, closed: Closed) -> Iterator[Block]:
         """The groups that a member has found in closed sections: those in which it has matches."""
         member = self._program.members[number]
         for lane in member.machine.ends:
-            counts = self._numbers(sections, Quantity(number, lane))
-            there = np.flatnonzero(counts[0] if len(counts) == 1 else counts.any(axis=0))
+            wanted = self._wanted(number, lane)
+            there, windows = closed.rows(wanted.matches)
             if len(there):
-                own = keys[there[:, np.newaxis], member.key_places]
-                yield Block(windows[there], own, self._vectors(number, lane, sections, there), self._reader(member))
+                keys = closed.keys_of(wanted.matches, tuple(member.key_places))
+                yield Block(windows, keys, closed.vectors(wanted), self._reader(member))
 
     def lane(self, number: int, lane: int, sections: Sections) -> list[Vector | None]:
         """A lane of a member as exact values."""
-        every = np.arange(sections.counts.shape[2])
-        vectors = self._reader(self._program.members[number]).read(self._vectors(number, lane, sections, every))
-        return [each if each[0] else None for each in vectors]
+        every = np.arange(sections.size)
+        vectors = vectors_of(sections, self._wanted(number, lane), every)
+        found = self._reader(self._program.members[number]).read(vectors)
+        return [each if each[0] else None for each in found]
 
     def _reader(self, member: Member) -> VectorReader:
         known = {own: self._scales[shared] for own, shared in member.variables.items() if shared in self._scales}
         return VectorReader(member.measured, member.layout, self._values, known)
 
-    def _vectors(self, number: int, lane: int, sections: Sections, rows: Ids) -> Vectors:
+    def _wanted(self, number: int, lane: int) -> Wanted:
         count, *measures = quantities_of(number, self._program.members[number], lane)
-        linear = [each for each in measures if each.kind is not Kind.BEST]
-        extreme = [each for each in measures if each.kind is Kind.BEST]
-        width = len(sections.sums)
-        sums = np.zeros((len(rows), len(linear), width), dtype=np.int64)
-        best = np.full((len(rows), len(extreme)), np.nan)
-        ids = np.zeros((len(rows), len(extreme)), dtype=np.int64)
-        for column, quantity in enumerate(linear):
-            sums[:, column] = widened(self._numbers(sections, quantity)[:, rows].T, width)
-        for column, quantity in enumerate(extreme):
-            place = self._program.places.get(quantity)
-            if place is not None:
-                best[:, column], ids[:, column] = sections.best[place.number, rows], sections.ids[place.number, rows]
-        times = np.zeros(len(rows), dtype=np.int64)
-        return Vectors(self._numbers(sections, count)[:, rows].T, sums, best, ids, times, times)
+        places = self._program.places
+        return Wanted(
+            places.get(count),
+            tuple(places.get(each) for each in measures if each.kind is not Kind.BEST),
+            tuple(places.get(each) for each in measures if each.kind is Kind.BEST),
+        )
 
-    def _numbers(self, sections: Sections, quantity: Quantity) -> Ids:
-        """int64[limbs, n]: a quantity; 0 where nothing that is told depends on it."""
-        held = sections.counts if quantity.kind is Kind.COUNT else sections.sums
-        place = self._program.places.get(quantity)
-        return np.zeros((len(held), held.shape[2]), dtype=np.int64) if place is None else held[:, place.number]
+
+def vectors_of(sections: Sections, wanted: Wanted, rows: Ids) -> Vectors:
+    """The vectors of a lane in some sections."""
+    width = len(sections.sums)
+    sums = np.zeros((len(rows), len(wanted.linear), width), dtype=np.int64)
+    best = np.full((len(rows), len(wanted.extreme)), np.nan)
+    ids = np.zeros((len(rows), len(wanted.extreme)), dtype=np.int64)
+    for column, place in enumerate(wanted.linear):
+        if place is not None:
+            numbers = _numbers(sections, place.kind, place)[:, rows].T
+            sums[:, column] = numbers if numbers.shape[1] == width else widened(numbers, width)
+    for column, place in enumerate(wanted.extreme):
+        if place is not None:
+            best[:, column], ids[:, column] = sections.best[place.number, rows], sections.ids[place.number, rows]
+    times = np.zeros(len(rows), dtype=np.int64)
+    return Vectors(_numbers(sections, Kind.COUNT, wanted.matches)[:, rows].T, sums, best, ids, times, times)
+
+
+def _numbers(sections: Sections, kind: Kind, place: Place | None) -> Ids:
+    """int64[limbs, n]: a quantity; 0 where nothing that is told depends on it."""
+    held = sections.counts if kind is Kind.COUNT else sections.sums
+    return np.zeros((len(held), sections.size), dtype=np.int64) if place is None else held[:, place.number]

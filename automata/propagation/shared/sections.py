@@ -34,7 +34,7 @@ class Sections(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """The number of sections."""
         return int(self.counts.shape[2])
 
 
@@ -80,7 +80,7 @@ class Closed:
         return self._keys[count, columns]
 
     def vectors(self, wanted: Wanted) -> Vectors:
-        """What is asked for of the sections with matches."""
+        """The vectors of the sections with matches."""
         if wanted not in self._vectors:
             self._vectors[wanted] = vectors_of(self.sections, wanted, self.rows(wanted.matches)[0])
         return self._vectors[wanted]

@@ -14,6 +14,8 @@ UNBOUND = 0
 NONE = -1
 """The absence of a row, position or number."""
 
+_ROOM_MAX = 8
+"""Numbers are looked up in a table that has at most so many times their number of places."""
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 
@@ -70,6 +72,26 @@ def renumbered(columns: tuple[Ids, ...]) -> tuple[Ids, list[Ids]]:
     places = np.zeros(len(seen), dtype=np.int64)
     places[distinct] = np.arange(1, len(distinct) + 1)
     return distinct, [places[column] for column in columns]
+
+
+def places_of(numbers: Ids) -> tuple[Ids, Ids]:
+    """The distinct numbers, ascending, and the place of each number in them; sorted only where they lie far apart."""
+    if not len(numbers):
+        return numbers, numbers
+    new = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
+    if 2 * (len(new) + 1) <= len(numbers):
+        begins = np.concatenate(([0], new))
+        distinct, places = places_of(numbers[begins])
+        return distinct, np.repeat(places, np.diff(begins, append=len(numbers)))
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low > _ROOM_MAX * len(numbers):
+        return np.unique(numbers, return_inverse=True)
+    seen = np.zeros(high - low + 1, dtype=np.bool_)
+    seen[numbers - low] = True
+    distinct = np.flatnonzero(seen)
+    places = np.zeros(len(seen), dtype=np.int64)
+    places[distinct] = np.arange(len(distinct))
+    return distinct + low, places[numbers - low]
 
 
 def compatible(new: Ids, old: Ids) -> Mask:

@@ -80,6 +80,13 @@ class MatchTable(Sequence[Match]):
         places = np.repeat(self.starts[rows] - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
         return MatchTable(self.facts[rows], self.registers[rows], self.outputs[rows], self.entries[places], ends)
 
+    def part(self, begin: int, end: int) -> MatchTable:
+        """Matches begin … end - 1, which share the columns of this table; neither lies behind its end."""
+        first = int(self.ends[begin - 1]) if begin else 0
+        last = int(self.ends[end - 1]) if end else 0
+        rows, ends = slice(begin, end), self.ends[begin:end] - first
+        return MatchTable(self.facts[rows], self.registers[rows], self.outputs[rows], self.entries[first:last], ends)
+
     @staticmethod
     def concatenate(tables: Sequence[MatchTable]) -> MatchTable:
         """All matches of the tables, one table after the other; at least one table."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,7 +25,7 @@ from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetters, late_letter
 from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
-from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.embedded.network import InPieces, Network, Result
 from spaseq.runtime.order.reorder import BEFORE_ALL
 
 _COMPILED_BYTES_MIN = 256 << 20
@@ -48,7 +48,7 @@ class Job:
             raise InputError(f"options are RunOptions, not {type(options).__name__}")
         self._options = options or RunOptions()
         self._dictionary = Dictionary()
-        self._ready: list[Row] = []
+        self._ready: list[Rows] = []
         self._ended = False
         paths = resolve_streams(meanings, streams)
         self._bytes_expected = input_bytes(path for _, path in paths.values() if isinstance(path, str))
@@ -72,8 +72,10 @@ class Job:
         self._sources = {iri: self._open(iri, name, path) for iri, (name, path) in paths.items()}
         self._newest = dict.fromkeys(paths, BEFORE_ALL)
 
-    def rows(self) -> Iterator[list[Row]]:
+    def rows(self) -> Iterator[Rows]:
         """Rows in output order, in pieces; some pieces are empty, so that progress can be shown.
+
+        A piece that is a table must be read before the next one is asked for, as its ids hold until then.
 
         Raises RunError after the last piece if an input broke off or a query had too many partial matches, or both.
         """
@@ -83,15 +85,15 @@ class Job:
             with BatchOver(self._bases):
                 if batch is None:
                     del self._sources[iri]
-                    self._network.close(iri)
+                    yield from self._found(self._network.closing(iri))
                 else:
-                    self._take(iri, batch)
-            yield self._handed()
+                    yield from self._take(iri, batch)
+            yield self._batch_over()
             self._dead_letters.check_written()
             self._network.release_terms()
         with BatchOver(self._bases):
-            self._network.finish()
-        yield self._handed()
+            yield from self._found(self._network.finishing())
+        yield self._batch_over()
         check_all(self._network.raise_stopped, self._dead_letters.check_whole, self._check_taken)
         self._ended = True
 
@@ -133,8 +135,8 @@ class Job:
         if not self._sources:
             check_all(*(intake.check for intake in self._intake.values()))
 
-    def _take(self, iri: str, batch: SourceBatch) -> None:
-        late = self._network.push(iri, batch.events).tolist()
+    def _take(self, iri: str, batch: SourceBatch) -> Iterator[Rows]:
+        late = (yield from self._found(self._network.pushing(iri, batch.events))).tolist()
         self._intake[iri].take(batch.events, len(late))
         for index in late:
             letter = late_letter(self._names[iri], iri, *batch.place(index), batch.events, index, self._dictionary)
@@ -146,16 +148,27 @@ class Job:
         self.statistics.lag_ns = max(known) - min(known) if known else 0
 
     def _collect(self, rows: Rows) -> None:
-        self._ready += rows
+        self._ready.append(rows)
         self.statistics.matches += len(rows)
 
-    def _handed(self) -> list[Row]:
+    def _found(self, pieces: InPieces[Result]) -> Generator[Rows, None, Result]:
+        """The rows as they are found."""
+        while True:
+            try:
+                next(pieces)
+            except StopIteration as end:
+                result: Result = end.value
+                return result
+            ready, self._ready = self._ready, []
+            yield from ready
+
+    def _batch_over(self) -> Rows:
+        """No rows: an occasion to show progress."""
         for letter in self._setup.letters():
             self._dead_letters.add(letter)
         self.statistics.skipped_rows = skipped_rows(self._bases)
         self.statistics.replanned = {each.query.name: each.replanned for each in self._operators if each.replanned}
-        ready, self._ready = self._ready, []
-        return ready
+        return []
 
 
 def run(

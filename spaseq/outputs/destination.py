@@ -42,10 +42,10 @@ class Output:
             hint = "give a file in a folder that exists and that you may write to"
             raise InputError(f"cannot write to {path}: {reason(error)}", hint=hint) from error
 
-    def write(self, text: str) -> None:
-        """Write the text and flush it."""
+    def write(self, text: str | bytes) -> None:
+        """Write the text, or its bytes, and flush it."""
         try:
-            self._stream.write(text.encode("utf-8", "replace"))
+            self._stream.write(encoded(text) if isinstance(text, str) else text)
             self._stream.flush()
         except OSError as error:
             raise self._failure(error) from error
@@ -74,6 +74,11 @@ class Output:
             return OutputClosed()
         hint = "what was written so far is kept; free some space or name another file, and run again"
         return RunError(f"cannot write to {self._name}: {reason(error)}", hint=hint)
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8; a lone surrogate, which has none, becomes a question mark."""
+    return text.encode("utf-8", "replace")
 
 
 def discard_standard_output() -> None:

@@ -9,13 +9,33 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from arrays.columns import places_of
 from automata.matches.match_table import START, SYMBOL, TIME, MatchTable
-from automata.values import UNBOUND, Ids
+from automata.values import UNBOUND, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import Term
 from spaseq.outputs.rows import Row, StepEvents
 
 Objects = NDArray[np.object_]
+ROWS_MAX = 1 << 13
+"""Rows that are written, or made into values, at once."""
+ENTRIES_MAX = 1 << 17
+"""Entries of matches of more than one row that are written at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepEntries:
+    """The entries of matches by match and symbol: those of one step of a match stand together, in order.
+
+    which       the match of each
+    named       the place of its graph's name in the names of the table
+    begins      mask of the first one of each step of a match
+    """
+
+    which: Ids
+    symbols: Ids
+    named: Ids
+    begins: Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,37 +44,51 @@ class RowTable:
 
     steps       the names of its steps, by symbol
     columns     of the projection: term ids, UNBOUND where a row has no value
-    graphs      the graph name of each entry of the matches
+    names       graph names of events
+    named       the place in `names` of that of each entry of the matches
     """
 
     query: str
     steps: Sequence[str]
     columns: Mapping[str, Ids]
     matches: MatchTable
-    graphs: Objects
+    names: Objects
+    named: Ids
     dictionary: Dictionary
 
     def __len__(self) -> int:
         return len(self.matches)
 
     def __iter__(self) -> Iterator[Row]:
-        return iter(self.rows())
+        for part in self.parts():
+            yield from part.rows()
+
+    def parts(self) -> Iterator[RowTable]:
+        """All rows in order, in parts of at most ROWS_MAX rows and, with more than one, ENTRIES_MAX entries."""
+        begin = 0
+        while begin < len(self):
+            entries = int(self.matches.ends[begin - 1]) if begin else 0
+            fitting = int(np.searchsorted(self.matches.ends, entries + ENTRIES_MAX, "right"))
+            end = min(max(fitting, begin + 1), begin + ROWS_MAX)
+            yield self.part(begin, end)
+            begin = end
 
     def part(self, begin: int, end: int) -> RowTable:
         """Some consecutive rows."""
+        begin, end, _ = slice(begin, end).indices(len(self))
         columns = {name: ids[begin:end] for name, ids in self.columns.items()}
-        starts = np.append(self.matches.starts, len(self.graphs))
-        matches = self.matches.take(np.arange(begin, min(end, len(self)), dtype=np.int64))
-        graphs = self.graphs[starts[begin] : starts[min(end, len(self))]]
-        return RowTable(self.query, self.steps, columns, matches, graphs, self.dictionary)
+        first, last = (int(self.matches.ends[row - 1]) if row else 0 for row in (begin, end))
+        return self._like(columns, self.matches.part(begin, end), self.named[first:last])
 
     def take(self, which: Ids) -> RowTable:
         """Some rows, in order."""
         columns = {name: ids[which] for name, ids in self.columns.items()}
         kept = np.zeros(len(self), dtype=np.bool_)
         kept[which] = True
-        graphs = self.graphs[np.repeat(kept, self.matches.sizes)]
-        return RowTable(self.query, self.steps, columns, self.matches.take(which), graphs, self.dictionary)
+        return self._like(columns, self.matches.take(which), self.named[np.repeat(kept, self.matches.sizes)])
+
+    def _like(self, columns: Mapping[str, Ids], matches: MatchTable, named: Ids) -> RowTable:
+        return RowTable(self.query, self.steps, columns, matches, self.names, named, self.dictionary)
 
     def rows(self) -> list[Row]:
         """Each as a value by itself."""
@@ -63,25 +97,28 @@ class RowTable:
         return [Row(self.query, time, start, bound, events) for time, start, bound, events in values]
 
     @cached_property
-    def _ordered(self) -> Ids:
+    def by_step(self) -> StepEntries:
         """The entries by match, then step."""
         which = np.repeat(np.arange(len(self)), self.matches.sizes)
-        return np.lexsort((self.matches.entries[:, SYMBOL], which))
+        symbols, named = self.matches.entries[:, SYMBOL], self.named
+        if ((symbols[1:] < symbols[:-1]) & (which[1:] == which[:-1])).any():
+            order = np.lexsort((symbols, which))
+            symbols, named = symbols[order], named[order]
+        begins = np.ones(len(symbols), dtype=np.bool_)
+        begins[1:] = (which[1:] != which[:-1]) | (symbols[1:] != symbols[:-1])
+        return StepEntries(which, symbols, named, begins)
 
-    @cached_property
+    @property
     def taken(self) -> tuple[Ids, Ids, Ids]:
         """The steps that matches took: the match of each, its symbol, and where its graphs end in `taken_graphs`."""
-        which = np.repeat(np.arange(len(self)), self.matches.sizes)
-        symbols = self.matches.entries[self._ordered, SYMBOL]
-        last = np.ones(len(symbols), dtype=np.bool_)
-        last[:-1] = (which[1:] != which[:-1]) | (symbols[1:] != symbols[:-1])
-        ends = np.flatnonzero(last)
-        return which[ends], symbols[ends], ends + 1
+        entries = self.by_step
+        first = np.flatnonzero(entries.begins)
+        return entries.which[first], entries.symbols[first], np.append(first[1:], len(entries.which))[: len(first)]
 
-    @cached_property
+    @property
     def taken_graphs(self) -> Objects:
         """The graph names of the events of all steps, step after step."""
-        return self.graphs[self._ordered]
+        return self.names[self.by_step.named]
 
     def _events(self) -> list[StepEvents]:
         which, symbols, ends = self.taken
@@ -105,13 +142,22 @@ class RowTable:
 
     def _pairs(self, name: str, ids: Ids) -> list[tuple[str, Term] | None]:
         """(name, term) of each row, made once for each distinct term; None where it is unbound."""
-        distinct, inverse = np.unique(ids, return_inverse=True)
+        distinct, places = places_of(ids)
         pairs = np.empty(len(distinct), dtype=np.object_)
         for number, identifier in enumerate(distinct.tolist()):
             pairs[number] = None if identifier == UNBOUND else (name, self.dictionary.term(identifier))
-        found: list[tuple[str, Term] | None] = pairs[inverse].tolist()
+        found: list[tuple[str, Term] | None] = pairs[places].tolist()
         return found
 
 
 Rows = list[Row] | RowTable
 """Some rows in report order."""
+
+
+def parts_of(rows: Sequence[Row] | RowTable) -> Iterator[Sequence[Row] | RowTable]:
+    """All rows in order, in parts of a bounded number of rows."""
+    if isinstance(rows, RowTable):
+        yield from rows.parts()
+    else:
+        for begin in range(0, len(rows), ROWS_MAX):
+            yield rows[begin : begin + ROWS_MAX]

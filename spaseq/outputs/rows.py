@@ -13,7 +13,8 @@ from sparql_gpm.times import format_time
 RowTriple = tuple[Term, Term, Term]
 StepEvents = tuple[tuple[str, tuple[str, ...]], ...]
 """The names of the steps that a match took, each with the graph names of its events in order."""
-_quoted: Callable[[str], str] = json.encoder.encode_basestring  # C, and without escapes beyond ASCII
+quoted: Callable[[str], str] = json.encoder.encode_basestring
+"""A string of JSON, in which characters beyond ASCII are not escaped; written in C."""
 
 time_text = lru_cache(maxsize=1024)(format_time)
 """`format_time`; the matches of one event share its time, and many of them their start."""
@@ -56,32 +57,32 @@ def to_json(row: Row) -> str:
     Written piece by piece: rows are many, and this takes little more than half the time of `json.dumps`.
     """
     if row.graph is None:
-        bindings = ", ".join([f"{_quoted(variable)}: {_term_json(term)}" for variable, term in row.bindings])
+        bindings = ", ".join([f"{quoted(variable)}: {term_json(term)}" for variable, term in row.bindings])
         result = f'"bindings": {{{bindings}}}'
     else:
-        triples = ", ".join(map(_quoted, ntriples_lines(row.triples)))
-        result = f'"graph": {_quoted(row.graph)}, "triples": [{triples}]'
-    events = ", ".join([f"{_quoted(step)}: [{', '.join(map(_quoted, names))}]" for step, names in row.events])
+        triples = ", ".join(map(quoted, ntriples_lines(row.triples)))
+        result = f'"graph": {quoted(row.graph)}, "triples": [{triples}]'
+    events = ", ".join([f"{quoted(step)}: [{', '.join(map(quoted, names))}]" for step, names in row.events])
     return (
-        f'{{"query": {_quoted(row.query)}, "time": "{time_text(row.time)}", "start": "{time_text(row.start)}", '
+        f'{{"query": {quoted(row.query)}, "time": "{time_text(row.time)}", "start": "{time_text(row.start)}", '
         f'{result}, "events": {{{events}}}}}'
     )
 
 
-def _term_json(term: Term) -> str:
+def term_json(term: Term) -> str:
     """A term as in SPARQL 1.1 Query Results JSON; the datatype of plain and language strings is left out."""
     match term:
         case IRI(value):
-            return f'{{"type": "uri", "value": {_quoted(value)}}}'
+            return f'{{"type": "uri", "value": {quoted(value)}}}'
         case BlankNode(label):
-            return f'{{"type": "bnode", "value": {_quoted(label)}}}'
+            return f'{{"type": "bnode", "value": {quoted(label)}}}'
         case Literal(lexical, datatype, language):
             tail = ""
             if language:
-                tail = f', "xml:lang": {_quoted(language)}'
+                tail = f', "xml:lang": {quoted(language)}'
             elif datatype != XSD_STRING:
-                tail = f', "datatype": {_quoted(datatype)}'
-            return f'{{"type": "literal", "value": {_quoted(lexical)}{tail}}}'
+                tail = f', "datatype": {quoted(datatype)}'
+            return f'{{"type": "literal", "value": {quoted(lexical)}{tail}}}'
 
 
 def ntriples_lines(triples: Iterable[RowTriple]) -> list[str]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from automata.plan.expression import symbols
 from spaseq.algebra.build import build
 from spaseq.algebra.nodes import AnyQuery
-from spaseq.outputs.destination import Output
+from spaseq.outputs.destination import Output, encoded
+from spaseq.outputs.row_table import RowTable, parts_of
 from spaseq.outputs.rows import Row
 
 
@@ -58,10 +59,14 @@ class Sink(ABC):
     def text(self, rows: Sequence[Row]) -> str:
         """The text of some rows after those before."""
 
-    def write(self, rows: Sequence[Row]) -> None:
-        """Write rows, in this order."""
-        if rows:
-            self._output.write(self.text(rows))
+    def table_text(self, table: RowTable) -> bytes:
+        """The same of rows that are columns."""
+        return encoded(self.text(table.rows()))
+
+    def write(self, rows: Sequence[Row] | RowTable) -> None:
+        """Write rows, in this order, piece by piece."""
+        for part in parts_of(rows):
+            self._output.write(self.table_text(part) if isinstance(part, RowTable) else encoded(self.text(part)))
 
     def close(self) -> None:
         """Close the destination; a second call does nothing."""

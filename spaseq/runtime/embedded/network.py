@@ -6,7 +6,7 @@ The network is driven from outside, by `push`, `advance`, `close` and `finish`; 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from operator import attrgetter
@@ -29,6 +29,9 @@ from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.order.merged_input import MergedInput
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL, NO_EVENTS
 
+Result = TypeVar("Result")
+InPieces = Generator[None, None, Result]
+"""Work that stops after each piece of rows, so that none need be kept, and its result."""
 _TERMS_KEPT_MIN = 200_000
 """Terms below which unneeded ones are not released."""
 _STOPPED = {"stopped": True}
@@ -100,8 +103,12 @@ class Network:
 
     def push(self, iri: str, batch: EventBatch) -> Ids:
         """Takes events of a stream as they arrived; returns the indices of those that are late for some query."""
+        return at_once(self.pushing(iri, batch))
+
+    def pushing(self, iri: str, batch: EventBatch) -> InPieces[Ids]:
+        """`push`, which stops after each piece of rows."""
         late = [each.input.push(iri, batch) for each in self._reading(iri)]
-        self._drain()
+        yield from self._drain()
         if len(late) == 1:
             return late[0]
         return np.unique(np.concatenate(late)) if late else np.zeros(0, dtype=np.int64)
@@ -113,30 +120,38 @@ class Network:
             if iri in each.input.open:
                 self._changed[each] = None
                 late |= each.input.push_event(iri, event)
-        self._drain()
+        at_once(self._drain())
         return late
 
     def advance(self, iri: str, time: int) -> None:
         """No event before `time` will arrive on the stream."""
         for each in self._reading(iri):
             each.input.advance(iri, time)
-        self._drain()
+        at_once(self._drain())
 
     def close(self, iri: str) -> None:
         """No event will arrive on the stream."""
+        at_once(self.closing(iri))
+
+    def closing(self, iri: str) -> InPieces[None]:
+        """`close`, which stops after each piece of rows."""
         for each in self._reading(iri):
             each.input.close(iri)
-        self._drain()
+        yield from self._drain()
 
     def finish(self) -> None:
         """The input has ended: closes what is open, producers first, and emits the last rows."""
+        at_once(self.finishing())
+
+    def finishing(self) -> InPieces[None]:
+        """`finish`, which stops after each piece of rows."""
         released: dict[Audience, Slice] = {}
         for reader in self._ordered():
             audience = reader.audience
             if audience not in released:
                 audience.input.close_all()
                 released[audience] = audience.release()
-            self._visit(reader, released[audience], finished=True)
+            yield from self._visit(reader, released[audience], finished=True)
         self._changed.clear()
 
     @property
@@ -245,19 +260,19 @@ class Network:
         self._changed.update(dict.fromkeys(found))
         return found
 
-    def _drain(self) -> None:
+    def _drain(self) -> InPieces[None]:
         """Lets the queries that they concern read the events that can be released, producers first."""
         if len(self._changed) == 1:
             (audience,) = self._changed
             if audience.alone:
                 self._changed.clear()
-                self._visit(audience.readers[0], audience.input.release(), finished=False)
+                yield from self._visit(audience.readers[0], audience.input.release(), finished=False)
         if self._changed:
-            self._drain_in_order()
+            yield from self._drain_in_order()
         if self._apart:
             self._unite()
 
-    def _drain_in_order(self) -> None:
+    def _drain_in_order(self) -> InPieces[None]:
         """The same for several readers."""
         waiting: list[tuple[Order, int, Reader | None, Audience, Slice | None]] = []
         numbers = count()
@@ -268,7 +283,7 @@ class Network:
                 self._changed.clear()
                 _, _, reader, audience, slice_ = heappop(waiting)
                 if reader is not None and slice_ is not None:
-                    self._visit(reader, slice_, finished=False)
+                    yield from self._visit(reader, slice_, finished=False)
                     continue
                 slice_ = audience.release()
                 for reader in audience.reached(slice_):
@@ -287,15 +302,15 @@ class Network:
                 audience.pause()
                 for reader in audience.readers:
                     if reader.derived is None and reader.dormant is None:  # those that derive streams have missed none
-                        self._visit(reader, Slice(NO_EVENTS), finished=False)
+                        at_once(self._visit(reader, Slice(NO_EVENTS), finished=False))
 
     def _wake(self, reader: Reader) -> None:
         """Makes the operator of a dormant query; all queries have been told of the events that they have missed."""
         if reader.dormant is not None:
             reader.wake()
-            self._visit(reader, Slice(NO_EVENTS), finished=False)
+            at_once(self._visit(reader, Slice(NO_EVENTS), finished=False))
 
-    def _visit(self, reader: Reader, slice_: Slice, finished: bool) -> None:
+    def _visit(self, reader: Reader, slice_: Slice, finished: bool) -> InPieces[None]:
         """Lets a query read a slice, and emits its rows; a query with too many partial matches is stopped."""
         if reader.dormant is not None:
             if not len(slice_) or not reader.dormant.patterns.touched(slice_):
@@ -308,11 +323,11 @@ class Network:
             if operator is not None:
                 if several:
                     audience.catch_up(reader)
-                self._hand_out(reader, operator.on_batch(slice_), found)
+                yield from self._hand_out(reader, operator.on_batch(slice_), found)
                 if finished:
-                    self._hand_out(reader, operator.finish(), found)
+                    yield from self._hand_out(reader, operator.finish(), found)
                 elif BEFORE_ALL < watermark < AFTER_ALL:
-                    self._hand_out(reader, operator.on_watermark(watermark - 1), found)
+                    yield from self._hand_out(reader, operator.on_watermark(watermark - 1), found)
         except TooManyRuns as reason:
             assert operator is not None
             operator.stop()
@@ -323,13 +338,14 @@ class Network:
         if several:
             audience.visited(reader)
 
-    def _hand_out(self, reader: Reader, parts: Iterable[Rows], found: list[Row]) -> None:
+    def _hand_out(self, reader: Reader, parts: Iterable[Rows], found: list[Row]) -> InPieces[None]:
         """Hands rows out as they are found; those of a stream that other queries read are kept."""
         for rows in parts:
             if rows:
                 reader.on_rows(rows)
                 if reader.derived is not None:
                     found += rows
+                yield
 
     def _derive(self, reader: Reader, derived: DerivedStream, watermark: int, found: Sequence[Row]) -> None:
         """Hands rows on to the readers of the stream that they make up."""
@@ -360,6 +376,16 @@ class Network:
             self._by_streams[iris] = left
             if len(left) == 1:
                 self._apart.discard(iris)
+
+
+def at_once(pieces: InPieces[Result]) -> Result:
+    """The result of what can stop after each piece of rows, and does not."""
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
 
 
 class _HasQuery(Protocol):

@@ -73,7 +73,7 @@ class Projector:
         if tied.any():
             order = self._untied(values, tied)
             values, matches = {name: ids[order] for name, ids in values.items()}, matches.take(order)
-        return RowTable(self._query.name, self._steps, values, matches, names.of_entries(matches), self._dictionary)
+        return RowTable(self._query.name, self._steps, values, matches, *names.of_entries(matches), self._dictionary)
 
     def texts(self, matches: Sequence[Match]) -> list[tuple[str, ...]]:
         """The projected values of each match as N-Triples texts, unbound first; for CONSTRUCT, then its name."""

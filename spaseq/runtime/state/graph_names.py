@@ -8,11 +8,12 @@ from heapq import merge
 from itertools import pairwise, takewhile
 
 import numpy as np
-from numpy.typing import NDArray
 
+from arrays.columns import places_of
 from automata.matches.match_table import POSITION, MatchTable
 from sparql_gpm.columns import Ids
 from sparql_gpm.slice_events import NamedEvents
+from spaseq.outputs.row_table import Objects
 
 _DROPPED_MIN = 64
 """Forgotten slices below which the lists are not cut."""
@@ -79,12 +80,12 @@ class GraphNames:
                 found += self._slices[self._dropped + number].at(positions[begin:end] - firsts[number])
         return found
 
-    def of_entries(self, matches: MatchTable) -> NDArray[np.object_]:
-        """The graph name of each entry of the matches."""
-        distinct, inverse = np.unique(matches.entries[:, POSITION], return_inverse=True)
+    def of_entries(self, matches: MatchTable) -> tuple[Objects, Ids]:
+        """The graph names of the events in the matches, and the place in them of each entry's."""
+        distinct, places = places_of(matches.entries[:, POSITION])
         found = np.empty(len(distinct), dtype=np.object_)
         found[:] = self.at(distinct)
-        return found[inverse]
+        return found, places
 
     def _in_slice(self, position: int) -> str:
         number = bisect_right(self._firsts, position, self._dropped) - 1

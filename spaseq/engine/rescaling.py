@@ -14,7 +14,7 @@ from sparql_gpm.dictionary import Dictionary
 from spaseq.engine.staged import PlannedQuery, planned
 from spaseq.errors import InputError
 from spaseq.lang.parse import parse
-from spaseq.runtime.embedded.network import producers_first
+from spaseq.runtime.embedded.producers import producers_first
 from spaseq.runtime.spark.job_record import JobRecord
 from spaseq.runtime.spark.placement import key_of
 from spaseq.runtime.spark.shard import SavedShard

@@ -5,12 +5,11 @@ The network is driven from outside, by `push`, `advance`, `close` and `finish`; 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from operator import attrgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,14 +17,14 @@ from automata.plan.program import TooManyRuns
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.shared import Slice
-from spaseq.algebra.nodes import TemporalQuery
-from spaseq.errors import InputError, RunError
+from spaseq.errors import RunError
 from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.audience import Audience, OnRows, Order, Reader
 from spaseq.runtime.embedded.derived import DerivedStream
 from spaseq.runtime.embedded.dormant import DormantOperator
 from spaseq.runtime.embedded.operator import QueryOperator
+from spaseq.runtime.embedded.producers import producers_first
 from spaseq.runtime.order.merged_input import MergedInput
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL, NO_EVENTS
 
@@ -386,36 +385,3 @@ def at_once(pieces: InPieces[Result]) -> Result:
         except StopIteration as end:
             result: Result = end.value
             return result
-
-
-class _HasQuery(Protocol):
-    """A thing with a query."""
-
-    @property
-    def query(self) -> TemporalQuery:
-        """Its meaning."""
-
-
-R = TypeVar("R", bound=_HasQuery)
-
-
-def producers_first(readers: Sequence[R]) -> list[R]:
-    """The queries in an order in which each derived stream is made before it is read; raises InputError."""
-    produced = Counter(reader.query.register for reader in readers if reader.query.register)
-    for iri, producers in produced.items():
-        if producers > 1:
-            raise InputError(f"two queries REGISTER the stream <{iri}>", hint="give each stream an IRI of its own")
-    waiting, ordered = list(readers), []
-    while waiting:
-        missing = {reader.query.register for reader in waiting}
-        ready = [reader for reader in waiting if missing.isdisjoint(iri for _, iri in reader.query.streams)]
-        if not ready:
-            names = ", ".join(f"'{reader.query.name}'" for reader in waiting)
-            raise InputError(
-                f"queries {names} read each other's streams in a circle",
-                hint="a query may read a REGISTERed stream only if that does not come from its own output",
-            )
-        ordered += ready
-        taken = set(map(id, ready))
-        waiting = [reader for reader in waiting if id(reader) not in taken]
-    return ordered

@@ -80,6 +80,18 @@ def any_combined(dice: Dice) -> str:
     return under_any(CombinedText(dice, possessive=False).whole())
 
 
+def any_keyed(dice: Dice) -> str:
+    """A query whose steps are related by at most one key, without conditions, in any order that `:` admits."""
+    return under_any(KeyedText(dice).keyed())
+
+
+def any_plain(dice: Dice) -> str:
+    """A query for the lazy evaluators without conditions of several steps, in windows that pass several times."""
+    return rewindowed(any_keyed(dice), dice.pick(*BRIEF[:3]))
+
+
+PRODUCTS: Sequence[Callable[[Dice], str]] = (any_keyed, any_plain)
+"""Kinds of queries most of whose partial matches only keys relate."""
 TEXTS: Sequence[Callable[[Dice], str]] = (
     lambda dice: QueryText(dice).whole(),
     any_order,
@@ -108,7 +120,8 @@ TEXTS: Sequence[Callable[[Dice], str]] = (
 )
 """Kinds of random queries, one after the other: of the whole language, and of what single evaluators cover."""
 _REWRITTEN = (
-    any_order, brief, late_any_order, any_subsets, limited_any_order, limited_late_any_order, any_over, any_combined
+    any_order, brief, late_any_order, any_subsets, limited_any_order, limited_late_any_order, any_over, any_combined,
+    any_keyed, any_plain,
 )  # fmt: skip
 """Those that may not be valid any more: what they drop may be asked for elsewhere."""
 
@@ -146,9 +159,9 @@ class Pair:
         return replace(self, arrived=self.arrived[:number] + self.arrived[number + 1 :], sizes=sizes)
 
 
-def drawn(seed: int, number: int) -> Pair | None:
+def drawn(seed: int, number: int, kinds: Sequence[Callable[[Dice], str]] = TEXTS) -> Pair | None:
     """The pair with this number; None where the kind asked for is not valid without what was taken from it."""
-    dice, kind = SeededDice(Random(f"{seed} {number}")), TEXTS[number % len(TEXTS)]
+    dice, kind = SeededDice(Random(f"{seed} {number}")), kinds[number % len(kinds)]
     try:
         query = parse(kind(dice), "q")
     except QueryError:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from automata.lazy.buffer import LOW, PARTITION, TIME, Buffer
 from automata.lazy.horizon import Horizon
 from automata.lazy.units import Units
 from automata.matches.match_stage import PartialMatches
 from automata.plan.plan import Plan
+from automata.slices.step_buffer import LOW, PARTITION, TIME, Buffer
 from automata.slices.step_table import StepTable
 from automata.slices.symbol_tables import positive
 from automata.slices.timeline import Timeline
@@ -26,8 +26,8 @@ class Buffers(PartialMatches):
     """
 
     def __init__(self, plan: Plan, timeline: Timeline) -> None:
-        self.positive = {symbol: Buffer(symbol, plan.program.variables) for symbol in sorted(plan.used)}
-        self.negated = {symbol: Buffer(symbol, plan.program.variables) for symbol in sorted(plan.negated)}
+        self.positive = {symbol: Buffer(symbol, range(plan.program.variables)) for symbol in sorted(plan.used)}
+        self.negated = {symbol: Buffer(symbol, range(plan.program.variables)) for symbol in sorted(plan.negated)}
         self.horizon = Horizon(plan.program.window, timeline)
         self._in_events = plan.program.window.in_events
         self._reach = dict.fromkeys(self.positive, 0)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from automata.lazy.buffer import LOW, TIME
 from automata.lazy.horizon import Horizon
 from automata.lazy.join import Bound, Joiner
 from automata.lazy.partial import Rows, Waiting
 from automata.lazy.plan import EvaluationOrder
 from automata.lazy.search import Search
+from automata.slices.step_buffer import LOW, TIME
 from automata.slices.timeline import later
 from automata.state import Values, columns_of, pairs, rows_of
 from automata.values import Mask

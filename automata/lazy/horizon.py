@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from automata.lazy import buffer as lazy_buffer
 from automata.lazy import partial as lazy_partial
-from automata.lazy.buffer import Buffer
 from automata.lazy.partial import Rows
 from automata.plan.program import Window
+from automata.slices import step_buffer
+from automata.slices.step_buffer import Buffer
 from automata.slices.timeline import LAST, Timeline, earlier, window_numbers
 from automata.values import Ids, Mask
 
@@ -60,13 +60,13 @@ class Horizon:
     def forget(self, buffer: Buffer, reach: int) -> None:
         """Drops the buffer's events before the first that is still alive, and those more than `reach` ago."""
         if reach < LAST:
-            buffer.forget(int(buffer.number(lazy_buffer.TIME, np.array([earlier(self._time, reach)]))[0]))
-        columns = (lazy_buffer.TIME, lazy_buffer.RANK, lazy_buffer.WINDOW, lazy_buffer.PARTITION)
+            buffer.forget(int(buffer.number(step_buffer.TIME, np.array([earlier(self._time, reach)]))[0]))
+        columns = (step_buffer.TIME, step_buffer.RANK, step_buffer.WINDOW, step_buffer.PARTITION)
         if self._window.in_events:
             alive = self._alive(*(buffer.column(column) for column in columns))
             buffer.forget(buffer.first + int(alive.argmax()) if alive.any() else buffer.end)
         else:
-            buffer.forget(int(buffer.number(lazy_buffer.TIME, np.array([max(self.oldest_time(), -LAST)]))[0]))
+            buffer.forget(int(buffer.number(step_buffer.TIME, np.array([max(self.oldest_time(), -LAST)]))[0]))
 
     def _alive(self, times: Ids, ranks: Ids, windows: Ids, partitions: Ids) -> Mask:
         if self._window.in_events:

@@ -10,13 +10,13 @@ import numpy as np
 
 from arrays.columns import hash_columns
 from automata.chains import bindings
-from automata.lazy.buffer import LOW, RANK, STREAM, TIME, Buffer
-from automata.lazy.buffer import PARTITION as BUFFER_PARTITION
-from automata.lazy.buffer import WINDOW as BUFFER_WINDOW
 from automata.lazy.conditions import EarlyConditions
 from automata.lazy.negation import FirstChance
 from automata.lazy.partial import PARTITION, RANK_MAX, RANK_MIN, TIME_MAX, TIME_MIN, WINDOW, Rows
 from automata.lazy.search import Search
+from automata.slices.step_buffer import LOW, RANK, STREAM, TIME, Buffer
+from automata.slices.step_buffer import PARTITION as BUFFER_PARTITION
+from automata.slices.step_buffer import WINDOW as BUFFER_WINDOW
 from automata.slices.timeline import LAST, earlier, later
 from automata.values import Ids, Mask
 

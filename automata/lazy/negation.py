@@ -12,13 +12,13 @@ from itertools import pairwise
 import numpy as np
 
 from automata.chains import bindings
-from automata.lazy.buffer import LOW, STREAM, TIME, Buffer
 from automata.lazy.partial import Rows
 from automata.lazy.path import Step, walk
 from automata.lazy.search import Search
 from automata.lazy.units import Needs
 from automata.plan.plan import PlannedNegation
 from automata.plan.program import Reference
+from automata.slices.step_buffer import LOW, STREAM, TIME, Buffer
 from automata.slices.timeline import later
 from automata.values import NONE, Ids, Mask
 

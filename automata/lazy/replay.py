@@ -17,7 +17,6 @@ from automata.chains.clocks import deadlines
 from automata.chains.dominance import gapless
 from automata.chains.store import AcceptedRuns, ChainStore
 from automata.chains.table import ROOT
-from automata.lazy.buffer import LOW, PARTITION, RANK, STREAM, TIME, WINDOW, Buffer
 from automata.lazy.partial import PARTITION as OF_PARTITION
 from automata.lazy.partial import RANK_MAX, TIME_MAX, Rows
 from automata.lazy.partial import WINDOW as OF_WINDOW
@@ -25,6 +24,7 @@ from automata.lazy.path import AllOf, Item, Step, walk
 from automata.lazy.search import Search
 from automata.plan.pruning import is_gapless
 from automata.slices.pairs import Pairs
+from automata.slices.step_buffer import LOW, PARTITION, RANK, STREAM, TIME, WINDOW, Buffer
 from automata.slices.step_table import StepTable, side_by_side
 from automata.slices.timeline import earlier
 from automata.values import NONE, Ids, Mask

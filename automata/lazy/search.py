@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from automata.lazy.buffer import Buffer
 from automata.lazy.buffers import Buffers
 from automata.lazy.limits import TimeBounds
 from automata.lazy.partial import PartialLayout, Rows
@@ -12,6 +11,7 @@ from automata.lazy.path import Path
 from automata.lazy.units import Units
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
+from automata.slices.step_buffer import Buffer
 from automata.values import Ids
 
 

@@ -11,6 +11,7 @@ from automata.plan import automaton as planned
 from automata.plan import expression as nodes
 from automata.plan.automaton import START, Accept
 from automata.plan.plan import Plan, PlannedEdge
+from automata.plan.products import all_products
 from automata.plan.program import MATCH, Program
 from automata.values import NONE
 from sparql_gpm.algebra.describe import describe as describe_pattern
@@ -85,7 +86,9 @@ def _evaluator(long: PhysicalPlan, short: PhysicalPlan) -> described.Evaluator:
 def _estimates(plan: Plan, able: Sequence[str]) -> tuple[str, ...]:
     """One line for each evaluator of those that are able to run the program, as far as it can be said."""
     lines = ["cea: a constant number of nodes for each solution of a step"] if "cea" in able else []
-    if "lazy" in able:
+    if all_products(plan):
+        lines.append("runs: a row for each solution of a step, and one for each step of a match")
+    elif "lazy" in able:
         model = CostModel(plan)
         assumed = f"{_COUNT} solutions of each step in a window and {_RELATED:.0%} of related pairs joining"
         even, rare = (model.estimate(rates) for rates in _assumed(plan.program, model.symbols))

@@ -10,6 +10,7 @@ from automata.adaptive.adaptive_evaluator import why_not_adaptive
 from automata.cea.applicability import why_not_cea
 from automata.plan.expression import Conjunction, Expression, steps, symbols
 from automata.plan.plan import Plan
+from automata.plan.products import all_products
 from automata.plan.program import Demand, Program
 from automata.propagation.layout import why_not_compiled
 from automata.propagation.shared.members import why_not_shared
@@ -44,6 +45,11 @@ _FEW_REPORTED = (
     "few of the subsets of events that a repetition takes are reported: runs leave out the others the soonest"
 )
 """The reason why rates are not measured where runs are left out."""
+_PRODUCTS = (
+    "nothing but keys relates its steps, all under ':': runs keep one row an event and put partial matches together "
+    "for the events that end them, so that no order of evaluation makes fewer"
+)
+"""The reason why rates are not measured where partial matches are products."""
 _KINDS = {
     "cea": _Kind(
         "complex event automata with tECS",
@@ -56,7 +62,7 @@ _KINDS = {
         why_not_replanned,
         "its steps can be looked for in any order: the rarest first makes the fewest partial matches, and which is the "
         "rarest is measured while it runs",
-        lambda plan: _FEW_REPORTED if leaves_runs_out(plan) else "it has one step only" if single_step(plan) else None,
+        lambda plan: _unmeasured(plan),
     ),
     "lazy": _Kind(
         "lazy chain automata",
@@ -119,6 +125,8 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool | None
             reason = f"{reason}, and runs are not built of which no match is reported"
     else:
         evaluator, reason = _requested(compiled, requested, refusals), "asked for"
+    if evaluator == "nfa" and all_products(plan):
+        reason = f"{reason}; {_PRODUCTS}"
     if evaluator == "adaptive":
         reason = f"{reason}; it begins with {_KINDS[initial(plan)].title}"
     others = {name: refusal or _weaker(name, requested) for name, refusal in refusals.items() if name != evaluator}
@@ -208,6 +216,15 @@ def _weaker(name: str, requested: str) -> str:
     if requested != "auto":
         return f"{requested} is asked for"
     return f"it could, at a cost that grows with the runs: {_KINDS[name].why}"
+
+
+def _unmeasured(plan: Plan) -> str | None:
+    """The argument against measuring rates, or None."""
+    if leaves_runs_out(plan):
+        return _FEW_REPORTED
+    if all_products(plan):
+        return _PRODUCTS
+    return "it has one step only" if single_step(plan) else None
 
 
 def conjunctions(program: Program) -> tuple[tuple[int, ...], ...]:

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from automata.lazy import buffer as lazy_buffer
 from automata.lazy.join import Bound
 from automata.lazy.lazy_evaluator import LazyEvaluator, TreeEvaluator
 from automata.plan.plan import compile_plan
 from automata.protocol import Evaluator
 from automata.runs.columns.negated_groups import NegatedGroups
 from automata.runs.columns.run_evaluator import RunEvaluator
+from automata.slices import step_buffer
 from automata.slices import step_table as steps
 from automata.slices.events import Events, SymbolSolutions
 from automata.values import Match
@@ -57,8 +57,8 @@ def found(evaluator: Evaluator, stretches: Stretches) -> Counter[Match]:
 def smallest() -> Iterator[None]:
     """Every index and block as small as it can be."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lazy_buffer, "_TAIL_MAX", 0)
-        patch.setattr(lazy_buffer, "_ROWS_INITIAL", 1)
+        patch.setattr(step_buffer, "_TAIL_MAX", 0)
+        patch.setattr(step_buffer, "_ROWS_INITIAL", 1)
         patch.setattr(steps, "_PAIRS_MAX", 16)
         yield
 

@@ -8,8 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arrays.columns import hash_columns
-from automata.lazy import buffer as lazy_buffer
-from automata.lazy.buffer import LOW, Buffer
 from automata.lazy.path import paths
 from automata.lazy.plan import ChainPlan, TreePlan
 from automata.lazy.units import units_of
@@ -26,6 +24,8 @@ from automata.plan.expression import (
 )
 from automata.plan.plan import Plan, compile_plan
 from automata.plan.program import Program, Selector, Skip, Symbol, Window
+from automata.slices import step_buffer
+from automata.slices.step_buffer import LOW, Buffer
 from automata.slices.step_table import Part, StepTable
 from automata.values import Ids
 from benchmarks.lazy import SYSTEMS, measure
@@ -63,10 +63,10 @@ def test_a_search_finds_the_events_of_the_key_in_the_stretch(
     stretches: list[list[int]], forgotten: int, asked: list[tuple[int, int, int]], early: bool, tail: int
 ) -> None:
     """Whatever was forgotten, and whether an index was made on the way."""
-    buffer, keys = Buffer(0, 1), [key for slice_ in stretches for key in slice_]
+    buffer, keys = Buffer(0, [0]), [key for slice_ in stretches for key in slice_]
     wanted, begin, end = (np.array([row[i] for row in asked], dtype=np.int64) for i in range(3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lazy_buffer, "_TAIL_MAX", tail)
+        patch.setattr(step_buffer, "_TAIL_MAX", tail)
         for slice_ in stretches:
             lows = np.arange(buffer.end, buffer.end + len(slice_), dtype=np.int64)
             buffer.add(step_table(lows, np.array(slice_, dtype=np.int64)))
@@ -90,7 +90,7 @@ def test_a_search_finds_the_events_of_the_key_in_the_stretch(
 
 
 def test_a_number_is_found_by_position_and_outlives_forgetting() -> None:
-    buffer = Buffer(0, 1)
+    buffer = Buffer(0, [0])
     lows = np.array([3, 5, 5, 9], dtype=np.int64)
     buffer.add(step_table(lows, lows))
     buffer.forget(1)

@@ -78,6 +78,11 @@ def test_a_window_leaves_no_run_behind() -> None:
         for sliding in (False, True):
             runs = evaluator(Window(3_000, in_events, sliding), Contiguity.ANY, False)
             feed(runs, 0, 12_100, Random(5), 0.0)
+            assert runs.held is not None
+            assert 12_100 - 2 * 3_000 <= runs.oldest_position() == runs.held.oldest_position(0)
+            assert len(runs.held) <= 3_000 + 3_000 // 16 + BATCH
+            runs = evaluator(Window(3_000, in_events, sliding), Contiguity.NEXT, False)
+            feed(runs, 0, 12_100, Random(5), 0.0)
             rows = runs.chains.active[1].rows
             first = int(runs.chains.runs.column(rows, columns.FIRST).min())
             assert first >= 12_100 - 3_000 - 3_000 // 32 - BATCH

@@ -20,6 +20,7 @@ from automata.plan.automaton import START
 from automata.plan.pruning import is_gapless
 from automata.runs.columns.adjacency_lookahead import AdjacencyLookahead
 from automata.runs.columns.expiry import Bounds, Expiry
+from automata.runs.columns.held_steps import HeldSteps
 from automata.slices.pairs import Pairs
 from automata.slices.step_table import StepTable, conjunction
 from automata.slices.timeline import Timeline
@@ -27,10 +28,15 @@ from automata.values import NONE, Ids, Mask
 
 
 class ColumnRuns:
-    """Grows the chains of a store, from its start."""
+    """Grows the chains of a store, from its start.
 
-    def __init__(self, chains: ChainStore) -> None:
+    held    products, whose runs are put together only for the events that end them; None: there are none
+    """
+
+    def __init__(self, chains: ChainStore, held: HeldSteps | None = None) -> None:
         self._chains = chains
+        self._held = held
+        self._unfolds = False
         self._plan = chains.plan
         self._expiry = Expiry(chains.plan)
         self._lookahead = AdjacencyLookahead(chains.plan, chains.extender.substream is None)
@@ -72,6 +78,19 @@ class ColumnRuns:
         if not tables:
             return
         self._able = self._lookahead.able(tables) if self._chains.dominance is None else {}
+        self._meet(tables if self._held is None else self._held.found(self._held.add(tables)))
+
+    def unfold(self) -> None:
+        """Makes rows of all products."""
+        tables = {} if self._held is None else self._held.taken_out()
+        self._able, self._unfolds = {}, True
+        self._meet(tables)
+        self._unfolds = False
+
+    def _meet(self, tables: Mapping[int, StepTable]) -> None:
+        """The runs that stand meet these events, and what comes of them does."""
+        if not tables:
+            return
         for position, active in enumerate(self._chains.active):
             if len(rows := active.lookup(tables)):
                 self._touched[position].append(rows)
@@ -80,6 +99,8 @@ class ColumnRuns:
 
     def expire(self, over: Bounds) -> None:
         """Drops runs that are over."""
+        if self._held is not None:
+            self._held.expire(over)
         runs, partitioned = self._chains.runs, bool(self._plan.program.partition)
         rank = None if over.ranks is None or partitioned else over.ranks.rank(0)
         for active in self._chains.active:
@@ -172,7 +193,7 @@ class ColumnRuns:
     def _go_on(self, position: int, arrived: DeferredRuns, tables: Mapping[int, StepTable]) -> None:
         """Runs have come to a position where they can only go on: rows are made of those that do, now or later."""
         taken = self._taken(arrived, position, np.arange(len(arrived), dtype=np.int64), tables)
-        lasting = self._expiry.lasting(arrived, position, tables)
+        lasting = self._lasting(position, arrived, tables)
         kept = lasting.copy()
         for pairs in taken.values():
             kept[pairs.rows] = True
@@ -182,6 +203,12 @@ class ColumnRuns:
             self._chains.runs.table[numbers[kept], column] = closed[kept]
         self._stand(position, numbers[lasting])
         self._follow({n: replace(pairs, rows=numbers[pairs.rows]) for n, pairs in taken.items()}, tables)
+
+    def _lasting(self, position: int, arrived: DeferredRuns, tables: Mapping[int, StepTable]) -> Mask:
+        """At least the runs that later events may extend, and that are not put together again for those."""
+        if self._held is not None and position in self._held.positions and not self._unfolds:
+            return np.zeros(len(arrived), dtype=np.bool_)
+        return self._expiry.lasting(arrived, position, tables)
 
     def _stand(self, position: int, rows: Ids) -> None:
         """Later events may extend these runs."""

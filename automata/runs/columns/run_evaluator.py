@@ -18,11 +18,12 @@ from automata.plan.semi_join import SemiJoinFilter, semi_join_targets
 from automata.protocol import ALWAYS_DUE, SemiJoinSource, Skipping
 from automata.runs.columns.column_runs import ColumnRuns
 from automata.runs.columns.expiry import expired, next_expiry
+from automata.runs.columns.held_steps import HeldSteps, RunsAndHeldSteps
 from automata.runs.columns.negated_groups import NegatedGroups
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.slices.step_table import StepTable
 from automata.slices.symbol_tables import positive
-from automata.values import UNBOUND, Match
+from automata.values import UNBOUND, Ids, Match
 
 _RUNS_MIN, _RUNS_PER_EVENT = 1024, 4
 """With so many runs, or so many for each event to match, their values are not looked through: it costs more than it
@@ -32,14 +33,21 @@ _GROUP = 32
 
 
 class RunEvaluator(StagedEvaluator, SemiJoinSource, Skipping):
-    """Runs of one program."""
+    """Runs of one program.
+
+    held    those of them that are products; None: none can be
+    """
 
     state_kind = "runs"
 
     def __init__(self, plan: Plan, condition_evaluator: ConditionEvaluator) -> None:
         super().__init__(plan, condition_evaluator, NegatedGroups)
         self._window = plan.program.window
-        self._runs = ColumnRuns(self.chains)
+        held = HeldSteps(self.chains)
+        self.held = held if held.positions else None
+        self._runs = ColumnRuns(self.chains, self.held)
+        if self.held is not None:
+            self.partial = RunsAndHeldSteps(self.chains, self.held)
         self._next_expiry = -FOREVER
         self._skips_later_starts = skips_later_starts(plan)
         self._semi_join_targets = semi_join_targets(plan)
@@ -50,16 +58,21 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, Skipping):
         return self.chains.runs.made
 
     def semi_join_filters(self, events: int) -> Mapping[int, SemiJoinFilter]:
-        runs = sum(map(len, self.chains.active))
+        runs = sum(map(len, self.chains.active)) + (0 if self.held is None else len(self.held))
         if not self._semi_join_targets or runs > max(_RUNS_MIN, _RUNS_PER_EVENT * events):
             return {}
         alive = np.concatenate([active.rows for active in self.chains.active])
         variables = {target.variable for target in self._semi_join_targets}
-        values = {variable: np.unique(self.chains.runs.register(alive, variable)) for variable in variables}
+        values = {variable: distinct(self._values(variable, alive)) for variable in variables}
         return {
             p.symbol: SemiJoinFilter(p, values[p.variable][values[p.variable] != UNBOUND])
             for p in self._semi_join_targets
         }
+
+    def _values(self, variable: int, alive: Ids) -> list[Ids]:
+        """The values of a variable in the runs that are alive, whose rows these are, and in products."""
+        held = [] if self.held is None else self.held.values(variable)
+        return [self.chains.runs.register(alive, variable), *held]
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
         if not len(events):
@@ -103,11 +116,17 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, Skipping):
             self._expire(gap.time)
 
     def snapshot(self) -> dict[str, Any]:
-        return {**super().snapshot(), "next_expiry": self._next_expiry}
+        held = [] if self.held is None else self.held.snapshot()
+        return {**super().snapshot(), "next_expiry": self._next_expiry, "held": held}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
         self._next_expiry = state["next_expiry"]
+        if self.held is not None:
+            self.held.restore(state["held"])
+
+    def live_ids(self) -> list[Ids]:
+        return [*super().live_ids(), *([] if self.held is None else self.held.live_ids())]
 
     def _in_groups(self, tables: Mapping[int, StepTable]) -> Iterator[Match]:
         """The matches that can be reported after each few events, when later starts of an episode are dropped."""

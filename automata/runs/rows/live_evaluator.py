@@ -23,6 +23,8 @@ from automata.values import UNBOUND, Ids, Match, implements
 
 _ROWS_PER_EVENT_MAX = 64
 """Runs become lists once there has been an event by itself for so many of their rows: the price is made good."""
+_PRODUCTS_MAX = 256
+"""Products are made lists where they are of no more events than this: each may stand for any number of runs."""
 _NEW_MIN = 1024
 """Rows, or solutions of negated steps, that have come since the last look at what windows have left behind …"""
 _NEW_SHARE = 1.0
@@ -51,6 +53,8 @@ class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
 
     def prefers_rows(self) -> bool:
         self._alone += not self._in_lists
+        if self.held is not None and self.held.deep > _PRODUCTS_MAX:
+            return False
         soon = not self.plan.negations and self.chains.runs.size > READ_MAX  # their rows are made when looked at
         return self._in_lists or soon or self.chains.runs.size <= self._alone * _ROWS_PER_EVENT_MAX
 
@@ -145,6 +149,7 @@ class LiveRunEvaluator(RunEvaluator, protocol.RowEvaluator):
         self._left = self._rows.count()
 
     def _to_lists(self) -> None:
+        self._runs.unfold()
         self._rows.enter()
         self._in_lists = True
         self._left = self._rows.count()

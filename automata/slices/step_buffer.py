@@ -5,33 +5,42 @@ A buffered solution has a number that it keeps: how many were buffered before it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arrays.columns import expand, hash_columns
-from automata.lazy.index import BufferIndex, buffer_index
+from automata.slices.buffer_index import BufferIndex, buffer_index
 from automata.slices.step_table import Part, StepTable, blocks
 from automata.state import Values, rows_of
-from automata.values import UNBOUND, Ids
+from automata.values import UNBOUND, Ids, Mask
 
 LOW, TIME, STREAM, SLOT, SEQ, TAIL, RANK, WINDOW, PARTITION, NUMBER = range(10)
 _FIXED = 10
 _ROWS_INITIAL = 256
 _TAIL_MAX = 256
-"""Solutions that may wait to be indexed, unless they are fewer than half of the indexed ones."""
+"""Solutions that may wait to be indexed."""
+_SEGMENT_FACTOR = 4
+"""An index is made anew, with what came after it, once that is more than this share of it: they are few, and each
+solution is indexed a logarithmic number of times."""
 
 
 class Buffer:
-    """The solutions of one symbol. `first` … `end` - 1 are the numbers of those that are kept."""
+    """The solutions of one symbol. `first` … `end` - 1 are the numbers of those that are kept.
 
-    def __init__(self, symbol: int, variables: int) -> None:
+    variables   those that have a column; the others are unbound
+    growth      it gets so many times the room that what is kept needs, once that is full
+    """
+
+    def __init__(self, symbol: int, variables: Sequence[int], growth: float = 2.0) -> None:
         self._symbol = symbol
-        self._columns: NDArray[np.int64] = np.empty((_FIXED + variables, _ROWS_INITIAL), dtype=np.int64)
+        self._growth = growth
+        self._rows = {variable: _FIXED + place for place, variable in enumerate(variables)}
+        self._columns: NDArray[np.int64] = np.empty((_FIXED + len(variables), _ROWS_INITIAL), dtype=np.int64)
         self._origin = 0
-        self._indexes: dict[tuple[int, ...], BufferIndex] = {}
+        self._indexes: dict[tuple[int, ...], list[BufferIndex]] = {}
         self.first = self.end = 0
 
     def __len__(self) -> int:
@@ -41,7 +50,7 @@ class Buffer:
         """The next slice."""
         begin, needed = self.end - self._origin, self.end - self._origin + len(table)
         if needed > self._columns.shape[1]:
-            self._compact(max(2 * (len(self) + len(table)), _ROWS_INITIAL))
+            self._compact(max(int(self._growth * (len(self) + len(table))), _ROWS_INITIAL))
             begin, needed = self.end - self._origin, self.end - self._origin + len(table)
         fixed = (
             table.low, table.times, table.streams, table.slots, table.seq_low, table.tails, table.rank_low,
@@ -51,7 +60,7 @@ class Buffer:
             self._columns[number, begin:needed] = column
         self._columns[_FIXED:, begin:needed] = UNBOUND
         for variable, column in table.values.items():
-            self._columns[_FIXED + variable, begin:needed] = column
+            self._columns[self._rows[variable], begin:needed] = column
         self.end += len(table)
 
     def forget(self, before: int) -> None:
@@ -70,7 +79,7 @@ class Buffer:
 
     def value(self, variable: int, numbers: Ids) -> Ids:
         """The values of the variable in these solutions."""
-        return self.at(_FIXED + variable, numbers)
+        return self.at(self._rows[variable], numbers)
 
     def values(self) -> Ids:
         """Every id in the buffer, each once."""
@@ -98,7 +107,7 @@ class Buffer:
         low, times, streams, slots, seq, tails, rank, windows, partitions, within = some[:_FIXED]
         return StepTable(
             low, low, times, streams, slots, seq, seq, tails != 0, rank, rank, windows, partitions,
-            dict(enumerate(some[_FIXED:])), (Part(self._symbol, low, within),),
+            dict(zip(self._rows, some[_FIXED:], strict=True)), (Part(self._symbol, low, within),),
         )  # fmt: skip
 
     def search(
@@ -118,23 +127,37 @@ class Buffer:
             for which, within in _expanded(low, high):
                 yield which, index.order[low[which] + within]
 
+    def reaches(self, begin: Ids, end: Ids, key: tuple[int, ...], hashes: Ids, in_context: bool) -> Mask:
+        """A mask of the rows for which `search` finds a solution."""
+        if not key and not in_context:
+            return begin < end
+        found = np.zeros(len(begin), dtype=np.bool_)
+        for index in self._segments(int(begin[begin < end].min(initial=self.end)), key, in_context):
+            low, high = index.ranges(hashes, begin, end)
+            found |= low < high
+        return found
+
     def _segments(self, since: int, key: tuple[int, ...], in_context: bool) -> Iterator[BufferIndex]:
         """Indexes that cover everything from number `since` on; a short end is indexed for the occasion."""
-        name = (int(in_context), *key)
-        main = self._indexes.get(name)
-        covered = main.end if main else self.first
+        known = self._indexes.setdefault((int(in_context), *key), [])
+        covered = known[-1].end if known else self.first
         if since < covered or self.end - since > _TAIL_MAX:
-            if main is None or self.end - main.end > max(_TAIL_MAX, (main.end - main.first) // 2):
-                main = self._indexes[name] = self._index(self.first, key, in_context)
-            yield main
-            since = max(since, main.end)
+            if self.end - covered > _TAIL_MAX:
+                begin = covered
+                while known and known[-1].end - known[-1].first <= _SEGMENT_FACTOR * (self.end - begin):
+                    begin = known.pop().first
+                known[:] = [index for index in known if index.end > self.first]
+                known.append(self._index(max(begin, self.first), key, in_context))
+                covered = self.end
+            yield from (index for index in known if index.end > since)
+            since = max(since, covered)
         if since < self.end:
             yield self._index(since, key, in_context)
 
     def _index(self, since: int, key: tuple[int, ...], in_context: bool) -> BufferIndex:
         begin, end = since - self._origin, self.end - self._origin
         context = [PARTITION, WINDOW] if in_context else []
-        columns = [self._columns[c, begin:end] for c in (*context, *(_FIXED + variable for variable in key))]
+        columns = [self._columns[c, begin:end] for c in (*context, *(self._rows[variable] for variable in key))]
         return buffer_index(hash_columns(columns, end - begin), since)
 
     def _kept(self) -> NDArray[np.int64]:
@@ -145,7 +168,6 @@ class Buffer:
         columns = np.empty((len(self._columns), capacity), dtype=np.int64)
         columns[:, : kept.shape[1]] = kept
         self._columns, self._origin = columns, self.first
-        self._indexes.clear()
 
 
 def _expanded(begin: Ids, end: Ids) -> Iterator[tuple[Ids, Ids]]:

@@ -1,0 +1,194 @@
+"""Products: the events at positions whose runs are put together only for an event that goes on from there.
+
+An event is kept if a run may come to it, and found by the keys of the edges from it. So a slice costs what it finds:
+events that end nothing are one row of a buffer, whatever the number of the runs that come to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from automata.chains.store import ChainStore
+from automata.matches.match_stage import PartialMatches
+from automata.plan.automaton import START
+from automata.plan.plan import PlannedEdge
+from automata.plan.products import product_positions
+from automata.runs.columns.expiry import Bounds
+from automata.slices.step_buffer import LOW, PARTITION, RANK, TIME, WINDOW, Buffer
+from automata.slices.step_index import step_index
+from automata.slices.step_table import StepTable
+from automata.slices.timeline import deadline, earlier
+from automata.values import Ids, Mask
+
+_GROWTH = 1.25
+"""Buffers have room for a quarter more: most of their memory holds events of the window."""
+_LOOKED_SHARE = 16
+"""Windows of events are looked at once a sixteenth of what is held has come."""
+
+
+class HeldSteps(PartialMatches):
+    """The events at the positions that `automata.plan.products` names.
+
+    positions   of them
+    looked_at   how many events searches have found
+    """
+
+    def __init__(self, chains: ChainStore) -> None:
+        self._chains = chains
+        self._plan = plan = chains.plan
+        self._window = plan.program.window
+        self._in_context = bool(plan.program.partition)
+        self.positions = product_positions(plan)
+        self.looked_at = self._added = 0
+        self._buffers = {position: self._buffer(position) for position in self.positions}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._buffers.values()))
+
+    @property
+    def deep(self) -> int:
+        """The number of events that more than one run may come to."""
+        edges = (edge for edge in self._plan.edges if edge.source != START)
+        return sum(len(self._buffers[p]) for p in {edge.target for edge in edges} & self._buffers.keys())
+
+    def add(self, tables: Mapping[int, StepTable]) -> dict[int, StepTable]:
+        """Keeps the events at their positions that a run may come to; the tables of the other positions."""
+        for position in self.positions:
+            if position in tables:
+                table = tables[position]
+                mask = self._reached(position, table)
+                table = table if mask.all() else table.take(mask)
+                self._buffers[position].add(table)
+                self._added += len(table)
+        self._plan.program.check_runs(self._chains.runs.size - 1 + len(self))
+        return {position: table for position, table in tables.items() if position not in self._buffers}
+
+    def found(self, tables: Mapping[int, StepTable]) -> dict[int, StepTable]:
+        """The tables of all positions by which the runs that the events of these may extend are put together."""
+        together = dict(tables)
+        for position in reversed(self.positions):
+            numbers = self._before(position, together)
+            if len(numbers):
+                together[position] = self._buffers[position].table(numbers)
+                self.looked_at += len(numbers)
+        return together
+
+    def taken_out(self) -> dict[int, StepTable]:
+        """Everything that was kept, by position; it is forgotten here."""
+        tables = {}
+        for position, buffer in self._buffers.items():
+            if len(buffer):
+                tables[position] = buffer.table(np.arange(buffer.first, buffer.end, dtype=np.int64))
+                buffer.forget(buffer.end)
+        return tables
+
+    def expire(self, over: Bounds) -> None:
+        """Drops events before the first whose runs may go on."""
+        if over.ranks is not None and _LOOKED_SHARE * self._added < len(self):
+            return
+        self._added = 0
+        bound = over.now if over.ranks is None else over.ranks.rank(0)
+        for buffer in self._buffers.values():
+            lasts = deadline(self._window, *(buffer.column(column) for column in (TIME, RANK, WINDOW)))
+            buffer.forget(buffer.first + int(np.searchsorted(lasts, bound)))
+
+    def values(self, variable: int) -> list[Ids]:
+        """The values of a variable in the events."""
+        return [
+            buffer.value(variable, np.arange(buffer.first, buffer.end, dtype=np.int64))
+            for position, buffer in self._buffers.items()
+            if variable in self._plan.positions[position].scope
+        ]
+
+    def live_ids(self) -> list[Ids]:
+        """Columns of the ids in the events."""
+        return [buffer.values() for buffer in self._buffers.values()]
+
+    def oldest_position(self, default: int) -> int:
+        return min((int(buffer.column(LOW)[0]) for buffer in self._buffers.values() if len(buffer)), default=default)
+
+    def oldest_time(self, default: int) -> int:
+        return min((int(buffer.column(TIME)[0]) for buffer in self._buffers.values() if len(buffer)), default=default)
+
+    def firsts(self) -> list[tuple[Ids, Ids]]:
+        return [(buffer.column(PARTITION), buffer.column(LOW)) for buffer in self._buffers.values()]
+
+    def partitions(self) -> set[int]:
+        return {p for buffer in self._buffers.values() for p in np.unique(buffer.column(PARTITION)).tolist()}
+
+    def snapshot(self) -> list[Any]:
+        """The state, as `automata.state.State`."""
+        return [buffer.snapshot() for buffer in self._buffers.values()]
+
+    def restore(self, state: list[Any]) -> None:
+        """Continue from a state."""
+        for buffer, own in zip(self._buffers.values(), state, strict=True):
+            buffer.restore(own)
+
+    def _buffer(self, position: int) -> Buffer:
+        here = self._plan.positions[position]
+        return Buffer(here.symbols[0], here.scope, _GROWTH)
+
+    def _reached(self, position: int, table: StepTable) -> Mask:
+        """The rows of a table that a run may come to at a position."""
+        edges = [edge for edge in self._plan.edges if edge.target == position and edge.source != position]
+        if any(edge.begins or edge.source not in self._buffers or self._chains.active[edge.source] for edge in edges):
+            return np.ones(len(table), dtype=np.bool_)
+        reached = np.zeros(len(table), dtype=np.bool_)
+        for edge in edges:
+            buffer, index = self._buffers[edge.source], step_index(table, edge.key, self._in_context)
+            begin, end = self._since(buffer, table.times), buffer.number(LOW, table.low)
+            hashes = np.empty(len(table), dtype=np.int64)
+            hashes[index.order] = np.repeat(index.keys, np.diff(index.starts))
+            reached |= buffer.reaches(begin, end, edge.key, hashes, self._in_context)
+        return reached
+
+    def _before(self, position: int, tables: Mapping[int, StepTable]) -> Ids:
+        """The numbers of the events at a position that some rows of the tables may follow."""
+        edges = [self._plan.edges[number] for number in self._plan.positions[position].onward]
+        buffer = self._buffers[position]
+        found = [self._followed(buffer, edge, tables[edge.target]) for edge in edges if edge.target in tables]
+        numbers = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *found]))
+        for edge in edges:
+            while edge.target == position and len(numbers):
+                more = np.union1d(numbers, self._followed(buffer, edge, buffer.table(numbers)))
+                if len(more) == len(numbers):
+                    break
+                numbers = more
+        return numbers
+
+    def _followed(self, buffer: Buffer, edge: PlannedEdge, table: StepTable) -> Ids:
+        """The numbers of the events from which some row of a table may take an edge; perhaps some more."""
+        index = step_index(table, edge.key, self._in_context)
+        first, last = index.order[index.starts[:-1]], index.order[index.starts[1:] - 1]
+        begin, end = self._since(buffer, table.times[first]), buffer.number(LOW, table.low[last])
+        pairs = buffer.search(begin, end, edge.key, index.keys, self._in_context)
+        return np.concatenate([np.zeros(0, dtype=np.int64), *(numbers for _, numbers in pairs)])
+
+    def _since(self, buffer: Buffer, times: Ids) -> Ids:
+        """The numbers of the first events in the windows that end at these times; perhaps of some before."""
+        if self._window.in_events or not self._window.sliding:
+            return np.full(len(times), buffer.first, dtype=np.int64)
+        return buffer.number(TIME, earlier(times, self._window.size))
+
+
+class RunsAndHeldSteps(PartialMatches):
+    """Runs that are rows, and products."""
+
+    def __init__(self, chains: ChainStore, held: HeldSteps) -> None:
+        self._parts: tuple[PartialMatches, PartialMatches] = chains, held
+
+    def oldest_position(self, default: int) -> int:
+        return min(part.oldest_position(default) for part in self._parts)
+
+    def oldest_time(self, default: int) -> int:
+        return min(part.oldest_time(default) for part in self._parts)
+
+    def firsts(self) -> list[tuple[Ids, Ids]]:
+        return [pair for part in self._parts for pair in part.firsts()]
+
+    def partitions(self) -> set[int]:
+        return set().union(*(part.partitions() for part in self._parts))

@@ -285,3 +285,24 @@ def _process_seconds(command: str, options: Sequence[str]) -> Iterator[float]:
         subprocess.run(arguments, check=True, capture_output=True)
         for _ in range(_REPEATS):
             yield run_process(arguments).processor_seconds
+
+
+@row(
+    "memory of one more triple as a knowledge base is prepared",
+    "triples",
+    "B",
+    sizes=(1_000_000,),
+    exponent=0,
+    bound=100,
+)
+def preparing(triples: int, quick: bool) -> Iterator[float]:
+    """The greatest memory of `spaseq kb build`, beside what it takes for one triple."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kb.nt"
+        command = [str(Path(sys.executable).with_name("spaseq")), "kb", "build", str(path), "-o", f"{folder}/kb.kb"]
+        megabytes = []
+        for size in (1, triples):
+            with path.open("w", encoding="utf-8") as file:
+                file.writelines(f'<http://ex.org/h{n // 2}> <http://ex.org/p{n % 2}> "{n}" .\n' for n in range(size))
+            megabytes.append(run_process(command).rss_mb_max)
+        yield (megabytes[1] - megabytes[0]) * (1 << 20) / triples

@@ -29,7 +29,7 @@ import numpy as np
 
 import spaseq
 from kb.base import KnowledgeBases
-from kb.prepared_file import build
+from kb.prepared_build import build
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator

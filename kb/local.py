@@ -30,7 +30,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.reading.document_terms import ParsedTerm, UnsupportedTerm, to_term
 from sparql_gpm.relations.keys import first_rows
-from sparql_gpm.terms import BlankNode
+from sparql_gpm.terms import BlankNode, Term
 
 FORMATS: Mapping[str, RdfFormat] = {
     ".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".nq": RdfFormat.N_QUADS, ".trig": RdfFormat.TRIG,
@@ -46,6 +46,9 @@ Columns = tuple["array[int]", "array[int]", "array[int]"]
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a file, the number of its bytes read so far, and its size."""
+
+Take = Callable[[Iterator[pyoxigraph.Quad], str], None]
+"""Called with the quads of a file and the prefix for the labels of its blank nodes."""
 
 
 def load_graph(
@@ -68,11 +71,20 @@ def load_graph(
     """
     wanted = None if usable is None or entail else TripleFilter(usable)
     columns: Columns = (array("q"), array("q"), array("q"))
-    for path in files_of(os.fspath(source)):
-        _read_file(path, iri, dictionary, columns, wanted, progress)
+
+    def take(quads: Iterator[pyoxigraph.Quad], scope: str) -> None:
+        append(filter(wanted, quads) if wanted else quads, scope, dictionary, columns)
+
+    read_files(os.fspath(source), iri, take, progress)
     subjects, predicates, objects = (np.frombuffer(column, dtype=np.int64) for column in columns)
     triples = subjects, predicates, objects
     return graph_of(iri, *(materialised(triples, dictionary) if entail else triples))
+
+
+def read_files(source: str, iri: str, take: Take, progress: Progress | None) -> None:
+    """Read the files that a path, directory or glob stands for; raises KnowledgeBaseError."""
+    for path in files_of(source):
+        _read_file(path, iri, take, progress)
 
 
 def graph_of(iri: str, subjects: Ids, predicates: Ids, objects: Ids) -> EventBatch:
@@ -105,14 +117,7 @@ def suffix_of(path: Path) -> str:
     return Path(name.removesuffix(".gz")).suffix
 
 
-def _read_file(
-    path: Path,
-    iri: str,
-    dictionary: Dictionary,
-    columns: Columns,
-    wanted: TripleFilter | None,
-    progress: Progress | None,
-) -> None:
+def _read_file(path: Path, iri: str, take: Take, progress: Progress | None) -> None:
     suffix = suffix_of(path)
     if suffix not in FORMATS:
         raise KnowledgeBaseError(f"unknown suffix {suffix!r}", str(path), hint=f"suffixes read: {_SUFFIXES}")
@@ -121,7 +126,7 @@ def _read_file(
             _check_entities(path)
         with _opened(path, progress) as stream:
             quads = pyoxigraph.parse(stream, format=FORMATS[suffix], base_iri=iri)
-            _append(filter(wanted, quads) if wanted else quads, dictionary, columns)
+            take(quads, f"kb{next(_files_read)}")
     except SyntaxError as error:
         raise _syntax_error(error, path, suffix) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -169,18 +174,21 @@ class _Watched:
         return piece
 
 
-def _append(quads: Iterator[pyoxigraph.Quad], dictionary: Dictionary, columns: Columns) -> None:
-    """Adds the ids of every quad's triple; each distinct term is translated once."""
-    scope = f"kb{next(_files_read)}"
+def append(quads: Iterator[pyoxigraph.Quad], scope: str, dictionary: Dictionary, columns: Columns) -> None:
+    """Adds the ids of the triples of a file's quads; each distinct term is translated once."""
     known: dict[ParsedTerm, int] = {}
     for quad in quads:
         for column, parsed in zip(columns, (quad.subject, quad.predicate, quad.object), strict=True):
             identifier = known.get(parsed)
             if identifier is None:
-                term = to_term(parsed)
-                own = BlankNode(f"{scope}x{term.label}") if isinstance(term, BlankNode) else term
-                identifier = known[parsed] = dictionary.intern(own)
+                identifier = known[parsed] = dictionary.intern(own_term(parsed, scope))
             column.append(identifier)
+
+
+def own_term(parsed: ParsedTerm, scope: str) -> Term:
+    """The term that is parsed in a file; its scope is part of the labels of blank nodes."""
+    term = to_term(parsed)
+    return BlankNode(f"{scope}x{term.label}") if isinstance(term, BlankNode) else term
 
 
 def _syntax_error(error: SyntaxError, path: Path, suffix: str) -> KnowledgeBaseError:

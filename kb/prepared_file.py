@@ -26,46 +26,17 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arrays.columns import offsets_of
-from kb.entail import materialised
 from kb.errors import KnowledgeBaseError
-from kb.local import Progress, graph_of, load_graph
-from sparql_gpm.columns import EventBatch, Ids
-from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.term_text import canonical_token
 
 MAGIC = b"SPASEQKB"
 VERSION = 2
 SUFFIX = ".kb"
-_ALIGNMENT = 64
-_HEAD = struct.Struct("<8sII")
-_CHECKSUM = struct.Struct("<I")
+ALIGNMENT = 64
+HEAD = struct.Struct("<8sII")
+CHECKSUM = struct.Struct("<I")
 _CHECKED_BYTES = 1 << 20
 """Bytes that are read at a time for a checksum."""
-_COLUMNS = ("texts", "offsets", "hashes", "numbers", "subjects", "predicates", "objects")
-
-Arrays = dict[str, NDArray[Any]]
-
-
-def build(
-    sources: list[str], output: Path, *, entail: bool = False, base: str = "urn:kb", progress: Progress | None = None
-) -> tuple[int, int]:
-    """Writes a prepared file from RDF files, directories and globs; gives the numbers of triples and terms.
-
-    An existing output is replaced at once when the new one is complete, so that processes may go on with the old
-    one. Raises KnowledgeBaseError.
-    """
-    dictionary = Dictionary()
-    graphs = [load_graph(source, base, dictionary, progress=progress) for source in sources]
-    graph = graph_of(base, *EventBatch.concatenate(graphs).terms)
-    if entail:
-        graph = graph_of(base, *materialised(graph.terms, dictionary))
-    arrays = _arrays(graph, dictionary)
-    try:
-        _write(output, arrays, entail)
-    except OSError as error:
-        raise KnowledgeBaseError(error.strerror or str(error), str(output), hint="it could not be written") from error
-    return len(graph.subjects), len(arrays["hashes"])
+COLUMNS = ("texts", "offsets", "hashes", "numbers", "subjects", "predicates", "objects")
 
 
 class PreparedFile:
@@ -110,7 +81,7 @@ class PreparedFile:
 
     def verify(self) -> None:
         """Compares every column with its checksum."""
-        for name in _COLUMNS:
+        for name in COLUMNS:
             self[name]
 
     def is_overwritten(self) -> bool:
@@ -125,13 +96,13 @@ class PreparedFile:
             return False
 
     def _header(self, file: IO[bytes]) -> Any:
-        magic, version, length = _HEAD.unpack(file.read(_HEAD.size))
+        magic, version, length = HEAD.unpack(file.read(HEAD.size))
         if magic != MAGIC:
             raise ValueError("not a prepared knowledge base")
         if version != VERSION:
             entail = " --entail rdfs" if b'"entailed": true' in file.read(length) else ""
             raise self._unusable(f"it has version {version} of the format, and {VERSION} is read", entail)
-        (checksum,) = _CHECKSUM.unpack(file.read(_CHECKSUM.size))
+        (checksum,) = CHECKSUM.unpack(file.read(CHECKSUM.size))
         header = file.read(length)
         if zlib.crc32(header) != checksum:
             raise ValueError("its header is damaged")
@@ -155,54 +126,3 @@ def hash_of(text: bytes) -> int:
 
 def _state_of(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _arrays(graph: EventBatch, dictionary: Dictionary) -> Arrays:
-    used = np.unique(np.concatenate(graph.terms))
-    texts = [canonical_token(dictionary.term(i)) for i in used.tolist()]
-    hashes = np.array([hash_of(text) for text in texts], dtype=np.uint64)
-    order = np.argsort(hashes, kind="stable")
-    rank = np.empty(len(used), dtype=np.int64)
-    rank[order] = np.arange(1, len(used) + 1, dtype=np.int64)
-    subjects, predicates, objects = (rank[np.searchsorted(used, column)] for column in graph.terms)
-    rows: Ids = np.lexsort((objects, subjects, predicates))
-    sorted_texts = [texts[i] for i in order.tolist()]
-    lengths = np.array([len(text) for text in sorted_texts], dtype=np.int64)
-    return {
-        "texts": np.frombuffer(b"".join(sorted_texts), dtype=np.uint8),
-        "offsets": offsets_of(lengths),
-        "hashes": hashes[order],
-        "numbers": np.concatenate(([np.nan], dictionary.numbers[used][order])),
-        "subjects": subjects[rows],
-        "predicates": predicates[rows],
-        "objects": objects[rows],
-    }
-
-
-def _write(output: Path, arrays: Arrays, entailed: bool) -> None:
-    sections = {name: (arrays[name].dtype.str, 0, len(arrays[name]), 0) for name in _COLUMNS}
-    header = {"arrays": sections, "entailed": entailed, "size": 0}
-    room = len(json.dumps(header)) + 34 * (len(sections) + 1)
-    start = _aligned(_HEAD.size + _CHECKSUM.size + room)
-    for name in _COLUMNS:
-        array = arrays[name] = np.ascontiguousarray(arrays[name])
-        sections[name] = (array.dtype.str, start, len(array), zlib.crc32(array.data))
-        start = _aligned(start + array.nbytes)
-    header["size"] = start
-    text = json.dumps(header).encode().ljust(room)
-    part = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        with part.open("wb") as file:
-            file.write(_HEAD.pack(MAGIC, VERSION, room) + _CHECKSUM.pack(zlib.crc32(text)) + text)
-            for name in _COLUMNS:
-                file.seek(sections[name][1])
-                arrays[name].tofile(file)
-            file.truncate(start)
-            os.fsync(file.fileno())
-        part.replace(output)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _aligned(place: int) -> int:
-    return -(-place // _ALIGNMENT) * _ALIGNMENT

@@ -51,7 +51,8 @@ def sources_of(locations: Mapping[str, str], arguments: KnowledgeArguments) -> d
 def build_prepared(files: Iterable[Path], output: Path, entail: bool) -> None:
     """Make a prepared file and print its size; raises InputError."""
     from kb.errors import KnowledgeBaseError
-    from kb.prepared_file import SUFFIX, build
+    from kb.prepared_build import build
+    from kb.prepared_file import SUFFIX
 
     if output.suffix != SUFFIX:
         raise InputError(f"-o {output} does not end in {SUFFIX}", hint=f"-o {output.with_suffix(SUFFIX)}")

@@ -17,7 +17,7 @@ import numpy as np
 import spaseq
 from kb.errors import KnowledgeBaseError
 from kb.local import load_graph
-from kb.prepared_file import build
+from kb.prepared_build import build
 from kb.results import ResultReader
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import spaseq
-from kb.prepared_file import build
+from kb.prepared_build import build
 from sparql_gpm import bounds
 from sparql_gpm.columns import EventBatch, Solutions, as_ids
 from sparql_gpm.dictionary import Dictionary

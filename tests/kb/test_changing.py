@@ -15,7 +15,7 @@ from kb.base import KnowledgeBases
 from kb.cache import AnswerCache
 from kb.errors import KnowledgeBaseError
 from kb.local import load_graph
-from kb.prepared_file import build
+from kb.prepared_build import build
 from kb.source import Source
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary

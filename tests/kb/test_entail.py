@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import spaseq
 from kb.entail import RDFS, Schema, materialised
 from kb.errors import KnowledgeBaseError
-from kb.prepared_file import build
+from kb.prepared_build import build
 from kb.source import Source
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary

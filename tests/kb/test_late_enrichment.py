@@ -13,7 +13,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from kb.base import KnowledgeBases
-from kb.prepared_file import build as prepare
+from kb.prepared_build import build as prepare
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator

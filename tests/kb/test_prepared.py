@@ -10,7 +10,8 @@ import pytest
 import spaseq
 from kb.errors import KnowledgeBaseError
 from kb.prepared import Prepared
-from kb.prepared_file import PreparedFile, build
+from kb.prepared_build import build
+from kb.prepared_file import PreparedFile
 from kb.prepared_terms import PreparedTerms
 from kb.source import Source
 from sparql_gpm.dictionary import Dictionary

@@ -16,7 +16,7 @@ import pytest
 import spaseq
 from kb.errors import KnowledgeBaseError
 from kb.prepared import Prepared
-from kb.prepared_file import build
+from kb.prepared_build import build
 from kb.source import Source
 from sparql_gpm.columns import Ids
 from sparql_gpm.dictionary import Dictionary

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 import spaseq.spark
-from kb.prepared_file import build
+from kb.prepared_build import build
 from kb.source import Source
 from spaseq.errors import InputError, RunError
 from spaseq.inputs.paths import files_of

@@ -60,7 +60,7 @@ class EventReader:
             "ntriples": DocumentReader(terms, builder, options, ox.RdfFormat.N_TRIPLES),
             "jsonld": JsonLdReader(terms, builder, options, lines=False),
             "ndjsonld": JsonLdReader(terms, builder, options, lines=True),
-            "jelly": JellyReader(terms, builder, options),
+            "jelly": JellyReader(dictionary, terms, builder, options),
             "messages": MessageReader(terms, builder, options),
             "nquads messages": MessageReader(terms, builder, options, ox.RdfFormat.N_QUADS),
         }

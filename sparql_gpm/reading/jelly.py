@@ -1,66 +1,125 @@
 """Events of Jelly: frames of rows, each with its length before it, or one frame that is the whole input.
 
 With the logical types GRAPHS and DATASETS a frame is a unit. With flat types frames mean nothing: quads follow the
-convention of N-Quads, and triples are one event, as an N-Triples file is.
+convention of N-Quads, and triples are one event, as an N-Triples file is. Long inputs are read by kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
-from sparql_gpm.errors import BrokenOff
-from sparql_gpm.reading.blocks import BLOCK_BYTES, TOO_LONG, ByteStream
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.reading.blocks import TOO_LONG, ByteStream
 from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term, token_of
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
-from sparql_gpm.reading.jelly_rows import FLAT_LOGICAL, TRIPLES, Rows
+from sparql_gpm.reading.jelly_frames import Frames
+from sparql_gpm.reading.jelly_rows import FLAT_LOGICAL, ROW, TRIPLES, Rows
 from sparql_gpm.reading.options import ReadOptions
-from sparql_gpm.reading.protobuf import BYTES, BadMessage, fields, varint
+from sparql_gpm.reading.protobuf import BYTES, BadMessage, fields
 from sparql_gpm.reading.units import UnitBuilder
 
-_ROWS = 1
-_HINT_BYTES = 3
-_VARINT_BYTES = 5
-_FIRST_FIELD = 0x0A
-"""The tag of the first field of a frame, and of the first field of a row."""
+if TYPE_CHECKING:
+    from sparql_gpm.reading.jelly_columns import JellyColumns
+
+KERNEL_BYTES_MIN = 24 << 20
+"""Input from this size on, about a million quads, repays the compilation of the kernels."""
+KEPT_KERNEL_BYTES_MIN = 1 << 20
+"""Input from this size on repays loading kernels that an earlier process has compiled."""
 
 
 class JellyReader:
     """Reads the documents of one stream in turn. In reports a line is a frame, from 1, and a column a byte in it."""
 
-    def __init__(self, terms: TermIds, builder: EventBuilder, options: ReadOptions) -> None:
-        self._terms, self._builder, self._options = terms, builder, options
+    def __init__(self, dictionary: Dictionary, terms: TermIds, builder: EventBuilder, options: ReadOptions) -> None:
+        self._dictionary, self._terms, self._builder, self._options = dictionary, terms, builder, options
         self._units = UnitBuilder(terms, builder, options)
         self._time_predicates = frozenset(map(ox.NamedNode, options.time_predicates))
         self._rows = Rows()
         self._waiting: list[ox.Quad] = []
+        self._columns: JellyColumns | None = None
+        self._bytes_read = 0
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The events of one document."""
-        self._rows, self._waiting, number = Rows(), [], 0
+        self._rows, self._waiting, self._columns, number = Rows(), [], None, 0
         self._builder.start_input()
-        frames = _Frames(stream, self._options.line_bytes_max)
-        for number, frame in enumerate(frames, 1):
-            if isinstance(frame, int):
-                reason = TOO_LONG % ("frame", f"{frame:,}")
-                self._builder.report(number, 1, reason, b"", "too long", whole_event=True)
-                continue
-            yield from self._frame(frame, number)
+        frames = Frames(stream, self._options.line_bytes_max)
+        while frames.hold():
+            columns = self._column_reader(frames)
+            if columns is not None:
+                begin = frames.at
+                yield from columns.take(frames.held, begin, number, frames.delimited)
+                frames.at, number = columns.consumed, number + columns.frames
+                self._bytes_read += frames.at - begin
+                if live:
+                    yield from self.flush()
+                if not columns.unusual:
+                    continue
+            number += 1
+            yield from self._alone(frames.next(), number)
             if self._builder.full or live:
-                yield from self._flush()
+                yield from self.flush()
         if self._waiting:
             self._units.take(self._waiting, 1, b"")
         self._builder.break_off(number + 1, frames.broken_off)
         self._builder.close()
-        yield from self._flush()
+        yield from self.flush()
+
+    def take_quads(self, quads: list[ox.Quad], number: int, frame: bytes) -> Iterator[LocatedBatch]:
+        """Read statements of a frame: all of a unit, or a part if frames mean nothing."""
+        if not self._flat_quads:
+            self._builder.start_input()
+            self._units.take(quads, number, frame)
+            return
+        for quad in quads:
+            self._take(quad, number)
+            if self._builder.full:
+                yield from self.flush()
+
+    def flush(self) -> Iterator[LocatedBatch]:
+        """Yield the complete events, if any; meanwhile the dictionary may release terms."""
+        yield from self._builder.flush()
+        self._terms.refresh()
+
+    def _column_reader(self, frames: Frames) -> JellyColumns | None:
+        """The reader by kernels, if the next frame is for it and the whole input is long enough."""
+        if self._columns is not None:
+            return self._columns if frames.whole else None
+        if not frames.whole or not self._kernels_pay(len(frames.held) - frames.at):
+            return None
+        options = self._rows.options or self._rows.first_options(frames.frame)
+        if options is None or (options.physical == TRIPLES and options.logical % 10 in FLAT_LOGICAL):
+            return None
+        from sparql_gpm.reading.jelly_columns import JellyColumns
+
+        self._columns = JellyColumns(self._dictionary, self._builder, self._options, self, self._rows)
+        return self._columns
+
+    def _kernels_pay(self, held: int) -> bool:
+        if self._options.compiled is not None:
+            return self._options.compiled
+        size = max(self._bytes_read + held, self._options.bytes_expected)
+        return size >= KERNEL_BYTES_MIN or (size >= KEPT_KERNEL_BYTES_MIN and _kernels_are_kept())
+
+    def _alone(self, frame: bytes | int | None, number: int) -> Iterator[LocatedBatch]:
+        """Read one frame; instead of one that is too long there is its length."""
+        if isinstance(frame, int):
+            reason = TOO_LONG % ("frame", f"{frame:,}")
+            self._builder.report(number, 1, reason, b"", "too long", whole_event=True)
+        elif frame is not None:
+            self._bytes_read += len(frame)
+            yield from self._frame(frame, number)
 
     def _frame(self, frame: bytes, number: int) -> Iterator[LocatedBatch]:
         quads: list[ox.Quad] = []
         at = 0
         try:
             for field, wire, at, stop in fields(frame, 0, len(frame)):
-                if field != _ROWS or wire != BYTES:
+                if field != ROW or wire != BYTES:
                     continue
                 quad = self._quad(frame, at, stop, number)
                 if quad is None:
@@ -68,7 +127,7 @@ class JellyReader:
                 if self._flat_quads:
                     self._take(quad, number)
                     if self._builder.full:
-                        yield from self._flush()
+                        yield from self.flush()
                 else:
                     quads.append(quad)
         except (BadMessage, UnicodeDecodeError) as error:
@@ -120,80 +179,11 @@ class JellyReader:
         if not in_default:
             self._terms.add(subject, predicate, target)
 
-    def _flush(self) -> Iterator[LocatedBatch]:
-        yield from self._builder.flush()
-        self._terms.refresh()
 
+@cache
+def _kernels_are_kept() -> bool:
+    """True if the kernels are compiled already; imports numba."""
+    from arrays.jit import is_kept
+    from sparql_gpm.reading.jelly_kernel import scan
 
-class _Frames:
-    """The frames of a stream; the length of one that is too long in its place.
-
-    broken_off  the error that ended the stream inside a frame, if one did
-    """
-
-    def __init__(self, stream: ByteStream, bytes_max: int) -> None:
-        self._stream, self._bytes_max = stream, bytes_max
-        self._held, self._at = b"", 0
-        self._ended = False
-        self.broken_off: BrokenOff | None = None
-
-    def __iter__(self) -> Iterator[bytes | int]:
-        self._fill(_HINT_BYTES)
-        if self._held and not _is_delimited(self._held):
-            too_long = self._fill(self._bytes_max + 1)
-            yield len(self._held) if too_long else self._held
-            return
-        while self._fill(1):
-            self._fill(_VARINT_BYTES)
-            try:
-                length, begin = varint(self._held, self._at, len(self._held))
-            except BadMessage as error:
-                self._break(f"the length of a frame cannot be read: {error}")
-                return
-            self._at = begin
-            if length > self._bytes_max:
-                yield length
-                self._skip(length)
-                continue
-            if not self._fill(length):
-                self._break("a frame ends too early")
-                return
-            frame = self._held[self._at : self._at + length]
-            self._at += length
-            yield frame
-
-    def _fill(self, size: int) -> bool:
-        """Hold so many bytes that are not yet taken; False if there are fewer."""
-        length = len(self._held) - self._at
-        if length >= size:
-            return True
-        parts = [self._held[self._at :]]
-        while length < size and not self._ended:
-            try:
-                part = self._stream.read(max(BLOCK_BYTES, size - length))
-            except BrokenOff as error:
-                self.broken_off, part = error, b""
-            self._ended = not part
-            parts.append(part)
-            length += len(part)
-        self._held, self._at = b"".join(parts), 0
-        return length >= size
-
-    def _skip(self, size: int) -> None:
-        """Pass over so many bytes."""
-        while size > len(self._held) - self._at:
-            size -= len(self._held) - self._at
-            self._held, self._at = b"", 0
-            if not self._fill(1):
-                self._break("a frame ends too early")
-                return
-        self._at += size
-
-    def _break(self, reason: str) -> None:
-        self.broken_off = self.broken_off or BrokenOff(reason)
-
-
-def _is_delimited(start: bytes) -> bool:
-    """True if frames have their lengths before them, by the first bytes, as the format's specification says."""
-    first, second, third = start[:_HINT_BYTES].ljust(_HINT_BYTES, b"\0")
-    return first != _FIRST_FIELD or (second == _FIRST_FIELD and third != _FIRST_FIELD)
+    return is_kept(scan)

@@ -20,8 +20,12 @@ TRIPLES, QUADS, GRAPHS = 1, 2, 3
 """Physical types."""
 FLAT_LOGICAL = (0, 1, 2)
 """Logical types in which frames mean nothing, by the last digit of their number; in others a frame is a unit."""
-_OPTIONS, _TRIPLE, _QUAD, _GRAPH_START, _GRAPH_END, _NAME, _PREFIX, _DATATYPE = 1, 2, 3, 4, 5, 9, 10, 11
-"""Kinds of rows; a declaration of a namespace says nothing about data."""
+OPTIONS, TRIPLE, QUAD, GRAPH_START, GRAPH_END, NAMESPACE, NAME, PREFIX, DATATYPE = 1, 2, 3, 4, 5, 6, 9, 10, 11
+"""Kinds of rows. A declaration of a namespace says nothing about data, but its IRI is the last one."""
+_NAMESPACE_IRI = 2
+ROW = 1
+"""The number of the rows among the fields of a frame."""
+_OPTIONS_TAG = bytes([OPTIONS << 3 | BYTES])
 
 Node = ox.NamedNode | ox.BlankNode | ox.Literal
 Graph = ox.NamedNode | ox.BlankNode | ox.DefaultGraph
@@ -47,38 +51,80 @@ class Table:
         if size > TABLE_MAX:
             raise BadMessage(f"a table of {size:,} {what}s: at most {TABLE_MAX:,}")
         self._texts: list[str | None] = [None] * (size + 1)
-        self._what, self._last = what, 0
+        self.what = what
+        self._last = 0
+
+    @property
+    def size(self) -> int:
+        """The largest identifier."""
+        return len(self._texts) - 1
+
+    @property
+    def last(self) -> int:
+        """The identifier entered last."""
+        return self._last
+
+    @last.setter
+    def last(self, identifier: int) -> None:
+        self._last = identifier
 
     def enter(self, identifier: int, text: str) -> int:
         """Enter a text; returns its identifier."""
-        self._last = identifier or self._last + 1
-        if self._last >= len(self._texts):
-            raise BadMessage(f"{self._what} {self._last} is beyond the table's size, {len(self._texts) - 1}")
-        self._texts[self._last] = text
-        return self._last
+        self.last = entered = identifier or self.last + 1
+        if entered > self.size:
+            raise BadMessage(f"{self.what} {entered} is beyond the table's size, {self.size}")
+        self._put(entered, text)
+        return entered
+
+    def find(self, identifier: int) -> str | None:
+        """The text of an identifier, if it has one."""
+        return self._get(identifier) if identifier <= self.size else None
 
     def text(self, identifier: int) -> str:
-        """The text of an identifier."""
-        found = self._texts[identifier] if identifier < len(self._texts) else None
+        """The text of an identifier; raises BadMessage if it has none."""
+        found = self.find(identifier)
         if found is None:
-            raise BadMessage(f"there is no {self._what} {identifier}")
+            raise BadMessage(f"there is no {self.what} {identifier}")
         return found
+
+    def _put(self, identifier: int, text: str) -> None:
+        self._texts[identifier] = text
+
+    def _get(self, identifier: int) -> str | None:
+        return self._texts[identifier]
 
 
 class Rows:
     """The state of a stream: its tables, its last terms, and the graph that is open.
 
-    options     None before the first row
+    options         None before the first row, whose bytes are `options_text`
+    last            subject, predicate and object of the last statement, and its graph if it was a quad
+    graph           of triples
+    prefix, name    the identifiers of the last IRI
     """
 
     def __init__(self) -> None:
         self.options: Options | None = None
-        self._names = self._prefixes = self._datatypes = Table(0, "entry")
+        self.options_text = b""
+        self.names = self.prefixes = self.datatypes = Table(0, "entry")
         self._iris: dict[int, dict[int, ox.NamedNode]] = {}
-        self._prefix = self._name = 0
-        self._last: list[Node | None] = [None, None, None]
-        self._last_graph: Graph | None = None
-        self._graph: Graph = _DEFAULT
+        self.prefix = self.name = 0
+        self.last: list[Node | Graph | None] = [None, None, None, None]
+        self.graph: Graph = _DEFAULT
+
+    def forget_iris(self) -> None:
+        """Drop the IRIs of identifiers: the tables have changed."""
+        self._iris.clear()
+
+    def first_options(self, frame: bytes) -> Options | None:
+        """Read the options if they are the first row of a frame, which may be read again."""
+        try:
+            number, wire, begin, stop = next(fields(frame, 0, len(frame)), (0, 0, 0, 0))
+            if number == ROW and wire == BYTES and frame[begin : begin + 1] == _OPTIONS_TAG:
+                self.take(frame, begin, stop)
+        except ValueError:
+            return None
+        return self.options
 
     def take(self, data: bytes, at: int, end: int) -> ox.Quad | None:
         """Read a row; a quad if it is a statement.
@@ -88,18 +134,20 @@ class Rows:
         for number, wire, begin, stop in fields(data, at, end):
             if wire != BYTES:
                 raise BadMessage("a row is a message")
-            if self.options is None and number != _OPTIONS:
+            if self.options is None and number != OPTIONS:
                 raise BadMessage("the stream does not begin with its options")
-            if number in (_TRIPLE, _QUAD):
-                return self._statement(data, begin, stop, number == _QUAD)
-            if number in (_NAME, _PREFIX, _DATATYPE):
+            if number in (TRIPLE, QUAD):
+                return self._statement(data, begin, stop, number == QUAD)
+            if number in (NAME, PREFIX, DATATYPE):
                 self._entry(number, data, begin, stop)
-            elif number == _OPTIONS:
+            elif number == OPTIONS:
                 self._enter_options(data, begin, stop)
-            elif number == _GRAPH_START:
-                self._graph = self._started(data, begin, stop)
-            elif number == _GRAPH_END:
-                self._graph = _DEFAULT
+            elif number == GRAPH_START:
+                self.graph = self._started(data, begin, stop)
+            elif number == GRAPH_END:
+                self.graph = _DEFAULT
+            elif number == NAMESPACE:
+                self._declare(data, begin, stop)
         return None
 
     def _enter_options(self, data: bytes, at: int, end: int) -> None:
@@ -113,9 +161,14 @@ class Rows:
             raise BadMessage(f"version {options.version} of Jelly: at most {VERSION_MAX} is read")
         if options.physical not in (TRIPLES, QUADS, GRAPHS):
             raise BadMessage(f"the physical type {options.physical} is none of TRIPLES, QUADS and GRAPHS")
-        self._names, self._prefixes = Table(options.names, "name"), Table(options.prefixes, "prefix")
-        self._datatypes = Table(options.datatypes, "datatype")
-        self.options = options
+        self.names, self.prefixes = Table(options.names, "name"), Table(options.prefixes, "prefix")
+        self.datatypes = Table(options.datatypes, "datatype")
+        self.options, self.options_text = options, data[at:end]
+
+    def _declare(self, data: bytes, at: int, end: int) -> None:
+        for number, wire, begin, stop in fields(data, at, end):
+            if number == _NAMESPACE_IRI and wire == BYTES:
+                self._identifiers(data, begin, stop)
 
     def _entry(self, number: int, data: bytes, at: int, end: int) -> None:
         identifier, text = 0, ""
@@ -124,13 +177,13 @@ class Rows:
                 identifier = value
             elif field == 2 and wire == BYTES:
                 text = data[begin:value].decode()
-        if number == _DATATYPE:
-            self._datatypes.enter(identifier, text)
+        if number == DATATYPE:
+            self.datatypes.enter(identifier, text)
             return
-        if number == _NAME:
-            self._iris.pop(self._names.enter(identifier, text), None)
+        if number == NAME:
+            self._iris.pop(self.names.enter(identifier, text), None)
         else:
-            self._prefixes.enter(identifier, text)
+            self.prefixes.enter(identifier, text)
             self._iris.clear()
 
     def _statement(self, data: bytes, at: int, end: int, quad: bool) -> ox.Quad:
@@ -140,22 +193,21 @@ class Rows:
             if slot > 3 or wire != BYTES:
                 raise BadMessage("a statement has another field than its terms")
             try:
-                if slot == 3:
-                    self._last_graph = self._graph_term(kind, data, begin, stop)
-                else:
-                    self._last[slot] = self._term(kind, data, begin, stop)
+                read = self._graph_term if slot == 3 else self._term
+                self.last[slot] = read(kind, data, begin, stop)
             except BadMessage:
                 raise
             except ValueError as error:
-                self._last[min(slot, 2)] = None
+                self.last[slot] = None
                 fault = fault or error
         if fault is not None:
             raise fault
-        subject, predicate, target = self._last
-        graph = self._last_graph if quad else self._graph
+        subject, predicate, target, last_graph = self.last
+        graph = last_graph if quad else self.graph
         if subject is None or predicate is None or target is None or graph is None:
             raise BadMessage("a statement repeats a term that there was not")
-        if isinstance(subject, ox.Literal) or not isinstance(predicate, ox.NamedNode):
+        assert not isinstance(target, ox.DefaultGraph) and not isinstance(graph, ox.Literal), (target, graph)
+        if isinstance(subject, ox.Literal | ox.DefaultGraph) or not isinstance(predicate, ox.NamedNode):
             raise UnsupportedTerm("generalized statements are not supported: a subject or predicate is of another kind")
         return ox.Quad(subject, predicate, target, graph)
 
@@ -178,24 +230,28 @@ class Rows:
             case 0:
                 return self._iri(data, at, end)
             case 1:
-                return _blank(data[at:end].decode())
+                return blank_node(data[at:end].decode())
             case 2:
                 return self._literal(data, at, end)
         raise UnsupportedTerm("triple terms (RDF-star, RDF 1.2) are not supported")
 
     def _iri(self, data: bytes, at: int, end: int) -> ox.NamedNode:
+        self._identifiers(data, at, end)
+        known = self._iris.setdefault(self.name, {})
+        found = known.get(self.prefix)
+        if found is None:
+            text = (self.prefixes.text(self.prefix) if self.prefix else "") + self.names.text(self.name)
+            found = known[self.prefix] = ox.NamedNode(text)
+        return found
+
+    def _identifiers(self, data: bytes, at: int, end: int) -> None:
+        """Read the prefix and the name of an IRI."""
         prefix = name = 0
         for number, wire, _, value in fields(data, at, end):
             if wire == VARINT:
                 prefix, name = (value, name) if number == 1 else (prefix, value)
-        self._prefix = prefix or self._prefix
-        self._name = name or self._name + 1
-        known = self._iris.setdefault(self._name, {})
-        found = known.get(self._prefix)
-        if found is None:
-            text = (self._prefixes.text(self._prefix) if self._prefix else "") + self._names.text(self._name)
-            found = known[self._prefix] = ox.NamedNode(text)
-        return found
+        self.prefix = prefix or self.prefix
+        self.name = name or self.name + 1
 
     def _literal(self, data: bytes, at: int, end: int) -> ox.Literal:
         text, language, datatype = "", None, 0
@@ -208,10 +264,11 @@ class Rows:
                 datatype = value
         if language is not None:
             return ox.Literal(text, language=language)
-        return ox.Literal(text, datatype=ox.NamedNode(self._datatypes.text(datatype))) if datatype else ox.Literal(text)
+        return ox.Literal(text, datatype=ox.NamedNode(self.datatypes.text(datatype))) if datatype else ox.Literal(text)
 
 
-def _blank(label: str) -> ox.BlankNode:
+def blank_node(label: str) -> ox.BlankNode:
+    """The blank node of a label, which may be any text."""
     try:
         return ox.BlankNode(label)
     except ValueError:

@@ -129,7 +129,7 @@ def _plain_text_end(text: Bytes, start: int, stop: int) -> int:
         if byte < 0x80:
             at += 1
         else:
-            length = _character_length(text, at, stop)
+            length = character_length(text, at, stop)
             if length == 0:
                 return -1
             at += length
@@ -137,7 +137,7 @@ def _plain_text_end(text: Bytes, start: int, stop: int) -> int:
 
 
 @part
-def _character_length(text: Bytes, at: int, stop: int) -> int:
+def character_length(text: Bytes, at: int, stop: int) -> int:
     """The length of the UTF-8 character that begins here, which is not ASCII; 0 if it is malformed."""
     first = byte_at(text, at)
     length = 2 if first < 0xE0 else 3 if first < 0xF0 else 4

@@ -21,16 +21,32 @@ LOGICAL = {
 }  # fmt: skip
 
 
-def written(units: Sequence[Iterable[ox.Quad]], physical: str, logical: str, tables: int = 8) -> bytes:
-    """The quads of units as Jelly; with the logical types datasets and graphs a frame for each unit."""
+def written(
+    units: Sequence[Iterable[ox.Quad]],
+    physical: str,
+    logical: str,
+    tables: int = 8,
+    frame_size: int = 3,
+    namespaces: bool = False,
+) -> bytes:
+    """The quads of units as Jelly; with the logical types datasets and graphs a frame for each unit.
+
+    frame_size  the rows of a frame, if frames mean nothing
+    namespaces  a namespace is declared before each unit
+    """
     preset = LookupPreset(max_names=tables, max_prefixes=tables, max_datatypes=tables)
     options = SerializerOptions(
-        frame_size=3, logical_type=LOGICAL[logical], lookup_preset=preset, params=StreamParameters()
+        frame_size=frame_size,
+        logical_type=LOGICAL[logical],
+        lookup_preset=preset,
+        params=StreamParameters(namespace_declarations=namespaces),
     )
     stream = STREAMS[physical](encoder=GenericSinkTermEncoder(lookup_preset=preset), options=options)
     output = io.BytesIO()
     for unit in [list(chain.from_iterable(units))] if "flat" in logical else units:
         sink = generic.GenericStatementSink()
+        if namespaces:
+            sink.bind("ex", generic.IRI("http://ex.org/ns#"))
         for quad in unit:
             sink.add(statement(quad, physical == "triples"))
         for frame in stream_frames(stream, sink):

@@ -26,13 +26,13 @@ def parsed(text: str) -> list[ox.Quad]:
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("physical", ["quads", "graphs"])
-@pytest.mark.parametrize("tables", [8, 100])
-def test_quads_are_the_events_that_they_are_as_nquads(seed: int, physical: str, tables: int) -> None:
+@pytest.mark.parametrize(("tables", "namespaces"), [(8, False), (100, False), (8, True)])
+def test_quads_are_the_events_that_they_are_as_nquads(seed: int, physical: str, tables: int, namespaces: bool) -> None:
     units = named(seed)
     text = nquads(units)
     wanted, _ = read(text)
-    flat = written([parsed(text)], physical, "flat quads", tables)
-    framed = written(units, physical, "datasets", tables)
+    flat = written([parsed(text)], physical, "flat quads", tables, namespaces=namespaces)
+    framed = written(units, physical, "datasets", tables, namespaces=namespaces)
     for data in (flat, framed):
         for options in (ReadOptions(), ReadOptions(batch_events=1)):
             events, reports = read(data, "jelly", options)

@@ -69,12 +69,14 @@ def kernels(on: bool, block_bytes: int = 1 << 20) -> Iterator[None]:
         yield
 
 
-def found_in(text: bytes, sizes: list[int], options: ReadOptions, releasing: bool, live: bool) -> Found:
+def found_in(
+    text: bytes, sizes: list[int], options: ReadOptions, releasing: bool, live: bool, rdf_format: str = "nquads"
+) -> Found:
     """What a reader finds; every number of its dictionary is the literal's."""
     dictionary, reports = Dictionary(), list[Malformed]()
 
     def batches() -> Iterator[EventBatch]:
-        for batch in read_events(Cut(text, sizes), "nquads", dictionary, options, reports.append, live=live):
+        for batch in read_events(Cut(text, sizes), rdf_format, dictionary, options, reports.append, live=live):
             yield batch
             for identifier in np.unique(batch.objects).tolist():
                 term = dictionary.term(identifier)

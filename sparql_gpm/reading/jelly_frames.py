@@ -1,0 +1,113 @@
+"""The frames of a Jelly stream as bytes."""
+
+from __future__ import annotations
+
+from sparql_gpm.errors import BrokenOff
+from sparql_gpm.reading.blocks import BLOCK_BYTES, ByteStream
+from sparql_gpm.reading.protobuf import BadMessage, varint
+
+_HINT_BYTES = 3
+_VARINT_BYTES_MAX = 10
+_FIRST_FIELD = 0x0A
+"""The tag of the first field of a frame, and of the first field of a row."""
+
+
+class Frames:
+    """The frames of a stream, one after the other.
+
+    held, at    bytes that were read, and the place in them of the next frame; a reader may move it behind whole frames
+    delimited   each frame has its length before it; else all of the input is one
+    whole       the next frame is held, and not too long
+    broken_off  the error that ended the stream inside a frame, if one did
+    """
+
+    def __init__(self, stream: ByteStream, bytes_max: int) -> None:
+        self._stream, self._bytes_max = stream, bytes_max
+        self.held, self.at = b"", 0
+        self._begin = self._length = 0
+        self._ended = False
+        self.whole = False
+        self.broken_off: BrokenOff | None = None
+        self._fill(_HINT_BYTES)
+        self.delimited = _is_delimited(self.held)
+
+    def hold(self) -> bool:
+        """Hold the next frame, unless it is too long; False if there is none."""
+        if not self._fill(1):
+            return False
+        if not self.delimited:
+            self._fill(self._bytes_max + 1)
+            self._begin, self._length = self.at, len(self.held) - self.at
+        elif not self._read_length():
+            return False
+        self.whole = self._length <= self._bytes_max
+        if self.whole and not self._fill(self._begin - self.at + self._length):
+            self._break("a frame ends too early")
+            return False
+        return True
+
+    @property
+    def frame(self) -> bytes:
+        """The next frame, which is whole."""
+        return self.held[self._begin : self._begin + self._length]
+
+    def next(self) -> bytes | int | None:
+        """The next frame; the length of one that is too long, in its place; None behind the last."""
+        if not self.hold():
+            return None
+        end = self._begin + self._length
+        if self.whole:
+            self.at = end
+            return self.frame
+        self._skip(end - self.at)
+        return self._length
+
+    def _read_length(self) -> bool:
+        for size in range(1, _VARINT_BYTES_MAX + 1):
+            if not self._fill(size) or self.held[self.at + size - 1] < 0x80:
+                break
+        try:
+            self._length, begin = varint(self.held, self.at, len(self.held))
+        except BadMessage as error:
+            self._break(f"the length of a frame cannot be read: {error}")
+            return False
+        self._begin = begin
+        return True
+
+    def _fill(self, size: int) -> bool:
+        """Hold so many bytes that are not yet taken; False if there are fewer."""
+        length = len(self.held) - self.at
+        if length >= size:
+            return True
+        begin = self._begin - self.at
+        parts = [self.held[self.at :]]
+        while length < size and not self._ended:
+            try:
+                part = self._stream.read(max(BLOCK_BYTES, size - length))
+            except BrokenOff as error:
+                self.broken_off, part = error, b""
+            self._ended = not part
+            parts.append(part)
+            length += len(part)
+        self.held, self.at, self._begin = b"".join(parts), 0, begin
+        return length >= size
+
+    def _skip(self, size: int) -> None:
+        """Pass over so many bytes."""
+        while size > len(self.held) - self.at:
+            size -= len(self.held) - self.at
+            self.held, self.at = b"", 0
+            if not self._fill(1):
+                self._break("a frame ends too early")
+                return
+        self.at += size
+
+    def _break(self, reason: str) -> None:
+        self.at = len(self.held)
+        self.broken_off = self.broken_off or BrokenOff(reason)
+
+
+def _is_delimited(start: bytes) -> bool:
+    """True if frames have their lengths before them, by the first bytes, as the format's specification says."""
+    first, second, third = start[:_HINT_BYTES].ljust(_HINT_BYTES, b"\0")
+    return first != _FIRST_FIELD or (second == _FIRST_FIELD and third != _FIRST_FIELD)

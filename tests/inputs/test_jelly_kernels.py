@@ -1,0 +1,173 @@
+"""Reading Jelly by kernels gives what reading it in Python gives: events, terms, numbers, reports."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from unittest import mock
+
+import pyoxigraph as ox
+import pytest
+
+from arrays.jit import COMPILED
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.rdf_io import PROV_TIME, Malformed, ReadOptions, read_events
+from sparql_gpm.reading import jelly, jelly_columns, jelly_frames
+from sparql_gpm.reading.event_times import TimeRule
+from sparql_gpm.terms import IRI, RDF, XSD
+from tests.drawn import drawn
+from tests.inputs.jelly_files import written
+from tests.inputs.test_jelly import OPTIONS, frame, row
+from tests.inputs.test_units import plain
+from tests.sparql_gpm.rdf_events import read, stamp
+from tests.sparql_gpm.test_nquads_columns import Found, found_in
+from tests.sparql_gpm.test_rdf_io_round_trip import Cut
+
+ROOT = Path(__file__).parents[2]
+SEEDS = range(drawn(60 if COMPILED else 25))
+TIME = ox.NamedNode(PROV_TIME)
+OBJECTS = [
+    ox.Literal("21", datatype=ox.NamedNode(XSD + "integer")), ox.Literal("", datatype=ox.NamedNode("urn:t%20é")),
+    ox.Literal("-0.5", datatype=ox.NamedNode(XSD + "decimal")), ox.Literal("e", datatype=ox.NamedNode(XSD + "double")),
+    ox.Literal("a\"b\\c\nd\re\té"), ox.Literal("hi", language="en"), ox.Literal("ja", language="de-AT"),
+    ox.Literal("x", datatype=ox.NamedNode(RDF + "langString")), ox.Literal("plain"),
+    ox.NamedNode("http://ex.org/é"), ox.NamedNode("http://ex.org/a%20b"), ox.NamedNode("urn:e1"),
+    ox.BlankNode("b0"), ox.BlankNode("b.1"),
+]  # fmt: skip
+
+
+def time_of(draw: random.Random, second: int) -> ox.Literal:
+    written = {
+        "dateTime": f"2026-01-01T00:{second // 60:02d}:{second % 60:02d}Z", "integer": str(second), "string": "soon",
+    }  # fmt: skip
+    kind = draw.choices(list(written), [20, 5, 1])[0]
+    return ox.Literal(written[kind], datatype=ox.NamedNode(XSD + kind))
+
+
+def graph_name(draw: random.Random, number: int) -> ox.NamedNode | ox.BlankNode:
+    odd = [ox.NamedNode(f"http://ex.org/é{number}"), ox.BlankNode(f"g{number}"), ox.NamedNode("urn:e0")]
+    return draw.choice(odd) if draw.random() < 0.1 else ox.NamedNode(f"urn:e{number}")
+
+
+def unit(draw: random.Random, first: int, named: bool) -> list[ox.Quad]:
+    """The quads of a few events; what the convention asks for is left out now and then."""
+    quads: list[ox.Quad] = []
+    for number in range(first, first + (draw.choice([1, 1, 2, 3]) if named else 1)):
+        graph = graph_name(draw, number) if named else ox.DefaultGraph()
+        about = graph if named else ox.BlankNode("b0")
+        for _ in range(draw.choice([1, 1, 1, 1, 1, 0, 2])):
+            inside = draw.random() < 0.3 or not named
+            place = graph if inside else ox.DefaultGraph()
+            quads.append(ox.Quad(about, TIME, time_of(draw, number), place))
+        for _ in range(draw.randrange(4)):
+            subject = draw.choice(
+                [ox.NamedNode("http://ex.org/s1"), ox.NamedNode(f"urn:s{number}"), ox.BlankNode("b0")]
+            )
+            predicate = ox.NamedNode(draw.choice(["http://ex.org/p", "http://other.org/p#q", "urn:p"]))
+            outside = named and draw.random() < 0.03
+            quads.append(ox.Quad(subject, predicate, draw.choice(OBJECTS), ox.DefaultGraph() if outside else graph))
+    if draw.random() < 0.1:
+        draw.shuffle(quads)
+    return quads
+
+
+def document(draw: random.Random) -> bytes:
+    physical, logical = draw.choice(
+        [("quads", "flat quads"), ("graphs", "flat quads"), ("quads", "datasets"), ("graphs", "datasets"),
+         ("triples", "graphs")]
+    )  # fmt: skip
+    units = [unit(draw, 3 * number, physical != "triples") for number in range(draw.randrange(1, 12))]
+    sizes = draw.choice([8, 50]), draw.choice([3, 20, 250])
+    return written(units, physical, logical, *sizes, namespaces=draw.random() < 0.3)
+
+
+def options(draw: random.Random) -> ReadOptions:
+    rule = draw.choice([TimeRule(), TimeRule(choice="latest"), TimeRule(paths=(("http://ex.org/p", PROV_TIME),))])
+    ticks = iter(range(10_000))
+    clock = None if draw.random() < 0.8 else ticks.__next__
+    return ReadOptions(batch_events=draw.choice([1, 2, 5]), time_rule=rule, arrival_time=clock)
+
+
+def damaged(draw: random.Random, data: bytes) -> bytes:
+    """A few bytes changed, put in or left out."""
+    for _ in range(draw.choice([0, 0, 1, 1, 3])):
+        at = draw.randrange(len(data))
+        byte = bytes([draw.choice([draw.randrange(256), data[at] ^ 1 << draw.randrange(8)])])
+        data = data[:at] + draw.choice([byte, byte + data[at : at + 1], b""]) + data[at + 1 :]
+    return data
+
+
+def both(data: bytes, seed: int) -> tuple[Found, Found]:
+    """What the reader in Python and the kernels find."""
+    draw = random.Random(seed)
+    sizes, live, releasing = (
+        [draw.randrange(1, 300) for _ in range(draw.randrange(4))],
+        draw.random() < 0.3,
+        draw.random() < 0.5,
+    )
+    block, room = draw.choice([1, 64, 1000, 1 << 20]), draw.choice([1, 8, 1 << 14])
+    with (
+        mock.patch.object(jelly_frames, "BLOCK_BYTES", block),
+        mock.patch.object(jelly_columns, "ROOM_MIN", room),
+        mock.patch.object(jelly_columns, "FRAMES_MAX", draw.choice([2, 1 << 16])),
+    ):
+        found = []
+        for compiled in (False, True):
+            longest = 400 if seed % 5 == 0 else 1 << 20
+            kept = replace(options(random.Random(seed)), compiled=compiled, line_bytes_max=longest)
+            found.append(found_in(data, sizes, kept, releasing, live, "jelly"))
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_kernels_find_what_reading_in_python_finds(seed: int) -> None:
+    draw = random.Random(seed)
+    data = document(draw)
+    for _ in range(4):
+        in_python, by_kernels = both(data, seed)
+        assert by_kernels == in_python
+        data = damaged(draw, data)
+
+
+@pytest.mark.parametrize(("physical", "logical"), [("quads", "flat quads"), ("graphs", "datasets")])
+def test_usual_events_are_read_by_kernels_alone(physical: str, logical: str) -> None:
+    text = "".join(
+        stamp(f"<http://ex.org/e{n}>", n)
+        + f'<http://ex.org/s{n % 7}> <http://ex.org/p> "{n}.5"^^<{XSD}decimal> <http://ex.org/e{n}> .\n'
+        + f'_:b <http://ex.org/q%20> "\\"{n % 3}\\""@en-GB <http://ex.org/e{n}> .\n'
+        for n in range(200)
+    )
+    units = [
+        [*ox.parse("\n".join(lines), ox.RdfFormat.N_QUADS)]
+        for lines in (text.splitlines()[n : n + 3] for n in range(0, 600, 3))
+    ]
+    data = written(units, physical, logical, 50, 250)
+    with mock.patch.object(jelly.JellyReader, "take_quads", return_value=iter(())) as one_by_one:
+        events, reports = read(data, "jelly", ReadOptions(compiled=True))
+    last = logical == "flat quads"
+    assert (len(events), reports, one_by_one.call_count) == (200 - last, [], last)
+    assert plain(events) == plain(read(text)[0][: len(events)])
+
+
+def test_terms_that_the_engine_made_do_not_vouch_for_malformed_ones() -> None:
+    dictionary, reports = Dictionary(), list[Malformed]()
+    dictionary.table()
+    dictionary.intern(IRI("no iri"))
+    name = row(9, bytes([18, 6]) + b"no iri")
+    statement = row(3, b"\x0a\x02\x10\x01\x2a\x02\x10\x01\x4a\x02\x10\x01\x7a\x00")
+    data = frame(OPTIONS, name) + frame(statement)
+    list(read_events(Cut(data, []), "jelly", dictionary, ReadOptions(compiled=True), reports.append))
+    assert [report.line for report in reports] == [2]
+
+
+if COMPILED:
+
+    def test_all_of_this_holds_without_the_compiler() -> None:
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout

@@ -10,7 +10,6 @@ the latest slices are remembered reads them all at once, and takes over between 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -96,7 +95,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
         self._position = 0
         self._time: int | None = None
         self._retired_operations = 0
-        self.switches: deque[Switch] = deque(maxlen=_SWITCHES_MAX)
+        self.switches: tuple[Switch, ...] = ()
 
     @property
     def name(self) -> str:
@@ -236,7 +235,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
         self._position, self._time = state["position"], state["time"]
         self._retired_operations = state["retired"]
         self._log.forget()
-        self.switches.extend(Switch(*parts) for parts in state["switches"])
+        self.switches = tuple(Switch(*parts) for parts in state["switches"])
         self._policy.restore(state["policy"])
 
     def _restored(self, name: str, state: Mapping[str, Any]) -> Startable:
@@ -295,7 +294,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
 
     def _replace(self, name: str, reason: str, evaluator: Startable, time: int) -> None:
         made = self._evaluator.operations
-        self.switches.append(Switch(time, self._name, name, reason, made))
+        self.switches = (*self.switches, Switch(time, self._name, name, reason, made))[-_SWITCHES_MAX:]
         self._retired_operations += made
         self._run(name, evaluator)
         self._shadow = None

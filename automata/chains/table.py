@@ -27,7 +27,7 @@ CLOSED_BITS = 63
 """Edges that one column tells to be closed: the bits of an int64 but its sign."""
 FOREVER = LAST
 """The deadline of a clock that does not run."""
-_ROWS_INITIAL = 16
+_ROWS_INITIAL = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ class Setup:
         sequence = SequenceStage(plan, self._dictionary, self.evaluator, planned.background, self.pool, kernels=kernels)
         needs = [named.shared.matcher.needs for named in patterns.patterns]
         scopes = [sorted(symbol.scope) for symbol in plan.compiled.program.symbols]
-        observed = Observed(scopes, Unseen(needs, self._dictionary), patterns.solver.narrowed)
+        observed = Observed(scopes, Unseen(needs, self._dictionary), patterns.narrowed)
         return QueryOperator(plan, patterns, sequence, observed)
 
     def zero_rows(self, network: Network, lost: Mapping[str, int]) -> list[str]:

@@ -46,13 +46,17 @@ class PatternSolver:
     conjunctions    sets of symbols that are only ever taken together; () to match every GPM everywhere
     semi_joins      GPMs are matched only where runs have bound a value
     matched         by symbol, the number of events in which its GPM was matched
-    narrowed        symbols that were matched in part of the events of their streams only: those that bear values of a
-                    variable, which is named, or those at the times of other members of a conjunction, ""
+    narrowed        is told of symbols that are matched in part of the events of their streams only: those that bear
+                    values of a variable, which is named, or those at the times of other members of a conjunction, ""
     nothing         no solution of any
     """
 
     def __init__(
-        self, query: TemporalQuery, named: Sequence[NamedPattern], conjunctions: Sequence[tuple[int, ...]]
+        self,
+        query: TemporalQuery,
+        named: Sequence[NamedPattern],
+        conjunctions: Sequence[tuple[int, ...]],
+        narrowed: dict[int, str],
     ) -> None:
         variables = {name: number for number, name in enumerate(query.variables)}
         pairs = list(zip(query.patterns, named, strict=True))
@@ -74,7 +78,7 @@ class PatternSolver:
             for symbol, columns in enumerate(self._columns)
         }
         self.matched = [0] * len(pairs)
-        self.narrowed: dict[int, str] = {}
+        self.narrowed = narrowed
         self._solved = [0] * len(pairs)
 
     def source(self, symbol: int) -> tuple[StreamPattern, dict[int, str]]:

@@ -44,6 +44,7 @@ class PatternStage:
     pool            the patterns of all queries over one dictionary
     entailed        adds the triples that follow by some schema; None: patterns see the events as they are
     numbers         of the patterns in the pool; where none of them is touched, no GPM has a solution
+    narrowed        symbols that were matched in part of the events only: see `PatternSolver`
     unseen          the constants of the GPMs that no event has had; None: nobody asks
     """
 
@@ -60,6 +61,7 @@ class PatternStage:
         needed = self.patterns if using is None else self.patterns[using.symbol :]
         self.numbers = frozenset([mine.shared.number for mine in needed])
         self.unseen: Unseen | None = None
+        self.narrowed: dict[int, str] = {}
         self._query = compiled.query
         self._conjunctions = conjunctions
         self._reads_graphs = compiled.reads_graphs
@@ -69,7 +71,7 @@ class PatternStage:
     @cached_property
     def solver(self) -> PatternSolver:
         """The GPMs in columns; made when an event touches them."""
-        return PatternSolver(self._query, self.patterns, self._conjunctions)
+        return PatternSolver(self._query, self.patterns, self._conjunctions, self.narrowed)
 
     @cached_property
     def _row_solver(self) -> RowSolver:

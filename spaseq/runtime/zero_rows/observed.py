@@ -60,7 +60,7 @@ class Observed:
     events      by position of the stream in FROM
     solutions   by symbol
     last_time   of the events
-    narrowed    symbols that were looked for in part of the events only, as `PatternSolver` has them
+    narrowed    symbols that were looked for in part of the events only, as `PatternStage` has them
     whole       the kept part has all events
     unseen      the constants of the steps that no event has had
     """

@@ -9,12 +9,17 @@ from automata.plan.semi_join import SemiJoinFilter
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match
 
+ALWAYS_DUE = -(2**63)
+"""A time before all: the evaluator must see every event and every watermark."""
+NEVER_DUE = 2**63 - 1
+"""A time after all: nothing but a solution can give a match."""
+
 
 class Evaluator(Protocol):
     """Finds the matches of one program.
 
-    There is no thread, clock, file or socket inside; how the input is cut into slices does not
-    change the multiset of matches.
+    There is no thread, clock, file or socket inside; how the input is cut into slices does not change the multiset of
+    matches. It need not be called for every event without a solution, nor for every watermark: see `due` and `skip`.
     """
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
@@ -22,6 +27,12 @@ class Evaluator(Protocol):
 
     def on_watermark(self, time: int) -> Sequence[Match]:
         """No later event has a time up to `time`. The matches that this watermark releases."""
+
+    def due(self) -> int:
+        """Until no event before this time is to come, events without solutions and watermarks give no match."""
+
+    def skip(self, gap: Gap) -> None:
+        """The next events, none of which has a solution, or a time at which the evaluator is due."""
 
     def finish(self) -> Sequence[Match]:
         """The input has ended. The last matches."""
@@ -71,23 +82,6 @@ class Restorable(Evaluator, Protocol):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a state; nothing has been consumed before."""
-
-
-ALWAYS_DUE = -(2**63)
-"""A time before all: the evaluator must see every event and every watermark."""
-NEVER_DUE = 2**63 - 1
-"""A time after all: nothing but a solution can give a match."""
-
-
-@runtime_checkable
-class Skipping(Evaluator, Protocol):
-    """An evaluator that need not be called for every event without a solution, nor for every watermark."""
-
-    def due(self) -> int:
-        """Until no event before this time is to come, events without solutions and watermarks give no match."""
-
-    def skip(self, gap: Gap) -> None:
-        """The next events, none of which has a solution, or a time at which the evaluator is due."""
 
 
 @runtime_checkable

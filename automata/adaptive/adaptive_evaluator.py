@@ -23,7 +23,7 @@ from automata.adaptive.slice_log import Logged, SliceLog
 from automata.plan.plan import Plan
 from automata.plan.program import Skip
 from automata.plan.semi_join import SemiJoinFilter
-from automata.protocol import ALWAYS_DUE, Restorable, RowEvaluator, SemiJoinSource, Skipping
+from automata.protocol import Restorable, RowEvaluator, SemiJoinSource
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match, implements
 
@@ -59,7 +59,7 @@ def _reach(plan: Plan) -> int:
     return program.window.size if alone else 2 * program.window.size
 
 
-class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
+class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource):
     """An evaluator that is exchanged while it runs, for programs for which `why_not_adaptive` gives no reason.
 
     makers      name → a new evaluator
@@ -182,21 +182,19 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
         return self._evaluator.on_watermark(time)
 
     def due(self) -> int:
-        """As of the current evaluator; while another one shadows it, both see everything."""
-        if self._shadow is not None or not implements(self._evaluator, Skipping):
-            return ALWAYS_DUE
-        return self._evaluator.due()
+        """As of the evaluators that run: the current one, and another one that shadows it."""
+        return min(evaluator.due() for evaluator in self._running()) if self._shadow else self._evaluator.due()
 
     def skip(self, gap: Gap) -> None:
         """The next events, none of which has a solution, or a time at which the evaluator is due."""
-        assert self._shadow is None and implements(self._evaluator, Skipping), self._name
         if self._at_once and self._name not in self._at_once:
             self._log.skip(self._position, gap)
         self._position += gap.events
         if self._time is not None:
             self._time = gap.time
         self._policy.skip(gap)
-        self._evaluator.skip(gap)
+        for evaluator in self._running():
+            evaluator.skip(gap)
 
     def finish(self) -> Sequence[Match]:
         return self._evaluator.finish()
@@ -284,7 +282,6 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, Skipping):
             if isinstance(slice_, Events):
                 evaluator.on_batch(slice_, solutions)
             else:
-                assert implements(evaluator, Skipping), name
                 evaluator.skip(slice_)
         if self._shadow is not None:
             self._retired_operations += self._shadow.evaluator.operations

@@ -13,12 +13,12 @@ from automata.matches.match_table import MatchTable, in_order
 from automata.matches.selection import AfterMatch, after_state, candidate_of, restore_after
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator, Selector
-from automata.protocol import NEVER_DUE, Restorable, Skipping
+from automata.protocol import NEVER_DUE, Restorable
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match
 
 
-class CeaEvaluator(Restorable, Skipping):
+class CeaEvaluator(Restorable):
     """Complex events of one program to which CEA applies.
 
     The automaton selects among markings with one start, and for STRICT among all; `AfterMatch.chosen` then selects

@@ -24,7 +24,7 @@ from automata.matches.match_stage import StagedEvaluator
 from automata.matches.negation import GroupSearchFactory
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
-from automata.slices.events import Events, SymbolSolutions
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match
 
 OrderOf = Callable[[Relations], EvaluationOrder]
@@ -87,6 +87,14 @@ class LazyEvaluator(StagedEvaluator):
         elif at_boundary:
             self.forget_partitions()
         return matches
+
+    def skip(self, gap: Gap) -> None:
+        """The next events, none of which has a solution, or a time at which the evaluator is due."""
+        self.timeline.skip_gap(gap, bool(self.plan.program.partition))
+        at_boundary = self._buffers.horizon.advance(gap.time)
+        self._forget(gap.time)
+        if at_boundary and not self.plan.program.window.in_events:
+            self.forget_partitions()
 
     def live_ids(self) -> list[Ids]:
         return [*super().live_ids(), *self._buffers.values()]

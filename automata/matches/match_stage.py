@@ -13,7 +13,7 @@ from automata.matches.reporting import Reporter
 from automata.matches.snapshot import restore_stage, stage_state
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
-from automata.protocol import Restorable
+from automata.protocol import ALWAYS_DUE, Restorable
 from automata.slices.substreams import least
 from automata.slices.symbol_tables import SymbolTables
 from automata.values import Ids, Match
@@ -62,6 +62,13 @@ class StagedEvaluator(Restorable):
 
     def on_watermark(self, time: int) -> Sequence[Match]:
         return self.report([], time + 1)
+
+    def due(self) -> int:
+        """Until no event before this time is to come, events without solutions and watermarks give no match."""
+        reporter = self.reporter
+        if reporter.held or reporter.ready or (self.plan.program.window.in_events and len(reporter.pending)):
+            return ALWAYS_DUE
+        return reporter.earliest()
 
     def finish(self) -> Sequence[Match]:
         return self.reporter.finish()

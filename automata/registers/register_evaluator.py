@@ -15,7 +15,7 @@ from arrays.columns import numbers_within
 from automata.matches.selection import after_state, restore_after
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
-from automata.protocol import ALWAYS_DUE, NEVER_DUE, Restorable, Skipping
+from automata.protocol import ALWAYS_DUE, NEVER_DUE, Restorable
 from automata.registers import partitions, pool
 from automata.registers.answers import answer, forget_answers, new_answers
 from automata.registers.apply import MATCHES, Output, new_output
@@ -37,7 +37,7 @@ _GAP_EVENTS = 1 << 16
 _NO_SOLUTIONS = SymbolSolutions(np.zeros(0, dtype=np.int64), {})
 
 
-class RegisterEvaluator(Restorable, Skipping):
+class RegisterEvaluator(Restorable):
     """Runs of one program for which `why_not` is None; every condition has a guard."""
 
     state_kind = "registers"

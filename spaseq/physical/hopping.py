@@ -17,7 +17,7 @@ from automata.plan.automaton import START
 from automata.plan.plan import Plan
 from automata.plan.program import Selector, Skip, Window
 from automata.protocol import Restorable
-from automata.slices.events import Events, SymbolSolutions
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match
 
 LANES_MAX = 256
@@ -61,6 +61,15 @@ class Lanes(Restorable):
 
     def on_watermark(self, time: int) -> Sequence[Match]:
         return self._found([lane.on_watermark(time) for lane in self._lanes])
+
+    def due(self) -> int:
+        """The earliest time at which some lane is due."""
+        return min(lane.due() for lane in self._lanes)
+
+    def skip(self, gap: Gap) -> None:
+        """The next events, none of which has a solution, or a time at which a lane is due."""
+        for lane in self._lanes:
+            lane.skip(gap)
 
     def finish(self) -> Sequence[Match]:
         return self._found([lane.finish() for lane in self._lanes])

@@ -5,12 +5,13 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import spaseq
 from benchmarks.growth import measured
-from benchmarks.growth_queries import event, push_all, two_steps
+from benchmarks.growth_queries import STREAM, counted, event, push_all, two_steps
 from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from spaseq.algebra.build import build
@@ -18,7 +19,9 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
+from spaseq.physical.planner import EVALUATORS
 from spaseq.runtime.embedded.network import Network
+from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.state.snapshot import dumps, loads
 from tests.drawn import drawn
 from tests.driving import Comparable, as_batch, comparable
@@ -55,13 +58,20 @@ def texts(draw: st.DrawFn) -> str:
     )
 
 
+def runs(query: Query, evaluator: str) -> bool:
+    try:
+        Setup({}, RunOptions(evaluator=evaluator), Dictionary()).operator(build(query))
+    except spaseq.SPAseqError:
+        return False
+    return True
+
+
 def valid(text: str, name: str) -> Query | None:
     try:
         query = parse(text, name)
-        Setup({}, RunOptions(), Dictionary()).operator(build(query))
     except spaseq.SPAseqError:
         return None
-    return query
+    return query if runs(query, "auto") else None
 
 
 class Driven:
@@ -77,15 +87,18 @@ class Driven:
         self.piece = 0
         self.dormant = dormant
         self.delay_ns = delay_ns
-        self.parsed: list[Query] = []
+        self.parsed: list[tuple[Query, str]] = []
         self.iris: dict[str, str] = {}
-        self._setup = Setup({}, RunOptions(), self.dictionary)
+        self._setups: dict[str, Setup] = {}
 
-    def register(self, query: Query) -> None:
+    def register(self, query: Query, evaluator: str = "auto") -> None:
         number = len(self.rows)
-        self.parsed.append(query)
+        self.parsed.append((query, evaluator))
         self.rows.append([])
-        make = self._setup.live_operator if self.dormant else self._setup.operator
+        if evaluator not in self._setups:
+            self._setups[evaluator] = Setup({}, RunOptions(evaluator=evaluator), self.dictionary)
+        setup = self._setups[evaluator]
+        make = setup.live_operator if self.dormant else setup.operator
         self.network.add(make(build(query)), lambda rows: self._note(number, rows))
         self.iris |= {stream.name: stream.iri for stream in query.streams}
 
@@ -123,11 +136,13 @@ def test_each_query_gives_its_rows_with_the_event_with_which_it_gives_them_alone
     together = Driven(delay, dormant=True)
     alone = [Driven(delay, dormant=False) for query in parsed]
     begins = sorted(data.draw(st.lists(st.sampled_from((0, 0, 1, 3)), min_size=len(parsed), max_size=len(parsed))))
+    forced = data.draw(st.sampled_from(("auto", "auto", *EVALUATORS)))
+    evaluators = [forced if runs(query, forced) else "auto" for query in parsed]
     saved = data.draw(st.integers(0, 2 * len(pieces)))
     for number, piece in enumerate(pieces):
-        for begin, query, own in zip(begins, parsed, alone, strict=True):
+        for begin, query, evaluator, own in zip(begins, parsed, evaluators, alone, strict=True):
             if begin == number:
-                together.register(query)
+                together.register(query, evaluator)
                 own.register(query)
         if number == saved:
             together = restored(together)
@@ -138,6 +153,25 @@ def test_each_query_gives_its_rows_with_the_event_with_which_it_gives_them_alone
     assert together.rows == [rows for each in alone for rows in each.rows]
 
 
+@pytest.mark.parametrize("evaluator", ["nfa", "adaptive", "lazy", "tree"])
+def test_no_evaluator_is_called_for_events_that_do_not_touch_it(evaluator: str) -> None:
+    """The third query is touched last, and told how many events were before."""
+    text = """PREFIX : <http://ex.org/>
+    SELECT * WITHIN 90 SECONDS FROM STREAM S <http://ex.org/s>
+    WHERE {{ SEQ(ALL(A, B)) DEFINE GPM A ON S {{ :h{} :low ?v }} DEFINE GPM B ON S {{ :h{} :high ?w }} }}"""
+    driven = Driven(0, dormant=True)
+    for house in range(3):
+        driven.register(parse(text.format(house, house), f"q{house}"), evaluator)
+    pushed = [event(house, kind, 1) for house in (0, 1, 0, 1, 2) for kind in ("low", "high")]
+    with counted(QueryOperator, "on_batch") as visits:
+        for second, triples in enumerate(pushed):
+            ((subject, predicate, target),) = [map(driven.dictionary.intern, triple) for triple in triples]
+            driven.network.push_event(STREAM, RowEvent(second * SECOND, 0, "urn:e", [(subject, predicate, target)]))
+    driven.finish()
+    assert all(driven.rows)
+    assert len(visits) == len(pushed)
+
+
 def test_an_event_visits_the_queries_that_it_touches_however_many_there_are() -> None:
     assert [row.row for row in measured(["one event beside queries"], quick=True) if not row.holds] == []
 
@@ -145,8 +179,8 @@ def test_an_event_visits_the_queries_that_it_touches_however_many_there_are() ->
 def restored(driven: Driven) -> Driven:
     """Another network that goes on from a snapshot."""
     other = Driven(driven.delay_ns, driven.dormant)
-    for query in driven.parsed:
-        other.register(query)
+    for query, evaluator in driven.parsed:
+        other.register(query, evaluator)
     blob = dumps(driven.network.snapshot(), driven.dictionary)
     other.network.restore(loads(blob, other.dictionary))
     other.rows, other.piece = driven.rows, driven.piece

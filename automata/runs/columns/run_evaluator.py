@@ -15,7 +15,7 @@ from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
 from automata.plan.pruning import skips_later_starts
 from automata.plan.semi_join import SemiJoinFilter, semi_join_targets
-from automata.protocol import ALWAYS_DUE, SemiJoinSource, Skipping
+from automata.protocol import SemiJoinSource
 from automata.runs.columns.column_runs import ColumnRuns
 from automata.runs.columns.expiry import expired, next_expiry
 from automata.runs.columns.held_steps import HeldSteps, RunsAndHeldSteps
@@ -32,7 +32,7 @@ _GROUP = 32
 """Events after which later starts of an episode are dropped: runs of so many starts are made at most in vain."""
 
 
-class RunEvaluator(StagedEvaluator, SemiJoinSource, Skipping):
+class RunEvaluator(StagedEvaluator, SemiJoinSource):
     """Runs of one program.
 
     held    those of them that are products; None: none can be
@@ -101,13 +101,6 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource, Skipping):
     def on_watermark(self, time: int) -> Sequence[Match]:
         self._expire(time)
         return super().on_watermark(time)
-
-    def due(self) -> int:
-        """Until no event before this time is to come, events without solutions and watermarks give no match."""
-        reporter = self.reporter
-        if reporter.held or reporter.ready or (self._window.in_events and len(reporter.pending)):
-            return ALWAYS_DUE
-        return reporter.earliest()
 
     def skip(self, gap: Gap) -> None:
         """The next events, none of which has a solution, or a time at which the evaluator is due."""

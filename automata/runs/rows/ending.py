@@ -62,7 +62,7 @@ class Ending:
         self._waiting.sync()
 
     def due(self) -> int:
-        """As `automata.protocol.Skipping`, of what waits."""
+        """As `automata.protocol.Evaluator`, of what waits."""
         if self._reporter.held or self._reporter.ready:
             return ALWAYS_DUE
         if not self._in_columns:

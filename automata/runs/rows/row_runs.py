@@ -135,7 +135,7 @@ class RowRuns:
         self._store.pass_by({})
 
     def due(self) -> int:
-        """As `automata.protocol.Skipping`."""
+        """As `automata.protocol.Evaluator`."""
         return self._ending.due()
 
     def pass_time(self, time: int) -> Sequence[Match]:

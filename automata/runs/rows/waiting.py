@@ -85,7 +85,7 @@ class Waiting:
         return self._pending[0].end < time
 
     def due(self) -> int:
-        """As `automata.protocol.Skipping`, of the matches here."""
+        """As `automata.protocol.Evaluator`, of the matches here."""
         if not self._pending:
             return NEVER_DUE
         return ALWAYS_DUE if self._window.in_events else self._pending[0].end

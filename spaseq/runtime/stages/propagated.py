@@ -11,7 +11,7 @@ from automata.plan.plan import Plan
 from automata.propagation.measures import Addend, Kind, Measured, Sum, Value, Values
 from automata.propagation.propagating_evaluator import Propagating, PropagatingEvaluator
 from automata.propagation.windows import Found
-from automata.protocol import ALWAYS_DUE, NEVER_DUE, Restorable, RowEvaluator, Skipping
+from automata.protocol import ALWAYS_DUE, NEVER_DUE, Restorable, RowEvaluator
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.slices.timeline import LAST
 from automata.values import UNBOUND, Ids
@@ -60,7 +60,7 @@ class Group(Protocol):
         """Columns of every id that is still needed; one query of the group tells those of all."""
 
 
-class PropagatedMatches(RowEvaluator, Restorable, Skipping):
+class PropagatedMatches(RowEvaluator, Restorable):
     """The evaluator of a query's sequence that gives aggregates of groups of matches instead of matches."""
 
     state_kind = PropagatingEvaluator.state_kind

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
-from automata.protocol import ALWAYS_DUE, Restorable, RowEvaluator, SemiJoinSource, Skipping
+from automata.protocol import ALWAYS_DUE, Restorable, RowEvaluator, SemiJoinSource
 from automata.slices.events import Gap
 from automata.values import Ids, Match, implements
 from sparql_gpm.background import Background
@@ -84,7 +84,6 @@ class SequenceStage:
         if self._groups is not None:
             self._fold: Callable[[Sequence[Any]], None] = self._groups.add_partials if propagates else self._groups.add
         self._row_evaluator = self._evaluator if implements(self._evaluator, RowEvaluator) else None
-        self._skipping = self._evaluator if implements(self._evaluator, Skipping) else None
         self._keeps_graphs = compiled.keeps_graphs
         self._keeps_solutions = query.orders_solutions
         self.needs_whole_slots = self._evaluator.needs_whole_slots
@@ -134,15 +133,12 @@ class SequenceStage:
 
     def due(self) -> int:
         """Until no event before this time is to come, events without solutions and watermarks give no row."""
-        if self._skipping is None or (self._groups is not None and len(self._groups)):
-            return ALWAYS_DUE
-        return self._skipping.due()
+        return ALWAYS_DUE if self._groups is not None and len(self._groups) else self._evaluator.due()
 
     def skip(self, gap: Gap) -> None:
         """The next events, in which no GPM has a solution; none has a time at which the stage is due."""
-        assert self._skipping is not None, self._evaluator
         self._position += gap.events
-        self._skipping.skip(gap)
+        self._evaluator.skip(gap)
 
     def on_watermark(self, time: int) -> Rows:
         """The rows once no event at or before `time` will arrive."""

@@ -11,10 +11,11 @@ from automata.propagation.kernel_arrays import Floats
 from automata.values import Ids
 
 Mask = NDArray[np.bool_]
-STATE = 5
-SLOTS, EMITTED, EMITTING, FULL, EVENT = range(STATE)
+STATE = 11
+SLOTS, EMITTED, EMITTING, FULL, BEGIN, END, GROUPS, GROUP, FRAME, WINDOW, AT = range(STATE)
 """Places of what the kernel goes on from: keys in use, rows written, the next key of the window that is being closed,
-1 once a number needs a limb more, the next event of the slice."""
+1 once a number needs a limb more. The range of solutions that is being consumed, as in `Order`, and how many keys they
+have (0: they are not grouped yet); the next key, its frame and window, and its next solution."""
 
 
 class Programs(NamedTuple):
@@ -25,7 +26,7 @@ class Programs(NamedTuple):
     clears      place → its range of `cleared`: kind, first quantity, how many
     gaps        frame → its range of `cleared` where an event has been missed
     opening     frame → its range of `opened`, counts that are 1 when a window begins
-    safe        1: no quantity that a run reads is changed by another run or cleared
+    in_place    1: no run reads what one before it has changed, or what is cleared
     opens       1: a cell begins with this symbol
     touches     1: the symbol changes something in the frame
     """
@@ -38,7 +39,7 @@ class Programs(NamedTuple):
     cleared: Ids
     opening: Ids
     opened: Ids
-    safe: Ids
+    in_place: Ids
     opens: Ids
     touches: Ids
 
@@ -46,7 +47,8 @@ class Programs(NamedTuple):
 class Frames(NamedTuple):
     """The windows of each frame; a frame has `open_max` sections in each row of cells, from `section` on.
 
-    counts, sums, best  the first quantity of the first section in its array; `count_width` … of each section
+    counts, sums, best  the first quantity of the first section in its array; `count_width` … of each section, of which
+                        the first `count_told` … are told of
     gapped              1: events that a cell is not told of clear some of its quantities
     """
 
@@ -62,6 +64,9 @@ class Frames(NamedTuple):
     count_width: Ids
     sum_width: Ids
     best_width: Ids
+    count_told: Ids
+    sum_told: Ids
+    best_told: Ids
     gapped: Ids
 
 
@@ -79,9 +84,10 @@ class Cells(NamedTuple):
 
     table, keys     as those of `automata.propagation.kernel_arrays.Cells`
     window          int64[slots, sections], NO_WINDOW where a section is not in use; position: of its last event
-    counts          int64[slots, limbs, counts]; sums: int64[slots, limbs, sums]
-    best            float64[slots, best], NaN: none; ids alike
+    counts          int64[slots + 1, limbs, counts]; sums: int64[slots + 1, limbs, sums]; the last row is for copies
+    best            float64[slots + 1, best], NaN: none; ids alike
     members         int64[sections, slots]: the slots in which a section is in use; member_counts: how many
+    waiting         int64[slots]: 0 except while solutions are grouped
     """
 
     table: Ids
@@ -94,19 +100,43 @@ class Cells(NamedTuple):
     ids: Ids
     members: Ids
     member_counts: Ids
+    waiting: Ids
 
 
-class Scratch(NamedTuple):
-    """The quantities of one section before an event: as in `Cells`, of one slot."""
+class Numbers(NamedTuple):
+    """The quantities of cells as flat arrays, with what is needed to find them.
+
+    count_limbs     limbs of a count; count_width: counts of a row; of sums and extremes alike
+    aside, carry    room for one limb of a row of quantities
+    """
 
     counts: Ids
     sums: Ids
     best: Floats
     ids: Ids
+    count_limbs: int
+    count_width: int
+    sum_limbs: int
+    sum_width: int
+    best_width: int
+    aside: Ids
+    carry: Ids
+
+
+class Groups(NamedTuple):
+    """Solutions between two times at which a window begins or ends, by key, each key's in the order of events.
+
+    slots       group → the slot of its key; ends: group → the end of its range of `rows` and `symbols`
+    """
+
+    slots: Ids
+    ends: Ids
+    rows: Ids
+    symbols: Ids
 
 
 class Output(NamedTuple):
-    """Sections of closed windows with their keys; the other arrays are those of `sections.Sections`."""
+    """Closed sections with their windows and keys; the other arrays: as `sections.Sections`, of what is told."""
 
     frames: Ids
     windows: Ids

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from automata.propagation.kernel_arrays import NO_WINDOW
-from automata.propagation.shared.arrays import Cells, Clock, Frames, Output, Scratch
+from automata.propagation.shared.arrays import Cells, Clock, Frames, Groups, Numbers, Output
 from automata.propagation.shared.equations import Kind
 from automata.propagation.shared.program import GroupProgram
 from automata.values import Ids
@@ -33,6 +33,10 @@ class Sizes:
         """The most quantities of a kind in a section, at least one."""
         return max(1, int(self._widths(kind).max()))
 
+    def told(self, kind: Kind) -> int:
+        """The most quantities of a kind that are told of a section, at least one."""
+        return max(1, int((self.frames.count_told, self.frames.sum_told, self.frames.best_told)[kind].max()))
+
     def section_of(self, frame: int, kind: Kind) -> tuple[int, int]:
         """The first quantity of a frame's first section, and how many a section has."""
         first = (self.frames.counts, self.frames.sums, self.frames.best)[kind]
@@ -47,7 +51,7 @@ def new_frames(program: GroupProgram) -> Frames:
     """The windows of a program and the places of their sections."""
     windows = [frame.window for frame in program.frames]
     open_max = np.array([-(-window.size // window.period) for window in windows], dtype=np.int64)
-    widths = np.ascontiguousarray(np.array(program.widths, dtype=np.int64).T)
+    widths, told = (np.ascontiguousarray(np.array(sizes, dtype=np.int64).T) for sizes in (program.widths, program.told))
     gaps = program.programs.gaps
     return Frames(
         np.array([window.start for window in windows], dtype=np.int64),
@@ -62,6 +66,9 @@ def new_frames(program: GroupProgram) -> Frames:
         widths[Kind.COUNT],
         widths[Kind.SUM],
         widths[Kind.BEST],
+        told[Kind.COUNT],
+        told[Kind.SUM],
+        told[Kind.BEST],
         (np.diff(gaps) > 0).astype(np.int64),
     )
 
@@ -86,35 +93,48 @@ def new_cells(sizes: Sizes, slots: int, limbs: int = 1, wide: int = 1) -> Cells:
         np.zeros((slots, sizes.key), dtype=np.int64),
         np.full((slots, sections), NO_WINDOW, dtype=np.int64),
         np.zeros((slots, sections), dtype=np.int64),
-        np.zeros((slots, limbs, sizes.row(Kind.COUNT)), dtype=np.int64),
-        np.zeros((slots, wide, sizes.row(Kind.SUM)), dtype=np.int64),
-        np.full((slots, best), np.nan),
-        np.zeros((slots, best), dtype=np.int64),
+        np.zeros((slots + 1, limbs, sizes.row(Kind.COUNT)), dtype=np.int64),
+        np.zeros((slots + 1, wide, sizes.row(Kind.SUM)), dtype=np.int64),
+        np.full((slots + 1, best), np.nan),
+        np.zeros((slots + 1, best), dtype=np.int64),
         np.zeros((sections, slots), dtype=np.int64),
         np.zeros(sections, dtype=np.int64),
+        np.zeros(slots, dtype=np.int64),
     )
 
 
-def new_scratch(sizes: Sizes, limbs: int, wide: int) -> Scratch:
-    """Room for one section."""
-    best = sizes.section(Kind.BEST)
-    return Scratch(
-        np.zeros((1, limbs, sizes.section(Kind.COUNT)), dtype=np.int64),
-        np.zeros((1, wide, sizes.section(Kind.SUM)), dtype=np.int64),
-        np.zeros((1, best)),
-        np.zeros((1, best), dtype=np.int64),
+def numbers_of(sizes: Sizes, cells: Cells) -> Numbers:
+    """The quantities of cells as the kernel reads them."""
+    most = max(sizes.section(kind) for kind in Kind)
+    return Numbers(
+        cells.counts.reshape(-1),
+        cells.sums.reshape(-1),
+        cells.best.reshape(-1),
+        cells.ids.reshape(-1),
+        cells.counts.shape[1],
+        cells.counts.shape[2],
+        cells.sums.shape[1],
+        cells.sums.shape[2],
+        cells.best.shape[1],
+        np.zeros(most, dtype=np.int64),
+        np.zeros(most, dtype=np.int64),
     )
+
+
+def new_groups(solutions: int) -> Groups:
+    """Room for the groups of so many solutions."""
+    return Groups(*(np.empty(solutions, dtype=np.int64) for _ in range(4)))
 
 
 def new_output(sizes: Sizes, rows: int, limbs: int = 1, wide: int = 1) -> Output:
     """Room for so many sections."""
-    best = sizes.section(Kind.BEST)
+    best = sizes.told(Kind.BEST)
     return Output(
         np.zeros(rows, dtype=np.int64),
         np.zeros(rows, dtype=np.int64),
         np.zeros((rows, sizes.key), dtype=np.int64),
-        np.zeros((limbs, sizes.section(Kind.COUNT), rows), dtype=np.int64),
-        np.zeros((wide, sizes.section(Kind.SUM), rows), dtype=np.int64),
+        np.zeros((limbs, sizes.told(Kind.COUNT), rows), dtype=np.int64),
+        np.zeros((wide, sizes.told(Kind.SUM), rows), dtype=np.int64),
         np.zeros((best, rows)),
         np.zeros((best, rows), dtype=np.int64),
     )

@@ -15,7 +15,15 @@ from automata.propagation.limbs import widened
 from automata.propagation.measures import Values
 from automata.propagation.shared import arrays, kernel
 from automata.propagation.shared.equations import Kind, Quantity
-from automata.propagation.shared.fresh_arrays import Sizes, new_cells, new_clock, new_frames, new_output, new_scratch
+from automata.propagation.shared.fresh_arrays import (
+    Sizes,
+    new_cells,
+    new_clock,
+    new_frames,
+    new_groups,
+    new_output,
+    numbers_of,
+)
 from automata.propagation.shared.program import GroupProgram
 from automata.propagation.shared.sections import Closed, SectionReader, Sections
 from automata.propagation.windows import Key
@@ -73,13 +81,13 @@ class GroupCells:
         slice_ = self._reader.read(events, solutions, self._used, position)
         order, most = self._order(slice_)
         room = self._room(slice_, most)
-        scratch = new_scratch(self._sizes, *self._widths)
+        groups, numbers = new_groups(len(order.rows)), numbers_of(self._sizes, self._cells)
         found: dict[int, list[Block]] = {}
-        self._state[arrays.EVENT] = 0
+        self._state[arrays.BEGIN] = self._state[arrays.GROUPS] = 0
         while True:
             programs, frames, clock, state = self.program.programs, self._frames, self._clock, self._state
-            given = programs, frames, clock, room, self._cells, slice_, order, scratch, self._output, state
-            stop = kernel.consume(*given)
+            given = programs, frames, clock, room, self._cells, numbers, slice_, order, groups, most
+            stop = kernel.consume(*given, self._output, state)
             if stop == kernel.DONE:
                 break
             if stop == kernel.OUTPUT:
@@ -87,7 +95,7 @@ class GroupCells:
             else:
                 self._emit(found)
                 self._widen(self._widths[0] + 1, slice_.addends.shape[2])
-                room, scratch = _WIDE_ROOM, new_scratch(self._sizes, *self._widths)
+                room, numbers = _WIDE_ROOM, numbers_of(self._sizes, self._cells)
         return self._closed(int(events.times[-1]), found)
 
     def passed(self, time: int) -> dict[int, list[Block]]:
@@ -189,7 +197,7 @@ class GroupCells:
         held = self._cells.counts
         if not held[:, 2:].any() and held[:, 1].max(initial=0) < _ONE_LIMB >> (LIMB + 2):
             self._known = None
-            self._cells = self._cells._replace(counts=held[:, :1] + (held[:, 1:2] << LIMB))
+            self._cells = self._cells._replace(counts=np.ascontiguousarray(held[:, :1] + (held[:, 1:2] << LIMB)))
             self._output = new_output(self._sizes, len(self._output.windows), *self._widths)
 
     def _tidy(self) -> None:
@@ -203,7 +211,7 @@ class GroupCells:
                     (self._cells.sums, frames.sums, frames.sum_width),
                 ):
                     begin = int(first[frame] + place * width[frame])
-                    numbers[unused, :, begin : begin + int(width[frame])] = 0
+                    numbers[:-1][unused, :, begin : begin + int(width[frame])] = 0
 
     # --- what is found ----------------------------------------------------------------------------
 

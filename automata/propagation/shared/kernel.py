@@ -1,29 +1,34 @@
 """Propagation of a group, compiled: an event adds rows of quantities to rows of quantities, for all queries together.
 
-Integers are as those of `automata.propagation.kernel`: one limb of 61 bits, or several of 31, of which the last has
-room for what one event adds.
+Between two times at which a window begins or ends, keys do not depend on each other: the events of each are taken
+together, while what is known of it is in the nearest cache. Integers are as those of `automata.propagation.kernel`: one
+limb of 61 bits, or several of 31, of which the last has room for what one event adds.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from arrays.jit import lean_kernel, lean_part
 from automata.propagation.kernel_arrays import NO_WINDOW, Order, Room, Slice
-from automata.propagation.kernel_keys import among
 from automata.propagation.shared.arrays import (
+    AT,
+    BEGIN,
     EMITTED,
     EMITTING,
-    EVENT,
+    END,
+    FRAME,
     FULL,
+    GROUP,
+    GROUPS,
+    WINDOW,
     Cells,
     Clock,
     Frames,
+    Groups,
+    Numbers,
     Output,
     Programs,
-    Scratch,
 )
-from automata.propagation.shared.kernel_rows import add_narrow, add_wide, clear, copy
+from automata.propagation.shared.kernel_rows import Bases, add_rows, bases_of, clear, clear_range, copy
 from automata.values import Ids
 
 DONE, OUTPUT, LIMBS = range(3)
@@ -37,55 +42,54 @@ def consume(
     clock: Clock,
     room: Room,
     cells: Cells,
+    numbers: Numbers,
     slice_: Slice,
     order: Order,
-    scratch: Scratch,
+    groups: Groups,
+    most: int,
     output: Output,
     state: Ids,
 ) -> int:
-    """Consumes the rest of the slice; returns the reason why it stopped."""
-    event, until = int(state[EVENT]), NO_WINDOW
-    begin = int(order.ends[event - 1]) if event else 0
-    while event < order.ends.shape[0]:
-        end = int(order.ends[event])
-        if begin == end:
-            event += 1
-            continue
-        time = int(slice_.times[event])
-        if time >= until:
+    """Consumes the rest of the slice, of which no event has more solutions than `most`; the reason why it stopped."""
+    while state[BEGIN] < order.rows.shape[0]:
+        if state[GROUPS] == 0:
+            event = slice_.events[order.rows[state[BEGIN]]]
+            time = slice_.times[event]
             if not close(frames, clock, cells, output, state, time):
-                state[EVENT] = event
                 return OUTPUT
-            until = _advance_clock(frames, clock, time)
-        for at in range(begin, end):
-            if not among(order.slots, order.slots[at], begin, at):
-                for frame in range(frames.start.shape[0]):
-                    alone = end - begin == 1
-                    if alone and not programs.touches[frame * programs.symbols + order.symbols[at]]:
-                        continue
-                    for window in range(clock.least[frame], clock.last[frame] + 1):
-                        _enter(
-                            programs,
-                            frames,
-                            clock,
-                            room,
-                            cells,
-                            slice_,
-                            order,
-                            scratch,
-                            state,
-                            frame,
-                            at,
-                            end,
-                            window,
-                            alone,
-                            slice_.position + event,
-                        )
-        begin = end
-        event += 1
-        if state[FULL]:
-            state[FULL], state[EVENT] = 0, event
-            return LIMBS
+            last = _last_before(slice_.times, event, _advance_clock(frames, clock, time))
+            state[END] = order.ends[last]
+            state[GROUPS] = _group(cells, order, groups, state[BEGIN], state[END])
+            state[GROUP], state[FRAME], state[WINDOW], state[AT] = 0, 0, NO_WINDOW, 0
+        for group in range(state[GROUP], state[GROUPS]):
+            begin, end, slot = groups.ends[group - 1] if group else 0, groups.ends[group], groups.slots[group]
+            for frame in range(state[FRAME], frames.start.shape[0]):
+                for window in range(max(clock.least[frame], state[WINDOW]), clock.last[frame] + 1):
+                    at = _enter(
+                        programs,
+                        frames,
+                        clock,
+                        room,
+                        cells,
+                        numbers,
+                        slice_,
+                        groups,
+                        most,
+                        state,
+                        frame,
+                        window,
+                        slot,
+                        max(begin, state[AT]),
+                        end,
+                    )
+                    state[AT] = 0
+                    if state[FULL]:
+                        state[FULL] = 0
+                        state[GROUP], state[FRAME], state[WINDOW], state[AT] = group, frame, window, at
+                        return LIMBS
+                state[WINDOW] = NO_WINDOW
+            state[FRAME] = 0
+        state[BEGIN], state[GROUPS] = state[END], 0
     return DONE
 
 
@@ -105,87 +109,136 @@ def _advance_clock(frames: Frames, clock: Clock, time: int) -> int:
 
 
 @lean_part
+def _last_before(times: Ids, event: int, until: int) -> int:
+    """The last event before a time, by bisection from an event that is."""
+    least, after = event, times.shape[0]
+    while after - least > 1:
+        middle = (least + after) // 2
+        if times[middle] < until:
+            least = middle
+        else:
+            after = middle
+    return least
+
+
+@lean_part
+def _group(cells: Cells, order: Order, groups: Groups, begin: int, end: int) -> int:
+    """Groups a range of solutions by key; returns the number of keys."""
+    waiting, many = cells.waiting, 0
+    for at in range(begin, end):
+        slot = order.slots[at]
+        if waiting[slot] == 0:
+            groups.slots[many] = slot
+            many += 1
+        waiting[slot] += 1
+    before = 0
+    for group in range(many):
+        slot = groups.slots[group]
+        count, waiting[slot] = waiting[slot], before
+        before += count
+        groups.ends[group] = before
+    for at in range(begin, end):
+        slot = order.slots[at]
+        place = waiting[slot]
+        groups.rows[place], groups.symbols[place] = order.rows[at], order.symbols[at]
+        waiting[slot] = place + 1
+    for group in range(many):
+        waiting[groups.slots[group]] = 0
+    return many
+
+
+@lean_part
 def _enter(
     programs: Programs,
     frames: Frames,
     clock: Clock,
     room: Room,
     cells: Cells,
+    numbers: Numbers,
     slice_: Slice,
-    order: Order,
-    scratch: Scratch,
+    groups: Groups,
+    most: int,
     state: Ids,
     frame: int,
-    begin: int,
-    end: int,
     window: int,
-    alone: bool,
-    position: int,
-) -> None:
-    """Advances the section of one window by the solutions of an event that have the key of the first one."""
-    slot, open_max = order.slots[begin], frames.open_max[frame]
+    slot: int,
+    at: int,
+    end: int,
+) -> int:
+    """Advances the section of one window by solutions that have its key; returns the next one.
+
+    It stops before the end if FULL is set.
+    """
+    open_max = frames.open_max[frame]
     place = window % open_max if open_max > 1 else 0
-    section, base = frames.section[frame] + place, frame * programs.symbols
+    section = frames.section[frame] + place
+    bases = bases_of(frames, numbers, frame, place, slot)
     if cells.window[slot, section] != window:
-        opens = 0
-        for at in range(begin, end):
-            if order.slots[at] == slot:
-                opens |= programs.opens[base + order.symbols[at]]
-        if not opens:
-            return
-        _open(programs, frames, clock, cells, frame, slot, section, place, window)
-    _advance(
-        programs, frames, room, cells, slice_, order, scratch, state, frame, slot, place, begin, end, alone, position
-    )
+        at = _first_opening(programs, slice_, groups, frame * programs.symbols, at, end)
+        if at < end:
+            _open(programs, frames, clock, cells, numbers, frame, slot, section, window, bases)
+    while at < end and not state[FULL]:
+        after = _end_of_event(slice_, groups, at, end) if most > 1 else at + 1
+        if after > at + 1 or programs.touches[frame * programs.symbols + groups.symbols[at]]:
+            if frames.gapped[frame]:
+                position = slice_.position + slice_.events[groups.rows[at]]
+                if cells.position[slot, section] != position - 1:
+                    clear(programs, numbers, bases, programs.gaps[frame], programs.gaps[frame + 1])
+                cells.position[slot, section] = position
+            spare = bases_of(frames, numbers, frame, place, cells.keys.shape[0])
+            _take(programs, frames, room, numbers, slice_, groups, state, frame, bases, spare, at, after)
+        at = after
+    return at
 
 
 @lean_part
-def _advance(
+def _end_of_event(slice_: Slice, groups: Groups, at: int, end: int) -> int:
+    """The first solution of another event."""
+    after = at + 1
+    while after < end and slice_.events[groups.rows[after]] == slice_.events[groups.rows[at]]:
+        after += 1
+    return after
+
+
+@lean_part
+def _first_opening(programs: Programs, slice_: Slice, groups: Groups, base: int, begin: int, end: int) -> int:
+    """The first solution of the first event with which a section begins."""
+    at = begin
+    while at < end and not programs.opens[base + groups.symbols[at]]:
+        at += 1
+    while at < end and at > begin and slice_.events[groups.rows[at - 1]] == slice_.events[groups.rows[at]]:
+        at -= 1
+    return at
+
+
+@lean_part
+def _take(
     programs: Programs,
     frames: Frames,
     room: Room,
-    cells: Cells,
+    numbers: Numbers,
     slice_: Slice,
-    order: Order,
-    scratch: Scratch,
+    groups: Groups,
     state: Ids,
     frame: int,
-    slot: int,
-    place: int,
+    bases: Bases,
+    spare: Bases,
     begin: int,
     end: int,
-    alone: bool,
-    position: int,
 ) -> None:
-    """The same for a section that is in use: its quantities are cleared and added to."""
-    section, base = frames.section[frame] + place, frame * programs.symbols
-    counts = frames.counts[frame] + place * frames.count_width[frame]
-    sums = frames.sums[frame] + place * frames.sum_width[frame]
-    best = frames.best[frame] + place * frames.best_width[frame]
-    bases, where = (counts, sums, best), base + order.symbols[begin]
-    if frames.gapped[frame]:
-        if cells.position[slot, section] != position - 1:
-            clear(programs, cells, slot, bases, programs.gaps[frame], programs.gaps[frame + 1])
-        cells.position[slot, section] = position
-    narrow = cells.counts.shape[1] == 1 and cells.sums.shape[1] == 1
-    if alone and narrow and programs.safe[where]:
-        clear(programs, cells, slot, bases, programs.clears[where], programs.clears[where + 1])
-        own, solution = (cells.counts, cells.sums), order.rows[begin]
-        add_narrow(programs, room, cells, slice_, own, scratch, state, slot, bases, where, solution, True)
-        return
-    copy(frames, cells, scratch, frame, slot, bases)
+    """Advances a section by the solutions of one event."""
+    base, given = frame * programs.symbols, bases
+    if end > begin + 1 or not programs.in_place[base + groups.symbols[begin]]:
+        copy(frames, numbers, frame, bases, spare)
+        given = spare
     for at in range(begin, end):
-        if order.slots[at] == slot:
-            where = base + order.symbols[at]
-            clear(programs, cells, slot, bases, programs.clears[where], programs.clears[where + 1])
-    own = scratch.counts, scratch.sums
+        where = base + groups.symbols[at]
+        clear(programs, numbers, bases, programs.clears[where], programs.clears[where + 1])
     for at in range(begin, end):
-        if order.slots[at] == slot:
-            where, solution = base + order.symbols[at], order.rows[at]
-            if narrow:
-                add_narrow(programs, room, cells, slice_, own, scratch, state, slot, bases, where, solution, False)
-            else:
-                add_wide(programs, room, cells, slice_, scratch, state, slot, bases, where, solution)
+        where = base + groups.symbols[at]
+        counts, sums = add_rows(programs, numbers, slice_, bases, given, where, groups.rows[at])
+        if counts >= room.counts or sums >= room.sums:
+            state[FULL] = 1
 
 
 @lean_part
@@ -194,27 +247,20 @@ def _open(
     frames: Frames,
     clock: Clock,
     cells: Cells,
+    numbers: Numbers,
     frame: int,
     slot: int,
     section: int,
-    place: int,
     window: int,
+    bases: Bases,
 ) -> None:
     """Begins a window: the empty match is there, and nothing else."""
     cells.window[slot, section], cells.position[slot, section] = window, -2
-    for limb in range(cells.counts.shape[1]):
-        begin = frames.counts[frame] + place * frames.count_width[frame]
-        for number in range(begin, begin + frames.count_width[frame]):
-            cells.counts[slot, limb, number] = 0
-    for limb in range(cells.sums.shape[1]):
-        begin = frames.sums[frame] + place * frames.sum_width[frame]
-        for number in range(begin, begin + frames.sum_width[frame]):
-            cells.sums[slot, limb, number] = 0
-    begin = frames.best[frame] + place * frames.best_width[frame]
-    for number in range(begin, begin + frames.best_width[frame]):
-        cells.best[slot, number] = np.nan
+    clear_range(numbers, bases, 0, 0, frames.count_width[frame])
+    clear_range(numbers, bases, 1, 0, frames.sum_width[frame])
+    clear_range(numbers, bases, 2, 0, frames.best_width[frame])
     for number in range(programs.opening[frame], programs.opening[frame + 1]):
-        cells.counts[slot, 0, frames.counts[frame] + place * frames.count_width[frame] + programs.opened[number]] = 1
+        numbers.counts[bases.counts + programs.opened[number]] = 1
     cells.members[section, cells.member_counts[section]] = slot
     cells.member_counts[section] += 1
     if clock.open_first[frame] > clock.open_last[frame]:
@@ -257,13 +303,13 @@ def _emit(
         output.keys[row, column] = cells.keys[slot, column]
     begin = frames.counts[frame] + place * frames.count_width[frame]
     for limb in range(cells.counts.shape[1]):
-        for number in range(frames.count_width[frame]):
+        for number in range(frames.count_told[frame]):
             output.counts[limb, number, row] = cells.counts[slot, limb, begin + number]
     begin = frames.sums[frame] + place * frames.sum_width[frame]
     for limb in range(cells.sums.shape[1]):
-        for number in range(frames.sum_width[frame]):
+        for number in range(frames.sum_told[frame]):
             output.sums[limb, number, row] = cells.sums[slot, limb, begin + number]
     begin = frames.best[frame] + place * frames.best_width[frame]
-    for number in range(frames.best_width[frame]):
+    for number in range(frames.best_told[frame]):
         output.best[number, row] = cells.best[slot, begin + number]
         output.ids[number, row] = cells.ids[slot, begin + number]

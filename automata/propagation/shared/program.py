@@ -11,12 +11,20 @@ import numpy as np
 from automata.propagation.layout import Extreme, Layout, Linear
 from automata.propagation.machine import ACCEPTED, STATES_MAX
 from automata.propagation.shared.arrays import Programs
-from automata.propagation.shared.equations import Equation, Kind, Op, Quantity, Term, equations_of, merged, shapes_of
+from automata.propagation.shared.equations import (
+    Equation,
+    Kind,
+    Op,
+    Quantity,
+    Term,
+    equations_of,
+    merged,
+    outputs_of,
+    shapes_of,
+)
 from automata.propagation.shared.members import Frame, Member
+from automata.propagation.shared.run_order import Run, in_order
 from automata.values import Ids
-
-_Run = tuple[int, int, int, int, int, int, int]
-"""As `arrays.Programs.runs` has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,7 @@ class GroupProgram:
     """The program of some queries.
 
     frames      the distinct windows
-    widths      frame → how many counts, sums and best ones there are
+    widths      frame → how many counts, sums and best ones there are; `told`: those that are told of stand first
     places      quantity of a member → its place
     layout      what the reader of solutions makes of them, by the group's variables
     programs    for the kernel
@@ -43,6 +51,7 @@ class GroupProgram:
     members: Mapping[int, Member]
     frames: tuple[Frame, ...]
     widths: tuple[tuple[int, int, int], ...]
+    told: tuple[tuple[int, int, int], ...]
     places: Mapping[Quantity, Place]
     layout: Layout
     programs: Programs
@@ -65,15 +74,19 @@ def program_of(members: Mapping[int, Member], symbols: int) -> GroupProgram:
     equations = equations_of(members, _symbols_of(members))
     classes = merged(equations, of_frame)
     shapes = shapes_of(equations, classes)
+    outputs = {classes[quantity] for number, member in members.items() for quantity in outputs_of(number, member)}
     chosen: dict[int, Quantity] = {}
-    for quantity in sorted(equations, key=lambda q: (shapes[classes[q]], _order(q, members))):
+    for quantity in sorted(
+        equations, key=lambda q: (classes[q] not in outputs, shapes[classes[q]], _order(q, members))
+    ):
         chosen.setdefault(classes[quantity], quantity)
-    widths = [[0, 0, 0] for _ in frames]
+    widths, told = [[0, 0, 0] for _ in frames], [[0, 0, 0] for _ in frames]
     numbered: dict[int, Place] = {}
     for class_, quantity in chosen.items():
         frame = of_frame[quantity.member]
         numbered[class_] = Place(frame, quantity.kind, widths[frame][quantity.kind])
         widths[frame][quantity.kind] += 1
+        told[frame][quantity.kind] += class_ in outputs
     places = {quantity: numbered[class_] for quantity, class_ in classes.items()}
     own = {quantity: equations[quantity] for quantity in chosen.values()}
     layout = _layout(own.values())
@@ -84,7 +97,8 @@ def program_of(members: Mapping[int, Member], symbols: int) -> GroupProgram:
     terms = Counter((quantity, term.symbol) for quantity, equation in own.items() for term in equation.terms)
     growth = max(terms.values(), default=0)
     programs = _Writer(own, places, layout, openers).programs()
-    return GroupProgram(members, frames, tuple((a, b, c) for a, b, c in widths), places, layout, programs, growth)
+    sizes = [tuple((a, b, c) for a, b, c in some) for some in (widths, told)]
+    return GroupProgram(members, frames, sizes[0], sizes[1], places, layout, programs, growth)
 
 
 def _symbols_of(members: Mapping[int, Member]) -> frozenset[int]:
@@ -136,8 +150,10 @@ class _Writer:
         """The arrays."""
         symbols, frames = len(self._openers[0]), range(len(self._openers))
         at = [(frame, symbol) for frame in frames for symbol in range(symbols)]
-        runs = [self._runs(self._terms[place]) for place in at]
         clears = [_ranges(self._clears[place]) for place in at]
+        given = [self._runs(self._terms[place]) for place in at]
+        ordered = [in_order(some, cleared) for some, cleared in zip(given, clears, strict=True)]
+        runs = [some if known is None else known for some, known in zip(given, ordered, strict=True)]
         gaps = [_ranges(self._gaps[frame]) for frame in frames]
         before = sum(map(len, clears))
         opened = [sorted(self._opened[frame]) for frame in frames]
@@ -150,7 +166,7 @@ class _Writer:
             _matrix([one for some in (*clears, *gaps) for one in some], 3),
             _offsets(opened),
             _column([count for some in opened for count in some]),
-            _column([self._safe(place) for place in at]),
+            _column([known is not None for known in ordered]),
             _column([self._openers[frame][symbol] for frame, symbol in at]),
             _column([bool(self._terms[place] or self._clears[place]) for place in at]),
         )
@@ -165,19 +181,14 @@ class _Writer:
         if equation.opening:
             self._opened[place.frame].append(place.number)
 
-    def _safe(self, place: tuple[int, int]) -> bool:
-        """True if no term reads what another one, or itself, has changed or cleared."""
-        read = {self._places[term.source] for _, term in self._terms[place]}
-        return read.isdisjoint([target for target, _ in self._terms[place]]) and read.isdisjoint(self._clears[place])
-
-    def _runs(self, terms: Sequence[tuple[Place, Term]]) -> list[_Run]:
+    def _runs(self, terms: Sequence[tuple[Place, Term]]) -> list[Run]:
         """Terms of one kind whose targets, and whose sources too or not at all, stand beside each other."""
         alike: dict[tuple[Op, int, bool], list[tuple[int, int]]] = defaultdict(list)
         for target, term in terms:
             greatest = term.op >= Op.BEST and self._greatest[target.frame, target.number]
             alike[term.op, self._number(term), greatest].append((target.number, self._places[term.source].number))
         return [
-            (int(op), source, step, target, count, column, int(greatest))
+            Run(op, source, step, target, count, column, greatest)
             for (op, column, greatest), pairs in sorted(alike.items())
             for target, source, step, count in _rows(pairs)
         ]

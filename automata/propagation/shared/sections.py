@@ -38,7 +38,7 @@ class Sections(NamedTuple):
         return int(self.counts.shape[2])
 
 
-class Wanted(NamedTuple):
+class ToldLane(NamedTuple):
     """The places of what is told of a lane; None: nothing depends on it, so it is not kept."""
 
     matches: Place | None
@@ -62,7 +62,7 @@ class Closed:
     frame: Ids
     _rows: dict[Place | None, tuple[Ids, Ids]] = field(default_factory=dict)
     _keys: dict[tuple[Place | None, tuple[int, ...]], Ids] = field(default_factory=dict)
-    _vectors: dict[Wanted, Vectors] = field(default_factory=dict)
+    _vectors: dict[ToldLane, Vectors] = field(default_factory=dict)
 
     def rows(self, count: Place | None) -> tuple[Ids, Ids]:
         """The sections with matches, and their windows."""
@@ -79,11 +79,11 @@ class Closed:
             self._keys[count, columns] = self.keys[self.rows(count)[0]][:, columns]
         return self._keys[count, columns]
 
-    def vectors(self, wanted: Wanted) -> Vectors:
+    def vectors(self, told: ToldLane) -> Vectors:
         """The vectors of the sections with matches."""
-        if wanted not in self._vectors:
-            self._vectors[wanted] = vectors_of(self.sections, wanted, self.rows(wanted.matches)[0])
-        return self._vectors[wanted]
+        if told not in self._vectors:
+            self._vectors[told] = vectors_of(self.sections, told, self.rows(told.matches)[0])
+        return self._vectors[told]
 
 
 class SectionReader:
@@ -98,16 +98,16 @@ class SectionReader:
         """The groups that a member has found in closed sections: those in which it has matches."""
         member = self._program.members[number]
         for lane in member.machine.ends:
-            wanted = self._wanted(number, lane)
-            there, windows = closed.rows(wanted.matches)
+            told = self._told(number, lane)
+            there, windows = closed.rows(told.matches)
             if len(there):
-                keys = closed.keys_of(wanted.matches, tuple(member.key_places))
-                yield Block(windows, keys, closed.vectors(wanted), self._reader(member))
+                keys = closed.keys_of(told.matches, tuple(member.key_places))
+                yield Block(windows, keys, closed.vectors(told), self._reader(member))
 
     def lane(self, number: int, lane: int, sections: Sections) -> list[Vector | None]:
         """A lane of a member as exact values."""
         every = np.arange(sections.size)
-        vectors = vectors_of(sections, self._wanted(number, lane), every)
+        vectors = vectors_of(sections, self._told(number, lane), every)
         found = self._reader(self._program.members[number]).read(vectors)
         return [each if each[0] else None for each in found]
 
@@ -115,31 +115,31 @@ class SectionReader:
         known = {own: self._scales[shared] for own, shared in member.variables.items() if shared in self._scales}
         return VectorReader(member.measured, member.layout, self._values, known)
 
-    def _wanted(self, number: int, lane: int) -> Wanted:
+    def _told(self, number: int, lane: int) -> ToldLane:
         count, *measures = quantities_of(number, self._program.members[number], lane)
         places = self._program.places
-        return Wanted(
+        return ToldLane(
             places.get(count),
             tuple(places.get(each) for each in measures if each.kind is not Kind.BEST),
             tuple(places.get(each) for each in measures if each.kind is Kind.BEST),
         )
 
 
-def vectors_of(sections: Sections, wanted: Wanted, rows: Ids) -> Vectors:
+def vectors_of(sections: Sections, told: ToldLane, rows: Ids) -> Vectors:
     """The vectors of a lane in some sections."""
     width = len(sections.sums)
-    sums = np.zeros((len(rows), len(wanted.linear), width), dtype=np.int64)
-    best = np.full((len(rows), len(wanted.extreme)), np.nan)
-    ids = np.zeros((len(rows), len(wanted.extreme)), dtype=np.int64)
-    for column, place in enumerate(wanted.linear):
+    sums = np.zeros((len(rows), len(told.linear), width), dtype=np.int64)
+    best = np.full((len(rows), len(told.extreme)), np.nan)
+    ids = np.zeros((len(rows), len(told.extreme)), dtype=np.int64)
+    for column, place in enumerate(told.linear):
         if place is not None:
             numbers = _numbers(sections, place.kind, place)[:, rows].T
             sums[:, column] = numbers if numbers.shape[1] == width else widened(numbers, width)
-    for column, place in enumerate(wanted.extreme):
+    for column, place in enumerate(told.extreme):
         if place is not None:
             best[:, column], ids[:, column] = sections.best[place.number, rows], sections.ids[place.number, rows]
     times = np.zeros(len(rows), dtype=np.int64)
-    return Vectors(_numbers(sections, Kind.COUNT, wanted.matches)[:, rows].T, sums, best, ids, times, times)
+    return Vectors(_numbers(sections, Kind.COUNT, told.matches)[:, rows].T, sums, best, ids, times, times)
 
 
 def _numbers(sections: Sections, kind: Kind, place: Place | None) -> Ids:

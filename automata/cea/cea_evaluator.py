@@ -9,10 +9,11 @@ from automata.cea.applicability import why_not_cea
 from automata.cea.core import CeaCore
 from automata.cea.matches import MatchReader
 from automata.cea.snapshot import core_state, restore_core
+from automata.matches.column_selection import selected
 from automata.matches.match_table import MatchTable, in_order
 from automata.matches.selection import AfterMatch, after_state, candidate_of, restore_after
 from automata.plan.plan import Plan
-from automata.plan.program import ConditionEvaluator, Selector
+from automata.plan.program import ConditionEvaluator, Selector, Skip
 from automata.protocol import NEVER_DUE, Restorable
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match
@@ -32,7 +33,6 @@ class CeaEvaluator(Restorable):
         reason = why_not_cea(plan)
         assert reason is None, reason
         program = self._program = plan.program
-        self._selects = plan.selects
         self._condition_evaluator = condition_evaluator
         self._core = CeaCore(plan)
         self._reader = MatchReader(self._core, plan)
@@ -51,8 +51,8 @@ class CeaEvaluator(Restorable):
 
     def _reported(self, found: MatchTable) -> Sequence[Match]:
         """The selected matches in report order."""
-        if not self._selects:
-            return in_order(found)
+        if self._program.skip is Skip.NO_SKIP and (table := selected(found, self._selector)) is not None:
+            return in_order(table)
         chosen = self._after.chosen(map(candidate_of, found), self._selector, self._condition_evaluator.texts)
         return [candidate.match for candidate in chosen]
 

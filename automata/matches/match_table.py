@@ -99,6 +99,19 @@ class MatchTable(Sequence[Match]):
         facts, registers, outputs, entries, sizes = columns
         return MatchTable(facts, registers, outputs, entries, np.cumsum(sizes))
 
+    def positions(self) -> NDArray[np.int64] | None:
+        """int64[n, longest]: the positions of each match, ascending, -1 after the last.
+
+        None where a match takes an event twice, or where there would be too many of -1.
+        """
+        longest = int(self.sizes.max()) if len(self) else 0
+        if longest * len(self) > _ROOM_MAX * max(len(self.entries), 1):
+            return None
+        taken, later = self.entries[:, POSITION], _places(self)[1:] > 0
+        if later.any() and (taken[1:] <= taken[:-1])[later].any():
+            return None
+        return _as_matrix(self, POSITION, longest)
+
     def like_previous(self) -> Mask:
         """Mask of the matches with the steps and events of the match before them."""
         same = np.zeros(len(self), dtype=np.bool_)
@@ -117,7 +130,7 @@ def in_order(table: MatchTable) -> MatchTable:
 
     For matches that are reported at their last event. Those of the very same events are compared one by one.
     """
-    positions = _positions(table)
+    positions = table.positions()
     if positions is None:
         return table.take(_ordered(table, np.arange(len(table), dtype=np.int64)))
     order = np.lexsort((*positions.T[::-1], table.facts[:, LAST]))
@@ -142,20 +155,6 @@ def _like_previous(rows: NDArray[np.int64]) -> Mask:
     same = np.zeros(len(rows), dtype=np.bool_)
     same[1:] = (rows[1:] == rows[:-1]).all(axis=1)
     return same
-
-
-def _positions(table: MatchTable) -> NDArray[np.int64] | None:
-    """int64[n, longest]: the positions of each match, ascending, -1 after the last.
-
-    None where a match takes an event twice, or where there would be too many of -1.
-    """
-    longest = int(table.sizes.max()) if len(table) else 0
-    if longest * len(table) > _ROOM_MAX * max(len(table.entries), 1):
-        return None
-    taken, later = table.entries[:, POSITION], _places(table)[1:] > 0
-    if later.any() and (taken[1:] <= taken[:-1])[later].any():
-        return None
-    return _as_matrix(table, POSITION, longest)
 
 
 def _as_matrix(table: MatchTable, column: int, width: int) -> NDArray[np.int64]:

@@ -9,14 +9,15 @@ import numpy as np
 
 from automata.chains import columns as col
 from automata.chains.store import AcceptedRuns, ChainStore
-from automata.matches.match_table import in_order
+from automata.matches.column_selection import selected
+from automata.matches.match_table import MatchTable, in_order
 from automata.matches.negation import NegationIndex
 from automata.matches.negation_intervals import inner_intervals, trailing_intervals
 from automata.matches.pending import FOREVER, PendingMatches
 from automata.matches.possession import Possession
 from automata.matches.reader import read_matches
 from automata.matches.selection import AT_END, AfterMatch, Candidate, candidate_of, report_order
-from automata.plan.program import ConditionEvaluator
+from automata.plan.program import ConditionEvaluator, Skip
 from automata.slices.timeline import Timeline, later
 from automata.values import Ids, Mask, Match
 
@@ -56,8 +57,11 @@ class Reporter:
 
     def report(self, ended: list[AcceptedRuns], time: int, timeline: Timeline) -> Sequence[Match]:
         """The matches that can be reported once the slice up to `time` has been consumed."""
-        if not (self._in_turn or self._trails):
-            return in_order(read_matches(self._core, self._unviolated(ended)))
+        if not self._trails and self._program.skip is Skip.NO_SKIP:
+            rows = self._unviolated(ended)
+            if (table := self._selected(rows)) is not None:
+                return in_order(table)
+            return self.release(self._candidates([(row, None) for row in rows.tolist()]), _NEVER)
         survivors = self._survivors(ended)
         self._drop_extended()
         candidates = self._candidates(survivors + self._pass(time, timeline))
@@ -203,6 +207,12 @@ class Reporter:
         return ranks > pending.deadlines + 1
 
     # --- selection and order ----------------------------------------------------------------------
+
+    def _selected(self, rows: Ids) -> MatchTable | None:
+        """The matches that the selector keeps of all that end in a slice, as far as columns tell."""
+        runs = self._core.runs
+        ranks = runs.column(rows, col.RANK) - runs.column(rows, col.FIRST_RANK) + 1
+        return selected(read_matches(self._core, rows), self._program.selector, ranks)
 
     def _candidates(self, rows: Sequence[_Decided]) -> list[Candidate]:
         """Each match once, when it is decided first."""

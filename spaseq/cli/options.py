@@ -286,7 +286,7 @@ events_output_option = click.option(
     metavar="OUTPUT",
     type=OutputFile(),
     required=True,
-    help="The file to write; its suffix says the format: .nq or .trig, plain or with .gz or .zst.",
+    help="The file to write; its suffix says the format: .nq, .trig or .jelly, plain or with .gz or .zst.",
 )
 event_options = _all(
     format_options,

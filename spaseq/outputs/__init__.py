@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spaseq.algebra.nodes import AnyQuery
     from spaseq.outputs.sink import Sink
 
-FORMATS = {"table": "TableSink", "ndjson": "NdjsonSink", "csv": "CsvSink", "trig": "TrigSink"}
+FORMATS = {"table": "TableSink", "ndjson": "NdjsonSink", "csv": "CsvSink", "trig": "TrigSink", "jelly": "JellySink"}
 """Format → the class of its sink, in the module of this package with the format's name."""
 FILE_FORMATS = ("ndjson", "csv")
 """The formats of the files of Spark's micro-batches."""

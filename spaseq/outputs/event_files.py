@@ -1,4 +1,4 @@
-"""Files of events: N-Quads or TriG, plain or compressed, by the suffix of the name."""
+"""Files of events: N-Quads, TriG or Jelly, plain or compressed, by the suffix of the name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gzip
 import re
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,8 +14,9 @@ import pyoxigraph as ox
 
 from spaseq.errors import InputError, RunError
 from spaseq.outputs.destination import reason
+from spaseq.outputs.jelly_frames import JellyFrames
 
-FORMATS = (".nq", ".trig")
+FORMATS = (".nq", ".trig", ".jelly")
 COMPRESSIONS = (".gz", ".zst")
 _LEVEL = 3
 _IRI = rb'<[^<>"\s\\]+>'
@@ -37,7 +39,10 @@ class EventFile:
         if suffix not in FORMATS:
             hint = f"end it in {' or '.join(FORMATS)}, plain or with {' or '.join(COMPRESSIONS)}"
             raise InputError(f"the suffix of {path} says no format to write", hint=hint)
+        self._frames = JellyFrames() if suffix == ".jelly" else None
         self._text: Callable[[bytes], bytes] = as_trig if suffix == ".trig" else lambda event: event
+        if self._frames is not None:
+            self._text = partial(_as_jelly, self._frames)
         self._stack = ExitStack()
         self._stream = self._opened(packed)
 
@@ -54,6 +59,8 @@ class EventFile:
     def close(self) -> None:
         """Finish the file; raises RunError if that fails."""
         try:
+            if self._frames is not None:
+                self._stream.write(self._frames.begin())
             self._stack.close()
         except OSError as error:
             raise RunError(
@@ -75,6 +82,11 @@ class EventFile:
             case ".zst":
                 return self._stack.enter_context(_zstandard_writer(plain))
         return plain
+
+
+def _as_jelly(frames: JellyFrames, event: bytes) -> bytes:
+    """An event of N-Quads as a frame."""
+    return frames.frame(ox.parse(event, ox.RdfFormat.N_QUADS, lenient=True))
 
 
 def as_trig(event: bytes) -> bytes:

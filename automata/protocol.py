@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from automata.plan.semi_join import SemiJoinFilter
@@ -82,6 +82,17 @@ class Restorable(Evaluator, Protocol):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continue from a state; nothing has been consumed before."""
+
+
+@runtime_checkable
+class InPieces(Evaluator, Protocol):
+    """An evaluator that need not hold all matches of a slice together."""
+
+    def pieces(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Iterator[Sequence[Match]]:
+        """As `on_batch`, in pieces; all are read before the evaluator is asked anything else.
+
+        Matches with the same events are in one piece.
+        """
 
 
 @runtime_checkable

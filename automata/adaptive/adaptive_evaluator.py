@@ -10,7 +10,7 @@ the latest slices are remembered reads them all at once, and takes over between 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -20,10 +20,11 @@ from automata import protocol
 from automata.adaptive.policy import Policy, Startable, Switch
 from automata.adaptive.row_switch import RowSwitch
 from automata.adaptive.slice_log import Logged, SliceLog
+from automata.matches.match_table import all_of
 from automata.plan.plan import Plan
 from automata.plan.program import Skip
 from automata.plan.semi_join import SemiJoinFilter
-from automata.protocol import Restorable, RowEvaluator, SemiJoinSource
+from automata.protocol import InPieces, Restorable, RowEvaluator, SemiJoinSource
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match, implements
 
@@ -59,7 +60,7 @@ def _reach(plan: Plan) -> int:
     return program.window.size if alone else 2 * program.window.size
 
 
-class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource):
+class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource, InPieces):
     """An evaluator that is exchanged while it runs, for programs for which `why_not_adaptive` gives no reason.
 
     makers      name → a new evaluator
@@ -116,8 +117,12 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource):
         return self._evaluator.semi_join_filters(events) if isinstance(self._evaluator, SemiJoinSource) else {}
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
+        return all_of(list(self.pieces(events, solutions)))
+
+    def pieces(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Iterator[Sequence[Match]]:
+        """As `on_batch`, in the pieces of the current evaluator."""
         if not len(events):
-            return []
+            return
         self._observe_alone()
         self._alone.slice_(len(events))
         first = self._time is None
@@ -130,26 +135,27 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource):
         elif name != self._name and name in self._at_once and (slices := self._log.slices()) is not None:
             passed = self._catch_up(name, reason, int(events.times[0]), slices)
         if self._window.sliding or self._window.in_events or passed:
-            passed = [*passed, *self._prepare(name, reason, events)]
-            matches = self._feed(events, solutions)
-            matches = [*passed, *matches] if passed else matches
+            yield passed
+            yield self._prepare(name, reason, events)
+            yield from self._feed(events, solutions)
         else:
-            matches = self._up_to_boundary(name, reason, events, solutions)
+            yield from self._up_to_boundary(name, reason, events, solutions)
         if not first:
             self._policy.observe(events, solutions)
-        return matches
 
     def _up_to_boundary(
         self, name: str, reason: str, events: Events, solutions: Mapping[int, SymbolSolutions]
-    ) -> Sequence[Match]:
+    ) -> Iterator[Sequence[Match]]:
         """Feeds a slice; at the boundary of a tumbling window in it, the evaluator with this name takes over."""
         cut = self._boundary(events) if name != self._name else len(events)
         if cut == len(events):
-            return self._feed(events, solutions)
-        matches = [*self._feed(*_part(events, solutions, 0, cut))] if cut else []
-        matches += self._evaluator.on_watermark(int(events.times[cut]) - 1)
+            yield from self._feed(events, solutions)
+            return
+        if cut:
+            yield from self._feed(*_part(events, solutions, 0, cut))
+        yield self._evaluator.on_watermark(int(events.times[cut]) - 1)
         self._replace(name, reason, self._made(name), int(events.times[cut]))
-        return [*matches, *self._feed(*_part(events, solutions, cut, len(events)))]
+        yield from self._feed(*_part(events, solutions, cut, len(events)))
 
     def prefers_rows(self) -> bool:
         """As the current evaluator, unless it is about to be replaced."""
@@ -253,7 +259,7 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource):
         if slice_ is not None:
             self._policy.observe(*slice_)
 
-    def _feed(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
+    def _feed(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Iterator[Sequence[Match]]:
         if len(events) <= protocol.FEW_EVENTS_MAX:
             self._log.forget()
         elif self._at_once and self._name not in self._at_once:
@@ -262,7 +268,10 @@ class AdaptiveEvaluator(Restorable, RowEvaluator, SemiJoinSource):
         self._time = int(events.times[-1])
         if self._shadow is not None:
             self._shadow.evaluator.on_batch(events, solutions)
-        return self._evaluator.on_batch(events, solutions)
+        if implements(self._evaluator, InPieces):
+            yield from self._evaluator.pieces(events, solutions)
+        else:
+            yield self._evaluator.on_batch(events, solutions)
 
     def _made(self, name: str) -> Startable:
         """A new evaluator that begins at the current position."""

@@ -60,6 +60,11 @@ class Log:
         rows: Ids = self.rows[numbers - self.first]
         return rows
 
+    def column(self, numbers: Ids, column: int) -> Ids:
+        """A column of the rows with these numbers."""
+        values: Ids = self.rows[:, column][numbers - self.first]
+        return values
+
     def forget(self, before: int) -> None:
         """Drops the rows with lower numbers."""
         count = min(max(before - self.first, 0), self._end - self._begin)

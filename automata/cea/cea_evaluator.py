@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from automata.cea.applicability import why_not_cea
-from automata.cea.core import CeaCore
+from automata.cea.core import CeaCore, ComplexEvents
 from automata.cea.matches import MatchReader
+from automata.cea.ordered import OrderedMatches
 from automata.cea.snapshot import core_state, restore_core
 from automata.matches.column_selection import selected
-from automata.matches.match_table import MatchTable, in_order
+from automata.matches.match_table import MatchTable, all_of, in_order
 from automata.matches.selection import AfterMatch, after_state, candidate_of, restore_after
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator, Selector, Skip
-from automata.protocol import NEVER_DUE, Restorable
+from automata.protocol import NEVER_DUE, InPieces, Restorable
 from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match
 
 
-class CeaEvaluator(Restorable):
+class CeaEvaluator(Restorable, InPieces):
     """Complex events of one program to which CEA applies.
 
     The automaton selects among markings with one start, and for STRICT among all; `AfterMatch.chosen` then selects
@@ -36,25 +37,36 @@ class CeaEvaluator(Restorable):
         self._condition_evaluator = condition_evaluator
         self._core = CeaCore(plan)
         self._reader = MatchReader(self._core, plan)
+        self._ordered = OrderedMatches(self._core, self._reader, program.check_runs)
         self._after = AfterMatch(program.skip, program.skip_to)
         self._selector = Selector.ALL if program.selector is Selector.STRICT else program.selector
+        self._keeps_all = self._selector is Selector.ALL and program.skip is Skip.NO_SKIP
 
     def on_batch(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Sequence[Match]:
-        tables: list[MatchTable] = []
-        for found in self._core.feed(events, solutions):
-            tables += self._reader.read(found)
-            self._program.check_runs(sum(map(len, tables)))
-        matches = self._reported(MatchTable.concatenate(tables)) if tables else []
+        return all_of(list(self.pieces(events, solutions)))
+
+    def pieces(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> Iterator[Sequence[Match]]:
+        """As `on_batch`, in pieces; all are read before the evaluator is asked anything else."""
+        found = self._core.feed(events, solutions)
+        yield from self._ordered.pieces(found) if self._keeps_all else self._selected(found)
         if len(events):
             self._forget(int(events.times[-1]))
-        return matches
 
-    def _reported(self, found: MatchTable) -> Sequence[Match]:
+    def _selected(self, found: Iterator[ComplexEvents]) -> Iterator[Sequence[Match]]:
         """The selected matches in report order."""
-        if self._program.skip is Skip.NO_SKIP and (table := selected(found, self._selector)) is not None:
-            return in_order(table)
-        chosen = self._after.chosen(map(candidate_of, found), self._selector, self._condition_evaluator.texts)
-        return [candidate.match for candidate in chosen]
+        tables: list[MatchTable] = []
+        for some in found:
+            tables += self._reader.read(some)
+            self._program.check_runs(sum(map(len, tables)))
+        if not tables:
+            return
+        whole = MatchTable.concatenate(tables)
+        if self._program.skip is Skip.NO_SKIP and (table := selected(whole, self._selector)) is not None:
+            yield in_order(table)
+        else:
+            candidates = map(candidate_of, whole)
+            chosen = self._after.chosen(candidates, self._selector, self._condition_evaluator.texts)
+            yield [candidate.match for candidate in chosen]
 
     def on_watermark(self, time: int) -> list[Match]:
         self._forget(time)

@@ -125,6 +125,14 @@ class MatchTable(Sequence[Match]):
         return same
 
 
+def all_of(pieces: Sequence[Sequence[Match]]) -> Sequence[Match]:
+    """The matches of all pieces, one after the other; columns where all that are not empty are."""
+    tables = [piece for piece in pieces if len(piece) and isinstance(piece, MatchTable)]
+    if tables and sum(map(len, tables)) == sum(map(len, pieces)):
+        return MatchTable.concatenate(tables)
+    return [match for piece in pieces for match in piece]
+
+
 def in_order(table: MatchTable) -> MatchTable:
     """Each match once, however often it was reached, in report order, values aside (specification 3.5).
 

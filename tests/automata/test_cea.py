@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
+from automata.cea import ordered
 from automata.cea.cea_evaluator import CeaEvaluator
 from automata.cea.configurations import Configurations
 from automata.cea.core import CeaCore
@@ -111,6 +112,19 @@ def test_a_selector_goes_on_with_few_of_exponentially_many_markings(selector: Se
     evaluator = CeaEvaluator(plan(PHI3, 3, selector=selector), Nothing())
     (match,) = evaluator.on_batch(events(302), taken([0], range(1, 301), [301]))
     assert [position for _, position, _ in match.entries] == list(range(302))
+
+
+def test_the_matches_of_one_event_come_in_order_in_pieces_of_a_bounded_size() -> None:
+    """Starts and iterations in turn, then one end: the matches of a triggering event are divided."""
+    sequence = nodes.Sequence((Step(0), Step(1), Step(2)), (ANY, ANY))
+    slice_ = events(201), taken(range(0, 200, 2), range(1, 200, 2), [200])
+    whole = CeaEvaluator(plan(sequence, 3), Nothing()).on_batch(*slice_)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ordered, "ROWS_MAX", 64)
+        pieces = list(CeaEvaluator(plan(sequence, 3), Nothing()).pieces(*slice_))
+    assert len(whole) == 5050
+    assert [match for piece in pieces for match in piece] == list(whole)
+    assert max(map(len, pieces)) <= 65
 
 
 def test_the_arena_is_bounded_by_the_window() -> None:

@@ -15,10 +15,11 @@ import pytest
 from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
-from automata.cea import core, creation_times
+from automata.cea import core, creation_times, ordered
 from automata.cea.applicability import why_not_cea
 from spaseq.algebra.build import build
 from spaseq.lang.parse import parse
+from spaseq.outputs import row_table
 from spaseq.physical.program import compile_program
 from tests.drawn import drawn
 from tests.driving import comparable, run_engine
@@ -49,6 +50,9 @@ def test_complex_event_automata_equal_the_reference_whatever_the_batches(data: s
         for name, size in SMALL.items():
             patch.setattr(core, name, size)
         patch.setattr(creation_times, "_STRIDE", 2)
+        size = data.draw(st.sampled_from([1, 2, 7]))
+        patch.setattr(ordered, "ROWS_MAX", size)
+        patch.setattr(row_table, "ROWS_MAX", size)
         assert [comparable(row) for row in run_engine(query, [arrived], evaluator="cea")] == expected
 
 

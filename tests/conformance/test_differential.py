@@ -17,6 +17,7 @@ from sparql_gpm.terms import IRI
 from spaseq.errors import QueryError
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
+from spaseq.outputs import row_table
 from spaseq.runtime.stages import projection
 from tests.drawn import drawn
 from tests.driving import comparable, run_engine
@@ -75,6 +76,7 @@ def smallest() -> Iterator[None]:
         patch.setattr(steps, "_PAIRS_MAX", 2)
         patch.setattr(substreams, "_TRIM_MIN", 0)
         patch.setattr(projection, "FEW_MATCHES", 0)
+        patch.setattr(row_table, "ROWS_MAX", 2)
         yield
 
 

@@ -113,12 +113,12 @@ class QueryOperator:
     def on_watermark(self, time: int) -> Iterator[Rows]:
         """The rows once no event at or before `time` will arrive."""
         yield from self._flush(time)
-        yield self._noticed(self._sequence.on_watermark(time))
+        yield from map(self._noticed, self._sequence.on_watermark(time))
 
     def finish(self) -> Iterator[Rows]:
         """The last rows; the input has ended."""
         yield from self._flush(AFTER_ALL)
-        yield self._noticed(self._sequence.finish())
+        yield from map(self._noticed, self._sequence.finish())
 
     @property
     def touching(self) -> PatternStage | None:
@@ -187,7 +187,7 @@ class QueryOperator:
                 solved = self.patterns.solve(slice_, self._sequence.semi_join_filters)
         if self.observed is not None:
             self.observed.on_slice(solved.events, solved.solutions)
-        yield self._noticed(self._sequence.on_slice(solved))
+        yield from map(self._noticed, self._sequence.on_slice(solved))
 
     def _row_at_a_time(self, slice_: Slice) -> Rows:
         assert isinstance(self.patterns, PatternStage), "a plan with rows needs a pattern stage"

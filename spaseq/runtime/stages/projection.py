@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -12,6 +12,7 @@ from automata.matches.match_table import MatchTable
 from automata.values import Ids, Mask, Match
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from spaseq.outputs import row_table
 from spaseq.outputs.row_table import Rows, RowTable
 from spaseq.outputs.rows import Row, StepEvents
 from spaseq.physical.program import Compiled
@@ -47,10 +48,23 @@ class Projector:
         self._reported: dict[tuple[int, int], int] = {}
         self._projected: dict[tuple[int, int], set[tuple[str, ...]]] = {}
 
-    def rows(self, matches: Sequence[Match], names: GraphNames) -> Rows:
-        """The rows of matches in report order; many matches of a plain SELECT give a table."""
-        if not matches:
-            return []
+    def rows(self, matches: Sequence[Match], names: GraphNames) -> Iterator[Rows]:
+        """The rows of matches in report order, in pieces; many matches of a plain SELECT give tables.
+
+        Matches with the same events are in one piece.
+        """
+        begin = 0
+        while begin < len(matches):
+            end = min(begin + row_table.ROWS_MAX, len(matches))
+            while end < len(matches) and same_events(matches[end]) == same_events(matches[end - 1]):
+                end += 1
+            if isinstance(matches, MatchTable):
+                yield self._piece(matches.part(begin, end), names)
+            else:
+                yield self._piece(matches if end - begin == len(matches) else matches[begin:end], names)
+            begin = end
+
+    def _piece(self, matches: Sequence[Match], names: GraphNames) -> Rows:
         filters = self._query.distinct or self._query.limit is not None
         plain = self._template is None and not filters and len(matches) > FEW_MATCHES
         if plain and isinstance(matches, MatchTable):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
-from automata.protocol import ALWAYS_DUE, Restorable, RowEvaluator, SemiJoinSource
+from automata.protocol import ALWAYS_DUE, InPieces, Restorable, RowEvaluator, SemiJoinSource
 from automata.slices.events import Gap
 from automata.values import Ids, Match, implements
 from sparql_gpm.background import Background
@@ -16,6 +16,7 @@ from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.shared import PatternPool, Slice
 from spaseq.errors import RunError
 from spaseq.outputs.row_table import Rows
+from spaseq.outputs.rows import Row
 from spaseq.physical.evaluators import evaluator_of
 from spaseq.physical.kernels_later import Kernels
 from spaseq.physical.plan import PROPAGATION, PhysicalPlan
@@ -84,6 +85,7 @@ class SequenceStage:
         if self._groups is not None:
             self._fold: Callable[[Sequence[Any]], None] = self._groups.add_partials if propagates else self._groups.add
         self._row_evaluator = self._evaluator if implements(self._evaluator, RowEvaluator) else None
+        self._in_pieces = self._evaluator if implements(self._evaluator, InPieces) else None
         self._keeps_graphs = compiled.keeps_graphs
         self._keeps_solutions = query.orders_solutions
         self.needs_whole_slots = self._evaluator.needs_whole_slots
@@ -91,8 +93,8 @@ class SequenceStage:
             self._evaluator.semi_join_filters if implements(self._evaluator, SemiJoinSource) else unfiltered
         )
 
-    def on_slice(self, solved: SolvedSlice) -> Rows:
-        """The rows after the next slice."""
+    def on_slice(self, solved: SolvedSlice) -> Iterator[Rows]:
+        """The rows after the next slice, in pieces; all are read before the stage is asked anything else."""
         if solved.taken is not None:
             self._names.add(self._position, solved.taken)
             if self._keeps_graphs and solved.graphs is not None:
@@ -100,12 +102,20 @@ class SequenceStage:
             if self._keeps_solutions and solved.graphs is not None:
                 self._solutions.add(self._position, solved.solutions, solved.graphs)
         self._position += len(solved.events)
-        matches = self._evaluator.on_batch(solved.events, solved.solutions)
-        if not matches and solved.taken is None and self._groups is None:
-            return []
-        rows = self._reported(matches, int(solved.events.times[-1]))
-        self._forget()
-        return rows
+        found = False
+        for matches in self._matches(solved):
+            found = found or bool(matches)
+            yield from self._rows(matches)
+        if found or solved.taken is not None or self._groups is not None:
+            if self._groups is not None:
+                yield self._groups.on_events(self._position, int(solved.events.times[-1]))
+            self._forget()
+
+    def _matches(self, solved: SolvedSlice) -> Iterator[Sequence[Match]]:
+        if self._in_pieces is not None:
+            yield from self._in_pieces.pieces(solved.events, solved.solutions)
+        else:
+            yield self._evaluator.on_batch(solved.events, solved.solutions)
 
     def prefers_rows(self, slice_: Slice) -> bool:
         """True if the events of a short slice are to be evaluated one by one; those of one time may have to be one."""
@@ -115,7 +125,7 @@ class SequenceStage:
                 return False
         return self._row_evaluator is not None and self._row_evaluator.prefers_rows()
 
-    def on_event(self, event: RowEvent, solutions: Mapping[int, Sequence[SolutionRow]]) -> Rows:
+    def on_event(self, event: RowEvent, solutions: Mapping[int, Sequence[SolutionRow]]) -> list[Row]:
         """The rows after the next event, which is evaluated row at a time."""
         assert self._row_evaluator is not None
         if solutions:
@@ -126,7 +136,9 @@ class SequenceStage:
             self._graphs.add(self._position, event.batch)
         self._position += 1
         matches = self._row_evaluator.on_event(event.time, event.stream, solutions)
-        rows = self._reported(matches, event.time) if matches or self._groups is not None else []
+        rows = [row for piece in self._rows(matches) for row in piece] if matches else []
+        if self._groups is not None:
+            rows += self._groups.on_events(self._position, event.time)
         if self._position % _FORGET_EVENTS == 0:
             self._forget()
         return rows
@@ -140,21 +152,21 @@ class SequenceStage:
         self._position += gap.events
         self._evaluator.skip(gap)
 
-    def on_watermark(self, time: int) -> Rows:
-        """The rows once no event at or before `time` will arrive."""
+    def on_watermark(self, time: int) -> Iterator[Rows]:
+        """The rows once no event at or before `time` will arrive, in pieces."""
         matches = self._evaluator.on_watermark(time)
-        if self._groups is None:
-            return self._projected(matches) if matches else []
-        self._fold(matches)
-        return self._groups.on_watermark(time, self._evaluator.oldest_output_time)
+        if self._groups is not None:
+            self._fold(matches)
+            yield self._groups.on_watermark(time, self._evaluator.oldest_output_time)
+        elif matches:
+            yield from self._projector.rows(matches, self._names)
+            self._forget()
 
-    def finish(self) -> Rows:
-        """The last rows."""
-        matches = self._evaluator.finish()
-        if self._groups is None:
-            return self._projected(matches)
-        self._fold(matches)
-        return self._groups.finish()
+    def finish(self) -> Iterator[Rows]:
+        """The last rows, in pieces."""
+        yield from self._rows(self._evaluator.finish())
+        if self._groups is not None:
+            yield self._groups.finish()
 
     def oldest_output_time(self, watermark: int) -> int:
         """A lower bound of the times of rows to come, given that no event before `watermark` will arrive."""
@@ -210,17 +222,12 @@ class SequenceStage:
         if self._groups is not None:
             self._groups.restore(state["groups"])
 
-    def _projected(self, matches: Sequence[Match]) -> Rows:
-        rows = self._projector.rows(matches, self._names)
-        self._forget()
-        return rows
-
-    def _reported(self, matches: Sequence[Match], time: int) -> Rows:
-        """The rows of matches, or of the groups that are over, now that the events before `_position` are taken."""
-        if self._groups is None:
-            return self._projector.rows(matches, self._names)
-        self._fold(matches)
-        return self._groups.on_events(self._position, time)
+    def _rows(self, matches: Sequence[Match]) -> Iterator[Rows]:
+        """The rows of matches in pieces; none where they are folded into groups."""
+        if self._groups is not None:
+            self._fold(matches)
+        elif matches:
+            yield from self._projector.rows(matches, self._names)
 
     def _forget(self) -> None:
         oldest = self._evaluator.oldest_position()

@@ -58,6 +58,11 @@ class Dictionary:
             self._table = self._terms = TermTable(objects.items(), objects.numbers)
         return self._table
 
+    @property
+    def has_table(self) -> bool:
+        """True if the terms are bytes in arrays for kernels."""
+        return self._table is not None
+
     def intern(self, term: Term) -> int:
         """The id of the term, assigned now if it is new."""
         return self._terms.intern(term)

@@ -257,7 +257,15 @@ class EventBuilder:
         events = EventBatch.concatenate([piece.events for piece in self._pieces])
         lines = np.concatenate([piece.lines for piece in self._pieces])
         self._pieces, self._events_in_pieces = [], 0
-        return LocatedBatch(events.distinct(), lines)
+        return LocatedBatch(self._distinct(events), lines)
+
+    def _distinct(self, events: EventBatch) -> EventBatch:
+        """The events, each triple once; by a kernel where others are at work already."""
+        if not self._dictionary.has_table:
+            return events.distinct()
+        from sparql_gpm.reading.distinct_kernel import distinct  # with numba
+
+        return distinct(events)
 
     def _cut_piece(self) -> None:
         """Make columns of the complete events in lists, if any."""

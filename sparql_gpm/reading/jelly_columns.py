@@ -173,8 +173,8 @@ class JellyColumns:
 
     def _hold(self, *columns: Ids) -> None:
         """Keep the terms of these columns and of the registers, whatever the dictionary releases meanwhile."""
-        registers = self._state.lookups.registers[: OPEN_GRAPH + 1]
-        self._dictionary.hold(self, [np.maximum(column, 0) for column in (registers, *columns)])
+        registers = np.maximum(self._state.lookups.registers[: OPEN_GRAPH + 1], 0)
+        self._dictionary.hold(self, (registers, *columns))
 
     def _scan(self, place: Place) -> tuple[Scanned, int]:
         self._refresh()
@@ -226,7 +226,10 @@ class JellyColumns:
         """Read groups."""
         builder, groups = self._builder, scanned.groups
         odd, rows = self._odd_groups(scanned), self._with_scopes(scanned)
-        self._hold(rows, scanned.rows, scanned.asides[:, :3], groups[:, [kernel.KEY, kernel.STAMP]])
+        few = scanned.asides[:, :3], groups[:, [kernel.KEY, kernel.STAMP]]
+        self._hold(
+            rows, *(np.maximum(column, 0) for column in ((scanned.rows, *few) if rows is not scanned.rows else few))
+        )
         group = 0
         while group < len(groups):
             stop = min(int(odd[np.searchsorted(odd, group)]), group + GROUPS_MAX)

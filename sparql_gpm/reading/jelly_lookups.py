@@ -91,7 +91,7 @@ class SharedState:
         self.lookups = Lookups(text, names, prefixes, datatypes, registers, changes, options)
         shared = [SharedTable(number, self, table.size, table.what) for number, table in enumerate(tables)]
         for old, new in zip(tables, shared, strict=True):
-            for identifier in range(1, old.size + 1):
+            for identifier in range(1, old.size + 1 if old.last else 1):
                 if (found := old.find(identifier)) is not None:
                     new.enter(identifier, found)
             new.last = old.last

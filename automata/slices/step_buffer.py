@@ -58,9 +58,8 @@ class Buffer:
         )  # fmt: skip
         for number, column in enumerate(fixed):
             self._columns[number, begin:needed] = column
-        self._columns[_FIXED:, begin:needed] = UNBOUND
-        for variable, column in table.values.items():
-            self._columns[self._rows[variable], begin:needed] = column
+        for variable, row in self._rows.items():
+            self._columns[row, begin:needed] = table.values.get(variable, UNBOUND)
         self.end += len(table)
 
     def forget(self, before: int) -> None:

@@ -174,6 +174,16 @@ def test_what_is_equal_for_several_queries_is_kept_once() -> None:
     assert widths == (2 + 2 + 3 + 3, 0, 0)  # the start and A, B once and twice, from n on, and the ends
 
 
+def test_windows_of_several_lengths_of_equal_patterns_are_advanced_together() -> None:
+    """Windows of one pattern have one set of quantities, each with a place for every window that may be open."""
+    hopping = compile_plan(replace(chain(1, 200).program, window=Window(200, False, False, hop=50)))
+    plans = [chain(1, 200), chain(2, 200), hopping, chain(1, 400), chain(2, 400)]
+    members = [Member(plan, (), (), {0: 0, 1: 1, 2: 2}, {}) for plan in plans]
+    program = SharedPropagation(members, 3, 0, Quarters())._cells.program
+    assert sorted(frame.open_max for frame in program.frames) == [1, 1, 4]
+    assert sorted(program.bundles) == [1, 2]
+
+
 def test_numbers_of_a_group_that_were_large_become_small_again() -> None:
     """Windows of 2^90 matches and of few take turns."""
     measured = Measured(Kind.SUM, X), Measured(Kind.MAX, X), Measured(Kind.SUM, X, Kind.SUM)

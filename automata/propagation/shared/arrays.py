@@ -11,24 +11,24 @@ from automata.propagation.kernel_arrays import Floats
 from automata.values import Ids
 
 Mask = NDArray[np.bool_]
-STATE = 11
-SLOTS, EMITTED, EMITTING, FULL, BEGIN, END, GROUPS, GROUP, FRAME, WINDOW, AT = range(STATE)
+STATE = 10
+SLOTS, EMITTED, EMITTING, FULL, BEGIN, END, GROUPS, GROUP, BUNDLE, AT = range(STATE)
 """Places of what the kernel goes on from: keys in use, rows written, the next key of the window that is being closed,
 1 once a number needs a limb more. The range of solutions that is being consumed, as in `Order`, and how many keys they
-have (0: they are not grouped yet); the next key, its frame and window, and its next solution."""
+have (0: they are not grouped yet); the next key, its bundle, and its next solution."""
 
 
 class Programs(NamedTuple):
-    """The equations of all frames; frame f and symbol s have the place f * symbols + s.
+    """The equations of all bundles; bundle b and symbol s have the place b * symbols + s.
 
     runs        place → its range of the runs: op, first source, source's step (0, 1), first target, how many, column,
                 1 if the greatest is the best
     clears      place → its range of `cleared`: kind, first quantity, how many
-    gaps        frame → its range of `cleared` where an event has been missed
-    opening     frame → its range of `opened`, counts that are 1 when a window begins
+    gaps        bundle → its range of `cleared` where an event has been missed
+    opening     bundle → its range of `opened`, counts that are 1 when a window begins
     in_place    1: no run reads what one before it has changed, or what is cleared
     opens       1: a cell begins with this symbol
-    touches     1: the symbol changes something in the frame
+    touches     1: the symbol changes something in the bundle
     """
 
     symbols: int
@@ -47,9 +47,7 @@ class Programs(NamedTuple):
 class Frames(NamedTuple):
     """The windows of each frame; a frame has `open_max` sections in each row of cells, from `section` on.
 
-    counts, sums, best  the first quantity of the first section in its array; `count_width` … of each section, of which
-                        the first `count_told` … are told of
-    gapped              1: events that a cell is not told of clear some of its quantities
+    copy        the first of its sections among those of its bundle
     """
 
     start: Ids
@@ -58,6 +56,22 @@ class Frames(NamedTuple):
     open_max: Ids
     anchored: Ids
     section: Ids
+    bundle: Ids
+    copy: Ids
+
+
+class Bundles(NamedTuple):
+    """Frames that have the same quantities: number n of section c has the place `n * copies + c`.
+
+    frames      bundle → its range of frames
+    copies      sections of a bundle
+    counts, sums, best  the first quantity of the bundle in its array; `count_width` … places of the bundle
+    count_told  counts that are told of each section, which stand first; sums and extremes alike
+    gapped      1: events that a cell is not told of clear some of its quantities
+    """
+
+    frames: Ids
+    copies: Ids
     counts: Ids
     sums: Ids
     best: Ids
@@ -83,7 +97,8 @@ class Cells(NamedTuple):
     """Slots of keys, and the quantities of each; integers in limbs as those of `automata.propagation.kernel`.
 
     table, keys     as those of `automata.propagation.kernel_arrays.Cells`
-    window          int64[slots, sections], NO_WINDOW where a section is not in use; position: of its last event
+    window          int64[slots, sections], NO_WINDOW where a section is not in use: its quantities are nothing
+    position        int64[slots, bundles]: of the last event
     counts          int64[slots + 1, limbs, counts]; sums: int64[slots + 1, limbs, sums]; the last row is for copies
     best            float64[slots + 1, best], NaN: none; ids alike
     members         int64[sections, slots]: the slots in which a section is in use; member_counts: how many

@@ -169,7 +169,7 @@ class _Equations:
             yield Term(shared, taken, count, None if taken is Op.COUNT else column)
 
 
-def merged(equations: Mapping[Quantity, Equation], apart: Mapping[int, Hashable]) -> dict[Quantity, int]:
+def merged(equations: Mapping[Quantity, Equation]) -> dict[Quantity, int]:
     """Quantity → the number of its class: the coarsest classes of which all have equal equations.
 
     Classes are told apart by what is known of them so far until none falls apart any more; the fewest events after
@@ -179,10 +179,7 @@ def merged(equations: Mapping[Quantity, Equation], apart: Mapping[int, Hashable]
     codes = _numbers((t.symbol, t.op, t.column) for e in equations.values() for t in e.terms)
     terms = {q: [(codes[t.symbol, t.op, t.column], t.source) for t in e.terms] for q, e in equations.items()}
     classes = _classes(
-        {
-            q: (depths.get(q), apart[q.member], q.kind, _greatest(q.measure), e.opening, e.clears, e.strict)
-            for q, e in equations.items()
-        }
+        {q: (depths.get(q), q.kind, _greatest(q.measure), e.opening, e.clears, e.strict) for q, e in equations.items()}
     )
     count, before = len(set(classes.values())), 0
     while count > before:

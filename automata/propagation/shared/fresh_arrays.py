@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from automata.propagation.kernel_arrays import NO_WINDOW
-from automata.propagation.shared.arrays import Cells, Clock, Frames, Groups, Numbers, Output
+from automata.propagation.shared.arrays import Bundles, Cells, Clock, Frames, Groups, Numbers, Output
 from automata.propagation.shared.equations import Kind
 from automata.propagation.shared.program import GroupProgram
 from automata.values import Ids
@@ -19,6 +19,7 @@ class Sizes:
 
     key: int
     frames: Frames
+    bundles: Bundles
 
     @property
     def sections(self) -> int:
@@ -26,50 +27,67 @@ class Sizes:
         return int(self.frames.open_max.sum())
 
     def row(self, kind: Kind) -> int:
-        """The quantities of a kind in a row, at least one."""
-        return max(1, int((self.frames.open_max * self._widths(kind)).sum()))
+        """The places of quantities of a kind in a row, at least one."""
+        return max(1, int(self._widths(kind).sum()))
 
-    def section(self, kind: Kind) -> int:
-        """The most quantities of a kind in a section, at least one."""
+    def bundle(self, kind: Kind) -> int:
+        """The most places of quantities of a kind in a bundle, at least one."""
         return max(1, int(self._widths(kind).max()))
 
     def told(self, kind: Kind) -> int:
         """The most quantities of a kind that are told of a section, at least one."""
-        return max(1, int((self.frames.count_told, self.frames.sum_told, self.frames.best_told)[kind].max()))
+        return max(1, int((self.bundles.count_told, self.bundles.sum_told, self.bundles.best_told)[kind].max()))
 
-    def section_of(self, frame: int, kind: Kind) -> tuple[int, int]:
-        """The first quantity of a frame's first section, and how many a section has."""
-        first = (self.frames.counts, self.frames.sums, self.frames.best)[kind]
-        return int(first[frame]), int(self._widths(kind)[frame])
+    def section(self, frame: int, copy: int, kind: Kind) -> slice:
+        """The places of a section of a frame in a row."""
+        bundle = int(self.frames.bundle[frame])
+        first = int((self.bundles.counts, self.bundles.sums, self.bundles.best)[kind][bundle])
+        begin, end = first + int(self.frames.copy[frame]) + copy, first + int(self._widths(kind)[bundle])
+        return slice(begin, end, int(self.bundles.copies[bundle]))
 
     def _widths(self, kind: Kind) -> Ids:
-        widths = (self.frames.count_width, self.frames.sum_width, self.frames.best_width)
-        return widths[kind]
+        return (self.bundles.count_width, self.bundles.sum_width, self.bundles.best_width)[kind]
 
 
 def new_frames(program: GroupProgram) -> Frames:
     """The windows of a program and the places of their sections."""
     windows = [frame.window for frame in program.frames]
-    open_max = np.array([-(-window.size // window.period) for window in windows], dtype=np.int64)
-    widths, told = (np.ascontiguousarray(np.array(sizes, dtype=np.int64).T) for sizes in (program.widths, program.told))
-    gaps = program.programs.gaps
+    open_max = np.array([frame.open_max for frame in program.frames], dtype=np.int64)
+    bundle = np.repeat(np.arange(len(program.bundles)), program.bundles)
+    before = _first(open_max)
     return Frames(
         np.array([window.start for window in windows], dtype=np.int64),
         np.array([window.size for window in windows], dtype=np.int64),
         np.array([window.period for window in windows], dtype=np.int64),
         open_max,
         np.array([window.anchored for window in windows], dtype=np.int64),
-        _first(open_max),
-        _first(open_max * widths[Kind.COUNT]),
-        _first(open_max * widths[Kind.SUM]),
-        _first(open_max * widths[Kind.BEST]),
+        before,
+        bundle,
+        before - before[np.searchsorted(bundle, bundle)],
+    )
+
+
+def new_bundles(program: GroupProgram, frames: Frames) -> Bundles:
+    """The places of the quantities of a program."""
+    ends = np.concatenate(([0], np.cumsum(program.bundles))).astype(np.int64)
+    copies = np.add.reduceat(frames.open_max, ends[:-1])
+    widths = np.ascontiguousarray((np.array(program.widths, dtype=np.int64) * copies[:, np.newaxis]).T)
+    told = np.ascontiguousarray(np.array(program.told, dtype=np.int64).T)
+    gapped = (np.diff(program.programs.gaps) > 0).astype(np.int64)
+    firsts = [_first(each) for each in widths]
+    return Bundles(
+        ends,
+        copies,
+        firsts[Kind.COUNT],
+        firsts[Kind.SUM],
+        firsts[Kind.BEST],
         widths[Kind.COUNT],
         widths[Kind.SUM],
         widths[Kind.BEST],
         told[Kind.COUNT],
         told[Kind.SUM],
         told[Kind.BEST],
-        (np.diff(gaps) > 0).astype(np.int64),
+        gapped,
     )
 
 
@@ -92,7 +110,7 @@ def new_cells(sizes: Sizes, slots: int, limbs: int = 1, wide: int = 1) -> Cells:
         np.zeros(4 * slots, dtype=np.int64),
         np.zeros((slots, sizes.key), dtype=np.int64),
         np.full((slots, sections), NO_WINDOW, dtype=np.int64),
-        np.zeros((slots, sections), dtype=np.int64),
+        np.zeros((slots, len(sizes.bundles.copies)), dtype=np.int64),
         np.zeros((slots + 1, limbs, sizes.row(Kind.COUNT)), dtype=np.int64),
         np.zeros((slots + 1, wide, sizes.row(Kind.SUM)), dtype=np.int64),
         np.full((slots + 1, best), np.nan),
@@ -105,7 +123,7 @@ def new_cells(sizes: Sizes, slots: int, limbs: int = 1, wide: int = 1) -> Cells:
 
 def numbers_of(sizes: Sizes, cells: Cells) -> Numbers:
     """The quantities of cells as the kernel reads them."""
-    most = max(sizes.section(kind) for kind in Kind)
+    most = max(sizes.bundle(kind) for kind in Kind)
     return Numbers(
         cells.counts.reshape(-1),
         cells.sums.reshape(-1),

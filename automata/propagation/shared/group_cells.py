@@ -17,6 +17,7 @@ from automata.propagation.shared import arrays, kernel
 from automata.propagation.shared.equations import Kind, Quantity
 from automata.propagation.shared.fresh_arrays import (
     Sizes,
+    new_bundles,
     new_cells,
     new_clock,
     new_frames,
@@ -33,6 +34,8 @@ from automata.values import Ids
 
 _SLOTS_FIRST, _OUTPUT_FIRST, _OUTPUT_MAX = 16, 256, 1 << 14
 _SLOTS_KEPT = 1 << 16
+_ROWS_APART = 8
+"""Rows by which columns of what is closed are longer than a power of two, so that they do not share sets of a cache."""
 _ONE_LIMB = 1 << 61
 """Numbers of one limb, with what one event adds, are less."""
 _WIDE_ROOM = Room(1 << 29, 1 << 29)
@@ -56,7 +59,8 @@ class GroupCells:
         self._used = program.symbols
         self._reader = Reader(tuple(range(key)), symbols, program.layout, values)
         self._frames = new_frames(program)
-        self._sizes = Sizes(key, self._frames)
+        self._bundles = new_bundles(program, self._frames)
+        self._sizes = Sizes(key, self._frames, self._bundles)
         self._clock = new_clock(len(program.frames))
         self._state = np.zeros(arrays.STATE, dtype=np.int64)
         self._cells = new_cells(self._sizes, _SLOTS_FIRST)
@@ -85,9 +89,9 @@ class GroupCells:
         found: dict[int, list[Block]] = {}
         self._state[arrays.BEGIN] = self._state[arrays.GROUPS] = 0
         while True:
-            programs, frames, clock, state = self.program.programs, self._frames, self._clock, self._state
-            given = programs, frames, clock, room, self._cells, numbers, slice_, order, groups, most
-            stop = kernel.consume(*given, self._output, state)
+            frames, bundles, clock = self._frames, self._bundles, self._clock
+            given = room, self._cells, numbers, slice_, order, groups, most, self._output, self._state
+            stop = kernel.consume(self.program.programs, frames, bundles, clock, *given)
             if stop == kernel.DONE:
                 break
             if stop == kernel.OUTPUT:
@@ -128,7 +132,7 @@ class GroupCells:
             for row, slot in enumerate(slots.tolist()):
                 cell = Cell([vectors[row] for vectors in lanes])
                 if any((vector is not None) != (n in opening) for n, vector in enumerate(cell.lanes)):
-                    cell.position = int(self._cells.position[slot, section])
+                    cell.position = int(self._cells.position[slot, self._frames.bundle[frame]])
                     key = tuple(self._cells.keys[slot].tolist())
                     held.append((int(self._cells.window[slot, section]), key, cell))
         return held
@@ -187,36 +191,21 @@ class GroupCells:
 
     def _fits(self, room: Room) -> bool:
         """True if all numbers of open cells, counts of one limb, leave this room."""
-        self._tidy()
         counts, sums = self._cells.counts[: self._slots], self._cells.sums[: self._slots, -1]
         return bool(counts.max(initial=0) < room.counts and np.abs(sums).max(initial=0) < room.sums)
 
     def _narrow(self) -> None:
         """Makes one limb of counts that are small again."""
-        self._tidy()
-        held = self._cells.counts
-        if not held[:, 2:].any() and held[:, 1].max(initial=0) < _ONE_LIMB >> (LIMB + 2):
+        held, used = self._cells.counts, self._cells.counts[: self._slots]
+        if not used[:, 2:].any() and used[:, 1].max(initial=0) < _ONE_LIMB >> (LIMB + 2):
             self._known = None
             self._cells = self._cells._replace(counts=np.ascontiguousarray(held[:, :1] + (held[:, 1:2] << LIMB)))
             self._output = new_output(self._sizes, len(self._output.windows), *self._widths)
 
-    def _tidy(self) -> None:
-        """Makes 0 of the integers of sections that are not in use."""
-        frames = self._frames
-        for frame in range(len(frames.start)):
-            for place in range(int(frames.open_max[frame])):
-                unused = self._cells.window[:, int(frames.section[frame]) + place] == NO_WINDOW
-                for numbers, first, width in (
-                    (self._cells.counts, frames.counts, frames.count_width),
-                    (self._cells.sums, frames.sums, frames.sum_width),
-                ):
-                    begin = int(first[frame] + place * width[frame])
-                    numbers[:-1][unused, :, begin : begin + int(width[frame])] = 0
-
     # --- what is found ----------------------------------------------------------------------------
 
     def _closed(self, time: int, found: dict[int, list[Block]]) -> dict[int, list[Block]]:
-        while not kernel.close(self._frames, self._clock, self._cells, self._output, self._state, time):
+        while not kernel.close(self._frames, self._bundles, self._clock, self._cells, self._output, self._state, time):
             self._emit(found, full=True)
         self._emit(found)
         return found
@@ -236,12 +225,11 @@ class GroupCells:
             if own is not None:
                 found.setdefault(number, []).extend(reader.blocks(number, own))
         if full and (len(out.windows) < _OUTPUT_MAX or not count):
-            self._output = new_output(self._sizes, 2 * len(out.windows), *self._widths)
+            self._output = new_output(self._sizes, 2 * len(out.windows) + _ROWS_APART, *self._widths)
 
     def _sections(self, frame: int, place: int, slots: Ids) -> Sections:
         """The sections of a frame in some slots."""
-        parts = [self._sizes.section_of(frame, kind) for kind in Kind]
-        counts, sums, best = (slice(first + place * width, first + (place + 1) * width) for first, width in parts)
+        counts, sums, best = (self._sizes.section(frame, place, kind) for kind in Kind)
         held = self._cells
         return Sections(
             held.counts[slots, :, counts].transpose(1, 2, 0),
@@ -251,10 +239,10 @@ class GroupCells:
         )
 
     def _place(self, quantity: Quantity, place: int) -> int:
-        """The number of a quantity in its array, in a section of its frame."""
-        known = self.program.places[quantity]
-        first, width = self._sizes.section_of(known.frame, known.kind)
-        return first + place * width + known.number
+        """The place of a quantity in its array, in a section of its member's frame."""
+        known, frame = self.program.places[quantity], self.program.frame_of(quantity.member)
+        section = self._sizes.section(frame, place, known.kind)
+        return int(section.start + known.number * section.step)
 
     # --- arrays -----------------------------------------------------------------------------------
 
@@ -321,12 +309,15 @@ class GroupCells:
             before = theirs.frames.index(each)
             self._clock.open_first[frame] = other._clock.open_first[before]
             self._clock.open_last[frame] = other._clock.open_last[before]
+            bundle = self._frames.bundle[frame]
+            known = held.position[:, other._frames.bundle[before]]
+            cells.position[:, bundle] = np.maximum(cells.position[:, bundle], known)
             for place in range(int(self._frames.open_max[frame])):
                 here, there = int(self._frames.section[frame]) + place, int(other._frames.section[before]) + place
-                cells.window[:, here], cells.position[:, here] = held.window[:, there], held.position[:, there]
+                cells.window[:, here] = held.window[:, there]
                 cells.members[here], cells.member_counts[here] = held.members[there], held.member_counts[there]
         for quantity, place_ in mine.places.items():
-            for place in range(int(self._frames.open_max[place_.frame])):
+            for place in range(self.program.members[quantity.member].frame.open_max):
                 at, source = self._place(quantity, place), other._place(quantity, place)
                 match place_.kind:
                     case Kind.COUNT:

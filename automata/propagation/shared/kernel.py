@@ -7,19 +7,21 @@ limb of 61 bits, or several of 31, of which the last has room for what one event
 
 from __future__ import annotations
 
+import numpy as np
+
 from arrays.jit import lean_kernel, lean_part
 from automata.propagation.kernel_arrays import NO_WINDOW, Order, Room, Slice
 from automata.propagation.shared.arrays import (
     AT,
     BEGIN,
+    BUNDLE,
     EMITTED,
     EMITTING,
     END,
-    FRAME,
     FULL,
     GROUP,
     GROUPS,
-    WINDOW,
+    Bundles,
     Cells,
     Clock,
     Frames,
@@ -28,7 +30,7 @@ from automata.propagation.shared.arrays import (
     Output,
     Programs,
 )
-from automata.propagation.shared.kernel_rows import Bases, add_rows, bases_of, clear, clear_range, copy
+from automata.propagation.shared.kernel_rows import Bases, add_rows, bases_of, clear, copy
 from automata.values import Ids
 
 DONE, OUTPUT, LIMBS = range(3)
@@ -39,6 +41,7 @@ DONE, OUTPUT, LIMBS = range(3)
 def consume(
     programs: Programs,
     frames: Frames,
+    bundles: Bundles,
     clock: Clock,
     room: Room,
     cells: Cells,
@@ -55,40 +58,39 @@ def consume(
         if state[GROUPS] == 0:
             event = slice_.events[order.rows[state[BEGIN]]]
             time = slice_.times[event]
-            if not close(frames, clock, cells, output, state, time):
+            if not close(frames, bundles, clock, cells, output, state, time):
                 return OUTPUT
             last = _last_before(slice_.times, event, _advance_clock(frames, clock, time))
             state[END] = order.ends[last]
             state[GROUPS] = _group(cells, order, groups, state[BEGIN], state[END])
-            state[GROUP], state[FRAME], state[WINDOW], state[AT] = 0, 0, NO_WINDOW, 0
+            state[GROUP], state[BUNDLE], state[AT] = 0, 0, 0
         for group in range(state[GROUP], state[GROUPS]):
             begin, end, slot = groups.ends[group - 1] if group else 0, groups.ends[group], groups.slots[group]
-            for frame in range(state[FRAME], frames.start.shape[0]):
-                for window in range(max(clock.least[frame], state[WINDOW]), clock.last[frame] + 1):
-                    at = _enter(
-                        programs,
-                        frames,
-                        clock,
-                        room,
-                        cells,
-                        numbers,
-                        slice_,
-                        groups,
-                        most,
-                        state,
-                        frame,
-                        window,
-                        slot,
-                        max(begin, state[AT]),
-                        end,
-                    )
-                    state[AT] = 0
-                    if state[FULL]:
-                        state[FULL] = 0
-                        state[GROUP], state[FRAME], state[WINDOW], state[AT] = group, frame, window, at
-                        return LIMBS
-                state[WINDOW] = NO_WINDOW
-            state[FRAME] = 0
+            for bundle in range(state[BUNDLE], bundles.copies.shape[0]):
+                at = max(begin, state[AT])
+                at = _enter(
+                    programs,
+                    frames,
+                    bundles,
+                    clock,
+                    room,
+                    cells,
+                    numbers,
+                    slice_,
+                    groups,
+                    most,
+                    state,
+                    bundle,
+                    slot,
+                    at,
+                    end,
+                )
+                state[AT] = 0
+                if state[FULL]:
+                    state[FULL] = 0
+                    state[GROUP], state[BUNDLE], state[AT] = group, bundle, at
+                    return LIMBS
+            state[BUNDLE] = 0
         state[BEGIN], state[GROUPS] = state[END], 0
     return DONE
 
@@ -151,6 +153,7 @@ def _group(cells: Cells, order: Order, groups: Groups, begin: int, end: int) -> 
 def _enter(
     programs: Programs,
     frames: Frames,
+    bundles: Bundles,
     clock: Clock,
     room: Room,
     cells: Cells,
@@ -159,36 +162,48 @@ def _enter(
     groups: Groups,
     most: int,
     state: Ids,
-    frame: int,
-    window: int,
+    bundle: int,
     slot: int,
     at: int,
     end: int,
 ) -> int:
-    """Advances the section of one window by solutions that have its key; returns the next one.
+    """Advances the cells of a bundle by solutions that have their key; returns the next one.
 
     It stops before the end if FULL is set.
     """
-    open_max = frames.open_max[frame]
-    place = window % open_max if open_max > 1 else 0
-    section = frames.section[frame] + place
-    bases = bases_of(frames, numbers, frame, place, slot)
-    if cells.window[slot, section] != window:
-        at = _first_opening(programs, slice_, groups, frame * programs.symbols, at, end)
-        if at < end:
-            _open(programs, frames, clock, cells, numbers, frame, slot, section, window, bases)
+    base, bases = bundle * programs.symbols, bases_of(bundles, numbers, bundle, slot)
+    there, missing = _open_sections(frames, bundles, clock, cells, bundle, slot)
+    begin = _first_opening(programs, slice_, groups, base, at, end) if missing else end
+    if not there:
+        at = begin
     while at < end and not state[FULL]:
+        if at == begin:
+            _open(programs, frames, bundles, clock, cells, numbers, bundle, slot, bases)
         after = _end_of_event(slice_, groups, at, end) if most > 1 else at + 1
-        if after > at + 1 or programs.touches[frame * programs.symbols + groups.symbols[at]]:
-            if frames.gapped[frame]:
+        if after > at + 1 or programs.touches[base + groups.symbols[at]]:
+            if bundles.gapped[bundle]:
                 position = slice_.position + slice_.events[groups.rows[at]]
-                if cells.position[slot, section] != position - 1:
-                    clear(programs, numbers, bases, programs.gaps[frame], programs.gaps[frame + 1])
-                cells.position[slot, section] = position
-            spare = bases_of(frames, numbers, frame, place, cells.keys.shape[0])
-            _take(programs, frames, room, numbers, slice_, groups, state, frame, bases, spare, at, after)
+                if cells.position[slot, bundle] != position - 1:
+                    clear(programs, numbers, bases, programs.gaps[bundle], programs.gaps[bundle + 1])
+                cells.position[slot, bundle] = position
+            spare = bases_of(bundles, numbers, bundle, cells.keys.shape[0])
+            _take(programs, bundles, room, numbers, slice_, groups, state, bundle, bases, spare, at, after)
         at = after
     return at
+
+
+@lean_part
+def _open_sections(
+    frames: Frames, bundles: Bundles, clock: Clock, cells: Cells, bundle: int, slot: int
+) -> tuple[bool, bool]:
+    """Tells whether some window of a bundle that the time is in has a section in use, and whether some has none."""
+    there = missing = False
+    for frame in range(bundles.frames[bundle], bundles.frames[bundle + 1]):
+        for window in range(clock.least[frame], clock.last[frame] + 1):
+            used = cells.window[slot, frames.section[frame] + window % frames.open_max[frame]] == window
+            there |= used
+            missing |= not used
+    return there, missing
 
 
 @lean_part
@@ -214,22 +229,22 @@ def _first_opening(programs: Programs, slice_: Slice, groups: Groups, base: int,
 @lean_part
 def _take(
     programs: Programs,
-    frames: Frames,
+    bundles: Bundles,
     room: Room,
     numbers: Numbers,
     slice_: Slice,
     groups: Groups,
     state: Ids,
-    frame: int,
+    bundle: int,
     bases: Bases,
     spare: Bases,
     begin: int,
     end: int,
 ) -> None:
-    """Advances a section by the solutions of one event."""
-    base, given = frame * programs.symbols, bases
+    """Advances the sections of a bundle by the solutions of one event."""
+    base, given = bundle * programs.symbols, bases
     if end > begin + 1 or not programs.in_place[base + groups.symbols[begin]]:
-        copy(frames, numbers, frame, bases, spare)
+        copy(bundles, numbers, bundle, bases, spare)
         given = spare
     for at in range(begin, end):
         where = base + groups.symbols[at]
@@ -245,32 +260,34 @@ def _take(
 def _open(
     programs: Programs,
     frames: Frames,
+    bundles: Bundles,
     clock: Clock,
     cells: Cells,
     numbers: Numbers,
-    frame: int,
+    bundle: int,
     slot: int,
-    section: int,
-    window: int,
     bases: Bases,
 ) -> None:
-    """Begins a window: the empty match is there, and nothing else."""
-    cells.window[slot, section], cells.position[slot, section] = window, -2
-    clear_range(numbers, bases, 0, 0, frames.count_width[frame])
-    clear_range(numbers, bases, 1, 0, frames.sum_width[frame])
-    clear_range(numbers, bases, 2, 0, frames.best_width[frame])
-    for number in range(programs.opening[frame], programs.opening[frame + 1]):
-        numbers.counts[bases.counts + programs.opened[number]] = 1
-    cells.members[section, cells.member_counts[section]] = slot
-    cells.member_counts[section] += 1
-    if clock.open_first[frame] > clock.open_last[frame]:
-        clock.open_first[frame] = clock.open_last[frame] = window
-    clock.open_first[frame] = min(clock.open_first[frame], window)
-    clock.open_last[frame] = max(clock.open_last[frame], window)
+    """Begins the windows that the time is in, unless they have begun: the empty match is there, and nothing else."""
+    for frame in range(bundles.frames[bundle], bundles.frames[bundle + 1]):
+        for window in range(clock.least[frame], clock.last[frame] + 1):
+            place = window % frames.open_max[frame]
+            section = frames.section[frame] + place
+            if cells.window[slot, section] != window:
+                cells.window[slot, section] = window
+                for number in range(programs.opening[bundle], programs.opening[bundle + 1]):
+                    opened = programs.opened[number] * bundles.copies[bundle] + frames.copy[frame] + place
+                    numbers.counts[bases.counts + opened] = 1
+                cells.members[section, cells.member_counts[section]] = slot
+                cells.member_counts[section] += 1
+                if clock.open_first[frame] > clock.open_last[frame]:
+                    clock.open_first[frame] = clock.open_last[frame] = window
+                clock.open_first[frame] = min(clock.open_first[frame], window)
+                clock.open_last[frame] = max(clock.open_last[frame], window)
 
 
 @lean_kernel
-def close(frames: Frames, clock: Clock, cells: Cells, output: Output, state: Ids, time: int) -> bool:
+def close(frames: Frames, bundles: Bundles, clock: Clock, cells: Cells, output: Output, state: Ids, time: int) -> bool:
     """Writes the sections of windows that end up to a time; False if there is no room for all of them."""
     for frame in range(frames.start.shape[0]):
         while (
@@ -284,7 +301,7 @@ def close(frames: Frames, clock: Clock, cells: Cells, output: Output, state: Ids
                 if state[EMITTED] == output.windows.shape[0]:
                     return False
                 slot = cells.members[section, state[EMITTING]]
-                _emit(frames, cells, output, state[EMITTED], frame, window, place, slot)
+                _emit(frames, bundles, cells, output, state[EMITTED], frame, window, place, slot)
                 cells.window[slot, section] = NO_WINDOW
                 state[EMITTED] += 1
                 state[EMITTING] += 1
@@ -296,20 +313,37 @@ def close(frames: Frames, clock: Clock, cells: Cells, output: Output, state: Ids
 
 @lean_part
 def _emit(
-    frames: Frames, cells: Cells, output: Output, row: int, frame: int, window: int, place: int, slot: int
+    frames: Frames,
+    bundles: Bundles,
+    cells: Cells,
+    output: Output,
+    row: int,
+    frame: int,
+    window: int,
+    place: int,
+    slot: int,
 ) -> None:
+    """Writes what is told of a section, and makes nothing of it."""
     output.frames[row], output.windows[row] = frame, window
     for column in range(cells.keys.shape[1]):
         output.keys[row, column] = cells.keys[slot, column]
-    begin = frames.counts[frame] + place * frames.count_width[frame]
+    bundle = frames.bundle[frame]
+    copies, copy = bundles.copies[bundle], frames.copy[frame] + place
+    begin, many = bundles.counts[bundle] + copy, bundles.count_told[bundle]
     for limb in range(cells.counts.shape[1]):
-        for number in range(frames.count_told[frame]):
-            output.counts[limb, number, row] = cells.counts[slot, limb, begin + number]
-    begin = frames.sums[frame] + place * frames.sum_width[frame]
+        for number in range(many):
+            output.counts[limb, number, row] = cells.counts[slot, limb, begin + number * copies]
+        for number in range(begin, bundles.counts[bundle] + bundles.count_width[bundle], copies):
+            cells.counts[slot, limb, number] = 0
+    begin, many = bundles.sums[bundle] + copy, bundles.sum_told[bundle]
     for limb in range(cells.sums.shape[1]):
-        for number in range(frames.sum_told[frame]):
-            output.sums[limb, number, row] = cells.sums[slot, limb, begin + number]
-    begin = frames.best[frame] + place * frames.best_width[frame]
-    for number in range(frames.best_told[frame]):
-        output.best[number, row] = cells.best[slot, begin + number]
-        output.ids[number, row] = cells.ids[slot, begin + number]
+        for number in range(many):
+            output.sums[limb, number, row] = cells.sums[slot, limb, begin + number * copies]
+        for number in range(begin, bundles.sums[bundle] + bundles.sum_width[bundle], copies):
+            cells.sums[slot, limb, number] = 0
+    begin, many = bundles.best[bundle] + copy, bundles.best_told[bundle]
+    for number in range(many):
+        output.best[number, row] = cells.best[slot, begin + number * copies]
+        output.ids[number, row] = cells.ids[slot, begin + number * copies]
+    for number in range(begin, bundles.best[bundle] + bundles.best_width[bundle], copies):
+        cells.best[slot, number] = np.nan

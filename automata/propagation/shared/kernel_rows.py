@@ -13,7 +13,7 @@ import numpy as np
 from arrays.jit import lean_part
 from automata.propagation.kernel_arrays import LIMB, Slice
 from automata.propagation.kernel_lanes import improves
-from automata.propagation.shared.arrays import Frames, Numbers, Programs
+from automata.propagation.shared.arrays import Bundles, Numbers, Programs
 from automata.values import Ids
 
 COUNT, COUNT_IF, SUM, PRODUCT, BEST, VALUE = range(6)
@@ -24,7 +24,7 @@ _MASK = (1 << LIMB) - 1
 
 
 class Bases(NamedTuple):
-    """The places of the first quantities of a section in the flat arrays."""
+    """The places of the first quantities of a bundle in the flat arrays."""
 
     counts: int
     sums: int
@@ -32,25 +32,25 @@ class Bases(NamedTuple):
 
 
 @lean_part
-def bases_of(frames: Frames, numbers: Numbers, frame: int, place: int, slot: int) -> Bases:
-    """The places of a section of a row of cells."""
+def bases_of(bundles: Bundles, numbers: Numbers, bundle: int, slot: int) -> Bases:
+    """The places of a bundle in a row of cells."""
     return Bases(
-        slot * numbers.count_limbs * numbers.count_width + frames.counts[frame] + place * frames.count_width[frame],
-        slot * numbers.sum_limbs * numbers.sum_width + frames.sums[frame] + place * frames.sum_width[frame],
-        slot * numbers.best_width + frames.best[frame] + place * frames.best_width[frame],
+        slot * numbers.count_limbs * numbers.count_width + bundles.counts[bundle],
+        slot * numbers.sum_limbs * numbers.sum_width + bundles.sums[bundle],
+        slot * numbers.best_width + bundles.best[bundle],
     )
 
 
 @lean_part
-def copy(frames: Frames, numbers: Numbers, frame: int, bases: Bases, to: Bases) -> None:
-    """Keeps the quantities of a section as they are before an event."""
+def copy(bundles: Bundles, numbers: Numbers, bundle: int, bases: Bases, to: Bases) -> None:
+    """Keeps the quantities of a bundle as they are before an event."""
     for limb in range(numbers.count_limbs):
         begin = limb * numbers.count_width
-        _copy_row(numbers.counts, bases.counts + begin, to.counts + begin, frames.count_width[frame])
+        _copy_row(numbers.counts, bases.counts + begin, to.counts + begin, bundles.count_width[bundle])
     for limb in range(numbers.sum_limbs):
         begin = limb * numbers.sum_width
-        _copy_row(numbers.sums, bases.sums + begin, to.sums + begin, frames.sum_width[frame])
-    for number in range(frames.best_width[frame]):
+        _copy_row(numbers.sums, bases.sums + begin, to.sums + begin, bundles.sum_width[bundle])
+    for number in range(bundles.best_width[bundle]):
         numbers.best[to.best + number] = numbers.best[bases.best + number]
         numbers.ids[to.best + number] = numbers.ids[bases.best + number]
 
@@ -66,21 +66,16 @@ def _copy_row(numbers: Ids, source: int, target: int, many: int) -> None:
 def clear(programs: Programs, numbers: Numbers, bases: Bases, begin: int, end: int) -> None:
     """Sets ranges of quantities to nothing."""
     for at in range(begin, end):
-        clear_range(numbers, bases, programs.cleared[at, 0], programs.cleared[at, 1], programs.cleared[at, 2])
-
-
-@lean_part
-def clear_range(numbers: Numbers, bases: Bases, kind: int, first: int, many: int) -> None:
-    """Sets quantities of one kind to nothing."""
-    if kind == _COUNTS:
-        for limb in range(numbers.count_limbs):
-            _clear_row(numbers.counts, bases.counts + limb * numbers.count_width + first, many)
-    elif kind == _SUMS:
-        for limb in range(numbers.sum_limbs):
-            _clear_row(numbers.sums, bases.sums + limb * numbers.sum_width + first, many)
-    else:
-        for number in range(bases.best + first, bases.best + first + many):
-            numbers.best[number] = np.nan
+        kind, first, many = programs.cleared[at, 0], programs.cleared[at, 1], programs.cleared[at, 2]
+        if kind == _COUNTS:
+            for limb in range(numbers.count_limbs):
+                _clear_row(numbers.counts, bases.counts + limb * numbers.count_width + first, many)
+        elif kind == _SUMS:
+            for limb in range(numbers.sum_limbs):
+                _clear_row(numbers.sums, bases.sums + limb * numbers.sum_width + first, many)
+        else:
+            for number in range(bases.best + first, bases.best + first + many):
+                numbers.best[number] = np.nan
 
 
 @lean_part

@@ -58,6 +58,11 @@ class Frame:
     window: Window
     partitioned: bool
 
+    @property
+    def open_max(self) -> int:
+        """The most windows that are open at once."""
+        return -(-self.window.size // self.window.period)
+
 
 def why_not_shared(plan: Plan, measured: tuple[Measured, ...]) -> str | None:
     """The reason why a query that can be propagated has lanes of its own, in words, or None."""

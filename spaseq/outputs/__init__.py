@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from spaseq.algebra.nodes import AnyQuery
     from spaseq.outputs.sink import Sink
 
-FORMATS = {"table": "TableSink", "ndjson": "NdjsonSink", "csv": "CsvSink", "trig": "TrigSink", "jelly": "JellySink"}
+FORMATS = {
+    "table": "TableSink",
+    "ndjson": "NdjsonSink",
+    "csv": "CsvSink",
+    "trig": "TrigSink",
+    "jelly": "JellySink",
+    "parquet": "ParquetSink",
+    "arrow": "ArrowSink",
+}
 """Format → the class of its sink, in the module of this package with the format's name."""
 FILE_FORMATS = ("ndjson", "csv")
 """The formats of the files of Spark's micro-batches."""
@@ -30,7 +38,10 @@ def open_sink(format: str, path: Path | None, queries: Sequence[AnyQuery]) -> Si
     from spaseq.outputs.destination import Output
     from spaseq.outputs.sink import columns_of
 
-    sink: Sink = getattr(import_module(f"spaseq.outputs.{format}"), FORMATS[format])(
-        Output.open(path), columns_of(queries)
-    )
+    try:
+        module = import_module(f"spaseq.outputs.{format}")
+    except ModuleNotFoundError as error:
+        reason = f"the format {format} needs the Python package {error.name}"
+        raise InputError(reason, hint='install it: pip install "spaseq[tables]"') from error
+    sink: Sink = getattr(module, FORMATS[format])(Output.open(path), columns_of(queries))
     return sink

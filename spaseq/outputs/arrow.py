@@ -1,49 +1,63 @@
-"""Columns of result rows as Arrow arrays, made without a Python value for each row."""
+"""Rows as an Arrow IPC stream."""
 
 from __future__ import annotations
 
-import numpy as np
+import io
+from collections.abc import Sequence
+from typing import Any
+
 import pyarrow as pa
 
-from arrays.columns import UNBOUND, Ids, offsets_of, renumbered
-from sparql_gpm.dictionary import Dictionary
-from spaseq.outputs.row_table import RowTable
-
-STRINGS = pa.list_(pa.string())
-EVENTS = pa.list_(pa.struct([("step", pa.string()), ("graphs", STRINGS)]))
-
-
-def terms(ids: Ids, dictionary: Dictionary) -> pa.Array:
-    """The N-Triples text of each id, null where it is UNBOUND; each distinct term is written once."""
-    distinct, (places,) = renumbered((ids,))
-    text, lengths = dictionary.joined(distinct)
-    offsets = _offsets(lengths).buffers()[1]
-    known = pa.StringArray.from_buffers(len(distinct), offsets, pa.py_buffer(text))
-    return known.take(pa.array(places - 1, mask=places == UNBOUND))
+from spaseq.outputs.destination import Output
+from spaseq.outputs.row_batches import RowBatches
+from spaseq.outputs.row_table import RowTable, parts_of
+from spaseq.outputs.rows import Row
+from spaseq.outputs.sink import Columns, Sink
 
 
-def bound_terms(columns: list[Ids], dictionary: Dictionary) -> pa.Array:
-    """The list of the N-Triples texts of each row, without its unbound cells; null where none is bound."""
-    cells = np.column_stack(columns)
-    bound = cells != UNBOUND
-    counts = bound.sum(axis=1)
-    return pa.ListArray.from_arrays(_offsets(counts), terms(cells[bound], dictionary), mask=pa.array(counts == 0))
+class ArrowSink(Sink):
+    """A record batch for each piece of rows, in the schema of RowBatches; dictionaries are those of the batch."""
+
+    def __init__(self, output: Output, columns: Columns) -> None:
+        super().__init__(output, columns)
+        self._batches = RowBatches(columns)
+        self._writer: Any = self._opened(pa.PythonFile(_Bytes(output), mode="w"))
+
+    def write(self, rows: Sequence[Row] | RowTable) -> None:
+        """Write rows, in this order, piece by piece."""
+        for part in parts_of(rows):
+            self._write(self._batches.batch(part))
+
+    def close(self) -> None:
+        """Finish the stream and close the destination; a second call does nothing."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            self._finish(writer)
+        super().close()
+
+    def _opened(self, file: pa.PythonFile) -> Any:
+        return pa.ipc.new_stream(file, self._batches.schema)
+
+    def _write(self, batch: pa.RecordBatch) -> None:
+        try:
+            self._writer.write_batch(batch)
+        except BaseException:
+            self._writer = None  # there is nowhere to finish the stream
+            raise
+
+    def _finish(self, writer: Any) -> None:
+        writer.close()
 
 
-def events(table: RowTable) -> pa.Array:
-    """The EVENTS of each row: the steps of its match with their graph names."""
-    which, symbols, ends = table.taken
-    graphs = pa.ListArray.from_arrays(_offsets(np.diff(ends, prepend=0)), pa.array(table.taken_graphs, pa.string()))
-    steps = pa.array(list(table.steps), pa.string()).take(pa.array(symbols))
-    pairs = pa.StructArray.from_arrays([steps, graphs], ["step", "graphs"])
-    return pa.ListArray.from_arrays(_offsets(np.bincount(which, minlength=len(table))), pairs)
+class _Bytes(io.RawIOBase):
+    """A file of bytes that go to an output."""
 
+    def __init__(self, output: Output) -> None:
+        self._output = output
 
-def repeated(text: str, count: int) -> pa.Array:
-    """The same text `count` times."""
-    return pa.repeat(pa.scalar(text, pa.string()), count)
+    def writable(self) -> bool:
+        return True
 
-
-def _offsets(counts: Ids) -> pa.Array:
-    """Arrow's offsets of lists or strings of these lengths."""
-    return pa.array(offsets_of(counts), pa.int32())
+    def write(self, data: Any) -> int:
+        self._output.write(bytes(data))
+        return len(data)

@@ -16,13 +16,13 @@ from spaseq.outputs.destination import Output, encoded
 from spaseq.outputs.joined import Lists, Part, TermTexts, joined, objects, pieces_of
 from spaseq.outputs.row_table import RowTable
 from spaseq.outputs.rows import Row, bare, ntriples_lines, time_text
-from spaseq.outputs.sink import Columns, Sink
+from spaseq.outputs.sink import Columns, TextSink
 
 _QUOTED = re.compile(r'[,"\r\n]')
 """A field with one of these is quoted."""
 
 
-class CsvSink(Sink):
+class CsvSink(TextSink):
     """One record per row, under the union of the columns of all queries.
 
     The columns are `query,time,start`, then `graph,triples` when a query constructs, then the

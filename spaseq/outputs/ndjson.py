@@ -13,13 +13,13 @@ from spaseq.outputs.destination import Output, encoded
 from spaseq.outputs.joined import Lists, Part, TermTexts, joined, objects, pieces_of
 from spaseq.outputs.row_table import RowTable
 from spaseq.outputs.rows import Row, quoted, term_json, time_text, to_json
-from spaseq.outputs.sink import Columns, Sink
+from spaseq.outputs.sink import Columns, TextSink
 
 _KINDS = _MATCH, _STEP, _EVENT = range(3)
 """An event is the first one of its match, the first one of a step, or another one."""
 
 
-class NdjsonSink(Sink):
+class NdjsonSink(TextSink):
     """One line of JSON per row."""
 
     def __init__(self, output: Output, columns: Columns) -> None:

@@ -46,14 +46,26 @@ def columns_of(queries: Sequence[AnyQuery]) -> Columns:
 
 
 class Sink(ABC):
-    """A sink; a format says the text of rows.
+    """A sink of one format.
 
     `write` and `close` raise RunError when the output cannot be written, and OutputClosed when its reader has gone.
-    Rows are visible to a reader when `write` has returned.
+    Rows are visible to a reader when `write` has returned, unless the format has them later.
     """
 
     def __init__(self, output: Output, columns: Columns) -> None:
         self._output, self._columns = output, columns
+
+    @abstractmethod
+    def write(self, rows: Sequence[Row] | RowTable) -> None:
+        """Write rows, in this order, piece by piece."""
+
+    def close(self) -> None:
+        """Close the destination; a second call does nothing."""
+        self._output.close()
+
+
+class TextSink(Sink):
+    """A sink of a format that says the text of rows."""
 
     @abstractmethod
     def text(self, rows: Sequence[Row]) -> str:
@@ -67,10 +79,6 @@ class Sink(ABC):
         """Write rows, in this order, piece by piece."""
         for part in parts_of(rows):
             self._output.write(self.table_text(part) if isinstance(part, RowTable) else encoded(self.text(part)))
-
-    def close(self) -> None:
-        """Close the destination; a second call does nothing."""
-        self._output.close()
 
 
 def _union(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:

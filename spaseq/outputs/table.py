@@ -11,7 +11,7 @@ from sparql_gpm.terms import IRI, Term, to_ntriples
 from spaseq.errors import visible
 from spaseq.outputs.destination import Output
 from spaseq.outputs.rows import Row, bare, time_text
-from spaseq.outputs.sink import Columns, Sink
+from spaseq.outputs.sink import Columns, TextSink
 
 _SCREENFUL_MAX = 50
 """Rows by which the widths of the columns are chosen."""
@@ -21,7 +21,7 @@ _COLUMN_GAP = "  "
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
-class TableSink(Sink):
+class TableSink(TextSink):
     """Aligned columns under one header; IRIs are shortened by the prefixes of the queries.
 
     The widths are those of the first rows, at most a screenful, so that rows are shown at once. A wider cell below

@@ -25,7 +25,7 @@ from urllib.parse import quote
 from sparql_gpm.terms import IRI, XSD, Literal, to_ntriples
 from spaseq.outputs.destination import Output
 from spaseq.outputs.rows import Row, ntriples_lines, time_text
-from spaseq.outputs.sink import Columns, Sink
+from spaseq.outputs.sink import Columns, TextSink
 
 PROV = "http://www.w3.org/ns/prov#"
 VOCABULARY = "urn:spaseq:vocabulary:"
@@ -33,7 +33,7 @@ VARIABLE = "urn:spaseq:variable:"
 STEP = "urn:spaseq:step:"
 
 
-class TrigSink(Sink):
+class TrigSink(TextSink):
     """One named graph per row; its time stands in the default graph, right before it."""
 
     def __init__(self, output: Output, columns: Columns) -> None:

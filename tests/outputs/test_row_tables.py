@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,8 +17,10 @@ from hypothesis import strategies as st
 from automata.matches.match_table import MatchTable
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, Term
-from spaseq.outputs import FORMATS, open_sink, row_table
+from spaseq.errors import InputError
+from spaseq.outputs import FORMATS, open_sink, parquet, row_table
 from spaseq.outputs.row_table import RowTable
+from spaseq.outputs.rows import Row
 from tests.outputs.test_sinks import CONSTRUCT, query
 
 QUERIES = [query("SELECT ?house ?fare ?x"), query("SELECT ?fare ?x", "Q2"), CONSTRUCT]
@@ -64,7 +69,7 @@ def test_a_table_is_written_as_its_rows_are(
     with patch.object(row_table, "ROWS_MAX", size), patch.object(row_table, "ENTRIES_MAX", 2 * size):
         _write(format, as_tables, found)
         _write(format, as_rows, [part.rows() for table in found for part in table.parts()])
-    assert as_tables.read_bytes() == as_rows.read_bytes()
+    assert _content(format, as_tables) == _content(format, as_rows)
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)
@@ -75,6 +80,55 @@ def test_parts_are_bounded_and_together_the_whole(table: RowTable, rows: int, en
         assert list(table) == table.rows()
     assert [row for part in parts for row in part.rows()] == table.rows()
     assert all(0 < len(part) <= rows and (len(part) == 1 or len(part.named) <= entries) for part in parts)
+
+
+def test_arrow_and_parquet_have_the_columns_of_the_interface(tmp_path: Path) -> None:
+    house, fare = ("house", IRI("urn:h")), ("fare", Literal("2", XSD + "integer"))
+    events = (("A", ("urn:e1",)), ("B", ("urn:e2", "urn:e3")))
+    rows = [Row("Q1", 20_000_000_001, 10_000_000_000, (house, fare), events), Row("Q1", 2, 1, (house,), events[:1])]
+    for format in ("arrow", "parquet"):
+        sink = open_sink(format, tmp_path / format, [query()])
+        sink.write(rows)
+        sink.close()
+        sink.close()
+        found = _read(format, tmp_path / format)
+        assert found.schema.names == ["time", "start", "house", "fare", "events"]
+        assert found.schema.field("time").type == pa.timestamp("ns", tz="UTC")
+        assert found.schema.field("house").type == pa.dictionary(pa.int32(), pa.string())
+        assert found["time"].cast(pa.int64()).to_pylist() == [20_000_000_001, 2]
+        assert found["fare"].to_pylist() == ['"2"^^<http://www.w3.org/2001/XMLSchema#integer>', None]
+        assert found["house"].to_pylist() == ["<urn:h>", "<urn:h>"]
+        assert found["events"].to_pylist() == [[("A", ["urn:e1"]), ("B", ["urn:e2", "urn:e3"])], [("A", ["urn:e1"])]]
+
+
+def test_row_groups_are_bounded_and_a_file_without_rows_has_its_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 4)
+    monkeypatch.setattr(row_table, "ROWS_MAX", 3)
+    for count in (0, 14):
+        sink = open_sink("parquet", tmp_path / "o", [query()])
+        sink.write([Row("Q1", number, number) for number in range(count)])
+        sink.close()
+        file = pq.ParquetFile(tmp_path / "o")
+        assert [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)] == [6, 6, 2][: count and 3]
+        assert file.schema_arrow.names == ["time", "start", "house", "fare", "events"]
+
+
+def test_a_format_whose_package_is_missing_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "spaseq.outputs.parquet", raising=False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match="the format parquet needs the Python package pyarrow") as error:
+        open_sink("parquet", None, [query()])
+    assert error.value.hint == 'install it: pip install "spaseq[tables]"'
+
+
+def _content(format: str, path: Path) -> Any:
+    return _read(format, path).to_pylist() if format in ("arrow", "parquet") else path.read_bytes()
+
+
+def _read(format: str, path: Path) -> pa.Table:
+    return pq.read_table(path) if format == "parquet" else pa.ipc.open_stream(path.read_bytes()).read_all()
 
 
 def _write(format: str, path: Path, found: list[Any]) -> None:

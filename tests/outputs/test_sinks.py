@@ -211,7 +211,7 @@ def test_an_empty_constructed_graph_is_an_event_still(tmp_path: Path) -> None:
     assert stamp.subject == pyoxigraph.NamedNode("urn:g0")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", sorted(FORMATS.keys() - {"arrow"}))
 def test_batching_does_not_change_the_output(tmp_path: Path, format: str) -> None:
     rows = [ROW, GRAPH_ROW, ROW, GRAPH_ROW, ROW]
     queries = [query(), CONSTRUCT]
@@ -231,7 +231,7 @@ def test_a_file_that_cannot_be_opened_is_named_before_any_row(tmp_path: Path) ->
 def test_an_unknown_format_lists_the_formats(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown output format 'xml'") as caught:
         open_sink("xml", tmp_path / "o", [])
-    assert caught.value.hint == "formats: table, ndjson, csv, trig, jelly"
+    assert caught.value.hint == "formats: table, ndjson, csv, trig, jelly, parquet, arrow"
     assert not (tmp_path / "o").exists()
 
 
@@ -240,6 +240,7 @@ def test_a_full_disk_is_an_error_of_the_run_that_names_the_file(format: str) -> 
     with pytest.raises(RunError, match="cannot write to /dev/full: no space left on device"):
         sink = open_sink(format, Path("/dev/full"), [query()])
         sink.write([ROW])
+        sink.close()
 
 
 def test_a_reader_that_has_gone_is_told_apart_from_a_failure() -> None:

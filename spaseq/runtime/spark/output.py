@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from automata.matches.match_table import START, TIME
 from sparql_gpm.term_text import term_of
 from sparql_gpm.terms import Term, to_ntriples
-from spaseq.outputs.arrow import EVENTS, STRINGS, bound_terms, events, repeated, terms
+from spaseq.outputs.arrow_columns import EVENTS, STRINGS, bound_terms, events, repeated, terms
 from spaseq.outputs.dead_letters import LETTER_FIELDS
 from spaseq.outputs.row_table import RowTable
 from spaseq.outputs.rows import Row, ntriples_lines

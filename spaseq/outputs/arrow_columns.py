@@ -1,0 +1,80 @@
+"""Columns of result rows as Arrow arrays, made without a Python value for each row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from arrays.columns import UNBOUND, Ids, offsets_of, places_of
+from sparql_gpm.dictionary import Dictionary
+from spaseq.outputs.destination import encoded
+from spaseq.outputs.row_table import RowTable
+
+STRINGS = pa.list_(pa.string())
+EVENTS = pa.list_(pa.struct([("step", pa.string()), ("graphs", STRINGS)]))
+EVENT_MAP = pa.map_(pa.string(), STRINGS)
+TERMS = pa.dictionary(pa.int32(), pa.string())
+
+
+def term_dictionary(ids: Ids, dictionary: Dictionary) -> pa.Array:
+    """The N-Triples text of each id as an array of type TERMS, null where it is UNBOUND."""
+    distinct, places = places_of(ids)
+    unbound = ids == UNBOUND
+    known = _texts(distinct[distinct != UNBOUND], dictionary)
+    places = places - 1 if unbound.any() else places  # UNBOUND is less than all ids
+    return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32), mask=unbound), known)
+
+
+def terms(ids: Ids, dictionary: Dictionary) -> pa.Array:
+    """The N-Triples text of each id, null where it is UNBOUND; each distinct term is written once."""
+    return term_dictionary(ids, dictionary).dictionary_decode()
+
+
+def bound_terms(columns: list[Ids], dictionary: Dictionary) -> pa.Array:
+    """The list of the N-Triples texts of each row, without its unbound cells; null where none is bound."""
+    cells = np.column_stack(columns)
+    bound = cells != UNBOUND
+    counts = bound.sum(axis=1)
+    return pa.ListArray.from_arrays(_offsets(counts), terms(cells[bound], dictionary), mask=pa.array(counts == 0))
+
+
+def events(table: RowTable) -> pa.Array:
+    """The EVENTS of each row: the steps of its match with their graph names."""
+    offsets, steps, graphs = _events(table)
+    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays([steps, graphs], ["step", "graphs"]))
+
+
+def event_map(table: RowTable) -> pa.Array:
+    """The same as an array of type EVENT_MAP."""
+    return pa.MapArray.from_arrays(*_events(table))
+
+
+def repeated(text: str, count: int) -> pa.Array:
+    """The same text `count` times."""
+    return pa.repeat(pa.scalar(text, pa.string()), count)
+
+
+def _events(table: RowTable) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """The offsets of the steps of each row, the steps, and their lists of graph names."""
+    which, symbols, ends = table.taken
+    distinct, places = places_of(table.by_step.named)
+    names = pa.array([encoded(name).decode() for name in table.names[distinct].tolist()], pa.string())
+    graphs = pa.ListArray.from_arrays(_offsets(np.diff(ends, prepend=0)), names.take(pa.array(places)))
+    steps = pa.array(list(table.steps), pa.string()).take(pa.array(symbols))
+    return _offsets(np.bincount(which, minlength=len(table))), steps, graphs
+
+
+def _texts(ids: Ids, dictionary: Dictionary) -> pa.Array:
+    """The N-Triples texts of some ids."""
+    text, lengths = dictionary.joined(ids)
+    try:
+        text.decode()
+    except UnicodeDecodeError:  # a lone surrogate
+        tokens = (dictionary.token(identifier).decode("utf-8", "surrogatepass") for identifier in ids.tolist())
+        return pa.array([encoded(token).decode() for token in tokens], pa.string())
+    return pa.StringArray.from_buffers(len(ids), _offsets(lengths).buffers()[1], pa.py_buffer(text))
+
+
+def _offsets(counts: Ids) -> pa.Array:
+    """Arrow's offsets of lists or strings of these lengths."""
+    return pa.array(offsets_of(counts), pa.int32())

@@ -28,6 +28,11 @@ def kernel(function: Function) -> Function:
     return _compiled(function)
 
 
+def free_kernel(function: Function) -> Function:
+    """A kernel that runs without the interpreter's lock, beside other threads; nobody else may write to its arrays."""
+    return _compiled(function, nogil=True)
+
+
 def part(function: Function) -> Function:
     """A function that only kernels call, without an entry point for Python, which takes longest to compile."""
     return _compiled(function, keep=False, no_cpython_wrapper=True)

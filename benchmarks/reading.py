@@ -16,13 +16,14 @@ TERMS_KEPT_MAX = 400_000
 """As in a run: terms are released when there are so many."""
 
 
-def read_in_columns(files: Sequence[Path], compiled: bool | None = None) -> tuple[int, int]:
+def read_in_columns(files: Sequence[Path], compiled: bool | None = None, threads: int = 1) -> tuple[int, int]:
     """Read the files one after the other; gives the numbers of events and of quads.
 
     compiled    by kernels or line by line; None: as a run chooses
+    threads     that read by kernels
     """
     dictionary, events, quads = Dictionary(), 0, 0
-    options = ReadOptions(compiled=compiled, bytes_expected=sum(path.stat().st_size for path in files))
+    options = ReadOptions(threads=threads, compiled=compiled, bytes_expected=sum(path.stat().st_size for path in files))
     for path in files:
         with open(path, "rb") as stream:
             for batch in read_events(stream, "nquads", dictionary, options, _refuse):

@@ -53,9 +53,9 @@ def test_help_is_on_standard_output_with_exit_code_0(arguments: list[str]) -> No
 def test_help_of_run_names_every_option_of_the_interface() -> None:
     text = spaseq("run", "--help").stdout
     options = (
-        "--stream NAME=PATH", "--kb IRI=PATH_OR_URL", "[table|ndjson|csv|trig]", "--output PATH",
+        "--stream NAME=PATH", "--kb IRI=PATH_OR_URL", "[table|ndjson|csv|trig|", "--output PATH",
         "[auto|nfa|cea|lazy|tree]", "--max-delay DURATION", "--dead-letter PATH", "--strict", "[embedded|spark]",
-        "--time-predicate IRI", "--arrival-time", "--batch-size N",
+        "--time-predicate IRI", "--arrival-time", "--batch-size N", "--threads N",
     )  # fmt: skip
     for option in options:
         assert option in text
@@ -110,6 +110,7 @@ def test_no_command_shows_the_help_on_stderr_with_exit_code_2() -> None:
         (["run", "q.rq", "--max-delay", "soon"], "'soon' is not a duration"),
         (["run", "q.rq", "--max-delay=-5s"], "'-5s' is not a duration"),
         (["run", "q.rq", "--batch-size", "0"], "0 is not in the range x>=1"),
+        (["run", "q.rq", "--threads", "0"], "0 is not in the range x>=1"),
         (["run", "q.rq", "--batch-size", "many"], "'many' is not a valid integer"),
         (["explain", "q.rq", "--format", "svg"], "'svg' is not one of"),
         (["explain", "q.rq", "--evaluator", "magic"], "'magic' is not one of"),

@@ -96,6 +96,17 @@ def add(text: Bytes, start: int, stop: int, hash_: int, arena: Bytes, entries: I
 
 
 @part
+def refer(start: int, stop: int, hash_: int, entries: Ids, slots: Slots) -> int:
+    """A new id for the string text[start:stop], which must be absent, in a set whose arena is the text itself."""
+    new = int(entries[0, NEXT])
+    entries[0, NEXT] = new + 1
+    entries[new, START], entries[new, LENGTH] = start, stop - start
+    entries[new, HASH], entries[new, CHECKED] = hash_, 0
+    place(new, entries, slots)
+    return new
+
+
+@part
 def place(new: int, entries: Ids, slots: Slots) -> None:
     """Enter an id at the first slot that is empty."""
     last = len(slots) - 1

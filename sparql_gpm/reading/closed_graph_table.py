@@ -6,18 +6,20 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from arrays.jit import kernel, part
+from arrays.jit import free_kernel, part
 from arrays.words import WORD, Bytes
 from sparql_gpm.columns import Ids
 from sparql_gpm.graph_names import GraphNames
 from sparql_gpm.interning.pages import zeros
 from sparql_gpm.interning.term_table import as_bytes
-from sparql_gpm.interning.term_table_kernels import Slots, hash_of, same_bytes
+from sparql_gpm.interning.term_table_kernels import hash_of, same_bytes
 
 COUNT, FORGOTTEN = 0, 1
 """The state: the number of keys in the table, and of the oldest of them, which do not count any more."""
 _KEYS_MIN, _BYTES_MIN = 1 << 10, 1 << 15
-_ROOM = 1.5
+_NUMBER = (1 << 32) - 1
+"""The bits of a slot that hold the number of a key; the others are those of its hash."""
+_ROOM = 2
 """New arrays are so many times as long as their content."""
 
 
@@ -78,16 +80,16 @@ class ClosedGraphTable:
     def _make_arrays(self, keys: int, size: int) -> None:
         self._arena: Bytes = zeros((max(size, _BYTES_MIN) + WORD,), np.uint8)
         self._ends: Ids = zeros((max(keys, _KEYS_MIN) + 1,), np.int64)
-        self._slots: Slots = zeros((1 << (2 * len(self._ends) - 1).bit_length(),), np.int32)
+        self._slots: Ids = zeros((1 << (2 * len(self._ends) - 1).bit_length(),), np.int64)
 
 
 def _alone(key: bytes) -> tuple[Bytes, Ids, Ids]:
     return as_bytes(key), np.zeros(1, dtype=np.int64), np.array([len(key)], dtype=np.int64)
 
 
-@kernel
+@free_kernel
 def first_known(
-    text: Bytes, starts: Ids, stops: Ids, remember: bool, size: int, arena: Bytes, ends: Ids, slots: Slots, state: Ids
+    text: Bytes, starts: Ids, stops: Ids, remember: bool, size: int, arena: Bytes, ends: Ids, slots: Ids, state: Ids
 ) -> int:
     """The index of the first key text[starts[i]:stops[i]] that is among the last `size` keys, else the number of keys.
 
@@ -95,7 +97,8 @@ def first_known(
 
     arena   bytes: the keys, one after the other, and at least a word more
     ends    int64[keys + 1]: 0, and the end of each key
-    slots   int32, a power of two: numbers of keys, from 1 on, by their hashes; 0 where there is none
+    slots   int64, a power of two: by the hash of a key, its number, from 1 on, and bits of its hash, so that other keys
+            are seldom looked at; 0 where there is none
     state   COUNT, FORGOTTEN
     """
     last = len(slots) - 1
@@ -104,15 +107,15 @@ def first_known(
         hash_ = hash_of(text, start, stop)
         slot = hash_ & last
         while slots[slot] != 0:
-            number = int(slots[slot])
-            begin = ends[number - 1]
-            like = number > state[FORGOTTEN] and ends[number] - begin == stop - start
-            if like and same_bytes(arena, begin, text, start, stop - start):
-                return index
+            number = slots[slot] & _NUMBER
+            if (slots[slot] ^ hash_) & ~_NUMBER == 0 and number > state[FORGOTTEN]:
+                begin = ends[number - 1]
+                if ends[number] - begin == stop - start and same_bytes(arena, begin, text, start, stop - start):
+                    return index
             slot = (slot + 1) & last
         if remember:
             _append(text, start, stop, arena, ends, state)
-            slots[slot] = state[COUNT]
+            slots[slot] = (hash_ & ~_NUMBER) | state[COUNT]
             state[FORGOTTEN] = max(state[FORGOTTEN], state[COUNT] - size)
     return len(starts)
 

@@ -7,8 +7,9 @@ the event keeps its other lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
@@ -22,7 +23,10 @@ from sparql_gpm.reading.raw_text import RawText
 from sparql_gpm.terms import IRI
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from sparql_gpm.reading.nquads_columns import ColumnReader
+    from sparql_gpm.reading.nquads_scan import Scanned
 
 KERNEL_BYTES_MIN = 64 << 20
 """Input from this size on, about half a million quads, repays the compilation of the kernels."""
@@ -30,6 +34,8 @@ KEPT_KERNEL_BYTES_MIN = 24 << 20
 """Input from this size on repays loading kernels that an earlier process has compiled."""
 BLOCK_BYTES_MIN = 1 << 14
 """A shorter block is read line by line."""
+AHEAD = 2
+"""Blocks that are scanned ahead, for each thread beside that which reads."""
 
 Tokens = tuple[bytes, bytes, bytes, bytes]
 """Subject, predicate, object and graph (b"" for the default graph) in canonical N-Triples; each is a valid term."""
@@ -47,31 +53,52 @@ class NQuadsReader:
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The events of one document."""
-        builder, blocks, line, text = self._builder, Blocks(stream, live, self._options.line_bytes_max), 0, b""
+        builder, blocks, line = self._builder, Blocks(stream, live, self._options.line_bytes_max), 0
         builder.start_input()
-        for block in blocks:
+        for block, scanned in self._ahead(blocks, live):
             if isinstance(block, LongPiece):
-                lines = _split(text)
-                yield from self.take(lines, line)
-                line, text = line + len(lines) + self._skip(block, line + len(lines) + 1), b""
+                line = yield from self._take_left(b"", line)
+                line += self._skip(block, line + 1)
                 continue
-            text += block.replace(b"\r\n", b"\n") if b"\r" in block else block
-            columns = self._column_reader(text)
-            if columns is not None:
-                yield from columns.take(text, line)
-                line, text = line + columns.lines_taken, columns.left
-            if columns is None or blocks.pausing:
-                lines = _split(text)
-                yield from self.take(lines, line)
-                line, text = line + len(lines), b""
+            if scanned is not None:
+                assert self._columns is not None
+                line = yield from self._columns.take(scanned(), line)
+            if scanned is None or blocks.pausing:
+                line = yield from self._take_left(b"" if scanned is not None else block, line)
             self._terms.refresh()
             if blocks.pausing:
                 yield from self.flush()
-        lines = _split(text)
-        yield from self.take(lines, line)
-        builder.break_off(line + len(lines), blocks.broken_off)
+        line = yield from self._take_left(b"", line)
+        builder.break_off(line, blocks.broken_off)
         builder.close()
         yield from self.flush()
+
+    def _ahead(self, blocks: Blocks, live: bool) -> Iterator[tuple[bytes | LongPiece, Callable[[], Scanned] | None]]:
+        """The blocks with what scans give, or None where kernels do not read them.
+
+        With several threads some blocks are scanned ahead, but none of a live stream.
+        """
+        threads = 1 if live else self._options.threads
+        waiting: deque[tuple[bytes | LongPiece, Callable[[], Scanned] | None]] = deque()
+        for block in blocks:
+            scan: Callable[[], Scanned] | None = None
+            if isinstance(block, bytes):
+                block = block.replace(b"\r\n", b"\n") if b"\r" in block else block
+                if columns := self._column_reader(block):
+                    scan = partial(columns.scanner.scan, block)
+                    scan = scan if threads == 1 else pool(threads).submit(scan).result
+            waiting.append((block, scan))
+            if len(waiting) > AHEAD * (threads - 1):
+                yield waiting.popleft()
+        yield from waiting
+
+    def _take_left(self, block: bytes, line: int) -> Generator[LocatedBatch, None, int]:
+        """Read the lines that kernels have left, and those of a block; the number of lines before the next."""
+        lines = _split((self._columns.left if self._columns else b"") + block)
+        if self._columns:
+            self._columns.left = b""
+        yield from self.take(lines, line)
+        return line + len(lines)
 
     def _skip(self, piece: LongPiece, number: int) -> int:
         """A piece of a line that is too long; the number of lines that end with it."""
@@ -196,6 +223,14 @@ class NQuadsReader:
             self._builder.report(number + found.line - 1, found.column, found.reason, line, found.kind)
             return []
         return [(token_of(s), token_of(p), token_of(o), token_of(g)) for s, p, o, g in quads]
+
+
+@cache
+def pool(threads: int) -> Executor:
+    """The threads that scan ahead of the one that reads."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(threads - 1, thread_name_prefix="spaseq-reader")
 
 
 @cache

@@ -1,7 +1,8 @@
-"""Columns of ids from N-Quads as bytes, in groups of consecutive lines about one graph.
+"""Columns of numbers from N-Quads as bytes, in groups of consecutive lines about one graph.
 
-A line of the usual form, `S P O G .` with single spaces, is read here; every other line marks its group as odd, for the
-line reader. The text must end with a newline.
+A scan reads a text by itself: its distinct tokens have numbers of their own, in the order in which they come. So texts
+can be scanned at once, and merged in their order. A line of the usual form, `S P O G .` with single spaces, is read
+here; every other line marks its group as odd, for the line reader. The text must end with a newline.
 """
 
 from __future__ import annotations
@@ -11,10 +12,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from arrays.jit import kernel, part
+from arrays.jit import free_kernel, part
 from arrays.words import Bytes, byte_at
 from sparql_gpm.columns import Ids
-from sparql_gpm.interning.term_table_kernels import CHECKED, Slots, add, find, hash_of, same_bytes
+from sparql_gpm.interning.term_table_kernels import (
+    CHECKED,
+    HASH,
+    LENGTH,
+    START,
+    Slots,
+    add,
+    find,
+    hash_of,
+    refer,
+    same_bytes,
+)
 from sparql_gpm.reading.nquads_cut import NONE, cut, next_line
 from sparql_gpm.reading.token_kernels import LESS, NO_TIME, is_plain_iri, is_plain_token, plain_number, plain_time
 
@@ -23,8 +35,8 @@ ODD, STAMPED, UNREAD, CONFLICT = 1, 2, 4, 8
 KEY_START, KEY_STOP, BEGIN, LINE, ROW, TIME, STATE, STAMP_START, STAMP_STOP = range(9)
 """Columns of a group: the place of the graph's IRI with its brackets (empty if not known); its first byte, line and
 row; its time, if it is STAMPED and not UNREAD; its state; the place of the object of its timestamp."""
-ROWS, GROUPS, LINES, UNCERTAIN, WRITTEN = range(5)
-"""Counts: of rows, groups, lines, ids whose value is uncertain, and places in rows that hold a written form."""
+ROWS, GROUPS = range(2)
+"""Counts."""
 
 
 class Strings(NamedTuple):
@@ -49,24 +61,29 @@ class Source(NamedTuple):
     predicate_ends: Ids
 
 
-class Scan(NamedTuple):
-    """The output of a scan, in arrays with room for the number of lines (`uncertain`: three times as many).
+class Tokens(NamedTuple):
+    """The distinct tokens of a text, as in term_table_kernels; the text is the arena, CHECKED are plain tokens."""
 
-    rows        int64[3, rows]: subject, predicate, object, each an id of a term or, negative, of a written form
-    groups        int64[groups, 9]
-    uncertain   ids of new literals without a certain numeric value
-    counts      int64[5]
+    entries: Ids
+    slots: Slots
+
+
+class Scan(NamedTuple):
+    """The output of a scan, in arrays with room for the number of lines, and one group more.
+
+    rows        int64[3, rows]: numbers of the tokens of subject, predicate, object
+    groups      int64[groups + 1, 9]; the last one is none, and begins at the end of the text
+    counts      int64[2]
     """
 
     rows: Ids
     groups: Ids
-    uncertain: Ids
     counts: Ids
 
 
-@kernel
-def scan(source: Source, terms: Strings, numbers: NDArray[np.float64], written: Strings, out: Scan) -> None:
-    """Read all lines. Both sets must have room for three more strings a line, and for the bytes of the text."""
+@free_kernel
+def scan(source: Source, tokens: Tokens, out: Scan) -> None:
+    """Read all lines. There must be room for three tokens a line."""
     text, counts, groups, rows = source.text, out.counts, out.groups, out.rows
     stops = np.zeros(4, dtype=np.int64)
     position = line = 0
@@ -84,9 +101,11 @@ def scan(source: Source, terms: Strings, numbers: NDArray[np.float64], written: 
                 start = position
                 for place in range(3):
                     hash_ = hash_of(text, start, stops[place])
-                    known = find(text, start, stops[place], hash_, terms.arena, terms.entries, terms.slots)
-                    if known == 0 or terms.entries[known, CHECKED] == 0:
-                        known = _meet(text, start, stops[place], hash_, known, terms, numbers, written, out)
+                    known = find(text, start, stops[place], hash_, text, tokens.entries, tokens.slots)
+                    if known == 0:
+                        known = refer(start, stops[place], hash_, tokens.entries, tokens.slots)
+                        if is_plain_token(text, start, stops[place]):
+                            tokens.entries[known, CHECKED] = 1
                     rows[place, row] = known
                     start = stops[place] + 1
                 counts[ROWS] = row + 1
@@ -94,7 +113,52 @@ def scan(source: Source, terms: Strings, numbers: NDArray[np.float64], written: 
             else:
                 position = stops[2] + 3
         line += 1
-    counts[LINES] = line
+    last = counts[GROUPS]
+    _begin_group(0, 0, position, line, groups, counts)
+    counts[GROUPS] = last
+
+
+@free_kernel
+def merge(
+    text: Bytes,
+    tokens: Ids,
+    wanted: Ids,
+    terms: Strings,
+    numbers: NDArray[np.float64],
+    written: Strings,
+    ids: Ids,
+    uncertain: Ids,
+) -> int:
+    """Write the ids of tokens: of terms, which are added if they are new, or, negative, of written forms.
+
+    Both sets must have room for them. A token is a written form if it is not certainly a term.
+
+    tokens      the entries of the tokens of the text
+    wanted      numbers of tokens, ascending
+    uncertain   for the ids of new literals without a certain numeric value; gives their number
+    """
+    count = 0
+    for index in range(len(wanted)):
+        token = wanted[index]
+        start, hash_ = tokens[token, START], tokens[token, HASH]
+        stop = start + tokens[token, LENGTH]
+        known = find(text, start, stop, hash_, terms.arena, terms.entries, terms.slots)
+        if tokens[token, CHECKED] == 0 and (known == 0 or terms.entries[known, CHECKED] == 0):
+            form = find(text, start, stop, hash_, written.arena, written.entries, written.slots)
+            if form == 0:
+                form = add(text, start, stop, hash_, written.arena, written.entries, written.slots)
+            ids[token] = -form
+            continue
+        if known == 0:
+            known = add(text, start, stop, hash_, terms.arena, terms.entries, terms.slots)
+            value, certain = plain_number(text, start, stop)
+            numbers[known] = value
+            if not certain:
+                uncertain[count] = known
+                count += 1
+        terms.entries[known, CHECKED] = 1
+        ids[token] = known
+    return count
 
 
 @part
@@ -158,34 +222,3 @@ def _is_one_of(text: Bytes, start: int, stop: int, strings: Bytes, ends: Ids) ->
         if length == stop - start and same_bytes(strings, ends[index], text, start, length):
             return True
     return False
-
-
-@part
-def _meet(
-    text: Bytes,
-    start: int,
-    stop: int,
-    hash_: int,
-    known: int,
-    terms: Strings,
-    numbers: NDArray[np.float64],
-    written: Strings,
-    out: Scan,
-) -> int:
-    """The id of a token that is new or not yet checked: of a term if it is certainly one, else of a written form."""
-    counts = out.counts
-    if not is_plain_token(text, start, stop):
-        counts[WRITTEN] += 1
-        form = find(text, start, stop, hash_, written.arena, written.entries, written.slots)
-        if form == 0:
-            form = add(text, start, stop, hash_, written.arena, written.entries, written.slots)
-        return -form
-    if known == 0:
-        known = add(text, start, stop, hash_, terms.arena, terms.entries, terms.slots)
-        value, certain = plain_number(text, start, stop)
-        numbers[known] = value
-        if not certain:
-            out.uncertain[counts[UNCERTAIN]] = known
-            counts[UNCERTAIN] += 1
-    terms.entries[known, CHECKED] = 1
-    return known

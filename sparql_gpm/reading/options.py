@@ -11,6 +11,8 @@ from sparql_gpm.reading.event_times import TimeRule
 
 PROV_TIME = "http://www.w3.org/ns/prov#generatedAtTime"
 BATCH_EVENTS = 10_000
+READERS_MAX = 4
+"""Threads that read one stream: more of them wait for the one that makes batches of what they read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class ReadOptions:
     line_bytes_max      the longest line, statement or graph block, or document of one event that is read
     bytes_expected      a lower bound of the length of this process's input, as far as it is known
     contexts            of JSON-LD, by URL
+    threads             that read N-Quads by kernels, the caller's included; events and ids do not depend on it
     time_rule           paths, choice and numbers: all else by which an event gets its time
     """
 
@@ -35,5 +38,6 @@ class ReadOptions:
     compiled: bool | None = None
     line_bytes_max: int = LINE_BYTES_MAX
     bytes_expected: int = 0
+    threads: int = 1
     time_rule: TimeRule = field(default_factory=TimeRule)
     contexts: Mapping[str, Any] = field(default_factory=dict)

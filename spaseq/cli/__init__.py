@@ -71,6 +71,12 @@ def main(context: click.Context) -> None:
     type=click.IntRange(min=1),
     help="Events handled at a time; changes no row.",
 )
+@click.option(
+    "--threads",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Threads that read long N-Quads, at most; changes no row.  [default: the processors]",
+)
 @common.limit_options
 @common.knowledge_options
 @common.warnings_option

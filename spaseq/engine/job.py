@@ -118,6 +118,7 @@ class Job:
             bytes_expected=self._bytes_expected,
             time_rule=self._time.rule,
             contexts=self._contexts,
+            threads=self._options.reader_threads,
         )
         report = partial(self._malformed, name, iri)
         how = stream_format(self._options, (name, iri), self._time)

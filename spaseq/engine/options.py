@@ -12,6 +12,7 @@ from automata.plan.program import RUNS_MAX
 from sparql_gpm.bounds import SOLUTIONS_MAX, MatchBounds
 from sparql_gpm.rdf_io import BATCH_EVENTS, PROV_TIME
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
+from sparql_gpm.reading.options import READERS_MAX
 from sparql_gpm.times import TIME_NS_MAX
 from spaseq.errors import InputError
 from spaseq.inputs.event_times import CHOICES, UNITS_NS, TimeReading, is_path, is_time, reading_of
@@ -58,6 +59,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "arrival_time": (_is_flag, "True or False"),
     "unordered": (_is_flag, "True or False"),
     "batch_events": (lambda value: value is None or _is_whole(value, 1), "a number from 1 on"),
+    "threads": (lambda value: value is None or _is_whole(value, 1), "a number from 1 on"),
     "compiled": (lambda value: value is None or _is_flag(value), "True, False or None"),
     "max_runs": (lambda value: _is_whole(value, 1), "a number of partial matches, at least 1"),
     "max_line": (lambda value: _is_whole(value, 1), "a number of bytes from 1 on"),
@@ -91,6 +93,7 @@ class RunOptions:
     arrival_time        the time of an event is that at which it is read
     unordered           files are grouped by graph and sorted by time first, all of them; `Engine` does not
     batch_events        events in a batch; None: of files, by the number of queries
+    threads             that read long N-Quads, at most; None: one for each processor
     compiled            evaluators with compiled kernels may be chosen: they pay on long input. None: `run` and `Job`
                         look at the size of their files; on less, and in `Engine`, kernels take over once they pay
     max_runs            the most partial matches of one query; one that needs more is stopped, the others go on
@@ -121,6 +124,7 @@ class RunOptions:
     arrival_time: bool = False
     unordered: bool = False
     batch_events: int | None = None
+    threads: int | None = None
     compiled: bool | None = None
     max_runs: int = RUNS_MAX
     max_line: int = LINE_BYTES_MAX
@@ -142,6 +146,13 @@ class RunOptions:
         if unknown := next((name for name in options if name not in known), None):
             raise InputError(f"there is no option {unknown}", hint=f"the options are {', '.join(known)}")
         return RunOptions(**options)
+
+    @property
+    def reader_threads(self) -> int:
+        """The threads that read a stream: those allowed, but no more than there are processors."""
+        has_affinity = hasattr(os, "sched_getaffinity")
+        processors = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        return min(self.threads or processors, processors, READERS_MAX)
 
     def time_reading(self, prefixes: Mapping[str, str]) -> TimeReading:
         """The properties of time as readers take them; prefixed names are those of queries with these prefixes."""

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from unittest import mock
 
 import numpy as np
@@ -26,7 +27,7 @@ from sparql_gpm.numeric import float64
 from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.reading import blocks, lines, nquads_columns
 from sparql_gpm.reading.event_builder import Malformed
-from sparql_gpm.terms import XSD, Literal
+from sparql_gpm.terms import XSD, BlankNode, Literal
 from tests.drawn import drawn
 from tests.sparql_gpm.rdf_events import TIME, Event, events_of, stamp
 from tests.sparql_gpm.test_rdf_io_lines import lines as odd_lines
@@ -118,6 +119,7 @@ def assert_same(text: str, block_bytes: int = 1 << 20, batch_events: int = 3, re
     releasing=st.booleans(),
     live=st.booleans(),
     arrival=st.booleans(),
+    threads=st.sampled_from([1, 2, 3]),
 )
 def test_kernels_find_what_reading_by_line_finds(
     events: list[object],
@@ -129,6 +131,7 @@ def test_kernels_find_what_reading_by_line_finds(
     releasing: bool,
     live: bool,
     arrival: bool,
+    threads: int,
 ) -> None:
     lines = as_nquads(events).split("\n")  # type: ignore[arg-type]
     for place, line in junk:
@@ -141,12 +144,39 @@ def test_kernels_find_what_reading_by_line_finds(
 
     def options() -> ReadOptions:
         ticks = itertools.count()
-        return ReadOptions(batch_events=batch_events, arrival_time=(lambda: next(ticks)) if arrival else None)
+        clock = (lambda: next(ticks)) if arrival else None
+        return ReadOptions(batch_events=batch_events, arrival_time=clock, threads=threads)
 
     with kernels(on=False):
         expected = found_in(data, [], options(), False, False)
     with kernels(on=True, block_bytes=block_bytes):
         assert found_in(data, sizes, options(), releasing, live) == expected
+
+
+def ids_in(data: bytes, threads: int, releasing: bool) -> list[list[int]]:
+    """All columns of all batches, and the terms of their objects; blank nodes are known by their ids alone."""
+    dictionary, found, options = Dictionary(), list[list[int]](), ReadOptions(batch_events=5, threads=threads)
+    for batch in read_events(io.BytesIO(data), "nquads", dictionary, options, print):
+        found += [column.tolist() for column in (batch.times, batch.offsets, *batch.terms)]
+        terms = map(dictionary.term, np.unique(batch.objects).tolist())
+        found.append([0 if isinstance(term, BlankNode) else hash(term) for term in terms])
+        if releasing and len(dictionary) > 20:
+            dictionary.retain([batch.objects[:3]])
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_ids_do_not_depend_on_the_number_of_threads(seed: int) -> None:
+    dice = Random(seed)
+    text = ""
+    for graph in range(40):
+        nodes = [f"<urn:{dice.randrange(60)}>", f"_:b{dice.randrange(3)}", f'"{dice.randrange(20)}"^^<{XSD}integer>']
+        nodes += ['"\\u0041"', f'"0{dice.randrange(9)}"^^<{XSD}byte>', '"x"@en-GB']
+        quads = [f"<urn:{dice.randrange(60)}> <urn:p> {dice.choice(nodes)} <urn:g{graph}> .\n" for _ in range(4)]
+        text += stamp(f"<urn:g{graph}>", graph) + "".join(quads[: dice.randrange(5)])
+    with kernels(on=True, block_bytes=dice.choice([100, 300, 2000])):
+        one, *others = (ids_in(text.encode(), threads, seed % 2 == 1) for threads in (1, 2, 3))
+    assert others == [one, one] and len(one) > 30
 
 
 @settings(max_examples=EXAMPLES, deadline=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -35,7 +36,7 @@ def proposed_template(path: str, options: RunOptions) -> str:
             raise InputError(f"{path} is no table", hint=f"a table is one of {', '.join(TABLES)}")
         from spaseq.inputs.tables.sources import rows_of
 
-        rows = next(rows_of(source.stream, source.format, how.table, lambda *_: None, False), None)
+        rows = next(rows_of(replace(source, live=False), how.table, lambda *_: None), None)
     if rows is None or not len(rows.numbers):
         raise InputError(f"{path} has no row", hint="a template is proposed by the first rows")
     return "".join(f"{line}\n" for line in _lines(Path(path).name.partition(".")[0], rows))

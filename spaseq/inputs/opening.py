@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import cast
+from typing import BinaryIO, cast
 
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import ByteStream
@@ -27,11 +27,15 @@ GUESSED_BYTES_MAX = 4096
 
 @dataclass(frozen=True, slots=True)
 class OpenInput:
-    """The unpacked bytes of an input; a read from a `live` one returns what is there without waiting for more."""
+    """The unpacked bytes of an input; a read from a `live` one returns what is there without waiting for more.
+
+    file    the same bytes, none of which is read yet, as a file that can be read at any place; None if there is none
+    """
 
     stream: ByteStream
     format: str
     live: bool
+    file: BinaryIO | None = None
 
 
 class GuardedStream:
@@ -85,7 +89,8 @@ def _unpacked(raw: io.BufferedReader, file: InputFile, live: bool) -> OpenInput:
         rdf_format = _LOGS.get(format_of(file.path) or guessed(_start(buffered)), "messages")
     elif rdf_format in _LOGS and is_message_log(_start(buffered)):
         rdf_format = _LOGS[rdf_format]
-    return OpenInput(GuardedStream(buffered.read1, live), rdf_format, live)
+    whole = raw if buffered is raw and not live and raw.seekable() else None
+    return OpenInput(GuardedStream(buffered.read1, live), rdf_format, live, whole)
 
 
 def _start(buffered: io.BufferedReader) -> bytes:

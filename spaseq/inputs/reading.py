@@ -65,7 +65,7 @@ class StreamReader:
             raise without_template(name)
         from spaseq.inputs.tables.sources import rows_of
 
-        return self._rows(rows_of(source.stream, source.format, self._how.table, self._lost, source.live))
+        return self._rows(rows_of(source, self._how.table, self._lost))
 
     def _documents_of(self, source: OpenInput, name: str) -> Iterator[LocatedBatch]:
         try:

@@ -9,11 +9,13 @@ import json
 import random
 import subprocess
 import sys
+import tracemalloc
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -26,6 +28,10 @@ import spaseq
 from sparql_gpm.terms import XSD
 from spaseq.cli import main
 from spaseq.errors import InputError
+from spaseq.inputs.opening import opened
+from spaseq.inputs.paths import InputFile
+from spaseq.inputs.tables import sources
+from spaseq.inputs.tables.options import TableOptions
 from spaseq.inputs.tables.slots import encoded
 from spaseq.inputs.tables.template import parse_template
 from tests.sparql_gpm.rdf_events import read
@@ -380,3 +386,25 @@ def test_cells_are_never_looked_at_as_templates(tmp_path: Path) -> None:
 
 def test_a_template_is_a_value() -> None:
     assert parse_template(TEMPLATE, "a", (PROV,)) == parse_template(TEMPLATE, "b", (PROV,))
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.parquet.gz"])
+def test_parquet_is_read_in_pieces(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "SPOOLED_BYTES_MAX", 1 << 16)
+    draw = np.random.default_rng(1)
+    table = pa.table({"id": range(40_000), "noise": [draw.bytes(250) for _ in range(40_000)]})
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=2_000, compression=None)
+    text = (tmp_path / "x.parquet").read_bytes()
+    if name.endswith(".gz"):
+        (tmp_path / name).write_bytes(gzip.compress(text, 1))
+    before = pa.total_allocated_bytes()
+    held, numbers = 0, list[int]()
+    tracemalloc.start()
+    with opened(InputFile(str(tmp_path / name), "parquet")) as source:
+        for batch in sources.rows_of(source, TableOptions(rows_max=1_000), lambda *_: None):
+            held = max(held, pa.total_allocated_bytes() - before)
+            numbers += batch.numbers.tolist()
+    own = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert numbers == list(range(1, 40_001))
+    assert len(text) > 10_000_000 > 5_000_000 > max(held, own)

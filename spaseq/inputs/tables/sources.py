@@ -6,7 +6,8 @@ import codecs
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +19,12 @@ from spaseq.errors import InputError
 from spaseq.inputs.tables.cells import NO_TEXT, Number, ObjectRows, RowBatch
 from spaseq.inputs.tables.options import TableOptions
 
+if TYPE_CHECKING:
+    from spaseq.inputs.opening import OpenInput
+
 BLOCK_BYTES = 1 << 20
+SPOOLED_BYTES_MAX = 16 << 20
+"""Parquet from a pipe or archive that is longer is put into a temporary file."""
 _DEEP = "nested too deeply"
 Report = Callable[[int, int, str, bytes | RawText, str], None]
 """Called with row, column, reason, raw text and kind of a fault."""
@@ -34,16 +40,14 @@ def arrow() -> Any:
     return pyarrow
 
 
-def rows_of(
-    stream: ByteStream, table_format: str, options: TableOptions, report: Report, live: bool
-) -> Iterator[RowBatch]:
+def rows_of(source: OpenInput, options: TableOptions, report: Report) -> Iterator[RowBatch]:
     """The rows of an input; BrokenOff where it ends too early."""
-    match table_format:
+    match source.format:
         case "csv" | "tsv":
-            return _csv_rows(stream, "\t" if table_format == "tsv" else options.delimiter, options, report)
+            return _csv_rows(source.stream, "\t" if source.format == "tsv" else options.delimiter, options, report)
         case "ndjson":
-            return _json_rows(Blocks(stream, live, options.bytes_max), options, report)
-    return _parquet_rows(stream, options)
+            return _json_rows(Blocks(source.stream, source.live, options.bytes_max), options, report)
+    return _parquet_rows(source, options)
 
 
 def table_rows(table: Any, rows_max: int) -> Iterator[RowBatch]:
@@ -239,25 +243,23 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-def _parquet_rows(stream: ByteStream, options: TableOptions) -> Iterator[RowBatch]:
+def _parquet_rows(source: OpenInput, options: TableOptions) -> Iterator[RowBatch]:
+    """The rows of a Parquet file, piece by piece; what is no file is put into one first, as the index is at its end."""
     pa = arrow()
     from pyarrow import parquet
 
     from spaseq.inputs.tables.arrow_rows import ArrowRows
 
-    text = _whole(stream)
-    try:
-        file = parquet.ParquetFile(io.BytesIO(text))
-        begin = 1
-        for batch in file.iter_batches(batch_size=options.rows_max):
-            yield ArrowRows(batch, np.arange(begin, begin + len(batch), dtype=np.int64))
-            begin += len(batch)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise BrokenOff(f"the Parquet file cannot be read: {error}") from error
-
-
-def _whole(stream: ByteStream) -> bytes:
-    parts = []
-    while part := stream.read(BLOCK_BYTES):
-        parts.append(part)
-    return b"".join(parts)
+    with SpooledTemporaryFile(SPOOLED_BYTES_MAX) as copy:
+        if source.file is None:
+            while part := source.stream.read(BLOCK_BYTES):
+                copy.write(part)
+        try:
+            whole = pa.PythonFile(source.file or copy, "r")
+            file = parquet.ParquetFile(whole, buffer_size=BLOCK_BYTES, pre_buffer=False)
+            begin = 1
+            for batch in file.iter_batches(batch_size=options.rows_max, use_threads=False):
+                yield ArrowRows(batch, np.arange(begin, begin + len(batch), dtype=np.int64))
+                begin += len(batch)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise BrokenOff(f"the Parquet file cannot be read: {error}") from error

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from automata.slices.step_index import clipped
 from automata.values import Ids
 
 
@@ -13,24 +14,26 @@ from automata.values import Ids
 class BufferIndex:
     """A slice of a buffer, events first … end - 1, grouped by hashed key.
 
-    order       their numbers by (key, number)
     keys        distinct hashes, ascending
-    composite   (group, number) as one ascending column
+    composite   (group, number) of the events as one ascending column
     """
 
     first: int
     end: int
-    order: Ids
     keys: Ids
     composite: Ids
 
     def ranges(self, hashes: Ids, begin: Ids, end: Ids) -> tuple[Ids, Ids]:
-        """For each hash: the range of `order` with that key and begin <= number < end."""
-        groups = np.minimum(np.searchsorted(self.keys, hashes), len(self.keys) - 1)
-        base = groups * (self.end - self.first + 1)
-        low = np.searchsorted(self.composite, base + np.clip(begin, self.first, self.end) - self.first, "left")
-        high = np.searchsorted(self.composite, base + np.clip(end, self.first, self.end) - self.first, "left")
+        """For each hash: the range of places with that key and begin <= number < end."""
+        groups = np.minimum(self.keys.searchsorted(hashes), len(self.keys) - 1)
+        base = groups * (self.end - self.first + 1) - self.first
+        low = self.composite.searchsorted(base + clipped(begin, self.first, self.end))
+        high = self.composite.searchsorted(base + clipped(end, self.first, self.end))
         return low, np.where(self.keys[groups] == hashes, np.maximum(low, high), low)
+
+    def numbers(self, places: Ids) -> Ids:
+        """The numbers of the events at these places, which are by key, then by number."""
+        return self.composite[places] % (self.end - self.first + 1) + self.first
 
 
 def buffer_index(hashes: Ids, first: int) -> BufferIndex:
@@ -39,4 +42,4 @@ def buffer_index(hashes: Ids, first: int) -> BufferIndex:
     keys, starts = np.unique(hashes[order], return_index=True)
     counts = np.diff(np.append(starts, len(order)))
     groups = np.repeat(np.arange(len(keys), dtype=np.int64), counts)
-    return BufferIndex(first, first + len(hashes), order + first, keys, groups * (len(hashes) + 1) + order)
+    return BufferIndex(first, first + len(hashes), keys, groups * (len(hashes) + 1) + order)

@@ -98,7 +98,7 @@ class Buffer:
 
     def number(self, column: int, bounds: Ids, after: bool = False) -> Ids:
         """The number of the first solution whose LOW or TIME reaches each bound (`after`: exceeds it)."""
-        return np.searchsorted(self.column(column), bounds, "right" if after else "left") + self.first
+        return self.column(column).searchsorted(bounds, "right" if after else "left") + self.first
 
     def table(self, numbers: Ids) -> StepTable:
         """These solutions as a step table."""
@@ -124,7 +124,7 @@ class Buffer:
         for index in self._segments(since, key, in_context):
             low, high = index.ranges(hashes, begin, end)
             for which, within in _expanded(low, high):
-                yield which, index.order[low[which] + within]
+                yield which, index.numbers(low[which] + within)
 
     def reaches(self, begin: Ids, end: Ids, key: tuple[int, ...], hashes: Ids, in_context: bool) -> Mask:
         """A mask of the rows for which `search` finds a solution."""

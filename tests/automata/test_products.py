@@ -11,6 +11,7 @@ from automata.plan.expression import Choice, Contiguity, Expression, Optional, R
 from automata.plan.plan import Plan, compile_plan
 from automata.plan.products import all_products, product_positions
 from automata.plan.program import Condition, ConditionEvaluator, Program, Selector, Skip, Symbol, Window
+from automata.runs.columns import held_steps
 from automata.runs.columns.run_evaluator import RunEvaluator
 from automata.runs.rows import live_evaluator
 from automata.slices import step_buffer
@@ -66,7 +67,7 @@ def test_steps_that_any_later_event_follows_are_products(expression: Expression,
 
 def test_what_chooses_among_runs_or_looks_at_them_leaves_no_products() -> None:
     for other in ({"conditions": (Condition(1, (0,)),)}, {"partition": (0,), "selector": Selector.STRICT}):
-        assert not all_products(planned(CHAIN, **other))  # type: ignore[arg-type]
+        assert not all_products(planned(CHAIN, **other))
     subsets = Sequence((A, Repetition(B, 1, None, ANY), C), (ANY, ANY))
     assert not product_positions(planned(subsets, selector=Selector.MAX))
 
@@ -113,14 +114,21 @@ def test_an_event_is_looked_at_where_a_match_has_it() -> None:
     assert runs.held.looked_at < 2 * found
 
 
-def test_events_to_which_no_run_comes_are_not_kept() -> None:
-    runs = runs_of(10_000)
-    events = Events(np.arange(300, dtype=np.int64), np.zeros(300, dtype=np.int64))
-    keys = np.arange(1, 301, dtype=np.int64)
-    ends = {1: SymbolSolutions(np.arange(1, 300), {0: np.concatenate((keys[:9], keys[:290]))})}
-    runs.on_batch(events, {0: SymbolSolutions(np.arange(1), {0: keys[4:5]}), **ends})
+def test_events_to_which_no_run_comes_are_kept_no_longer_than_they_are_not_found() -> None:
+    runs, dice = runs_of(100_000), Random(5)
     assert runs.held is not None
-    assert len(runs.held) == 1 + 2
+    kept, looked = [], []
+    for number in range(3 * held_steps._PERIOD):
+        begin = number * BATCH
+        events = Events(np.arange(begin, begin + BATCH, dtype=np.int64), np.zeros(BATCH, dtype=np.int64))
+        keys = np.array([1 + dice.randrange(KEYS) for _ in range(BATCH)], dtype=np.int64)
+        places = {0: np.arange(number == 0), 1: np.arange(1, BATCH // 2), 2: np.arange(BATCH // 2, BATCH)}
+        runs.on_batch(events, {symbol: SymbolSolutions(at, {0: keys[at]}) for symbol, at in places.items()})
+        kept.append(len(runs.held))
+        looked.append(runs.held.looked_at)
+    assert kept[held_steps._PERIOD] > 40 * held_steps._PERIOD
+    assert kept[-1] < kept[held_steps._PERIOD] + 2 * held_steps._PERIOD * BATCH / 2 / KEYS * 2
+    assert looked[-1] > looked[held_steps._PERIOD]
 
 
 @pytest.mark.parametrize(("steps", "evaluator"), [("A : B : C", "nfa"), ("A : B", "adaptive")])
@@ -137,6 +145,7 @@ def test_auto_measures_no_rates_where_runs_are_products(steps: str, evaluator: s
 def test_random_pairs_with_products_equal_the_reference(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step_buffer, "_TAIL_MAX", 0)
     monkeypatch.setattr(step_buffer, "_ROWS_INITIAL", 1)
+    monkeypatch.setattr(held_steps, "_PERIOD", 1)
     if way == "restarted":
         monkeypatch.setattr(pairs, "run_engine", run_restarted)
     elif way == "batches":

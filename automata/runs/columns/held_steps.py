@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from arrays.columns import hash_columns
 from automata.chains.store import ChainStore
 from automata.matches.match_stage import PartialMatches
 from automata.plan.automaton import START
@@ -21,10 +22,12 @@ from automata.slices.step_buffer import LOW, PARTITION, RANK, TIME, WINDOW, Buff
 from automata.slices.step_index import step_index
 from automata.slices.step_table import StepTable
 from automata.slices.timeline import deadline, earlier
-from automata.values import Ids, Mask
+from automata.values import Ids
 
-_GROWTH = 1.25
-"""Buffers have room for a quarter more: most of their memory holds events of the window."""
+_GROWTH = 1.125
+"""Buffers have room for an eighth more: most of their memory holds events of the window."""
+_PERIOD = 32
+"""Slices after which it is decided again whether events are kept unasked."""
 _LOOKED_SHARE = 16
 """Windows of events are looked at once a sixteenth of what is held has come."""
 
@@ -43,6 +46,8 @@ class HeldSteps(PartialMatches):
         self._in_context = bool(plan.program.partition)
         self.positions = product_positions(plan)
         self.looked_at = self._added = 0
+        self._slices = self._came = self._found = 0
+        self._asked: set[int] = set()
         self._buffers = {position: self._buffer(position) for position in self.positions}
 
     def __len__(self) -> int:
@@ -55,12 +60,12 @@ class HeldSteps(PartialMatches):
         return sum(len(self._buffers[p]) for p in {edge.target for edge in edges} & self._buffers.keys())
 
     def add(self, tables: Mapping[int, StepTable]) -> dict[int, StepTable]:
-        """Keeps the events at their positions that a run may come to; the tables of the other positions."""
+        """Keeps the events at their positions, but most that no run comes to; the tables of the other positions."""
+        self._decide_whom_to_ask()
         for position in self.positions:
             if position in tables:
-                table = tables[position]
-                mask = self._reached(position, table)
-                table = table if mask.all() else table.take(mask)
+                self._came += len(tables[position])
+                table = self._reached(position, tables[position])
                 self._buffers[position].add(table)
                 self._added += len(table)
         self._plan.program.check_runs(self._chains.runs.size - 1 + len(self))
@@ -74,6 +79,7 @@ class HeldSteps(PartialMatches):
             if len(numbers):
                 together[position] = self._buffers[position].table(numbers)
                 self.looked_at += len(numbers)
+                self._found += len(numbers)
         return together
 
     def taken_out(self) -> dict[int, StepTable]:
@@ -132,19 +138,32 @@ class HeldSteps(PartialMatches):
         here = self._plan.positions[position]
         return Buffer(here.symbols[0], here.scope, _GROWTH)
 
-    def _reached(self, position: int, table: StepTable) -> Mask:
-        """The rows of a table that a run may come to at a position."""
+    def _decide_whom_to_ask(self) -> None:
+        """Has looked at whether a run comes to an event only where more events were found than came."""
+        self._slices += 1
+        if self._slices % _PERIOD == 0:
+            self._asked = set(self.positions) if self._found > self._came else set()
+            self._came = self._found = 0
+
+    def _reached(self, position: int, table: StepTable) -> StepTable:
+        """The rows of a table that a run may come to at a position, and perhaps others."""
         edges = [edge for edge in self._plan.edges if edge.target == position and edge.source != position]
-        if any(edge.begins or edge.source not in self._buffers or self._chains.active[edge.source] for edge in edges):
-            return np.ones(len(table), dtype=np.bool_)
+        if position not in self._asked or any(map(self._may_have_other_runs, edges)):
+            return table
         reached = np.zeros(len(table), dtype=np.bool_)
         for edge in edges:
-            buffer, index = self._buffers[edge.source], step_index(table, edge.key, self._in_context)
+            buffer = self._buffers[edge.source]
             begin, end = self._since(buffer, table.times), buffer.number(LOW, table.low)
-            hashes = np.empty(len(table), dtype=np.int64)
-            hashes[index.order] = np.repeat(index.keys, np.diff(index.starts))
+            context = [table.partitions, table.windows] if self._in_context else []
+            hashes = hash_columns([*context, *map(table.value, edge.key)], len(table))
             reached |= buffer.reaches(begin, end, edge.key, hashes, self._in_context)
-        return reached
+        if 2 * np.count_nonzero(reached) > len(table):
+            self._asked.discard(position)
+        return table if reached.all() else table.take(reached)
+
+    def _may_have_other_runs(self, edge: PlannedEdge) -> bool:
+        """True if runs that are rows, or the one without an event, may take the edge."""
+        return edge.begins or edge.source not in self._buffers or len(self._chains.active[edge.source]) > 0
 
     def _before(self, position: int, tables: Mapping[int, StepTable]) -> Ids:
         """The numbers of the events at a position that some rows of the tables may follow."""

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spaseq.engine.described import describe
-    from spaseq.engine.job import Job, run
+    from spaseq.engine.job import Job
     from spaseq.engine.live import Engine
     from spaseq.engine.options import RunOptions
+    from spaseq.engine.result import Result, run
     from spaseq.errors import InputError, QueryError, RunError, SPAseqError
     from spaseq.lang.parse import parse
     from spaseq.lang.query_files import read_query
@@ -27,9 +28,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "spaseq.engine.described": ("describe",),
-    "spaseq.engine.job": ("Job", "run"),
+    "spaseq.engine.job": ("Job",),
     "spaseq.engine.live": ("Engine",),
     "spaseq.engine.options": ("RunOptions",),
+    "spaseq.engine.result": ("Result", "run"),
     "spaseq.errors": ("InputError", "QueryError", "RunError", "SPAseqError"),
     "spaseq.lang.parse": ("parse",),
     "spaseq.lang.query_files": ("read_query",),
@@ -37,8 +39,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "Engine", "InputError", "Job", "QueryError", "Row", "RunError", "RunOptions", "SPAseqError", "describe", "parse",
-    "read_query", "run",
+    "Engine", "InputError", "Job", "QueryError", "Result", "Row", "RunError", "RunOptions", "SPAseqError", "describe",
+    "parse", "read_query", "run",
 ]  # fmt: skip
 
 

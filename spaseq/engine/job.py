@@ -21,10 +21,8 @@ from spaseq.engine.streams import prefixes_of, resolve_streams
 from spaseq.errors import InputError, check_all
 from spaseq.inputs.paths import input_bytes
 from spaseq.inputs.streams import SourceBatch, open_sorted, open_stream, open_table
-from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetters, late_letter
 from spaseq.outputs.row_table import Rows
-from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.network import InPieces, Network, Result
 from spaseq.runtime.order.reorder import BEFORE_ALL
 
@@ -170,26 +168,3 @@ class Job:
         self.statistics.skipped_rows = skipped_rows(self._bases)
         self.statistics.replanned = {each.query.name: each.replanned for each in self._operators if each.replanned}
         return []
-
-
-def run(
-    query: Query | Sequence[Query], streams: Mapping[str, Any], kb: Knowledge | None = None, **options: Any
-) -> Iterator[Row]:
-    """The rows of one or several queries over files.
-
-    streams     path, folder, glob or "-" of each stream, by its name in the query or its IRI; or, with `template`, a
-                table of pandas, polars or Arrow
-    kb          by IRI, path of each knowledge base, URL of its endpoint, or a `kb.source.Source`
-    options     the fields of `RunOptions`
-
-    Raises InputError now for inputs that cannot be used, RunError while rows are drawn.
-    """
-    return _rows_of(Job(meanings_of(query), streams, kb, RunOptions.of(options)))
-
-
-def _rows_of(job: Job) -> Iterator[Row]:
-    try:
-        for rows in job.rows():
-            yield from rows
-    finally:
-        job.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spaseq.errors import InputError
 
@@ -38,10 +38,15 @@ def open_sink(format: str, path: Path | None, queries: Sequence[AnyQuery]) -> Si
     from spaseq.outputs.destination import Output
     from spaseq.outputs.sink import columns_of
 
-    try:
-        module = import_module(f"spaseq.outputs.{format}")
-    except ModuleNotFoundError as error:
-        reason = f"the format {format} needs the Python package {error.name}"
-        raise InputError(reason, hint='install it: pip install "spaseq[tables]"') from error
+    module = with_package(f"spaseq.outputs.{format}", f"the format {format}")
     sink: Sink = getattr(module, FORMATS[format])(Output.open(path), columns_of(queries))
     return sink
+
+
+def with_package(module: str, use: str, package: str = "spaseq[tables]") -> Any:
+    """The module, which this use needs; raises InputError where a package that it imports is missing."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        reason = f"{use} needs the Python package {error.name}"
+        raise InputError(reason, hint=f'install it: pip install "{package}"') from error

@@ -1,0 +1,101 @@
+"""The result of a run: its rows one by one, or as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from spaseq.algebra.nodes import AnyQuery
+from spaseq.engine.arguments import meanings_of
+from spaseq.engine.job import Job
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Knowledge
+from spaseq.errors import InputError
+from spaseq.lang.ast import Query
+from spaseq.outputs import with_package
+from spaseq.outputs.row_table import parts_of
+from spaseq.outputs.rows import Row
+from spaseq.outputs.sink import columns_of
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+
+class Result(Iterator[Row]):
+    """The rows of a job, which runs as they are drawn, once; the job is closed at their end.
+
+    Drawing rows raises RunError.
+    """
+
+    def __init__(self, job: Job, queries: Sequence[AnyQuery]) -> None:
+        self._job = job
+        self._queries = queries
+        self._drawn = False
+        self._rows = self._draw()
+
+    def __iter__(self) -> Iterator[Row]:
+        return self._rows
+
+    def __next__(self) -> Row:
+        return next(self._rows)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """All rows as an Arrow table.
+
+        The columns are those of `--format arrow`: `time`, `start`, a dictionary of N-Triples texts for each variable,
+        and `events`. Raises InputError if rows have been drawn, or without the package pyarrow.
+        """
+        arrow = with_package("pyarrow", "to_arrow")
+        batches = with_package("spaseq.outputs.row_batches", "to_arrow").RowBatches
+        made = batches(columns_of(self._queries))
+        self._begin()
+        with closing(self._job) as job:
+            found = [made.batch(part) for rows in job.rows() for part in parts_of(rows)]
+        return arrow.Table.from_batches(found, made.schema).unify_dictionaries()
+
+    def to_polars(self) -> polars.DataFrame:
+        """`to_arrow` as a DataFrame of polars; raises InputError without polars, too."""
+        frame: polars.DataFrame = with_package("polars", "to_polars").from_arrow(self.to_arrow())
+        return frame
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """`to_arrow` as a DataFrame of pandas; raises InputError without pandas, too."""
+        with_package("pandas", "to_pandas", "pandas")
+        return self.to_arrow().to_pandas()
+
+    def close(self) -> None:
+        """Close the job, whose remaining rows are not drawn; a second call does nothing."""
+        self._rows.close()
+        self._job.close()
+
+    def _draw(self) -> Generator[Row, None, None]:
+        self._begin()
+        try:
+            for rows in self._job.rows():
+                yield from rows
+        finally:
+            self._job.close()
+
+    def _begin(self) -> None:
+        if self._drawn:
+            raise InputError("rows of this result have been drawn already", hint="run the query again")
+        self._drawn = True
+
+
+def run(
+    query: Query | Sequence[Query], streams: Mapping[str, Any], kb: Knowledge | None = None, **options: Any
+) -> Result:
+    """The result of one or several queries over files.
+
+    streams     path, folder, glob or "-" of each stream, by its name in the query or its IRI; or, with `template`, a
+                table of pandas, polars or Arrow
+    kb          by IRI, path of each knowledge base, URL of its endpoint, or a `kb.source.Source`
+    options     the fields of `RunOptions`
+
+    Raises InputError now for inputs that cannot be used, RunError while rows are drawn.
+    """
+    meanings = meanings_of(query)
+    return Result(Job(meanings, streams, kb, RunOptions.of(options)), meanings)

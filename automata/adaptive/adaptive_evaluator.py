@@ -23,6 +23,7 @@ from automata.adaptive.slice_log import Logged, SliceLog
 from automata.matches.match_table import all_of
 from automata.plan.plan import Plan
 from automata.plan.program import Skip
+from automata.plan.refusals import Refusal, first_refusal
 from automata.plan.semi_join import SemiJoinFilter
 from automata.protocol import InPieces, Restorable, RowEvaluator, SemiJoinSource
 from automata.slices.events import Events, Gap, SymbolSolutions
@@ -46,8 +47,9 @@ class _Shadow:
 def why_not_adaptive(plan: Plan) -> str | None:
     """The reason why the evaluator cannot be replaced while it runs, in words, or None."""
     program = plan.program
-    if program.window.in_events and program.partition:
-        return "each partition counts the events of its window by itself, so that no boundary is common to all"
+    refusal = first_refusal(plan, Refusal.OWN_COUNTS)
+    if refusal is not None:
+        return refusal
     if program.window.sliding and program.skip not in (Skip.NO_SKIP, Skip.TO_NEXT):
         return f"in sliding windows AFTER MATCH {program.skip.value} depends on all earlier matches"
     return None

@@ -12,6 +12,7 @@ from itertools import product
 from automata.plan.automaton import START, Accept
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan
+from automata.plan.refusals import Refusal, first_refusal
 from automata.values import NONE
 
 PATHS_MAX = 64
@@ -79,10 +80,9 @@ def walk(items: Sequence[Item]) -> Iterator[Item]:
 
 
 def _check(plan: Plan) -> None:
-    if plan.program.window.hop is not None:
-        raise NotLazy("EVERY leaves gaps between the windows that are evaluated together")
-    if plan.possessive:
-        raise NotLazy("a possessive repetition asks whether it could go on")
+    refusal = first_refusal(plan, Refusal.HOP, Refusal.POSSESSIVE)
+    if refusal is not None:
+        raise NotLazy(refusal)
     starts = {START, *(member.start for unordered in plan.unordered for member in unordered.members)}
     for edge in plan.edges:
         if edge.source not in starts and edge.operator is not Contiguity.ANY:

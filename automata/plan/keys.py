@@ -13,9 +13,6 @@ def key_of(plan: Plan) -> tuple[int, ...]:
     return program.partition + tuple(sorted(joined.difference(program.partition)))
 
 
-def why_not_keyed(plan: Plan) -> str | None:
-    """The reason why steps are related by more than one key, in words, or None."""
-    related = {variable for edge in plan.edges for variable in edge.shared}
-    if related.difference(key_of(plan)):
-        return "some steps but not all share a variable, so that it is not one key"
-    return None
+def has_one_key(plan: Plan) -> bool:
+    """True if steps are related by nothing but the key."""
+    return {variable for edge in plan.edges for variable in edge.shared} <= frozenset(key_of(plan))

@@ -6,12 +6,23 @@ from collections.abc import Iterable
 
 from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity
-from automata.plan.keys import key_of, why_not_keyed
+from automata.plan.keys import key_of
 from automata.plan.plan import Plan
 from automata.plan.program import Selector, Skip
+from automata.plan.refusals import Refusal, first_refusal
 from automata.propagation.machine import Ambiguous, machine_of
 from automata.propagation.measures import Measured
 from automata.values import NONE
+
+_REFUSALS = (
+    Refusal.STREAMS,
+    Refusal.POSSESSIVE,
+    Refusal.LIMITS,
+    Refusal.CONDITIONS,
+    Refusal.ANY_ORDER,
+    Refusal.CONJUNCTION,
+    Refusal.KEYS,
+)
 
 
 def why_not_propagated(plan: Plan, groups: Iterable[int], measured: Iterable[Measured]) -> str | None:
@@ -24,26 +35,13 @@ def why_not_propagated(plan: Plan, groups: Iterable[int], measured: Iterable[Mea
 
 def _why_not_matched(plan: Plan) -> str | None:
     program = plan.program
-    kinds = {type(node) for node in nodes.walk(program.expression)}
     if program.selector is not Selector.ALL:
         return f"{program.selector.value} compares matches with each other"
     if program.skip is not Skip.NO_SKIP:
         return "AFTER MATCH drops matches because of others"
-    if program.streams > 1:
-        return "events of several streams are not totally ordered"
-    if plan.possessive:
-        return "a possessive repetition asks whether a match could go on"
     if program.using != NONE:
         return "USING says which events belong to a partition, whatever the steps bind"
-    if plan.limits or any(negation.limit is not None for negation in plan.negations):
-        return "a limit compares the times of events, which are not kept"
-    if program.conditions:
-        return "a condition compares the steps by more than equality"
-    if nodes.AnyOrder in kinds:
-        return "it has an ALL( )"
-    if nodes.Conjunction in kinds:
-        return "a conjunction takes several events at one time"
-    return why_not_keyed(plan) or _why_not_negated(plan) or _why_not_unambiguous(plan)
+    return first_refusal(plan, *_REFUSALS) or _why_not_negated(plan) or _why_not_unambiguous(plan)
 
 
 def _why_not_negated(plan: Plan) -> str | None:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from automata.plan import expression as nodes
 from automata.plan.expression import Contiguity
 from automata.plan.plan import Plan, PlannedEdge, references_of
 from automata.plan.program import MATCH, Demand, FoldValue
+from automata.plan.refusals import Refusal, first_refusal
 from automata.plan.waiting import EvaluationPoint
 from automata.registers.iterated import ITERATED, register_of, tracked_variables
 from automata.values import Ids
@@ -28,12 +28,15 @@ _MARKERS_MAX = 62
 
 STRICT, NEXT, ANY = 0, 1, 2
 """OPERATOR of an edge: `,` `;` `:`."""
-_OUTSIDE: dict[type, str] = {
-    nodes.Conjunction: "a conjunction takes several events in one step",
-    nodes.AnyOrder: "the members of ALL( ) have no order",
-    nodes.Optional: "an optional step stands for a negation as well",
-    nodes.Negation: "a negation looks at events between the steps",
-}
+_REFUSALS = (
+    Refusal.LIMITS,
+    Refusal.HOP,
+    Refusal.CONJUNCTION,
+    Refusal.ANY_ORDER,
+    Refusal.OPTIONAL,
+    Refusal.NEGATION,
+    Refusal.POSSESSIVE,
+)
 """The constructs that the kernel does not have."""
 _OPERATORS = {Contiguity.STRICT: STRICT, Contiguity.NEXT: NEXT, Contiguity.ANY: ANY}
 ENTER, LOOP, LEAVE = 0, 1, 2
@@ -97,15 +100,9 @@ class Shape(NamedTuple):
 def why_not(plan: Plan) -> str | None:
     """The reason why the register automaton's kernel cannot run the plan's program, or None."""
     program = plan.program
-    if plan.limits:
-        return "a limit compares the times of events, which no register holds"
-    if program.window.hop is not None:
-        return "EVERY leaves gaps between the windows that are evaluated together"
-    for node in nodes.walk(program.expression):
-        if type(node) in _OUTSIDE:
-            return _OUTSIDE[type(node)]
-    if plan.possessive:
-        return "a possessive repetition asks whether it could go on"
+    refusal = first_refusal(plan, *_REFUSALS)
+    if refusal is not None:
+        return refusal
     if any(isinstance(reference, FoldValue) for reference in references_of(program)):
         return "aggregates look at all iterations of a repetition"
     for condition in program.conditions:

@@ -108,7 +108,7 @@ WHERE {{ SEQ({sequence})
         ("A, B", "REGEX(?w, STR(?v))", "is more than comparisons of numbers"),
         ("A+, B", "?w > PREV(?v) && ?w < FIRST(?v)", "a register automaton, its conditions guards"),
         ("A+, B", "?w > AVG(?v)", "aggregates look at all iterations of a repetition"),
-        ("A; B!; A", "?w > ?v", "a negation looks at events between the steps"),
+        ("A; B!; A", "?w > ?v", "it has a negation"),
         ("A & B", "?w > ?v", "a conjunction takes several events"),
     ],
 )

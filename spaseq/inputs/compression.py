@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from spaseq.errors import InputError
 _BUFFER_BYTES = 64 << 10
 _PIECE_BYTES = 2 << 10
 """Compressed bytes that are unpacked at once: a piece may become 64 MiB."""
+THREAD_BYTES_MIN = 1 << 20
+"""Compressed bytes from which on a file is decompressed by a thread of its own."""
 _WINDOW_BYTES_MAX = 128 << 20
 _GZIP = zlib.MAX_WBITS | 16
 _TRAILER_FAULTS = ("incorrect data check", "incorrect length check")
@@ -175,6 +178,14 @@ COMPRESSIONS = (Compression(".gz", b"\x1f\x8b", GzipReader), Compression(".zst",
 def compression_of(path: str) -> Compression | None:
     """The compression that the suffix of a file says."""
     return next((each for each in COMPRESSIONS if path.lower().endswith(each.suffix)), None)
+
+
+def is_long_archive(path: str) -> bool:
+    """True for a compressed file on this machine that is long enough for a thread of its own."""
+    try:
+        return compression_of(path) is not None and os.path.getsize(path) >= THREAD_BYTES_MIN
+    except OSError:
+        return False
 
 
 def unpacked(raw: io.BufferedReader, path: str) -> io.BufferedReader:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +15,9 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
 from spaseq.errors import InputError
+from spaseq.inputs.compression import is_long_archive
 from spaseq.inputs.formats import TABLES
-from spaseq.inputs.opening import opened
+from spaseq.inputs.opening import OpenInput, opened
 from spaseq.inputs.paths import STANDARD_INPUT, InputFile, input_files, source_name
 from spaseq.inputs.reading import StreamFormat, StreamReader, without_template
 
@@ -115,7 +116,7 @@ def _read_all(
     events = 0
     for file in files:
         source = source_name(file.path)
-        with opened(file) as unpacked:
+        with opened(file) as found, _read_ahead(found, file, options) as unpacked:
             for batch in reader.read(unpacked, source):
                 waiting.append((source, batch))
                 events += len(batch.events)
@@ -124,6 +125,18 @@ def _read_all(
                     waiting, events = [], 0
     if waiting:
         yield _together(waiting)
+
+
+@contextmanager
+def _read_ahead(found: OpenInput, file: InputFile, options: ReadOptions) -> Iterator[OpenInput]:
+    """The input, decompressed by a thread of its own if that is allowed and it is worth it."""
+    if found.live or options.threads == 1 or not is_long_archive(file.path):
+        yield found
+        return
+    from spaseq.inputs.read_ahead import read_ahead
+
+    with read_ahead(found.stream) as stream:
+        yield replace(found, stream=stream)
 
 
 def _files_of(path: str, how: StreamFormat) -> tuple[InputFile, ...]:

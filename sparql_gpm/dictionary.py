@@ -6,7 +6,9 @@ caches by id must be cleared when `generation` has changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -33,7 +35,8 @@ class Dictionary:
     def __init__(self) -> None:
         self._terms: TermObjects | TermTable = TermObjects()
         self._table: TermTable | None = None
-        self._pinned: set[int] = set()
+        self._pinned: Counter[int] = Counter()
+        self._noted: list[list[int]] = []
         self._held: WeakKeyDictionary[object, tuple[Ids, ...]] = WeakKeyDictionary()
         self.generation = 0
 
@@ -47,6 +50,10 @@ class Dictionary:
         New terms may replace the column by a longer one.
         """
         return self._terms.numbers
+
+    def number(self, identifier: int) -> float:
+        """The entry of an id in the column `numbers`, which is looked at now: making the id may have replaced it."""
+        return self._terms.numbers.item(identifier)
 
     def table(self) -> TermTable:
         """The terms as bytes in arrays for kernels; from the first call on they are held so."""
@@ -68,10 +75,28 @@ class Dictionary:
         return self._terms.intern(term)
 
     def pin(self, term: Term) -> int:
-        """The id of a term that `retain` never releases: the constants of queries."""
+        """The id of a term that `retain` does not release until it has been unpinned as often: constants of queries."""
         identifier = self._terms.intern(term)
-        self._pinned.add(identifier)
+        self._pinned[identifier] += 1
+        if self._noted:
+            self._noted[-1].append(identifier)
         return identifier
+
+    @contextmanager
+    def pins(self) -> Iterator[list[int]]:
+        """The ids that are pinned inside, for `unpin`; those of a block inside the block are not among them."""
+        self._noted.append([])
+        try:
+            yield self._noted[-1]
+        finally:
+            self._noted.pop()
+
+    def unpin(self, identifiers: Iterable[int]) -> None:
+        """Takes back that these ids were pinned, once for each."""
+        for identifier in identifiers:
+            self._pinned[identifier] -= 1
+            if not self._pinned[identifier]:
+                del self._pinned[identifier]
 
     def hold(self, owner: object, columns: Iterable[Ids]) -> None:
         """Keep the terms of these columns while the owner lives, in place of those that it held before."""

@@ -34,6 +34,7 @@ from sparql_gpm.pattern import Pattern
 from sparql_gpm.slice_events import NamedEvents, SingleEvent
 
 Made = TypeVar("Made")
+_Key = tuple[Pattern, Background | None]
 Streams = tuple[int, ...]
 """Positions of streams, as `EventBatch.streams` numbers them."""
 Entailed = Callable[[EventBatch], EventBatch]
@@ -42,11 +43,17 @@ Entailed = Callable[[EventBatch], EventBatch]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedPattern:
-    """A pattern of a pool, shared by all queries that have it; `number` is its place among the distinct ones."""
+    """A pattern of a pool, shared by all queries that have it; `pins` are the ids of its constants.
+
+    number  its place among the distinct ones; another pattern may have it once this one was removed
+    key     by which the pool finds it; None: it does not
+    """
 
     pool: PatternPool
     number: int
     matcher: Matcher
+    key: _Key | None
+    pins: tuple[int, ...]
     _row_matchers: dict[tuple[str, ...], RowMatcher | None] = field(default_factory=dict)
 
     def row_matcher(self, names: Sequence[str]) -> RowMatcher | None:
@@ -310,12 +317,13 @@ class PatternPool:
     left_out: OnLeftOut = lambda label, batch, exceeded: None
     summary: Summary = field(default_factory=Summary)
     _summarises: bool = True
-    _known: dict[tuple[Pattern, Background | None], SharedPattern] = field(default_factory=dict)
+    _known: dict[_Key, SharedPattern] = field(default_factory=dict)
     _uses: list[int] = field(default_factory=list)
+    _free: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
         """The number of distinct patterns."""
-        return len(self._uses)
+        return len(self._uses) - len(self._free)
 
     def __bool__(self) -> bool:
         """An empty pool is true, too."""
@@ -330,6 +338,17 @@ class PatternPool:
         self._uses[named.shared.number] += 1
         return named
 
+    def remove(self, named: NamedPattern) -> None:
+        """Takes back that a pattern was added; nothing is left of one that nobody uses."""
+        shared = named.shared
+        self._uses[shared.number] -= 1
+        if not self._uses[shared.number]:
+            self.summary.remove(shared.number, shared.matcher.needs, shared.matcher.ranges)
+            if shared.key is not None:
+                del self._known[shared.key]
+            self._free.append(shared.number)
+            self.dictionary.unpin(shared.pins)
+
     def give_up_summary(self) -> None:
         """Match every pattern in every batch, to measure the summary."""
         self._summarises = False
@@ -337,7 +356,7 @@ class PatternPool:
     def surveyed(self, batch: EventBatch) -> Survey:
         """The events of a batch for all patterns."""
         if not self._summarises:
-            return Survey(BatchView(batch), set(range(len(self))))
+            return Survey(BatchView(batch), self._all())
         grouped = self.summary.over(batch)
         return Survey(
             BatchView(batch, grouped.rows),
@@ -348,7 +367,7 @@ class PatternPool:
     def looked(self, events: Sequence[RowEvent]) -> tuple[Set[int], Set[Need] | None]:
         """The patterns that may have a solution in events, and the needs that they meet; None: nobody has looked."""
         if not self._summarises:
-            return set(range(len(self))), None
+            return self._all(), None
         return self.summary.in_events(events, self.dictionary.numbers)
 
     def uses(self, pattern: SharedPattern) -> int:
@@ -358,18 +377,24 @@ class PatternPool:
     def _named(self, pattern: Pattern, background: Background | None) -> NamedPattern:
         known = canonical(pattern)
         if known is None:
-            return NamedPattern(self._compiled(pattern, background), {name: name for name in in_scope(pattern)})
+            return NamedPattern(self._compiled(pattern, background, None), {name: name for name in in_scope(pattern)})
         key = (known.pattern, background if uses_background(pattern) else None)
         if key not in self._known:
-            self._known[key] = self._compiled(known.pattern, background)
+            self._known[key] = self._compiled(known.pattern, background, key)
         return NamedPattern(self._known[key], known.names)
 
-    def _compiled(self, pattern: Pattern, background: Background | None) -> SharedPattern:
-        matcher = compile_pattern(pattern, self.dictionary, self.evaluator, background)
-        number = len(self._uses)
-        self._uses.append(0)
+    def _all(self) -> set[int]:
+        return {number for number, uses in enumerate(self._uses) if uses}
+
+    def _compiled(self, pattern: Pattern, background: Background | None, key: _Key | None) -> SharedPattern:
+        with self.dictionary.pins() as pins:
+            matcher = compile_pattern(pattern, self.dictionary, self.evaluator, background)
+        if not self._free:
+            self._free.append(len(self._uses))
+            self._uses.append(0)
+        number = self._free.pop()
         self.summary.add(number, matcher.needs, matcher.ranges)
-        return SharedPattern(self, number, matcher)
+        return SharedPattern(self, number, matcher, key, tuple(pins))
 
 
 _NONE: Ids = np.zeros(0, dtype=np.int64)

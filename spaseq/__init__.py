@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spaseq.engine.job import Job
     from spaseq.engine.live import Engine
     from spaseq.engine.options import RunOptions
+    from spaseq.engine.registration import Registration
     from spaseq.engine.result import Result, run
     from spaseq.errors import InputError, QueryError, RunError, SPAseqError
     from spaseq.lang.parse import parse
@@ -31,6 +32,7 @@ _HOMES = {
     "spaseq.engine.job": ("Job",),
     "spaseq.engine.live": ("Engine",),
     "spaseq.engine.options": ("RunOptions",),
+    "spaseq.engine.registration": ("Registration",),
     "spaseq.engine.result": ("Result", "run"),
     "spaseq.errors": ("InputError", "QueryError", "RunError", "SPAseqError"),
     "spaseq.lang.parse": ("parse",),
@@ -39,8 +41,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "Engine", "InputError", "Job", "QueryError", "Result", "Row", "RunError", "RunOptions", "SPAseqError", "describe",
-    "parse", "read_query", "run",
+    "Engine", "InputError", "Job", "QueryError", "Registration", "Result", "Row", "RunError", "RunOptions",
+    "SPAseqError", "describe", "parse", "read_query", "run",
 ]  # fmt: skip
 
 

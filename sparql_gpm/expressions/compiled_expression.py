@@ -77,7 +77,7 @@ def _compile(
 ) -> CompiledExpression:
     names = tuple(dict.fromkeys(part.name for part in subexpressions(expression) if isinstance(part, Variable)))
     volatile = is_volatile(expression)
-    constant = dictionary.pin(expression.term) if isinstance(expression, Constant) else UNBOUND
+    constant = dictionary.intern(expression.term) if isinstance(expression, Constant) else UNBOUND
     parts: tuple[Expression, ...] = ()
     if isinstance(expression, Call) and _has_parts(expression, volatile):
         parts = equalities(expression) if expression.name in ("IN", "NOTIN") else operands(expression)

@@ -94,7 +94,7 @@ def _number(expression: Expression, places: Mapping[str, int], dictionary: Dicti
             at = places[name]
             return lambda values, numbers: numbers.item(values[at])
         case Constant(term):
-            constant = dictionary.numbers.item(dictionary.pin(term))
+            constant = dictionary.number(dictionary.intern(term))
             return lambda values, numbers: constant
         case Call("COALESCE", (Variable(name), other)) if name in places:
             first, second = places[name], _number(other, places, dictionary)

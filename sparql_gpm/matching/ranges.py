@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ class Range(NamedTuple):
         return Range(max(self.low, other.low), min(self.high, other.high))
 
 
+_Sorted = TypeVar("_Sorted", tuple[float, int], tuple[float, float, int])
 Ranges = Mapping[int, Range]
 """Predicate → at least the numbers that objects of its triples have in a solution, where those are bounded."""
 
@@ -68,7 +69,7 @@ def _of_condition(expression: Expression, variable: object, dictionary: Dictiona
             smaller, greater = name in _UPPER, name in _LOWER
         case _:
             return Range()
-    bound = float(dictionary.numbers[dictionary.pin(term)])
+    bound = dictionary.number(dictionary.pin(term))
     if math.isnan(bound):
         return Range()
     return Range(bound if greater else -math.inf, bound if smaller else math.inf)
@@ -92,6 +93,18 @@ class RangeIndex:
         else:
             insort(self._between, (bounds.low, bounds.high, number))
             self._columns = None
+
+    def remove(self, bounds: Range, number: int) -> bool:
+        """Takes a range out; returns whether it was there."""
+        if bounds.high == math.inf:
+            return _removed(self._from, (bounds.low, number))
+        if bounds.low == -math.inf:
+            return _removed(self._to, (bounds.high, number))
+        self._columns = None
+        return _removed(self._between, (bounds.low, bounds.high, number))
+
+    def __len__(self) -> int:
+        return len(self._from) + len(self._to) + len(self._between)
 
     def over(self, value: float) -> Iterator[int]:
         """The ranges that a number is in; all for NaN, a number that is not known exactly."""
@@ -127,3 +140,12 @@ class RangeIndex:
         if self._columns is None:
             self._columns = np.array([high for _, high, _ in self._between])
         return self._columns
+
+
+def _removed(ascending: list[_Sorted], one: _Sorted) -> bool:
+    """Takes a value out of a sorted list; returns whether it was there."""
+    place = bisect_left(ascending, one)
+    if place == len(ascending) or ascending[place] != one:
+        return False
+    del ascending[place]
+    return True

@@ -29,19 +29,28 @@ class Summary:
 
     A pattern waits for one of its needs, and where it bounds the objects of a predicate, for a number in that range.
 
-    version     counts the patterns added: groups made before the last one do not serve all
+    version     counts the changes: groups made before the last one do not serve all
     """
 
     def __init__(self) -> None:
         self._always: set[int] = set()
-        self._waiting: dict[Need, list[tuple[int, frozenset[Need]]]] = {}
+        self._waiting: dict[Need, dict[tuple[int, frozenset[Need]], None]] = {}
         self._ranged: dict[Need, dict[int, RangeIndex]] = {}
         self._waits: Counter[Need] = Counter()
         self._alternatives: dict[int, frozenset[Need]] = {}
+        self._needed: Counter[Need] = Counter()
         self._predicates = _Numbers()
         self._terms = _Numbers()
-        self._named: dict[int, tuple[bool, bool]] = {}
+        self._named: dict[int, tuple[int, int]] = {}
         self.version = 0
+
+    def __contains__(self, need: Need) -> bool:
+        """True if some pattern needs it."""
+        return need in self._needed
+
+    def __len__(self) -> int:
+        """The number of distinct needs."""
+        return len(self._needed)
 
     def add(self, pattern: int, needs: Needs, ranges: Ranges = _NO_RANGES) -> None:
         """One more pattern with its needs and ranges."""
@@ -55,12 +64,42 @@ class Summary:
             rarest = min(alternative, key=self._commonness)
             self._waits[rarest] += 1
             if len(needs) == 1 and ranges:
-                bounded = rarest.predicate if rarest.predicate in ranges else min(ranges)
+                bounded = _bounded(rarest, ranges)
                 by_predicate = self._ranged.setdefault(rarest, {})
                 by_predicate.setdefault(bounded, RangeIndex()).add(ranges[bounded], pattern)
                 self._alternatives[pattern] = alternative
             else:
-                self._waiting.setdefault(rarest, []).append((pattern, alternative))
+                self._waiting.setdefault(rarest, {})[pattern, alternative] = None
+
+    def remove(self, pattern: int, needs: Needs, ranges: Ranges = _NO_RANGES) -> None:
+        """Takes a pattern out that was added with these needs and ranges."""
+        self.version += 1
+        self._always.discard(pattern)
+        self._alternatives.pop(pattern, None)
+        for alternative in needs:
+            for need in alternative:
+                if len(needs) == 1 and ranges:
+                    self._remove_range(need, ranges, pattern)
+                elif (waiting := self._waiting.get(need)) and (pattern, alternative) in waiting:
+                    del waiting[pattern, alternative]
+                    self._waits[need] -= 1
+                    if not waiting:
+                        del self._waiting[need]
+            for need in alternative:
+                self._remove_need(need)
+
+    def _remove_range(self, need: Need, ranges: Ranges, pattern: int) -> None:
+        """Takes the range of a pattern out, if it is the triple that meets this need for which it waits."""
+        bounded = _bounded(need, ranges)
+        by_predicate = self._ranged.get(need, {})
+        index = by_predicate.get(bounded)
+        if index is None or not index.remove(ranges[bounded], pattern):
+            return
+        self._waits[need] -= 1
+        if not len(index):
+            del by_predicate[bounded]
+        if not by_predicate:
+            del self._ranged[need]
 
     def over(self, batch: EventBatch) -> GroupedTriples:
         """The triples of a batch, grouped."""
@@ -122,20 +161,41 @@ class Summary:
             return False
         subjects, objects = self._named[predicate]
         if subject is not None:
-            return object is None and subjects and subject in self._terms
-        return object is None or (objects and object in self._terms)
+            return object is None and subjects > 0 and subject in self._terms
+        return object is None or (objects > 0 and object in self._terms)
 
     def _commonness(self, need: Need) -> tuple[bool, int]:
         """The less, the fewer patterns are asked for an event that meets the need: constants, then how many wait."""
         return need.subject is None and need.object is None, self._waits[need]
 
     def _add_need(self, need: Need) -> None:
+        self._needed[need] += 1
+        if self._needed[need] > 1:
+            return
         self._predicates.add(need.predicate)
-        subjects, objects = self._named.get(need.predicate, (False, False))
-        self._named[need.predicate] = subjects or need.subject is not None, objects or need.object is not None
+        self._count_named(need, 1)
         for term in (need.subject, need.object):
             if term is not None:
                 self._terms.add(term)
+
+    def _remove_need(self, need: Need) -> None:
+        self._needed[need] -= 1
+        if self._needed[need]:
+            return
+        del self._needed[need]
+        self._waits.pop(need, None)
+        self._count_named(need, -1)
+        if self._predicates.remove(need.predicate):
+            del self._named[need.predicate]
+        for term in (need.subject, need.object):
+            if term is not None:
+                self._terms.remove(term)
+
+    def _count_named(self, need: Need, change: int) -> None:
+        """Of the needs with a predicate, how many name a subject and how many an object."""
+        subjects, objects = self._named.get(need.predicate, (0, 0))
+        subjects, objects = subjects + change * (need.subject is not None), objects + change * (need.object is not None)
+        self._named[need.predicate] = subjects, objects
 
     def _at_once(self, batch: EventBatch) -> GroupedTriples:
         grouped = GroupedTriples(self)
@@ -194,19 +254,27 @@ class _Numbers:
     """Small numbers for some ids, with a table that maps whole columns."""
 
     def __init__(self) -> None:
+        self._uses: dict[int, int] = {}
         self._ids: list[int] = []
-        self._known: set[int] = set()
         self._table: Table | None = None
 
     def __contains__(self, identifier: int) -> bool:
-        return identifier in self._known
+        return identifier in self._uses
 
     def add(self, identifier: int) -> None:
-        """One more id."""
-        if identifier not in self._known:
-            self._known.add(identifier)
-            self._ids.append(identifier)
+        """One more id, or one use more of it."""
+        if identifier not in self._uses:
             self._table = None
+        self._uses[identifier] = self._uses.get(identifier, 0) + 1
+
+    def remove(self, identifier: int) -> bool:
+        """One use less of an id; returns whether that was the last one."""
+        self._uses[identifier] -= 1
+        if self._uses[identifier]:
+            return False
+        del self._uses[identifier]
+        self._table = None
+        return True
 
     def groups(self, column: Ids) -> Iterable[tuple[int, Ids]]:
         """Each of the ids that occurs in the column, with its places there, ascending."""
@@ -224,11 +292,17 @@ class _Numbers:
     def _numbers(self) -> Table:
         """By id, its number from 1 on; 0 for all others. The last entry stands for every greater id."""
         if self._table is None:
+            self._ids = list(self._uses)
             few = len(self._ids) < 2**16  # 16 bits are sorted by counting
             table = np.zeros(max(self._ids, default=0) + 2, dtype=np.int64)
             table[self._ids] = np.arange(1, len(self._ids) + 1)
             self._table = table.astype(np.uint16) if few else table
         return self._table
+
+
+def _bounded(need: Need, ranges: Ranges) -> int:
+    """The predicate whose objects a pattern bounds in the index of this need."""
+    return need.predicate if need.predicate in ranges else min(ranges)
 
 
 def _meets(triple: tuple[int, int, int], need: Need) -> bool:

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import count
 from typing import Any
 
 from sparql_gpm.columns import EventBatch, RowEvent
@@ -24,9 +23,10 @@ from sparql_gpm.rdf_io import PROV_TIME, ReadOptions, read_events
 from sparql_gpm.well_formed import is_iri, is_text
 from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.options import RunOptions, Statistics
+from spaseq.engine.registration import Found, Registration
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
 from spaseq.engine.stream_formats import contexts_of
-from spaseq.engine.streams import Declared, declared_by, iri_of
+from spaseq.engine.streams import PushedStreams
 from spaseq.errors import InputError
 from spaseq.inputs.arrow import lines_of, quads_of
 from spaseq.inputs.formats import input_format
@@ -57,17 +57,16 @@ class Engine:
         self._network = Network(self._dictionary, self._options.max_delay_ns)
         self._over = BatchOver(self._setup.bases)
         self._closed = False
-        self._names: dict[str, str] = {}
-        self._declared: list[Declared] = []
-        self._fresh_names: dict[str, Iterator[str]] = {}
+        self._streams = PushedStreams()
         self._graphs = PushedGraphs(self._dictionary)
-        self._iris: dict[str, str] = {}
-        self._found: deque[tuple[Callable[[Row], object], Row]] = deque()
+        self._found: Found = deque()
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
 
-    def register(self, query: Query, on_match: Callable[[Row], object] | None = None) -> None:
-        """Run a query over the events pushed from now on; `on_match` is called with each of its rows.
+    def register(self, query: Query, on_match: Callable[[Row], object] | None = None) -> Registration:
+        """Run a query over the events pushed from now on, until it is unregistered: see `Registration`.
+
+        on_match    is called with each of its rows
 
         It is called when every query has processed the events, so that it may push. If it raises, which ends the push,
         the remaining rows follow with the next push.
@@ -77,19 +76,24 @@ class Engine:
         (meaning,) = meanings_of(query)
         if on_match is not None and not callable(on_match):
             raise InputError(f"on_match is a function of a row, not {type(on_match).__name__}")
+        registration = Registration(meaning, on_match, self._found, self._unregister)
         operator = self._setup.live_operator(meaning)
+        try:
+            reader = self._network.add(operator, partial(self._take_rows, registration))
+        except InputError:
+            operator.release()
+            raise
+        registration.begin(reader)
+        self._streams.add(meaning)
+        return registration
 
-        def on_rows(rows: Rows) -> None:
-            self.statistics.matches += len(rows)
-            if on_match is not None:
-                self._found.extend([(on_match, row) for row in rows])
+    def _take_rows(self, registration: Registration, rows: Rows) -> None:
+        self.statistics.matches += registration.take(rows)
 
-        self._network.add(operator, on_rows)
-        self._iris.clear()
-        self._declared += declared_by([meaning])
-        for name, iri in meaning.streams:
-            self._names.setdefault(iri, name)
-            self._fresh_names.setdefault(iri, map(f"urn:spaseq:event:{name}:{{}}".format, count()))
+    def _unregister(self, registration: Registration) -> None:
+        self._check_open()
+        self._network.remove(registration.reader)
+        self._streams.remove(registration.end())
 
     def push(self, stream: str, graph: Graph, time: Time, name: str | None = None) -> None:
         """One event.
@@ -106,7 +110,7 @@ class Engine:
         if name is not None and not (isinstance(name, str) and is_iri(name)):
             raise InputError(f"the name of a graph is an absolute IRI, not {name!r}")
         triples = self._graphs.triples(graph)
-        self._take(iri, RowEvent(time_ns, 0, name or next(self._fresh_names[iri]), triples))
+        self._take(iri, RowEvent(time_ns, 0, name or self._streams.fresh_name(iri), triples))
 
     def push_batch(self, stream: str, data: Any, format: str = "nquads") -> None:
         """Many events.
@@ -118,7 +122,7 @@ class Engine:
         iri = self._iri(stream)
         if isinstance(data, str) and not is_text(data):
             raise InputError("push_batch cannot read text with lone surrogates", hint="decode the bytes as UTF-8")
-        reading, name = self._options.time_reading({}), self._names[iri]
+        reading, name = self._options.time_reading({}), self._streams.name(iri)
         predicates = reading.predicates or (PROV_TIME,)
         if not isinstance(data, str | bytes):
             data, format = "".join(lines_of(quads_of(data), predicates[0])), "nquads"
@@ -180,7 +184,6 @@ class Engine:
 
     def _release(self) -> None:
         self._closed = True
-        self._iris.clear()
         self._dead_letters.close()
         self._setup.bases.close()
 
@@ -188,8 +191,8 @@ class Engine:
         for letter in self._setup.letters():
             self._dead_letters.add(letter)
         while self._found:
-            on_match, row = self._found.popleft()
-            on_match(row)
+            registration, row = self._found.popleft()
+            registration.hand_out(row)
 
     def _take(self, iri: str, events: EventBatch | RowEvent) -> None:
         try:
@@ -210,7 +213,7 @@ class Engine:
             self.statistics.skipped_rows = skipped_rows(self._setup.bases)
         for index in late:
             batch = events.batch if isinstance(events, RowEvent) else events
-            self._dead_letters.add(late_letter(self._names[iri], iri, "push", 0, batch, index, self._dictionary))
+            self._dead_letters.add(late_letter(self._streams.name(iri), iri, "push", 0, batch, index, self._dictionary))
         self._network.release_terms()
 
     def _check_open(self) -> None:
@@ -219,10 +222,7 @@ class Engine:
 
     def _iri(self, stream: str) -> str:
         """The IRI of a stream to push to; raises InputError if the engine is closed or the name stands for none."""
-        found = self._iris.get(stream) if isinstance(stream, str) else None
-        if found is not None:
-            return found
-        self._check_open()
-        streams = self._network.streams
-        self._iris[stream] = iri_of(stream, [each for each in self._declared if each[1] in streams])
-        return self._iris[stream]
+        if self._closed or (found := self._streams.known(stream)) is None:
+            self._check_open()
+            return self._streams.iri(stream, self._network.streams)
+        return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 
 from kb.access import Access
@@ -115,11 +116,18 @@ class Setup:
 
     def _operator(self, planned: DormantOperator) -> QueryOperator:
         plan, patterns, kernels = planned.plan, planned.patterns, background_kernels()
-        sequence = SequenceStage(plan, self._dictionary, self.evaluator, planned.background, self.pool, kernels=kernels)
+        dictionary, background = self._dictionary, planned.background
+        with dictionary.pins() as pins:
+            try:
+                sequence = SequenceStage(plan, dictionary, self.evaluator, background, self.pool, kernels=kernels)
+            except BackgroundError:
+                patterns.release()
+                dictionary.unpin(pins)
+                raise
         needs = [named.shared.matcher.needs for named in patterns.patterns]
         scopes = [sorted(symbol.scope) for symbol in plan.compiled.program.symbols]
-        observed = Observed(scopes, Unseen(needs, self._dictionary), patterns.narrowed)
-        return QueryOperator(plan, patterns, sequence, observed)
+        observed = Observed(scopes, Unseen(needs, dictionary), patterns.narrowed)
+        return QueryOperator(plan, patterns, sequence, observed, partial(dictionary.unpin, pins))
 
     def zero_rows(self, network: Network, lost: Mapping[str, int]) -> list[str]:
         """At most five lines on the queries without a row; `lost` are the events that none read, by reason."""

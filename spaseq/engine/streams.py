@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from spaseq.algebra.nodes import TemporalQuery
@@ -20,6 +22,55 @@ Declared = tuple[str, str, str]
 def declared_by(queries: Iterable[TemporalQuery]) -> Iterator[Declared]:
     """The streams in FROM of some queries."""
     return ((name, iri, query.name) for query in queries for name, iri in query.streams)
+
+
+class PushedStreams:
+    """The streams that a program pushes to, as the registered queries call them."""
+
+    def __init__(self) -> None:
+        self._queries: dict[tuple[str, str], Counter[str]] = {}
+        self._names: dict[str, str] = {}
+        self._fresh: dict[str, Iterator[str]] = {}
+        self._known: dict[str, str] = {}
+
+    def add(self, query: TemporalQuery) -> None:
+        """One more query."""
+        self._known.clear()
+        for name, iri, of in declared_by([query]):
+            self._queries.setdefault((name, iri), Counter())[of] += 1
+            self._names.setdefault(iri, name)
+            self._fresh.setdefault(iri, map(f"urn:spaseq:event:{name}:{{}}".format, count()))
+
+    def remove(self, query: TemporalQuery) -> None:
+        """Takes a query out; a stream that no query declares any more is forgotten."""
+        self._known.clear()
+        for name, iri, of in declared_by([query]):
+            queries = self._queries[name, iri]
+            queries[of] -= 1
+            if not queries[of]:
+                del queries[of]
+            if not queries:
+                del self._queries[name, iri]
+        for iri in {iri for _, iri in query.streams}.difference(iri for _, iri in self._queries):
+            del self._names[iri], self._fresh[iri]
+
+    def iri(self, key: str, pushed: Container[str]) -> str:
+        """As `iri_of`, of the streams with these IRIs; the answers are remembered until a query comes or goes."""
+        declared = [(name, iri, next(iter(of))) for (name, iri), of in self._queries.items() if iri in pushed]
+        found = self._known[key] = iri_of(key, declared)
+        return found
+
+    def known(self, key: object) -> str | None:
+        """The IRI that a key is or names, if it is remembered."""
+        return self._known.get(key) if isinstance(key, str) else None
+
+    def name(self, iri: str) -> str:
+        """The name of a stream in the first query that declared it."""
+        return self._names[iri]
+
+    def fresh_name(self, iri: str) -> str:
+        """The name of the next graph without one on a stream."""
+        return next(self._fresh[iri])
 
 
 def prefixes_of(queries: Iterable[TemporalQuery]) -> dict[str, str]:

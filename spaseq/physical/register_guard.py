@@ -75,7 +75,7 @@ class _Writer:
             case Variable() | Iteration():
                 self.code.append((Op.REGISTER, self._register(expression)))
             case Constant(term):
-                value = float(self._dictionary.numbers[self._dictionary.pin(term)])
+                value = self._dictionary.number(self._dictionary.pin(term))
                 if np.isnan(value):
                     raise _NoGuard
                 self.code.append((Op.CONSTANT, len(self.constants)))

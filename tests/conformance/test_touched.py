@@ -20,6 +20,7 @@ from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
 from spaseq.lang.parse import parse
 from spaseq.physical.planner import EVALUATORS
+from spaseq.runtime.embedded.audience import Reader
 from spaseq.runtime.embedded.network import Network
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.state.snapshot import dumps, loads
@@ -30,6 +31,7 @@ from tests.strategies_stream import Arrived
 
 SECOND = 1_000_000_000
 SETS = drawn(24)
+NEVER = 1_000
 _TEXT = """PREFIX : <http://ex.org/>
 {form} {window} FROM STREAM S1 <http://ex.org/s1> {more}
 WHERE {{ SEQ({sequence})
@@ -58,6 +60,14 @@ def texts(draw: st.DrawFn) -> str:
     )
 
 
+def made_by(query: Query) -> set[str]:
+    return set() if query.register is None else {query.register}
+
+
+def read_by(query: Query) -> set[str]:
+    return {stream.iri for stream in query.streams}
+
+
 def runs(query: Query, evaluator: str) -> bool:
     try:
         Setup({}, RunOptions(evaluator=evaluator), Dictionary()).operator(build(query))
@@ -83,24 +93,28 @@ class Driven:
     def __init__(self, delay_ns: int, dormant: bool) -> None:
         self.dictionary = Dictionary()
         self.network = Network(self.dictionary, delay_ns)
-        self.rows: list[Emitted] = []
+        self.rows: dict[int, Emitted] = {}
         self.piece = 0
         self.dormant = dormant
         self.delay_ns = delay_ns
-        self.parsed: list[tuple[Query, str]] = []
+        self.registered: dict[int, tuple[Query, str]] = {}
+        self._readers: dict[int, Reader] = {}
         self.iris: dict[str, str] = {}
         self._setups: dict[str, Setup] = {}
 
-    def register(self, query: Query, evaluator: str = "auto") -> None:
-        number = len(self.rows)
-        self.parsed.append((query, evaluator))
-        self.rows.append([])
+    def register(self, number: int, query: Query, evaluator: str = "auto") -> None:
+        self.registered[number] = query, evaluator
+        self.rows[number] = []
         if evaluator not in self._setups:
             self._setups[evaluator] = Setup({}, RunOptions(evaluator=evaluator), self.dictionary)
         setup = self._setups[evaluator]
         make = setup.live_operator if self.dormant else setup.operator
-        self.network.add(make(build(query)), lambda rows: self._note(number, rows))
+        self._readers[number] = self.network.add(make(build(query)), lambda rows: self._note(number, rows))
         self.iris |= {stream.name: stream.iri for stream in query.streams}
+
+    def unregister(self, number: int) -> None:
+        self.network.remove(self._readers.pop(number))
+        del self.registered[number]
 
     def _note(self, number: int, rows: Sequence[object]) -> None:
         self.rows[number] += [(self.piece, comparable(row)) for row in rows]  # type: ignore[arg-type]
@@ -138,19 +152,23 @@ def test_each_query_gives_its_rows_with_the_event_with_which_it_gives_them_alone
     begins = sorted(data.draw(st.lists(st.sampled_from((0, 0, 1, 3)), min_size=len(parsed), max_size=len(parsed))))
     forced = data.draw(st.sampled_from(("auto", "auto", *EVALUATORS)))
     evaluators = [forced if runs(query, forced) else "auto" for query in parsed]
+    ends = [data.draw(st.sampled_from((NEVER, NEVER, begin + 1, begin + 2))) for begin in begins]
     saved = data.draw(st.integers(0, 2 * len(pieces)))
     for number, piece in enumerate(pieces):
-        for begin, query, evaluator, own in zip(begins, parsed, evaluators, alone, strict=True):
+        for which, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             if begin == number:
-                together.register(query, evaluator)
-                own.register(query)
+                together.register(which, parsed[which], evaluators[which])
+                alone[which].register(which, parsed[which])
+            if end == number and not any(made_by(parsed[which]) & read_by(other) for other in parsed):
+                together.unregister(which)
+                alone[which].unregister(which)
         if number == saved:
             together = restored(together)
         for each in (together, *alone):
             each.push(piece)
     for each in (together, *alone):
         each.finish()
-    assert together.rows == [rows for each in alone for rows in each.rows]
+    assert together.rows == {number: rows for each in alone for number, rows in each.rows.items()}
 
 
 @pytest.mark.parametrize("evaluator", ["nfa", "adaptive", "lazy", "tree"])
@@ -161,14 +179,14 @@ def test_no_evaluator_is_called_for_events_that_do_not_touch_it(evaluator: str) 
     WHERE {{ SEQ(ALL(A, B)) DEFINE GPM A ON S {{ :h{} :low ?v }} DEFINE GPM B ON S {{ :h{} :high ?w }} }}"""
     driven = Driven(0, dormant=True)
     for house in range(3):
-        driven.register(parse(text.format(house, house), f"q{house}"), evaluator)
+        driven.register(house, parse(text.format(house, house), f"q{house}"), evaluator)
     pushed = [event(house, kind, 1) for house in (0, 1, 0, 1, 2) for kind in ("low", "high")]
     with counted(QueryOperator, "on_batch") as visits:
         for second, triples in enumerate(pushed):
             ((subject, predicate, target),) = [map(driven.dictionary.intern, triple) for triple in triples]
             driven.network.push_event(STREAM, RowEvent(second * SECOND, 0, "urn:e", [(subject, predicate, target)]))
     driven.finish()
-    assert all(driven.rows)
+    assert all(driven.rows.values())
     assert len(visits) == len(pushed)
 
 
@@ -179,8 +197,8 @@ def test_an_event_visits_the_queries_that_it_touches_however_many_there_are() ->
 def restored(driven: Driven) -> Driven:
     """Another network that goes on from a snapshot."""
     other = Driven(driven.delay_ns, driven.dormant)
-    for query, evaluator in driven.parsed:
-        other.register(query, evaluator)
+    for number, (query, evaluator) in driven.registered.items():
+        other.register(number, query, evaluator)
     blob = dumps(driven.network.snapshot(), driven.dictionary)
     other.network.restore(loads(blob, other.dictionary))
     other.rows, other.piece = driven.rows, driven.piece

@@ -13,7 +13,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matching.ranges import Range, RangeIndex
 from sparql_gpm.parse import parse_group
-from sparql_gpm.shared import PatternPool, Slice
+from sparql_gpm.shared import NamedPattern, PatternPool, Slice
 from sparql_gpm.terms import IRI, Literal, Term
 from tests.drawn import drawn
 from tests.sparql_gpm.matcher_strategies import batch_of
@@ -89,6 +89,44 @@ def test_a_pattern_with_a_solution_is_touched(
             assert number in rows.touched(pool)
         for event in solved:
             assert number in each[event].touched(pool), (text, event)
+
+
+@given(st.data())
+@settings(max_examples=SETS)
+def test_a_pool_of_which_patterns_were_removed_is_as_one_that_never_had_them(data: st.DataObject) -> None:
+    dictionary = Dictionary()
+    pool = PatternPool(dictionary, ExpressionEvaluator(dictionary))
+    held: list[tuple[str, NamedPattern]] = []
+    for _ in range(data.draw(st.integers(2, 12))):
+        if held and data.draw(st.booleans()):
+            pool.remove(held.pop(data.draw(st.integers(0, len(held) - 1)))[1])
+        else:
+            text = data.draw(texts())
+            held.append((text, pool.add(parse_group(f"{{ {text} }}", _PREFIXES, "").pattern, None)))
+    fresh, numbers = pool_of([text for text, _ in held])
+    assert len(pool) == len(fresh) and len(pool.summary) == len(fresh.summary)
+    graphs = data.draw(st.lists(st.frozensets(_triples, max_size=4), min_size=1, max_size=3))
+    mine, theirs = (slices(batch_of(graphs, each.dictionary)) for each in (pool, fresh))
+    for one, other in zip(mine, theirs, strict=True):
+        touched, wanted = one.touched(pool), other.touched(fresh)
+        same = [named.shared.number in touched for _, named in held]
+        assert same == [number in wanted for number in numbers]
+        assert touched <= {named.shared.number for _, named in held}
+    for _, named in held:
+        pool.remove(named)
+    dictionary.retain([])
+    assert (len(pool), len(pool.summary), len(dictionary)) == (0, 0, 2), "true and false"
+
+
+def test_the_number_of_a_constant_is_known_even_where_its_id_made_the_column_longer() -> None:
+    pattern = parse_group("{ ?s :v ?x FILTER(?x > 7) }", _PREFIXES, "").pattern
+    for terms in range(4_085, 4_097):
+        dictionary = Dictionary()
+        pool = PatternPool(dictionary, ExpressionEvaluator(dictionary))
+        for number in range(terms - len(dictionary)):
+            dictionary.intern(IRI(f"{EX}{number}"))
+        (bounds,) = pool.add(pattern, None).shared.matcher.ranges.values()
+        assert bounds.low == 7
 
 
 def test_of_patterns_that_differ_in_a_number_those_are_touched_in_whose_range_it_is() -> None:

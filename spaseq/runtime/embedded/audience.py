@@ -7,36 +7,36 @@ costs what the queries that it touches cost (a discrimination index over pattern
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import partial
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
-from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from automata.protocol import ALWAYS_DUE, NEVER_DUE
 from automata.slices.events import Gap
-from sparql_gpm.matching.needs import Need
-from sparql_gpm.matching.unseen import Unseen, Vocabulary
 from sparql_gpm.shared import Entailed, PatternPool, Slice
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.derived import DerivedStream
 from spaseq.runtime.embedded.dormant import DormantOperator
 from spaseq.runtime.embedded.operator import QueryOperator, group_together
+from spaseq.runtime.embedded.touched_index import TouchedIndex
 from spaseq.runtime.order.merged_input import MergedInput
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL
 from spaseq.runtime.stages.pattern_stage import PatternStage
 
+_STALE_MIN = 64
+"""Entries that may be out of date, beside as many as are not."""
 OnRows = Callable[[Rows], None]
 """Takes the rows of one query as they are found."""
 Order = tuple[int, int]
 """The level of a query, which is above those of the producers of its streams, and its place there."""
 
 
-class _Passed(NamedTuple):
+class Passed(NamedTuple):
     """The events that have passed: their number, that of their distinct times, of those on each stream; the last time.
 
     Nothing is counted as long as one reader is alone.
@@ -47,11 +47,11 @@ class _Passed(NamedTuple):
     streams: tuple[int, ...]
     time: int
 
-    def shifted(self, here: _Passed, there: _Passed) -> _Passed:
+    def shifted(self, here: Passed, there: Passed) -> Passed:
         """As long before `there` as this is before `here`."""
         streams = [mine + new - old for mine, old, new in zip(self.streams, here.streams, there.streams, strict=True)]
         events, slots = there.events - here.events, there.slots - here.slots
-        return _Passed(self.events + events, self.slots + slots, tuple(streams), self.time)
+        return Passed(self.events + events, self.slots + slots, tuple(streams), self.time)
 
 
 @dataclass(slots=True, eq=False)
@@ -60,26 +60,58 @@ class Reader:
 
     operator    None: it is dormant, or reached the bound on partial matches and was stopped: it holds nothing
     dormant     what is there before the first event touches it
+    patterns    they tell which events touch it; None: it must see every event
     seen        the events that had passed when it was visited last
     due         it must be visited once no event before this time is to come, whatever is touched
     """
 
     query: TemporalQuery
-    operator: QueryOperator | None
+    made: InitVar[QueryOperator | DormantOperator]
     on_rows: OnRows
     derived: DerivedStream | None
     order: Order
-    dormant: DormantOperator | None = None
+    operator: QueryOperator | None = field(default=None, init=False)
+    dormant: DormantOperator | None = field(default=None, init=False)
+    patterns: PatternStage | None = field(init=False)
     audience: Audience = field(init=False)
-    seen: _Passed = field(init=False)
+    seen: Passed = field(init=False)
     due: int = field(default=NEVER_DUE, init=False)
 
+    _release: Callable[[], None] = field(init=False)
+
+    def __post_init__(self, made: QueryOperator | DormantOperator) -> None:
+        if isinstance(made, DormantOperator):
+            self.dormant, self.patterns = made, made.patterns
+        else:
+            self.operator, self.patterns = made, made.touching
+        self._release = made.patterns.release if isinstance(made.patterns, PatternStage) else _nothing
+
     @property
-    def touching(self) -> PatternStage | None:
-        """The stage that knows which patterns touch the query; None: it must see every event."""
-        if self.dormant is not None:
-            return self.dormant.patterns
-        return None if self.operator is None else self.operator.touching
+    def stopped(self) -> bool:
+        """True if it reached the bound on partial matches, or was released."""
+        return self.operator is None and self.dormant is None
+
+    @property
+    def silent(self) -> bool:
+        """True if it has had no row, and has not been stopped."""
+        return self.dormant is not None or (self.operator is not None and self.operator.observed is not None)
+
+    def move(self, order: Order) -> None:
+        """Gives it another place."""
+        self.order = order
+        if hasattr(self, "audience"):
+            self.audience.level = order[0]
+
+    def stop(self) -> None:
+        """Lets go of all that it holds but its patterns."""
+        if self.operator is not None:
+            self.operator.stop()
+        self.operator = self.dormant = None
+
+    def release(self) -> None:
+        """Lets go of all that it holds; nobody asks for it again."""
+        self.stop()
+        self._release()
 
     def wake(self) -> None:
         """Makes the operator of a dormant query, which is to be told of the events that have passed."""
@@ -97,57 +129,21 @@ class Reader:
         return NEVER_DUE if self.operator is None else self.operator.due()
 
 
-@dataclass(slots=True, eq=False)
-class _Index:
-    """Readers whose patterns are in one pool, and from whose events the same triples follow.
-
-    by_pattern  number of a pattern → the readers that it touches
-    sighted     need of a pattern → the events that had passed with the last one that met it
-    vocabulary  of the events
-    """
-
-    pool: PatternPool
-    entailed: Entailed | None
-    by_pattern: dict[int, list[Reader]] = field(default_factory=dict)
-    sighted: dict[Need, int] = field(default_factory=dict)
-    vocabulary: Vocabulary = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.vocabulary = Vocabulary(self.pool.dictionary)
-
-    def touched(self, slice_: Slice, events: int) -> Iterable[Reader]:
-        """The readers that a slice touches; with it so many events have passed."""
-        slice_ = slice_.entailed(self.entailed)
-        if (present := slice_.present(self.pool)) is not None:
-            self.sighted.update(dict.fromkeys(present, events))
-        if self.vocabulary.looks_now():
-            self.vocabulary.remember(slice_.batch)
-        readers = self.by_pattern
-        return [each for pattern in slice_.touched(self.pool) & readers.keys() for each in readers[pattern]]
-
-    def tell(self, since: int, unseen: Unseen) -> None:
-        """Lets the constants that no event has had know of those after so many events."""
-        unseen.sighted(self.sighted, since + 1)
-        unseen.vocabulary.look_beside(self.vocabulary)
-
-    def take_over(self, other: _Index, events: int) -> None:
-        """All that another index knows has happened with the last of so many events."""
-        self.sighted.update(dict.fromkeys(other.sighted, events))
-        self.vocabulary.take_over(other.vocabulary)
-
-
 class Audience:
     """The readers of one merged input.
 
-    alone   there is one reader, which is visited with every event; it is not dormant
+    readers in the order in which they have joined
+    level   of the queries: above those of the producers of their streams
+    alone   the only reader, which is visited with every event; None: there are several, or it is dormant
     """
 
     def __init__(self, merged: MergedInput) -> None:
         self.input = merged
-        self.alone = False
-        self.readers: list[Reader] = []
-        self._passed = self._before = _Passed(0, 0, (0,) * len(merged.iris), BEFORE_ALL)
-        self._indexes: dict[tuple[PatternPool, Entailed | None], _Index] = {}
+        self.alone: Reader | None = None
+        self.level = 0
+        self.readers: dict[Reader, None] = {}
+        self._passed = self._before = Passed(0, 0, (0,) * len(merged.iris), BEFORE_ALL)
+        self._indexes: dict[tuple[PatternPool, Entailed | None], TouchedIndex[Reader]] = {}
         self._due: list[tuple[int, int, Reader]] = []
         self._numbers = count()
         self._heard = BEFORE_ALL
@@ -155,22 +151,32 @@ class Audience:
 
     @property
     def order(self) -> Order:
-        """The place of its first reader."""
-        return self.readers[0].order
+        """A place before those of its readers, after those of the producers of its streams."""
+        return self.level, -1
 
     def add(self, reader: Reader) -> None:
         """One more reader, which sees events from now on."""
-        if self.alone:
-            self.visited(self.readers[0])
-        self.readers.append(reader)
-        reader.audience, reader.due = self, NEVER_DUE
+        if self.alone is not None:
+            self.visited(self.alone)
+        self.readers[reader] = None
+        reader.audience, reader.due, self.level = self, NEVER_DUE, reader.order[0]
         self._groups_form |= reader.operator is not None and reader.operator.shareable is not None
-        patterns = reader.touching
-        if patterns is not None:
-            index = self._index(patterns.pool, patterns.entailed)
-            for pattern in patterns.numbers:
-                index.by_pattern.setdefault(pattern, []).append(reader)
+        if (patterns := reader.patterns) is not None:
+            self._index(patterns.pool, patterns.entailed).add(reader, patterns.numbers)
         self.visited(reader)
+
+    def remove(self, reader: Reader) -> None:
+        """Takes a reader out, between two slices."""
+        del self.readers[reader]
+        reader.due, self.alone = NEVER_DUE, None
+        if (patterns := reader.patterns) is not None:
+            self._index(patterns.pool, patterns.entailed).remove(reader, patterns.numbers)
+        if len(self.readers) == 1:
+            (left,) = self.readers
+            if left.dormant is None:
+                self.pause()
+                self.catch_up(left)
+                self.visited(left)
 
     def absorb(self, other: Audience) -> None:
         """Takes over the readers of an audience whose input is in the same state."""
@@ -178,18 +184,17 @@ class Audience:
         for (pool, entailed), index in other._indexes.items():
             self._index(pool, entailed).take_over(index, self._passed.events)
         for reader in other.readers:
-            if not other.alone:
+            if other.alone is None:
                 other.catch_up(reader)
             seen, passed = reader.seen, other._passed
             self.add(reader)
             if reader.dormant is not None:
                 reader.seen = seen.shifted(passed, self._passed)
-        self.readers.sort(key=attrgetter("order"))
 
     def release(self) -> Slice:
         """Takes out all events that nothing can precede; possibly none."""
         slice_ = self.input.release()
-        if not self.alone:
+        if self.alone is None:
             if self._groups_form:
                 self._group()
             self.pause()
@@ -203,8 +208,8 @@ class Audience:
 
     def reached(self, slice_: Slice) -> Iterable[Reader]:
         """The readers that must be visited with the slice that was just released, in any order."""
-        if self.alone:
-            return self.readers
+        if self.alone is not None:
+            return (self.alone,)
         watermark = self.input.watermark
         if not len(slice_) and watermark == self._heard:
             return ()
@@ -224,8 +229,8 @@ class Audience:
         if reader.dormant is not None:
             return
         seen, before = reader.seen, self._before
-        if seen.events < before.events and reader.operator is not None and reader.operator.touching is not None:
-            patterns = reader.operator.touching
+        patterns = reader.patterns
+        if seen.events < before.events and reader.operator is not None and patterns is not None:
             tell = partial(self._index(patterns.pool, patterns.entailed).tell, seen.events)
             streams = [now - then for now, then in zip(before.streams, seen.streams, strict=True)]
             gap = Gap(before.events - seen.events, before.slots - seen.slots, before.time)
@@ -235,15 +240,23 @@ class Audience:
     def visited(self, reader: Reader) -> None:
         """A reader has read everything that was released."""
         reader.seen, due = self._passed, reader.next_due()
-        if due != NEVER_DUE and due != reader.due:
+        told, reader.due = reader.due, due
+        if due != NEVER_DUE and due != told:
             heappush(self._due, (due, next(self._numbers), reader))
-        reader.due = due
-        self.alone = len(self.readers) == 1 and reader.dormant is None
+            if len(self._due) > 2 * len(self.readers) + _STALE_MIN:
+                self._forget_stale()
+        self.alone = reader if len(self.readers) == 1 and reader.dormant is None else None
 
     def postpone(self, reader: Reader) -> None:
         """A reader could not be visited with what was just released: it is at the next occasion."""
         reader.due = ALWAYS_DUE
         heappush(self._due, (ALWAYS_DUE, next(self._numbers), reader))
+
+    def _forget_stale(self) -> None:
+        """Drops the times at which readers are not due any more."""
+        known = {reader: (due, number, reader) for due, number, reader in self._due if due == reader.due}
+        self._due = list(known.values())
+        heapify(self._due)
 
     def _group(self) -> None:
         """Lets queries that have nothing open be propagated together."""
@@ -251,19 +264,23 @@ class Audience:
         alone = [each for each in operators if each.shareable is not None and each.shareable.group is None]
         self._groups_form = len(alone) > 1 and not group_together(alone)
 
-    def _index(self, pool: PatternPool, entailed: Entailed | None) -> _Index:
+    def _index(self, pool: PatternPool, entailed: Entailed | None) -> TouchedIndex[Reader]:
         if (pool, entailed) not in self._indexes:
-            self._indexes[pool, entailed] = _Index(pool, entailed)
+            self._indexes[pool, entailed] = TouchedIndex(pool, entailed)
         return self._indexes[pool, entailed]
 
-    def _with(self, slice_: Slice) -> _Passed:
+    def _with(self, slice_: Slice) -> Passed:
         """The events that have passed, with those of a slice."""
         events, slots, streams, _ = self._passed
         count, last = len(slice_), slice_.last_time
         if len(streams) == 1:
-            return _Passed(events + count, slots + count, (events + count,), last)
+            return Passed(events + count, slots + count, (events + count,), last)
         batch = slice_.batch
         on_each = np.bincount(batch.streams, minlength=len(streams)).tolist()
         new = 1 + int(np.count_nonzero(batch.times[1:] != batch.times[:-1]))
         every = tuple([before + more for before, more in zip(streams, on_each, strict=True)])
-        return _Passed(events + count, slots + new, every, last)
+        return Passed(events + count, slots + new, every, last)
+
+
+def _nothing() -> None:
+    """A source of solutions that is no pattern stage has nothing to release."""

@@ -33,6 +33,10 @@ class DormantOperator:
         """Its meaning, as it is run."""
         return self.plan.compiled.query
 
+    def release(self) -> None:
+        """Lets go of all that it holds; nobody asks for it again."""
+        self.patterns.release()
+
     def wake(self) -> QueryOperator:
         """The operator, which has seen nothing."""
         return self.make(self)

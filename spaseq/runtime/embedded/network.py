@@ -5,7 +5,7 @@ The network is driven from outside, by `push`, `advance`, `close` and `finish`; 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from operator import attrgetter
@@ -17,15 +17,15 @@ from automata.plan.program import TooManyRuns
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.shared import Slice
-from spaseq.errors import RunError
+from spaseq.errors import InputError, RunError
 from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.audience import Audience, OnRows, Order, Reader
+from spaseq.runtime.embedded.audiences import Audiences
 from spaseq.runtime.embedded.derived import DerivedStream
 from spaseq.runtime.embedded.dormant import DormantOperator
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.embedded.producers import producers_first
-from spaseq.runtime.order.merged_input import MergedInput
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL, NO_EVENTS
 
 Result = TypeVar("Result")
@@ -45,38 +45,53 @@ class Network:
 
     def __init__(self, dictionary: Dictionary, delay_ns: int) -> None:
         self._dictionary = dictionary
-        self._delay = delay_ns
-        self._readers: list[Reader] = []
+        self._readers: dict[Reader, None] = {}
+        self._last: Order = (0, -1)
         self._is_ordered = True
         self._registered = count()
         self._producers: dict[str, Reader] = {}
-        self._by_iri: dict[str, list[Audience]] = {}
-        self._by_streams: dict[tuple[str, ...], list[Audience]] = {}
-        self._apart: set[tuple[str, ...]] = set()
+        self._audiences = Audiences(delay_ns)
+        self._by_iri = self._audiences.by_iri
         self._changed: dict[Audience, None] = {}
         self._kept = _TERMS_KEPT_MIN
         self._stopped: dict[str, TooManyRuns] = {}
 
-    def add(self, operator: QueryOperator | DormantOperator, on_rows: OnRows) -> None:
+    def add(self, operator: QueryOperator | DormantOperator, on_rows: OnRows) -> Reader:
         """Adds a query, which sees events from now on; InputError if its stream had two producers, or fed itself."""
         query = operator.query
         iris = tuple(iri for _, iri in query.streams)
         derived = None if query.register is None else DerivedStream(query.register, self._dictionary)
         order = self._level(iris), next(self._registered)
-        if isinstance(operator, DormantOperator):
-            reader = Reader(query, None, on_rows, derived, order, operator)
-        else:
-            reader = Reader(query, operator, on_rows, derived, order)
+        reader = Reader(query, operator, on_rows, derived, order)
         if query.register is not None:
             is_read = query.register in self._by_iri or query.register in iris
             if is_read or query.register in self._producers:
                 self._reorder(producers_first([*self._ordered(), reader]))
             self._producers[query.register] = reader
-        known = (each for each in self._by_streams.get(iris, ()) if each.input.untouched)
-        audience = next(known, None) or self._audience(MergedInput(iris, self._delay))
-        audience.add(reader)
-        self._is_ordered = not self._readers or (self._is_ordered and self._readers[-1].order < reader.order)
-        self._readers.append(reader)
+        self._audiences.open_to_new(iris).add(reader)
+        self._is_ordered = not self._readers or (self._is_ordered and self._last < reader.order)
+        self._readers[reader], self._last = None, reader.order
+        return reader
+
+    def remove(self, reader: Reader) -> None:
+        """Takes a query out between two events, what it holds is released; InputError if others read its stream."""
+        made = None if reader.derived is None else reader.derived.iri
+        if made is not None and made in self._by_iri:
+            names = ", ".join(f"'{each.query.name}'" for one in self._by_iri[made] for each in one.readers)
+            raise InputError(
+                f"query '{reader.query.name}' makes the stream <{made}>, which is read by {names}",
+                hint="unregister the queries that read it before",
+            )
+        if made is not None:
+            del self._producers[made]
+        del self._readers[reader]
+        audience = reader.audience
+        audience.remove(reader)
+        if not audience.readers:
+            self._audiences.remove(audience)
+            self._changed.pop(audience, None)
+        self._stopped.pop(reader.query.name, None)
+        reader.release()
 
     @property
     def operators(self) -> list[QueryOperator]:
@@ -87,7 +102,7 @@ class Network:
     def silent(self, most: int) -> tuple[list[QueryOperator], int]:
         """The first queries without a row, which have seen all events and are awake, and the number of all of them."""
         self._settle()
-        readers = [each for each in self._ordered() if each.dormant or (each.operator and each.operator.observed)]
+        readers = [each for each in self._ordered() if each.silent]
         some = []
         for reader in readers[:most]:
             self._wake(reader)
@@ -177,7 +192,7 @@ class Network:
             return
         self._settle()
         live = [ids for reader in self._readers if reader.operator for ids in reader.operator.live_ids()]
-        live += [ids for each in self._audiences() for ids in each.input.live_ids()]
+        live += [ids for each in self._each_audience() for ids in each.input.live_ids()]
         live += [ids for reader in self._readers if reader.derived for ids in reader.derived.live_ids()]
         self._dictionary.retain(live)
         self._kept = max(_TERMS_KEPT_MIN, len(self._dictionary))
@@ -185,7 +200,7 @@ class Network:
     def snapshot(self) -> list[Any]:
         """The state of every input and of every query, for `spaseq.runtime.state.snapshot`."""
         self._settle()
-        numbers = {each: number for number, each in enumerate(self._audiences())}
+        numbers = {each: number for number, each in enumerate(self._each_audience())}
         readers = []
         for reader in self._ordered():
             self._wake(reader)
@@ -195,15 +210,11 @@ class Network:
 
     def restore(self, state: list[Any]) -> None:
         """Continues from a snapshot of the same queries."""
-        self._by_iri.clear()
-        self._by_streams.clear()
-        self._apart.clear()
+        self._audiences.clear()
         audiences: dict[int, Audience] = {}
         for reader, (number, running, derived) in zip(self._ordered(), state[1], strict=True):
             if number not in audiences:
-                merged = MergedInput(reader.audience.input.iris, self._delay)
-                merged.restore(state[0][number])
-                audiences[number] = self._audience(merged)
+                audiences[number] = self._audiences.restored(reader.audience.input.iris, state[0][number])
             reader.wake()
             if running == _STOPPED:
                 reader.operator = None
@@ -215,26 +226,15 @@ class Network:
 
     # --- the queries and their order --------------------------------------------------------------
 
-    def _ordered(self) -> list[Reader]:
+    def _ordered(self) -> Collection[Reader]:
         """The queries, producers first."""
         if not self._is_ordered:
-            self._readers.sort(key=attrgetter("order"))
+            self._readers = dict.fromkeys(sorted(self._readers, key=attrgetter("order")))
             self._is_ordered = True
         return self._readers
 
-    def _audiences(self) -> list[Audience]:
+    def _each_audience(self) -> list[Audience]:
         return list(dict.fromkeys(reader.audience for reader in self._ordered()))
-
-    def _audience(self, merged: MergedInput) -> Audience:
-        """A new audience of an input."""
-        audience = Audience(merged)
-        for iri in dict.fromkeys(merged.iris):
-            self._by_iri.setdefault(iri, []).append(audience)
-        same = self._by_streams.setdefault(merged.iris, [])
-        same.append(audience)
-        if len(same) > 1:
-            self._apart.add(merged.iris)
-        return audience
 
     def _level(self, iris: Iterable[str]) -> int:
         """The level of a query that reads these streams: above those of their producers."""
@@ -247,7 +247,7 @@ class Network:
         for place, reader in enumerate(ordered):
             level = max((levels[iri] + 1 for _, iri in reader.query.streams if iri in levels), default=0)
             levels[reader.query.register] = level
-            reader.order = (level, place)
+            reader.move((level, place))
         self._registered = count(len(ordered))
         self._is_ordered = False
 
@@ -263,13 +263,13 @@ class Network:
         """Lets the queries that they concern read the events that can be released, producers first."""
         if len(self._changed) == 1:
             (audience,) = self._changed
-            if audience.alone:
+            if audience.alone is not None:
                 self._changed.clear()
-                yield from self._visit(audience.readers[0], audience.input.release(), finished=False)
+                yield from self._visit(audience.alone, audience.input.release(), finished=False)
         if self._changed:
             yield from self._drain_in_order()
-        if self._apart:
-            self._unite()
+        if self._audiences.apart:
+            self._audiences.unite()
 
     def _drain_in_order(self) -> InPieces[None]:
         """The same for several readers."""
@@ -296,10 +296,10 @@ class Network:
 
     def _settle(self) -> None:
         """Tells all queries of the events that they have missed."""
-        for audience in self._audiences():
-            if not audience.alone:
+        for audience in self._each_audience():
+            if audience.alone is None:
                 audience.pause()
-                for reader in audience.readers:
+                for reader in list(audience.readers):
                     if reader.derived is None and reader.dormant is None:  # those that derive streams have missed none
                         at_once(self._visit(reader, Slice(NO_EVENTS), finished=False))
 
@@ -316,7 +316,7 @@ class Network:
                 return
             reader.wake()
         operator, audience = reader.operator, reader.audience
-        watermark, several = audience.input.watermark, not audience.alone
+        watermark, several = audience.input.watermark, audience.alone is None
         found: list[Row] = []
         try:
             if operator is not None:
@@ -328,9 +328,7 @@ class Network:
                 elif BEFORE_ALL < watermark < AFTER_ALL:
                     yield from self._hand_out(reader, operator.on_watermark(watermark - 1), found)
         except TooManyRuns as reason:
-            assert operator is not None
-            operator.stop()
-            reader.operator = None
+            reader.stop()
             self._stopped[reader.query.name] = reason
         if reader.derived is not None and watermark != BEFORE_ALL:
             self._derive(reader, reader.derived, watermark, found)
@@ -357,24 +355,6 @@ class Network:
                 other.input.close(derived.iri)
             else:
                 other.input.advance(derived.iri, oldest(watermark))
-
-    def _unite(self) -> None:
-        """Lets queries that began at different times share an input once theirs are in the same state."""
-        for iris in list(self._apart):
-            left: list[Audience] = []
-            for each in self._by_streams[iris]:
-                same = next((other for other in left if other.input.same_from_now_on(each.input)), None)
-                if same is None:
-                    left.append(each)
-                    continue
-                kept, gone = (same, each) if len(same.readers) >= len(each.readers) else (each, same)
-                kept.absorb(gone)
-                left[left.index(same)] = kept
-                for iri in dict.fromkeys(iris):
-                    self._by_iri[iri].remove(gone)
-            self._by_streams[iris] = left
-            if len(left) == 1:
-                self._apart.discard(iris)
 
 
 def at_once(pieces: InPieces[Result]) -> Result:

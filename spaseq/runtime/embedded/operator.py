@@ -75,15 +75,22 @@ class QueryOperator:
     """A source of solutions (a pattern stage; with a plan in columns, any) and then a sequence stage.
 
     observed    what it has seen, until its first row; None from then on, and where nobody asks
+    release     is called once the query has been stopped
     """
 
     def __init__(
-        self, plan: PhysicalPlan, patterns: SolutionSource, sequence: SequenceStage, observed: Observed | None = None
+        self,
+        plan: PhysicalPlan,
+        patterns: SolutionSource,
+        sequence: SequenceStage,
+        observed: Observed | None = None,
+        release: Callable[[], object] = lambda: None,
     ) -> None:
         self.query: TemporalQuery = plan.compiled.query
         self.observed = observed
         self.patterns = patterns
         self._sequence = sequence
+        self._release = release
         self._open_slot = OpenSlot()
         self._holds_slots = sequence.needs_whole_slots and plan.compiled.program.streams == 1
         if isinstance(patterns, PatternStage) and observed is not None:
@@ -98,9 +105,16 @@ class QueryOperator:
         return self._shareable
 
     def stop(self) -> None:
-        """Lets the queries of its group go on without it."""
+        """Lets the queries of its group go on without it, and lets go of the constants that the sequence holds."""
         if self._shareable is not None and self._shareable.group is not None:
             self._shareable.group.drop(self._shareable)
+        self._release()
+
+    def release(self) -> None:
+        """Lets go of all that it holds; nobody asks for it again."""
+        self.stop()
+        if isinstance(self.patterns, PatternStage):
+            self.patterns.release()
 
     def on_batch(self, slice_: Slice) -> Iterator[Rows]:
         """The rows after the next events, whose `streams` are positions in FROM; queries of one pool share a slice."""

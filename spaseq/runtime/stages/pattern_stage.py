@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Protocol
 
 from automata.slices.events import Events, SymbolSolutions
-from sparql_gpm.background import Background
+from sparql_gpm.background import Background, BackgroundError
 from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.matching.unseen import Unseen
-from sparql_gpm.shared import Entailed, PatternPool, Slice
+from sparql_gpm.shared import Entailed, NamedPattern, PatternPool, Slice
 from sparql_gpm.slice_events import NamedEvents
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.pattern_solver import PatternSolver, SemiJoinFilters
@@ -56,7 +56,14 @@ class PatternStage:
         background: Background | None,
         entailed: Entailed | None,
     ) -> None:
-        self.patterns = [pool.add(pattern.pattern, background) for pattern in compiled.query.patterns]
+        self.pool = pool
+        self.patterns: list[NamedPattern] = []
+        try:
+            for pattern in compiled.query.patterns:
+                self.patterns.append(pool.add(pattern.pattern, background))
+        except BackgroundError:
+            self.release()
+            raise
         using = compiled.query.using
         needed = self.patterns if using is None else self.patterns[using.symbol :]
         self.numbers = frozenset([mine.shared.number for mine in needed])
@@ -65,8 +72,12 @@ class PatternStage:
         self._query = compiled.query
         self._conjunctions = conjunctions
         self._reads_graphs = compiled.reads_graphs
-        self.pool = pool
         self.entailed = entailed
+
+    def release(self) -> None:
+        """Lets go of the patterns; the query has ended."""
+        for each in self.patterns:
+            self.pool.remove(each)
 
     @cached_property
     def solver(self) -> PatternSolver:

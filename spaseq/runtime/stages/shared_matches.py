@@ -115,8 +115,8 @@ class SharedMatches(Group):
             for symbol, column in each:
                 self._columns[symbols[symbol]].append((variable, column))
         self._keyed, self._patterns = keyed, candidates[0].patterns
-        self._members = [each.matches for each in candidates]
-        self._numbers = {each: number for number, each in enumerate(self._members)}
+        self._members = {number: each.matches for number, each in enumerate(candidates)}
+        self._numbers = {matches: number for number, matches in self._members.items()}
         self._shared = SharedPropagation(
             [
                 Member(
@@ -132,7 +132,7 @@ class SharedMatches(Group):
             key,
             values,
         )
-        for matches in self._members:
+        for matches in self._members.values():
             matches.join(self)
 
     def feed(self, slice_: Slice) -> None:
@@ -159,7 +159,9 @@ class SharedMatches(Group):
 
     def drop(self, matches: PropagatedMatches) -> None:
         """A query has been stopped."""
-        self._shared.leave(self._numbers[matches])
+        number = self._numbers.pop(matches)
+        del self._members[number]
+        self._shared.leave(number)
 
     def live_ids(self, matches: PropagatedMatches) -> list[Ids]:
         """Columns of every id that is still needed; the first query that is left tells those of all."""
@@ -175,7 +177,9 @@ class SharedMatches(Group):
         else:
             left = self._shared.on_batch(events, solutions)
         for number, state in left.items():
-            self._members[number].leave(state)
+            matches = self._members.pop(number)
+            del self._numbers[matches]
+            matches.leave(state)
 
     def _solutions(self, slice_: Slice, number: int) -> SymbolSolutions:
         found = slice_.solutions(self._keyed[number].pattern)

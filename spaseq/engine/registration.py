@@ -1,0 +1,88 @@
+"""A query of an engine, from `Engine.register` on."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.outputs.row_table import Rows
+from spaseq.outputs.rows import Row
+from spaseq.runtime.embedded.audience import Reader
+
+Found: TypeAlias = "deque[tuple[Registration, Row]]"
+"""Rows that have not been handed to their functions yet."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Registration:
+    """A registered query.
+
+    matches     its rows so far
+    """
+
+    _query: TemporalQuery
+    _on_match: Callable[[Row], object] | None
+    _found: Found
+    _end: Callable[[Registration], None]
+    matches: int = 0
+    _reader: Reader | None = field(default=None, init=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the query."""
+        return self._query.name
+
+    @property
+    def registered(self) -> bool:
+        """False once it has been unregistered."""
+        return self._reader is not None
+
+    @property
+    def stopped(self) -> bool:
+        """True if it had too many partial matches and was stopped, or has been unregistered."""
+        return self._reader is None or self._reader.stopped
+
+    @property
+    def replanned(self) -> tuple[str, ...]:
+        """The latest replacements of its evaluator: time and reason, one sentence each."""
+        operator = None if self._reader is None else self._reader.operator
+        return () if operator is None else operator.replanned
+
+    def unregister(self) -> None:
+        """End the query: no row of it is reported from now on, and all that it holds is released.
+
+        What waits for later events is not reported. A second call does nothing.
+        Raises InputError if the engine is closed, or if other queries read the stream that it makes.
+        """
+        if self._reader is not None:
+            self._end(self)
+
+    def begin(self, reader: Reader) -> None:
+        """The query reads events from now on."""
+        self._reader = reader
+
+    @property
+    def reader(self) -> Reader:
+        """The query in the network; it must be registered."""
+        assert self._reader is not None, self.name
+        return self._reader
+
+    def end(self) -> TemporalQuery:
+        """The query reads events no more."""
+        self._reader = None
+        return self._query
+
+    def take(self, rows: Rows) -> int:
+        """More rows, for `hand_out`; returns their number."""
+        self.matches += len(rows)
+        if self._on_match is not None:
+            self._found.extend([(self, row) for row in rows])
+        return len(rows)
+
+    def hand_out(self, row: Row) -> None:
+        """Calls the function with a row that was taken, unless the query has been unregistered since."""
+        if self._on_match is not None and self._reader is not None:
+            self._on_match(row)

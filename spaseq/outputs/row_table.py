@@ -14,6 +14,7 @@ from automata.matches.match_table import START, SYMBOL, TIME, MatchTable
 from automata.values import UNBOUND, Ids, Mask
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import Term
+from spaseq.outputs.row_views import ValueColumns, views
 from spaseq.outputs.rows import Row, StepEvents
 
 Objects = NDArray[np.object_]
@@ -60,8 +61,9 @@ class RowTable:
         return len(self.matches)
 
     def __iter__(self) -> Iterator[Row]:
+        """Views of the rows, which hold longer than the ids."""
         for part in self.parts():
-            yield from part.rows()
+            yield from part.views()
 
     def parts(self) -> Iterator[RowTable]:
         """All rows in order, in parts of at most ROWS_MAX rows and, with more than one, ENTRIES_MAX entries."""
@@ -95,6 +97,15 @@ class RowTable:
         times, starts = (self.matches.facts[:, column].tolist() for column in (TIME, START))
         values = zip(times, starts, self._bindings(), self._events(), strict=True)
         return [Row(self.query, time, start, bound, events) for time, start, bound, events in values]
+
+    def views(self) -> Iterator[Row]:
+        """The rows over shared columns of values."""
+        facts, entries = self.matches.facts, self.by_step
+        times, starts = facts[:, TIME].tolist(), facts[:, START].tolist()
+        terms = {name: self._terms(ids) for name, ids in self.columns.items()}
+        symbols, graphs = entries.symbols.tolist(), self.names[entries.named].tolist()
+        ends = [0, *self.matches.ends.tolist()]
+        return views(ValueColumns(self.query, self.steps, times, starts, terms, symbols, graphs, ends))
 
     @cached_property
     def by_step(self) -> StepEntries:
@@ -139,6 +150,14 @@ class RowTable:
         if all(bool((ids != UNBOUND).all()) for ids in self.columns.values()):
             return list(zip(*columns, strict=True))
         return [tuple(pair for pair in row if pair is not None) for row in zip(*columns, strict=True)]
+
+    def _terms(self, ids: Ids) -> list[Term | None]:
+        """The term of each row, made once for each distinct one; None where it is unbound."""
+        distinct, places = places_of(ids)
+        known = np.empty(len(distinct), dtype=np.object_)
+        known[:] = self.dictionary.terms(distinct.tolist())
+        found: list[Term | None] = known[places].tolist()
+        return found
 
     def _pairs(self, name: str, ids: Ids) -> list[tuple[str, Term] | None]:
         """(name, term) of each row, made once for each distinct term; None where it is unbound."""

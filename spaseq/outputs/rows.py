@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from sparql_gpm.terms import IRI, XSD_STRING, BlankNode, Literal, Term, to_ntriples
 from sparql_gpm.times import format_time
@@ -20,9 +21,9 @@ time_text = lru_cache(maxsize=1024)(format_time)
 """`format_time`; the matches of one event share its time, and many of them their start."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """One match, projected.
+    """One match, projected; equal to a row with the same values, `trigger` aside.
 
     query       the name of the query
     time, start of the last and of the first event, nanoseconds since the epoch, UTC
@@ -40,7 +41,7 @@ class Row:
     events: StepEvents = ()
     graph: str | None = None
     triples: tuple[RowTriple, ...] = ()
-    trigger: int = field(default=-1, compare=False, repr=False)
+    trigger: int = field(default=-1, repr=False)
 
     def __getitem__(self, variable: str) -> Term:
         """The term a variable is bound to; KeyError where it is unbound or not projected."""
@@ -49,6 +50,15 @@ class Row:
     def __str__(self) -> str:
         """The row as its line of NDJSON."""
         return to_json(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self._values() == other._values() if isinstance(other, Row) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def _values(self) -> tuple[Any, ...]:
+        return self.query, self.time, self.start, self.bindings, self.events, self.graph, self.triples
 
 
 def to_json(row: Row) -> str:

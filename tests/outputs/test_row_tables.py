@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -59,7 +62,7 @@ def _column(draw: st.DrawFn, values: st.SearchStrategy[int], count: int) -> np.n
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, derandomize=True, max_examples=20)
 @given(st.lists(tables(), min_size=1, max_size=2), st.sampled_from([1, 2, 7, 1000]))
 def test_a_table_is_written_as_its_rows_are(
     tmp_path_factory: pytest.TempPathFactory, format: str, found: list[RowTable], size: int
@@ -72,7 +75,7 @@ def test_a_table_is_written_as_its_rows_are(
     assert _content(format, as_tables) == _content(format, as_rows)
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(deadline=None, derandomize=True, max_examples=20)
 @given(tables(), st.sampled_from([1, 2, 7]), st.integers(1, 9))
 def test_parts_are_bounded_and_together_the_whole(table: RowTable, rows: int, entries: int) -> None:
     with patch.object(row_table, "ROWS_MAX", rows), patch.object(row_table, "ENTRIES_MAX", entries):
@@ -80,6 +83,24 @@ def test_parts_are_bounded_and_together_the_whole(table: RowTable, rows: int, en
         assert list(table) == table.rows()
     assert [row for part in parts for row in part.rows()] == table.rows()
     assert all(0 < len(part) <= rows and (len(part) == 1 or len(part.named) <= entries) for part in parts)
+
+
+@settings(deadline=None, derandomize=True, max_examples=20)
+@given(tables())
+def test_a_view_is_the_row_that_it_shows(table: RowTable) -> None:
+    rows, found = table.rows(), list(table)
+    assert found == rows and rows == found and len(found) == len(rows)
+    assert list(map(hash, found)) == list(map(hash, rows))
+    assert list(map(repr, found)) == list(map(repr, rows))
+    assert list(map(str, found)) == list(map(str, rows))
+    assert list(map(copy, found)) == pickle.loads(pickle.dumps(found)) == rows
+    assert [replace(view, time=7) for view in found] == [replace(row, time=7) for row in rows]
+    for view, row in zip(found, rows, strict=True):
+        bound = dict(row.bindings)
+        assert {name: view[name] for name in bound} == bound
+        for name in {"house", "fare", "x", "other"} - set(bound):
+            with pytest.raises(KeyError, match=name):
+                view[name]
 
 
 def test_arrow_and_parquet_have_the_columns_of_the_interface(tmp_path: Path) -> None:

@@ -56,6 +56,11 @@ def lean_part(function: Function) -> Function:
     return _compiled(function, keep=False, no_cpython_wrapper=True, _nrt=False, forceinline=True)
 
 
+def lean_step(function: Function) -> Function:
+    """A function that lean kernels call, which is long enough to be compiled once: it is not inlined."""
+    return _compiled(function, keep=False, no_cpython_wrapper=True, _nrt=False)
+
+
 def callable_from_kernels(function: Function) -> Function:
     """The same Python function, which kernels may call from now on."""
     shared: Function = extending.register_jitable(_nrt=False)(function) if COMPILED else function

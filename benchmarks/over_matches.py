@@ -1,7 +1,8 @@
 """Aggregates over all matches without a match being built: events a second, from ids to the counts of windows.
 
-One keyed query, the same with aggregates, fifty queries over the same events in mixes that share more or less, at once
-and one by one, windows with 10^30 matches and more, and a plain Python program that counts one of the queries by hand.
+One keyed query, the same with aggregates and in windows that slide or hop, fifty queries over the same events in
+mixes that share more or less, at once and one by one, windows with 10^30 matches and more, and a plain Python program
+that counts one of the queries by hand.
 Medians of processor time; a first round, which compiles the kernels or loads them, is not counted.
 Run from the project's folder: python benchmarks/over_matches.py [--events N] [--runs N]
 """
@@ -12,6 +13,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -27,6 +29,7 @@ from automata.plan.plan import Plan, compile_plan
 from automata.plan.program import Program, Selector, Skip, Symbol, Window
 from automata.propagation.compiled import CompiledPropagation
 from automata.propagation.measures import Kind, Measured
+from automata.propagation.propagating_evaluator import PropagatingEvaluator
 from automata.propagation.shared.members import Member
 from automata.propagation.shared.shared_propagation import SharedPropagation
 from automata.propagation.windows import Found
@@ -43,6 +46,8 @@ WINDOW = 50_000
 """Events of a window: one a nanosecond."""
 KEY, VALUE = 0, 1
 ANY, NEXT = Contiguity.ANY, Contiguity.NEXT
+EXACT = 40_000
+"""Events that exact values are given in windows that overlap."""
 Slice = tuple[Events, dict[int, SymbolSolutions]]
 Query = tuple[Plan, Sequence[Measured]]
 
@@ -76,9 +81,12 @@ def stream(events: int, keys: int, prices: Sequence[int], steps: int = FEW) -> l
     return slices
 
 
-def run(plan: Plan, measured: Sequence[Measured], slices: Sequence[Slice], values: TermValues) -> list[Sequence[Found]]:
-    """All windows of one query, as columns."""
-    evaluator = CompiledPropagation(plan, (KEY,) if plan.program.symbols[0].scope else (), measured, values)
+def run(
+    plan: Plan, measured: Sequence[Measured], slices: Sequence[Slice], values: TermValues, exact: bool = False
+) -> list[Sequence[Found]]:
+    """All windows of one query, as columns; `exact`: in exact values, without kernels."""
+    kind = PropagatingEvaluator if exact else CompiledPropagation
+    evaluator = kind(plan, (KEY,) if plan.program.symbols[0].scope else (), measured, values)
     return [*(evaluator.on_batch(events, solutions) for events, solutions in slices), evaluator.finish()]
 
 
@@ -94,6 +102,30 @@ def run_together(queries: Sequence[Query], slices: Sequence[Slice], values: Term
             own.append(group.take(number))
     group.finish()
     return [[*own, group.take(number)] for number, own in enumerate(found)]
+
+
+def overlapping(plan: Plan) -> dict[str, Plan]:
+    """The same query in windows that overlap."""
+    hops = {f"windows hop, {count} at once": WINDOW // count for count in (10, 50)}
+    windows = {"windows slide": replace(plan.program.window, sliding=True)}
+    windows |= {label: replace(plan.program.window, hop=hop) for label, hop in hops.items()}
+    return {label: compile_plan(replace(plan.program, window=window)) for label, window in windows.items()}
+
+
+def first_events(slice_: Slice, count: int) -> list[Slice]:
+    """The first events of a slice."""
+    events, solutions = slice_
+    part = Events(events.times[:count], events.streams[:count])
+    kept = {symbol: int(np.searchsorted(table.events, count)) for symbol, table in solutions.items()}
+    return [
+        (
+            part,
+            {
+                s: SymbolSolutions(t.events[: kept[s]], {v: c[: kept[s]] for v, c in t.values.items()})
+                for s, t in solutions.items()
+            },
+        )
+    ]
 
 
 def mixes() -> dict[str, list[Query]]:
@@ -177,6 +209,13 @@ def main() -> None:
         report(label, options.events, measured_time(partial(run, plan, aggregates, slices, values), options.runs))
     by_python = sum(len(events) for events, _ in few)
     report("COUNT(*), plain Python", by_python, measured_time(lambda: by_hand(few), 1))
+    for label, windowed in overlapping(plan).items():
+        for name, aggregates in (("COUNT(*)", ()), ("SUM(?v)", (Measured(Kind.SUM, VALUE),))):
+            seconds = measured_time(partial(run, windowed, aggregates, ids, values), options.runs)
+            report(f"{name}, {label}", options.events, seconds)
+        short = first_events(ids[0], EXACT)
+        report("    COUNT(*), exact values", EXACT, measured_time(partial(run, windowed, (), short, values, True), 1))
+        assert counted(run(windowed, (), short, values)) == counted(run(windowed, (), short, values, True))
     for label, queries in mixes().items():
         own = many if "steps" in label else ids
         few = own[: max(1, len(own) // 8)]

@@ -69,7 +69,7 @@ class Reader:
         self, events: Events, solutions: Mapping[int, SymbolSolutions], used: frozenset[int], position: int
     ) -> arrays.Slice:
         """The slice; Unsuited if the kernel cannot take it, with what is known of open cells as it was."""
-        tables = [self._keyed(solutions[s]) if s in used and s in solutions else None for s in range(self.symbols)]
+        tables = self._tables(solutions, used)
         counts = [0 if table is None else len(table.events) for table in tables]
         begins = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         rows = int(begins[-1])
@@ -89,6 +89,14 @@ class Reader:
             values,
             ids,
         )
+
+    def columns(self, solutions: Mapping[int, SymbolSolutions], used: frozenset[int], variables: Sequence[int]) -> Ids:
+        """int64[solutions of the slice, variables]: the ids of variables, UNBOUND where a step does not bind one."""
+        tables = self._tables(solutions, used)
+        return self._matrix(tables, variables, sum(len(table.events) for table in tables if table is not None))
+
+    def _tables(self, solutions: Mapping[int, SymbolSolutions], used: frozenset[int]) -> list[SymbolSolutions | None]:
+        return [self._keyed(solutions[s]) if s in used and s in solutions else None for s in range(self.symbols)]
 
     def _keyed(self, table: SymbolSolutions) -> SymbolSolutions:
         """The solutions that bind the whole key: no other one is in a match."""

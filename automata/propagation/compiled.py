@@ -7,6 +7,7 @@ move all open cells to exact values, one event at a time; once no cell is open, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from automata.propagation.columns import Unsuited
 from automata.propagation.kernel_cells import KernelCells
 from automata.propagation.layout import layout_of
 from automata.propagation.measures import Measured, Values
+from automata.propagation.overlapping.sliding_cells import SlidingCells
 from automata.propagation.propagating_evaluator import Propagating, PropagatingEvaluator
 from automata.propagation.windows import Found, Key
 from automata.slices.events import Events, SymbolSolutions
@@ -33,7 +35,8 @@ class CompiledPropagation(Propagating):
         assert layout is not None, measured
         self._new_exact = partial(PropagatingEvaluator, plan, groups, measured, values)
         self.exact = self._new_exact()
-        self._kernel = KernelCells(plan, groups, measured, layout, values)
+        self._sliding = SlidingCells(plan, groups, measured, layout, values) if plan.program.window.sliding else None
+        self._kernel = self._sliding or KernelCells(plan, groups, measured, layout, values)
 
     @property
     def position(self) -> int:
@@ -66,7 +69,7 @@ class CompiledPropagation(Propagating):
             try:
                 found = self._kernel.on_batch(events, solutions, self.exact.position)
             except Unsuited:
-                self.exact.take(self._kernel.handed_over())
+                self._kernel.hand_over(self.exact)
             else:
                 self.exact.position += len(events)
                 return found
@@ -75,7 +78,7 @@ class CompiledPropagation(Propagating):
     def on_event(self, time: int, solutions: Mapping[int, Sequence[tuple[int, ...]]]) -> Sequence[Found]:
         """The same for a slice of one event; the exact values take it, with all cells."""
         if not self._kernel.idle:
-            self.exact.take(self._kernel.handed_over())
+            self._kernel.hand_over(self.exact)
         return self.exact.on_event(time, solutions)
 
     def on_watermark(self, time: int) -> Sequence[Found]:
@@ -100,9 +103,14 @@ class CompiledPropagation(Propagating):
             return self.exact.snapshot()
         held = self._new_exact()
         held.position = self.exact.position
-        held.take(self._kernel.open_cells())
-        return held.snapshot()
+        return self._kernel.snapshot(held)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Continues from a state; nothing has been consumed before."""
+        events = None if self._sliding is None else self.exact.events_of(state)
+        if self._sliding is not None and events is not None:
+            with suppress(Unsuited):
+                self._sliding.hold(events)
+                self.exact.position = state["position"]
+                return
         self.exact.restore(state)

@@ -41,9 +41,10 @@ class Stop(IntEnum):
     DONE = 0
     OUTPUT = 1
     LIMBS = 2
+    NODES = 3
 
 
-_DONE, _OUTPUT, _LIMBS = (int(stop) for stop in Stop)
+_DONE, _OUTPUT, _LIMBS = int(Stop.DONE), int(Stop.OUTPUT), int(Stop.LIMBS)
 
 
 @lean_kernel
@@ -88,7 +89,7 @@ def consume(
                     cell = slot if shape.open_max == 1 else slot * shape.open_max + window % shape.open_max
                     if alone and cells.window[cell] == window:
                         symbol, solution = order.symbols[at], order.rows[at]
-                        add_lanes(direct, rules, room, cells, slice_, state, np.uint64(cell), symbol, solution)
+                        add_lanes(direct, rules, room, cells, slice_, state, np.uint64(cell), symbol, solution, time)
                         continue
                     _enter(rules, shape, room, cells, slice_, order, scratch, state, at, end, window, time, position)
         begin = end

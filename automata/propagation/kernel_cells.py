@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +23,11 @@ from automata.propagation.layout import Layout
 from automata.propagation.limbs import widened
 from automata.propagation.machine import machine_of
 from automata.propagation.measures import Measured, Values
+from automata.propagation.propagating_evaluator import PropagatingEvaluator
 from automata.propagation.windows import Key
 from automata.slices.events import Events, SymbolSolutions
 from automata.slices.timeline import LAST
-from automata.values import Ids
+from automata.values import Ids, Mask
 
 _SLOTS_FIRST, _OUTPUT_FIRST, _OUTPUT_MAX = 16, 256, 1 << 16
 _ONE_LIMB = 1 << 61
@@ -54,7 +56,7 @@ class KernelCells:
         hop, partitioned = window.period, int(bool(program.partition))
         aligned = window.start, window.size, hop, open_max(program)
         self._shape = arrays.Shape(*aligned, int(window.anchored), int(window.in_events), partitioned)
-        self._direct = direct_of(self._machine, self._rules, not window.in_events)
+        self._direct = direct_of(self._machine, self._rules)
         self._known: arrays.Room | None = None
         self._narrowed_at = -1
         self._state = np.zeros(arrays.STATE, dtype=np.int64)
@@ -103,12 +105,16 @@ class KernelCells:
         """The ids in keys and among the extremes."""
         return [] if self.idle else [self._cells.keys[: self._slots].ravel(), *self._reader.live_ids()]
 
-    def handed_over(self) -> list[tuple[int, Key, Cell]]:
-        """The same as `open_cells`; none is open then."""
-        handed = self.open_cells()
+    def hand_over(self, exact: PropagatingEvaluator) -> None:
+        """Lets exact values go on, which hold nothing; nothing is held here then."""
+        exact.take(self.open_cells())
         self._state[arrays.OPEN_LAST] = self._state[arrays.OPEN_FIRST] - 1
         self._forget()
-        return handed
+
+    def snapshot(self, exact: PropagatingEvaluator) -> dict[str, Any]:
+        """The state of exact values that would go on; they hold nothing yet."""
+        exact.take(self.open_cells())
+        return exact.snapshot()
 
     def open_cells(self) -> list[tuple[int, Key, Cell]]:
         """Every open cell as exact values, with its window and its key."""
@@ -149,7 +155,7 @@ class KernelCells:
             return _WIDE_ROOM
         room = _ONE_LIMB >> (int(most) * int(moves) + 2).bit_length()
         if self._widths[1] == 1:
-            needed = arrays.Room(room >> int(slice_.addends.max(initial=0)).bit_length(), room)
+            needed = arrays.Room(room >> self._most_addend(slice_).bit_length(), room)
         else:
             needed = arrays.Room(room, _WIDE_ROOM.sums)
         known = self._known
@@ -161,16 +167,24 @@ class KernelCells:
         self._widen(2, addends)
         return _WIDE_ROOM
 
+    def _most_addend(self, slice_: arrays.Slice) -> int:
+        """The greatest limb that may be multiplied with a count."""
+        return int(slice_.addends.max(initial=0))
+
     def _fits(self, room: arrays.Room) -> bool:
         """True if all numbers of open cells, counts of one limb, leave this room."""
-        there = self._cells.window != NO_WINDOW
+        there = self._there()
         counts, sums = self._cells.counts[there], self._cells.sums[there][..., -1]
         return bool(counts.max(initial=0) < room.counts and np.abs(sums).max(initial=0) < room.sums)
+
+    def _there(self) -> Mask:
+        """A mask of the cells in use."""
+        return self._cells.window != NO_WINDOW  # type: ignore[no-any-return]
 
     def _narrow(self) -> None:
         """Makes one limb of counts that are small again."""
         held = self._cells.counts
-        there = held[self._cells.window != NO_WINDOW]
+        there = held[self._there()]
         if not there[..., 2:].any() and there[..., 1].max(initial=0) < _ONE_LIMB >> (arrays.LIMB + 2):
             self._known = None
             self._cells = self._cells._replace(counts=held[..., :1] + (held[..., 1:2] << arrays.LIMB))
@@ -205,7 +219,7 @@ class KernelCells:
     def _lanes(self, cells: Ids) -> list[list[Vector | None]]:
         """The lanes of cells as exact values."""
         held, lanes = self._cells, len(self._machine.lanes)
-        timed = (held.first, held.last) if self._shape.in_events else (np.zeros(held.counts.shape[:2], np.int64),) * 2
+        timed = (held.first, held.last) if self._timed else (np.zeros(held.counts.shape[:2], np.int64),) * 2
         columns = Vectors(held.counts, held.sums, held.best, held.ids, *timed).at(cells)
         rows = len(cells) * lanes
         flat = Vectors(
@@ -220,6 +234,11 @@ class KernelCells:
         return [vectors[begin : begin + lanes] for begin in range(0, len(vectors), lanes)]
 
     # --- arrays -----------------------------------------------------------------------------------
+
+    @property
+    def _timed(self) -> bool:
+        """True if cells have the times of first and last events."""
+        return bool(self._shape.in_events)
 
     @property
     def _widths(self) -> tuple[int, int]:
@@ -238,8 +257,8 @@ class KernelCells:
 
     def _new_cells(self, slots: int, key: int, limbs: int = 1, wide: int = 1) -> arrays.Cells:
         cells, lanes = slots * self._shape.open_max, len(self._machine.lanes)
-        linear, extreme = len(self._layout.linear), len(self._layout.extreme)
-        timed = (cells, lanes) if self._shape.in_events else (0, 0)
+        linear, extreme = self._rules.linear.shape[1], len(self._layout.extreme)
+        timed = (cells, lanes) if self._timed else (0, 0)
         return arrays.Cells(
             np.zeros(4 * slots, dtype=np.int64),
             np.zeros((slots, key), dtype=np.int64),
@@ -273,7 +292,7 @@ class KernelCells:
     def _scratch(self) -> arrays.Scratch:
         limbs, wide = self._widths
         states = len(self._machine.entered)
-        linear, extreme = len(self._layout.linear), len(self._layout.extreme)
+        linear, extreme = self._rules.linear.shape[1], len(self._layout.extreme)
         return arrays.Scratch(
             np.zeros(states, dtype=np.int64),
             np.zeros(states, dtype=np.int64),
@@ -306,7 +325,7 @@ class KernelCells:
         fresh.keys[: len(kept)] = held.keys[kept]
         for name in ("window", "position", "counts", "sums", "best", "ids"):
             getattr(fresh, name)[: len(cells)] = getattr(held, name)[cells]
-        if self._shape.in_events:
+        if self._timed:
             fresh.first[: len(cells)], fresh.last[: len(cells)] = held.first[cells], held.last[cells]
         numbers = np.zeros(slots, dtype=np.int64)
         numbers[kept] = np.arange(len(kept))

@@ -31,13 +31,13 @@ class Direct(NamedTuple):
     moves: Ids
 
 
-def direct_of(machine: Machine, rules: Rules, able: bool) -> Direct:
-    """The additions of a machine; `able`: those of no symbol else."""
+def direct_of(machine: Machine, rules: Rules) -> Direct:
+    """The additions of a machine."""
     symbols = len(rules.moves) - 1
     ables, begins = np.zeros(symbols, dtype=np.int64), np.zeros(symbols + 1, dtype=np.int64)
     additions: list[tuple[int, int, int]] = []
     for symbol in range(symbols):
-        own = _additions(machine, rules, symbol) if able and not machine.strict else None
+        own = _additions(machine, rules, symbol) if not machine.strict else None
         ables[symbol] = own is not None
         additions += own or ()
         begins[symbol + 1] = len(additions)
@@ -76,11 +76,14 @@ def add_lanes(
     cell: np.uint64,
     symbol: int,
     solution: int,
+    time: int,
 ) -> None:
     """Advances a cell by the only solution of an event."""
     for number in range(direct.begins[symbol], direct.begins[symbol + 1]):
         source, target = direct.sources[number], direct.targets[number]
         count = cells.counts[cell, source, 0]
+        if count == 0:
+            continue
         for measure in range(cells.sums.shape[2]):
             effect = rules.linear[direct.moves[number], measure]
             total = cells.sums[cell, target, measure, 0]
@@ -92,9 +95,13 @@ def add_lanes(
             cells.sums[cell, target, measure, 0] = total
             if abs(total) >= room.sums:
                 state[FULL] = 1
-        if count:
-            for measure in range(cells.best.shape[2]):
-                _add_extreme(direct, rules, cells, slice_, cell, number, measure, solution)
+        for measure in range(cells.best.shape[2]):
+            _add_extreme(direct, rules, cells, slice_, cell, number, measure, solution)
+        if cells.first.shape[0] > 0:
+            first = time if rules.begins[direct.moves[number]] else cells.first[cell, source]
+            if cells.counts[cell, target, 0]:
+                first = min(first, cells.first[cell, target])
+            cells.first[cell, target], cells.last[cell, target] = first, time
         total = cells.counts[cell, target, 0] + count
         cells.counts[cell, target, 0] = total
         if total >= room.counts:

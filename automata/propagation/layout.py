@@ -15,9 +15,7 @@ OPEN_MAX = 1 << 12
 def why_not_compiled(plan: Plan, measured: Sequence[Measured]) -> str | None:
     """The reason why the kernel does not run what can be propagated, in words, or None."""
     window = plan.program.window
-    if window.sliding:
-        return "windows slide: each event that begins matches has a window of its own"
-    if -(-window.size // window.period) > OPEN_MAX:
+    if not window.sliding and -(-window.size // window.period) > OPEN_MAX:
         return f"more than {OPEN_MAX:,} windows are open at once"
     if layout_of(measured) is None:
         return "an aggregate over iterations is compared by another one"

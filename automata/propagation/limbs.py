@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from automata.propagation.kernel_arrays import LIMB
-from automata.values import Ids
+from automata.values import Ids, Mask
 
 _MASK = (1 << LIMB) - 1
 
@@ -33,6 +33,17 @@ def widened(limbs: NDArray[np.int64], width: int) -> NDArray[np.int64]:
         wide[..., limb + 1] = wide[..., limb] >> LIMB
         wide[..., limb] &= _MASK
     return wide
+
+
+def narrowed(limbs: NDArray[np.int64]) -> tuple[Mask, NDArray[np.int64]]:
+    """The numbers of two limbs or more in one, and a mask of those that are small enough."""
+    high, negative = limbs[..., 1], limbs[..., -1] < 0
+    small = np.ones(negative.shape, dtype=np.bool_)
+    if limbs.shape[-1] > 2:
+        middle = np.where(negative, _MASK, 0)[..., np.newaxis]
+        small = (limbs[..., 2:-1] == middle).all(axis=-1) & (limbs[..., -1] == -negative.astype(np.int64))
+        high = high - (negative.astype(np.int64) << LIMB)
+    return small & (np.abs(high) < 1 << (LIMB - 4)), (limbs[..., 0] + (high << LIMB))[..., np.newaxis]
 
 
 def shifted(magnitudes: Ids, by: Ids, width: int) -> NDArray[np.int64]:

@@ -116,9 +116,13 @@ class _Builder:
             tuple(number for number, lane in enumerate(lanes) if lane.state == ACCEPTED),
             self._killed(lanes),
             tuple(number for number, lane in enumerate(lanes) if lane.strict),
-            frozenset(moves).union(*(lane.killers for lane in lanes)),
+            self._counted().union(moves, *(lane.killers for lane in lanes)),
             self._openers(lanes),
         )
+
+    def _counted(self) -> Symbols:
+        """The symbols whose events are next to each other in a partition, whatever else they do."""
+        return self._plan.used | self._plan.negated if self._plan.program.partition else frozenset()
 
     def _reach(self) -> None:
         """Every state, the start first, and every arc (state, edge, state)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Protocol
@@ -15,8 +15,20 @@ from automata.propagation.applicability import why_not_propagated
 from automata.propagation.cells import Cell, Cells, Taken
 from automata.propagation.machine import machine_of
 from automata.propagation.measures import Measured, Values
-from automata.propagation.windows import AlignedWindows, Found, Key, Moment, windows_of
+from automata.propagation.windows import (
+    AlignedWindows,
+    Found,
+    HeldEvent,
+    Key,
+    Moment,
+    Numbering,
+    SlidingWindows,
+    restored_events,
+    stored_events,
+    windows_of,
+)
 from automata.slices.events import Events, SymbolSolutions
+from automata.state import State
 from automata.state import Values as StoredValues
 from automata.values import UNBOUND, Ids
 
@@ -104,6 +116,11 @@ class PropagatingEvaluator(Propagating):
         assert isinstance(self._windows, AlignedWindows), self._windows
         self._windows.take(cells)
 
+    def hold(self, events: Iterable[HeldEvent]) -> None:
+        """Takes events of sliding windows again of which is known what they have completed."""
+        assert isinstance(self._windows, SlidingWindows), self._windows
+        self._windows.hold(events)
+
     @property
     def measures(self) -> Cells:
         """The algebra of the vectors that are found."""
@@ -155,8 +172,15 @@ class PropagatingEvaluator(Propagating):
 
     def snapshot(self) -> dict[str, Any]:
         """The state, as `State`."""
+        return self._snapshot(self._windows.stored)
+
+    def snapshot_of(self, events: Iterable[HeldEvent]) -> dict[str, Any]:
+        """The state after these events of sliding windows, which are not taken."""
+        return self._snapshot(lambda number: [[], [], stored_events(events, number)])
+
+    def _snapshot(self, stored_by: Callable[[Numbering], State]) -> dict[str, Any]:
         numbers: dict[int, int] = {}
-        stored = self._windows.stored(lambda identifier: numbers.setdefault(identifier, len(numbers)))
+        stored = stored_by(lambda identifier: numbers.setdefault(identifier, len(numbers)))
         ids = np.array(list(numbers), dtype=np.int64)
         return {"position": self.position, "ids": StoredValues(ids), "windows": stored}
 
@@ -165,6 +189,11 @@ class PropagatingEvaluator(Propagating):
         ids = state["ids"].ids.tolist()
         self.position = state["position"]
         self._windows.restore(state["windows"], ids.__getitem__)
+
+    def events_of(self, state: Mapping[str, Any]) -> list[HeldEvent] | None:
+        """The events of sliding windows in a state; None: it has more than events."""
+        starts, _, events = state["windows"]
+        return None if starts else restored_events(events, state["ids"].ids.tolist().__getitem__)
 
     def _rows(self, solutions: Mapping[int, SymbolSolutions]) -> list[_Row]:
         rows: list[_Row] = []

@@ -26,6 +26,15 @@ class Found(NamedTuple):
     vector: Vector
 
 
+class HeldEvent(NamedTuple):
+    """An event in a sliding window, with the solutions that have the key."""
+
+    key: Key
+    time: int
+    position: int
+    taken: Taken
+
+
 class Moment(NamedTuple):
     """The time and the position of an event."""
 
@@ -208,7 +217,7 @@ class SlidingWindows(Windows):
             for key, some in self._starts.items()
         ]
         ranks: State = [[[*map(number, key)], rank] for key, rank in self._ranks.items()]
-        return [starts, ranks]
+        return [starts, ranks, stored_events((), number)]
 
     def restore(self, state: Any, identifier: Numbering) -> None:
         for key, some in state[0]:
@@ -216,6 +225,12 @@ class SlidingWindows(Windows):
             self._starts[tuple(map(identifier, key))] = restored
             self._count += len(restored)
         self._ranks = {tuple(map(identifier, key)): rank for key, rank in state[1]}
+        self.hold(restored_events(state[2], identifier))
+
+    def hold(self, events: Iterable[HeldEvent]) -> None:
+        """Takes events again of which is known what they have completed."""
+        for each in sorted(events, key=lambda each: each.position):
+            self.add(Moment(each.time, each.position), {each.key: each.taken})
 
     @property
     def _ranked(self) -> bool:
@@ -265,6 +280,27 @@ class SlidingWindows(Windows):
                 return
             self._count -= len(starts)
             del self._starts[key]
+
+
+def stored_events(events: Iterable[HeldEvent], number: Numbering) -> State:
+    """Events as plain values."""
+    return [
+        [[*map(number, key)], time, position, [[symbol, [*map(number, ids)]] for symbol, ids in taken]]
+        for key, time, position, taken in events
+    ]
+
+
+def restored_events(state: Any, identifier: Numbering) -> list[HeldEvent]:
+    """The events again."""
+    return [
+        HeldEvent(
+            tuple(map(identifier, key)),
+            time,
+            position,
+            [(symbol, tuple(map(identifier, ids))) for symbol, ids in taken],
+        )
+        for key, time, position, taken in state
+    ]
 
 
 def windows_of(program: Program, cells: Cells, openers: frozenset[int], consecutive: bool) -> Windows:

@@ -163,7 +163,12 @@ def _propagated(compiled: Compiled, kernels: bool) -> PhysicalPlan:
     reason = why_not_compiled(planned.plan, planned.measured) if kernels else TOO_SHORT
     shares = False
     if reason is None:
-        form, form_reason, few = Form.KERNELS, "integers of any size, a few of them for each key and window", 0
+        held = (
+            "event in the window, as products of its events"
+            if planned.plan.program.window.sliding
+            else "key and window"
+        )
+        form, form_reason, few = Form.KERNELS, f"integers of any size, a few of them for each {held}", 0
         alone = why_not_shared(planned.plan, planned.measured)
         shares = alone is None
         form_reason += f"; {alone or 'those that other queries over the same events have too are kept once'}"

@@ -25,6 +25,7 @@ from automata.propagation import kernel_cells
 from automata.propagation.applicability import why_not_propagated
 from automata.propagation.compiled import CompiledPropagation
 from automata.propagation.measures import Addend, Kind, Measured, Scaled
+from automata.propagation.overlapping import sliding_cells
 from automata.propagation.propagating_evaluator import PropagatingEvaluator
 from automata.propagation.windows import Found
 from automata.runs.columns.run_evaluator import RunEvaluator
@@ -317,13 +318,13 @@ def test_propagated_aggregates_are_those_of_the_enumerated_matches(seed: int) ->
 def test_the_kernel_propagates_as_exact_values_do(seed: int) -> None:
     random = Random(seed)
     drawn = applicable(random)
-    while drawn.program.window.sliding:
-        drawn = applicable(random)
     if random.random() < 0.8:
         drawn = replace(drawn, stream=tuple((time, numbers_only(rows)) for time, rows in drawn.stream))
     measured = tuple(random.sample(COMPILED, random.randint(0, len(COMPILED))))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel_cells, "_SLOTS_FIRST", 1)
+        patch.setattr(sliding_cells, "_SLOTS_FIRST", 1)
+        patch.setattr(sliding_cells, "_NODES_FIRST", 1)
         patch.setattr(kernel_cells, "_OUTPUT_FIRST", 2)
         patch.setattr(kernel_cells, "_ONE_LIMB", 1 << random.choice((2, 4, 8, 35, 61)))
         agree(drawn, propagated(drawn, random, measured, compiled=True), measured)
@@ -354,6 +355,54 @@ def test_numbers_that_were_large_become_small_again(idle: bool) -> None:
     told = [[(each.unit, each.vector[0], each.vector[3]) for each in some] for some in found]
     assert len(told[0]) == 6
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("in_events", [False, True])
+def test_a_sliding_window_of_many_events_is_in_kernels(in_events: bool) -> None:
+    """Long windows, of which the front is turned often, with numbers that outgrow a limb and become small again."""
+    random = Random(7)
+    symbols = tuple(
+        Symbol("ABC"[n], s := frozenset({KEY, X} if n == 1 else {KEY}), s, frozenset({0})) for n in range(3)
+    )
+    steps = nodes.Sequence((Step(0), Repetition(Step(1), 1, None, ANY), Step(2)), (ANY, ANY))
+    program = Program(
+        steps, symbols, 3, (), Window(240, in_events, sliding=True), (), Selector.ALL, Skip.NO_SKIP, (), 1
+    )
+    plan = compile_plan(program)
+    measured = Measured(Kind.SUM, X), Measured(Kind.MAX, X), Measured(Kind.SUM, X, Kind.SUM), Measured(Kind.COUNT, X)
+    stream = []
+    for time in range(900):
+        kind = random.choice((0, 1, 1, 1, 1, 2) if 200 < time < 500 else (0, 2, 2, 1))
+        stream.append((time, {kind: [(random.randint(1, 2), 3 + random.randrange(6) * 4 if kind == 1 else 0, 0)]}))
+    compiled = CompiledPropagation(plan, (KEY,), measured, Quarters())
+    exact = PropagatingEvaluator(plan, (KEY,), measured, Quarters())
+    found: list[list[Found]] = [[], []]
+    for events, solutions in slices(stream, range(37, 900, 37)):
+        for each, evaluator in zip(found, (compiled, exact), strict=True):
+            each += evaluator.on_batch(events, solutions)
+        assert compiled.exact.idle
+    assert max(each.vector[0] for each in found[1]) > 1 << 62
+    assert found[0] == found[1]
+
+
+def test_sliding_windows_go_on_in_kernels_after_a_restart() -> None:
+    symbol = Symbol("A", frozenset({X}), frozenset({X}), frozenset({0}))
+    steps = nodes.Sequence((Step(0), Step(0)), (ANY,))
+    program = Program(
+        steps, (symbol,), 3, (), Window(5, in_events=False, sliding=True), (), Selector.ALL, Skip.NO_SKIP, (), 1
+    )
+    plan, measured = compile_plan(program), (Measured(Kind.SUM, X),)
+    kept, restored = (CompiledPropagation(plan, (), measured, Quarters()) for _ in range(2))
+    exact = PropagatingEvaluator(plan, (), measured, Quarters())
+    for number, (events, solutions) in enumerate(slices([(t, {0: [(0, 3 + t % 5 * 4, 0)]}) for t in range(12)], (6,))):
+        told = [
+            list(each.on_batch(events, solutions))
+            for each in ([kept, exact] if not number else [kept, restored, exact])
+        ]
+        assert all(each == told[0] for each in told)
+        if not number:
+            restored.restore(kept.snapshot())
+            assert restored.exact.idle
 
 
 def test_slices_that_close_nothing_need_no_room_for_what_they_close() -> None:

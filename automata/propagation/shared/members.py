@@ -69,6 +69,8 @@ def why_not_shared(plan: Plan, measured: tuple[Measured, ...]) -> str | None:
     reason = why_not_compiled(plan, measured)
     if reason is not None:
         return reason
+    if plan.program.window.sliding:
+        return "sliding windows have a queue of events for each key"
     if plan.program.window.in_events:
         return "windows of events tell the times of first and last events, which belong to one query"
     return None

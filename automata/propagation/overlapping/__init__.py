@@ -1,0 +1,1 @@
+"""Propagation over windows that overlap: the steps that events take as matrices, multiplied along two stacks."""

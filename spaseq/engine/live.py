@@ -110,7 +110,7 @@ class Engine:
         if name is not None and not (isinstance(name, str) and is_iri(name)):
             raise InputError(f"the name of a graph is an absolute IRI, not {name!r}")
         triples = self._graphs.triples(graph)
-        self._take(iri, RowEvent(time_ns, 0, name or self._streams.fresh_name(iri), triples))
+        self._take(iri, RowEvent(time_ns, 0, name or next(self._streams.fresh_names[iri]), triples))
 
     def push_batch(self, stream: str, data: Any, format: str = "nquads") -> None:
         """Many events.
@@ -222,7 +222,8 @@ class Engine:
 
     def _iri(self, stream: str) -> str:
         """The IRI of a stream to push to; raises InputError if the engine is closed or the name stands for none."""
-        if self._closed or (found := self._streams.known(stream)) is None:
+        found = self._streams.known.get(stream) if isinstance(stream, str) else None
+        if found is None or self._closed:
             self._check_open()
             return self._streams.iri(stream, self._network.streams)
         return found

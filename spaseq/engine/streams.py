@@ -25,25 +25,29 @@ def declared_by(queries: Iterable[TemporalQuery]) -> Iterator[Declared]:
 
 
 class PushedStreams:
-    """The streams that a program pushes to, as the registered queries call them."""
+    """The streams that a program pushes to, as the registered queries call them.
+
+    known           by name and IRI, the answers of `iri`, remembered until a query comes or goes
+    fresh_names     by IRI, the names of graphs without one
+    """
 
     def __init__(self) -> None:
         self._queries: dict[tuple[str, str], Counter[str]] = {}
         self._names: dict[str, str] = {}
-        self._fresh: dict[str, Iterator[str]] = {}
-        self._known: dict[str, str] = {}
+        self.fresh_names: dict[str, Iterator[str]] = {}
+        self.known: dict[str, str] = {}
 
     def add(self, query: TemporalQuery) -> None:
         """One more query."""
-        self._known.clear()
+        self.known.clear()
         for name, iri, of in declared_by([query]):
             self._queries.setdefault((name, iri), Counter())[of] += 1
             self._names.setdefault(iri, name)
-            self._fresh.setdefault(iri, map(f"urn:spaseq:event:{name}:{{}}".format, count()))
+            self.fresh_names.setdefault(iri, map(f"urn:spaseq:event:{name}:{{}}".format, count()))
 
     def remove(self, query: TemporalQuery) -> None:
         """Takes a query out; a stream that no query declares any more is forgotten."""
-        self._known.clear()
+        self.known.clear()
         for name, iri, of in declared_by([query]):
             queries = self._queries[name, iri]
             queries[of] -= 1
@@ -52,25 +56,17 @@ class PushedStreams:
             if not queries:
                 del self._queries[name, iri]
         for iri in {iri for _, iri in query.streams}.difference(iri for _, iri in self._queries):
-            del self._names[iri], self._fresh[iri]
+            del self._names[iri], self.fresh_names[iri]
 
     def iri(self, key: str, pushed: Container[str]) -> str:
-        """As `iri_of`, of the streams with these IRIs; the answers are remembered until a query comes or goes."""
+        """As `iri_of`, of the streams with these IRIs."""
         declared = [(name, iri, next(iter(of))) for (name, iri), of in self._queries.items() if iri in pushed]
-        found = self._known[key] = iri_of(key, declared)
+        found = self.known[key] = iri_of(key, declared)
         return found
-
-    def known(self, key: object) -> str | None:
-        """The IRI that a key is or names, if it is remembered."""
-        return self._known.get(key) if isinstance(key, str) else None
 
     def name(self, iri: str) -> str:
         """The name of a stream in the first query that declared it."""
         return self._names[iri]
-
-    def fresh_name(self, iri: str) -> str:
-        """The name of the next graph without one on a stream."""
-        return next(self._fresh[iri])
 
 
 def prefixes_of(queries: Iterable[TemporalQuery]) -> dict[str, str]:

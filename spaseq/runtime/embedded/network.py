@@ -5,7 +5,7 @@ The network is driven from outside, by `push`, `advance`, `close` and `finish`; 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from operator import attrgetter
@@ -134,7 +134,8 @@ class Network:
             if iri in each.input.open:
                 self._changed[each] = None
                 late |= each.input.push_event(iri, event)
-        at_once(self._drain())
+        if not self._read_alone():
+            at_once(self._drain())
         return late
 
     def advance(self, iri: str, time: int) -> None:
@@ -271,6 +272,19 @@ class Network:
         if self._audiences.apart:
             self._audiences.unite()
 
+    def _read_alone(self) -> bool:
+        """`_drain` where one query alone is concerned, at the least cost; returns whether that is so."""
+        if len(self._changed) != 1 or self._audiences.apart:
+            return False
+        (audience,) = self._changed
+        if (reader := audience.alone) is None or reader.derived is not None:
+            return False
+        self._changed.clear()
+        slice_ = audience.input.release()
+        for rows in self._rows(reader, slice_, audience.input.watermark, finished=False):
+            reader.on_rows(rows)
+        return True
+
     def _drain_in_order(self) -> InPieces[None]:
         """The same for several readers."""
         waiting: list[tuple[Order, int, Reader | None, Audience, Slice | None]] = []
@@ -310,39 +324,41 @@ class Network:
             at_once(self._visit(reader, Slice(NO_EVENTS), finished=False))
 
     def _visit(self, reader: Reader, slice_: Slice, finished: bool) -> InPieces[None]:
-        """Lets a query read a slice, and emits its rows; a query with too many partial matches is stopped."""
+        """Lets a query read a slice, and emits its rows."""
         if reader.dormant is not None:
             if not len(slice_) or not reader.dormant.patterns.touched(slice_):
                 return
             reader.wake()
-        operator, audience = reader.operator, reader.audience
+        audience = reader.audience
         watermark, several = audience.input.watermark, audience.alone is None
+        if several:
+            audience.catch_up(reader)
         found: list[Row] = []
-        try:
-            if operator is not None:
-                if several:
-                    audience.catch_up(reader)
-                yield from self._hand_out(reader, operator.on_batch(slice_), found)
-                if finished:
-                    yield from self._hand_out(reader, operator.finish(), found)
-                elif BEFORE_ALL < watermark < AFTER_ALL:
-                    yield from self._hand_out(reader, operator.on_watermark(watermark - 1), found)
-        except TooManyRuns as reason:
-            reader.stop()
-            self._stopped[reader.query.name] = reason
+        for rows in self._rows(reader, slice_, watermark, finished):
+            reader.on_rows(rows)
+            if reader.derived is not None:  # other queries may read them
+                found += rows
+            yield
         if reader.derived is not None and watermark != BEFORE_ALL:
             self._derive(reader, reader.derived, watermark, found)
         if several:
             audience.visited(reader)
 
-    def _hand_out(self, reader: Reader, parts: Iterable[Rows], found: list[Row]) -> InPieces[None]:
-        """Hands rows out as they are found; those of a stream that other queries read are kept."""
-        for rows in parts:
-            if rows:
-                reader.on_rows(rows)
-                if reader.derived is not None:
-                    found += rows
-                yield
+    def _rows(self, reader: Reader, slice_: Slice, watermark: int, finished: bool) -> Iterator[Rows]:
+        """The rows of a query as they are found, each time some; one with too many partial matches is stopped."""
+        if (operator := reader.operator) is None:
+            return
+        try:
+            for rows in operator.on_batch(slice_):
+                if rows:
+                    yield rows
+            if finished or BEFORE_ALL < watermark < AFTER_ALL:
+                for rows in operator.finish() if finished else operator.on_watermark(watermark - 1):
+                    if rows:
+                        yield rows
+        except TooManyRuns as reason:
+            reader.stop()
+            self._stopped[reader.query.name] = reason
 
     def _derive(self, reader: Reader, derived: DerivedStream, watermark: int, found: Sequence[Row]) -> None:
         """Hands rows on to the readers of the stream that they make up."""

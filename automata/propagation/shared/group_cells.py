@@ -214,11 +214,9 @@ class GroupCells:
         """Adds the sections that have been written to what each member has found; makes more room if it was full."""
         count, out = int(self._state[arrays.EMITTED]), self._output
         self._state[arrays.EMITTED] = 0
-        frames, whole = out.frames[:count], Sections(out.counts, out.sums, out.best, out.ids)
-        closed = {
-            frame: Closed(out.windows, out.keys, whole, np.flatnonzero(frames == frame))
-            for frame in np.unique(frames).tolist()
-        }
+        whole = Sections(out.counts, out.sums, out.best, out.ids).first(count)
+        masks = ((frame, out.frames[:count] == frame) for frame in range(len(self.program.frames)))
+        closed = {frame: Closed(out.windows, out.keys, whole, mask) for frame, mask in masks if mask.any()}
         reader = SectionReader(self.program, self._values, dict(self._reader.scales))
         for number in self.program.members:
             own = closed.get(self.program.frame_of(number))

@@ -17,7 +17,7 @@ from automata.propagation.measures import Values
 from automata.propagation.shared.equations import Kind, quantities_of
 from automata.propagation.shared.members import Member
 from automata.propagation.shared.program import GroupProgram, Place
-from automata.values import Ids
+from automata.values import Ids, Mask
 
 
 class Sections(NamedTuple):
@@ -37,6 +37,10 @@ class Sections(NamedTuple):
         """The number of sections."""
         return int(self.counts.shape[2])
 
+    def first(self, count: int) -> Sections:
+        """The first of the sections."""
+        return Sections(self.counts[..., :count], self.sums[..., :count], self.best[:, :count], self.ids[:, :count])
+
 
 class ToldLane(NamedTuple):
     """The places of what is told of a lane; None: nothing depends on it, so it is not kept."""
@@ -53,13 +57,13 @@ class Closed:
     What queries that ask for the same have in common is made once.
 
     windows     int64[n]; keys: int64[n, key]
-    frame       int64: the sections of the frame
+    frame       bool[n]: they are those of the frame
     """
 
     windows: Ids
     keys: Ids
     sections: Sections
-    frame: Ids
+    frame: Mask
     _rows: dict[Place | None, tuple[Ids, Ids]] = field(default_factory=dict)
     _keys: dict[tuple[Place | None, tuple[int, ...]], Ids] = field(default_factory=dict)
     _vectors: dict[ToldLane, Vectors] = field(default_factory=dict)
@@ -68,15 +72,16 @@ class Closed:
         """The sections with matches, and their windows."""
         if count not in self._rows:
             counts = _numbers(self.sections, Kind.COUNT, count)
-            some = np.asarray(counts[0] if len(counts) == 1 else counts.any(axis=0))
-            there = self.frame[some[self.frame] != 0]
-            self._rows[count] = there, self.windows[there]
+            some = counts[0] != 0 if len(counts) == 1 else counts.any(axis=0)
+            there = np.flatnonzero(some & self.frame)
+            self._rows[count] = there, self.windows.take(there)
         return self._rows[count]
 
     def keys_of(self, count: Place | None, columns: tuple[int, ...]) -> Ids:
         """Columns of the keys of the sections with matches."""
         if (count, columns) not in self._keys:
-            self._keys[count, columns] = self.keys[self.rows(count)[0]][:, columns]
+            keys = self.keys.take(self.rows(count)[0], axis=0)
+            self._keys[count, columns] = keys if columns == tuple(range(keys.shape[1])) else keys[:, columns]
         return self._keys[count, columns]
 
     def vectors(self, told: ToldLane) -> Vectors:
@@ -133,13 +138,13 @@ def vectors_of(sections: Sections, told: ToldLane, rows: Ids) -> Vectors:
     ids = np.zeros((len(rows), len(told.extreme)), dtype=np.int64)
     for column, place in enumerate(told.linear):
         if place is not None:
-            numbers = _numbers(sections, place.kind, place)[:, rows].T
+            numbers = _numbers(sections, place.kind, place).take(rows, axis=1).T
             sums[:, column] = numbers if numbers.shape[1] == width else widened(numbers, width)
     for column, place in enumerate(told.extreme):
         if place is not None:
             best[:, column], ids[:, column] = sections.best[place.number, rows], sections.ids[place.number, rows]
     times = np.zeros(len(rows), dtype=np.int64)
-    return Vectors(_numbers(sections, Kind.COUNT, told.matches)[:, rows].T, sums, best, ids, times, times)
+    return Vectors(_numbers(sections, Kind.COUNT, told.matches).take(rows, axis=1).T, sums, best, ids, times, times)
 
 
 def _numbers(sections: Sections, kind: Kind, place: Place | None) -> Ids:

@@ -8,38 +8,27 @@ reports do not depend on the reader.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import pyoxigraph as ox
 
-from arrays.words import Bytes
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.graph_names import GraphNames
 from sparql_gpm.interning import term_table_kernels as interned
 from sparql_gpm.interning.term_table import as_bytes
+from sparql_gpm.reading import jelly_groups as layout
 from sparql_gpm.reading import jelly_kernel as kernel
 from sparql_gpm.reading import jelly_term_kernels as terms
-from sparql_gpm.reading.document_terms import to_term
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.jelly_forms import Forms
-from sparql_gpm.reading.jelly_lookups import (
-    DEFAULT,
-    GRAPH,
-    NAME,
-    OBJECT,
-    OPEN_GRAPH,
-    PREDICATE,
-    PREFIX,
-    REGISTERS,
-    SharedState,
-)
-from sparql_gpm.reading.jelly_rows import FLAT_LOGICAL, TRIPLES, Graph, Node, Rows
+from sparql_gpm.reading.jelly_lookups import OPEN_GRAPH, REGISTERS, SharedState
+from sparql_gpm.reading.jelly_registers import Registers
+from sparql_gpm.reading.jelly_rows import FLAT_LOGICAL, TRIPLES, Rows
+from sparql_gpm.reading.jelly_scanned import Place, Scanned
 from sparql_gpm.reading.options import ReadOptions
-from sparql_gpm.terms import IRI, BlankNode, Literal
+from sparql_gpm.terms import IRI
 
 GROUPS_MAX = 1024
 """Groups that become columns at once."""
@@ -51,9 +40,6 @@ ROOM_MIN = 1 << 14
 _TERM_BYTES = 32
 """Bytes of a new term for which there is room at first."""
 
-Statement = tuple[int, int, int, int]
-"""Subject, predicate, object and graph as in registers."""
-
 
 class QuadReader(Protocol):
     """The reader in Python, with the same builder."""
@@ -63,64 +49,6 @@ class QuadReader(Protocol):
 
     def flush(self) -> Iterator[LocatedBatch]:
         """Yield the complete events, if any."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The bytes of frames: those from `at` on, the first of which has the number `before` + 1.
-
-    data        the text for kernels
-    delimited   each frame has its length before it; else all of it is one
-    """
-
-    text: bytes
-    data: Bytes
-    at: int
-    before: int
-    delimited: bool
-
-
-@dataclass(frozen=True)
-class Scanned:
-    """Scanned frames: what of Found is used, and the place."""
-
-    place: Place
-    rows: Ids
-    asides: Ids
-    groups: Ids
-    frames: Ids
-
-    def line(self, frame: int) -> int:
-        """The number of a frame."""
-        return self.place.before + frame + 1
-
-    def bytes_of(self, frame: int) -> bytes:
-        """The bytes of a frame."""
-        begin, end = self.frames[frame, : kernel.END + 1].tolist()
-        return self.place.text[begin:end]
-
-    @cached_property
-    def row_ends(self) -> Ids:
-        """int64[groups + 1]: the first row of each group, and the number of rows."""
-        return np.append(self.groups[:, kernel.ROW], self.rows.shape[1])
-
-    def statements(self, group: int, stop: int) -> Iterator[tuple[int, list[Statement]]]:
-        """The statements of consecutive groups in order, by frame."""
-        aside_ends = np.append(self.groups[:, kernel.ASIDE], len(self.asides))
-        asides = self.asides[aside_ends[group] : aside_ends[stop]]
-        begin, end = self.row_ends[group], self.row_ends[stop]
-        keys = np.repeat(self.groups[group:stop, kernel.KEY], np.diff(self.row_ends[group : stop + 1]))
-        named = np.vstack([self.rows[:, begin:end], keys]).T
-        of_row = np.searchsorted(self.frames[:, kernel.FRAME_ROW], np.arange(begin, end), side="right") - 1
-        numbers = np.arange(aside_ends[group], aside_ends[stop])
-        of_aside = np.searchsorted(self.frames[:, kernel.FRAME_ASIDE], numbers, side="right") - 1
-        apart = asides.copy()
-        apart[:, 3] = DEFAULT
-        order = np.argsort(np.concatenate((asides[:, 3], np.arange(begin, end))), kind="stable")
-        frames = np.concatenate((of_aside, of_row))[order]
-        every = np.concatenate((apart, named))[order]
-        for frame in np.unique(frames).tolist():
-            yield frame, [tuple(each) for each in every[frames == frame].tolist()]
 
 
 class JellyColumns:
@@ -139,9 +67,10 @@ class JellyColumns:
         self._rule, self._bytes_max = options.time_rule, options.line_bytes_max
         self._times = np.array(sorted(dictionary.pin(IRI(iri)) for iri in options.time_predicates), dtype=np.int64)
         flat = rows.options.logical % 10 in FLAT_LOGICAL
-        self._mode = kernel.FLAT if flat else kernel.TRIPLE_UNITS if rows.options.physical == TRIPLES else kernel.UNITS
+        self._mode = layout.FLAT if flat else layout.TRIPLE_UNITS if rows.options.physical == TRIPLES else layout.UNITS
         self._forms = Forms(dictionary)
         self._state = SharedState(rows)
+        self._registers = Registers(dictionary, self._forms, self._state, rows)
         self._generation = dictionary.generation
         self._room = ROOM_MIN
         self.consumed = self.frames = 0
@@ -155,7 +84,11 @@ class JellyColumns:
         """
         self.consumed, self.frames = at, 0
         data, status = as_bytes(text), terms.LEARN
-        self._take_back()
+        if self._forms.full:
+            self._forget()
+        self._refresh()
+        self._registers.take_back()
+        self._hold()
         while status in (terms.LEARN, terms.ROOM):
             scanned, status = self._scan(Place(text, data, self.consumed, before + self.frames, delimited))
             self.frames += len(scanned.frames)
@@ -169,7 +102,7 @@ class JellyColumns:
             elif len(scanned.frames) == FRAMES_MAX:
                 status = terms.ROOM
         self.unusual = status == terms.ODD or not self.frames
-        self._lend()
+        self._registers.lend()
 
     def _hold(self, *columns: Ids) -> None:
         """Keep the terms of these columns and of the registers, whatever the dictionary releases meanwhile."""
@@ -184,10 +117,10 @@ class JellyColumns:
         table.reserve(room, room * _TERM_BYTES)
         forms.reserve(room, room * _TERM_BYTES)
         self._state.reserve(room * _TERM_BYTES, room)
-        out = kernel.Found(
+        out = layout.Found(
             np.empty((3, statements), dtype=np.int64),
             np.empty((statements, 4), dtype=np.int64),
-            np.empty((statements, kernel.GROUP_COLUMNS), dtype=np.int64),
+            np.empty((statements, layout.GROUP_COLUMNS), dtype=np.int64),
             np.empty((min(size, FRAMES_MAX), 4), dtype=np.int64),
             np.empty(REGISTERS, dtype=np.int64),
         )
@@ -197,7 +130,7 @@ class JellyColumns:
             strings.arena, strings.entries, strings.slots, table.numbers,
             forms.strings.arena, forms.strings.entries, forms.strings.slots, forms.ids, token, uncertain, counts,
         )  # fmt: skip
-        source = kernel.Source(
+        source = layout.Source(
             place.data, place.at, len(place.text), place.delimited, self._bytes_max, self._mode, self._times
         )
         kernel.scan(source, self._state.lookups, known, out)
@@ -213,12 +146,7 @@ class JellyColumns:
             self._forget()
 
     def _forget(self) -> None:
-        registers = self._state.lookups.registers
-        blank = [number for number in range(OPEN_GRAPH + 1) if DEFAULT < registers[number] < 0]
-        labels = [self._forms.label(-int(registers[number])) for number in blank]
-        self._forms.clear()
-        for number, label in zip(blank, labels, strict=True):
-            registers[number] = -self._forms.enter(label)
+        self._registers.keep_blank_nodes()
         self._state.forget_terms()
         self._generation = self._dictionary.generation
 
@@ -226,7 +154,7 @@ class JellyColumns:
         """Read groups."""
         builder, groups = self._builder, scanned.groups
         odd, rows = self._odd_groups(scanned), self._with_scopes(scanned)
-        few = scanned.asides[:, :3], groups[:, [kernel.KEY, kernel.STAMP]]
+        few = scanned.asides[:, :3], groups[:, [layout.KEY, layout.STAMP]]
         self._hold(
             rows, *(np.maximum(column, 0) for column in ((scanned.rows, *few) if rows is not scanned.rows else few))
         )
@@ -241,7 +169,7 @@ class JellyColumns:
             if taken == 0 and not builder.full:
                 taken = self._alone(scanned, group)
                 for frame, statements in scanned.statements(group, group + taken):
-                    quads = self._quads(statements)
+                    quads = self._registers.quads(statements)
                     yield from self._plain.take_quads(quads, scanned.line(frame), scanned.bytes_of(frame))
             group += taken
             if builder.full:
@@ -249,10 +177,10 @@ class JellyColumns:
 
     def _alone(self, scanned: Scanned, group: int) -> int:
         """The number of groups that are to be read together with this one."""
-        if not scanned.groups[group, kernel.STATE] & kernel.WHOLE_FRAME:
+        if not scanned.groups[group, layout.STATE] & layout.WHOLE_FRAME:
             return 1
-        frame = scanned.groups[group, kernel.FRAME]
-        return int(np.searchsorted(scanned.groups[:, kernel.FRAME], frame, side="right")) - group
+        frame = scanned.groups[group, layout.FRAME]
+        return int(np.searchsorted(scanned.groups[:, layout.FRAME], frame, side="right")) - group
 
     def _odd_groups(self, scanned: Scanned) -> Ids:
         """The groups to be read in Python, in order; the number of groups is the last.
@@ -260,24 +188,24 @@ class JellyColumns:
         If frames mean nothing, an event may go on behind the last group.
         """
         self._read_times(scanned.groups)
-        states = scanned.groups[:, kernel.STATE]
-        odd = states & (kernel.UNUSUAL | kernel.CONFLICT | kernel.WHOLE_FRAME) != 0
+        states = scanned.groups[:, layout.STATE]
+        odd = states & (layout.UNUSUAL | layout.CONFLICT | layout.WHOLE_FRAME) != 0
         if not self._builder.stamps_arrivals:
-            odd |= states & kernel.STAMPED == 0
-            if self._rule.paths and self._mode == kernel.TRIPLE_UNITS:
+            odd |= states & layout.STAMPED == 0
+            if self._rule.paths and self._mode == layout.TRIPLE_UNITS:
                 odd[:] = True
-        if self._mode == kernel.FLAT:
+        if self._mode == layout.FLAT:
             odd[-1:] = True
         return np.append(np.flatnonzero(odd), len(odd))
 
     def _read_times(self, groups: Ids) -> None:
         """Read the timestamps in other forms than the usual one."""
-        for group in np.flatnonzero(groups[:, kernel.STATE] & kernel.UNREAD).tolist():
-            stamp = int(groups[group, kernel.STAMP])
+        for group in np.flatnonzero(groups[:, layout.STATE] & layout.UNREAD).tolist():
+            stamp = int(groups[group, layout.STAMP])
             try:
-                groups[group, kernel.TIME] = self._rule.stated(self._dictionary.term(stamp) if stamp > 0 else None)
+                groups[group, layout.TIME] = self._rule.stated(self._dictionary.term(stamp) if stamp > 0 else None)
             except ValueError:
-                groups[group, kernel.STATE] |= kernel.UNUSUAL
+                groups[group, layout.STATE] |= layout.UNUSUAL
 
     def _with_scopes(self, scanned: Scanned) -> Ids:
         """The rows with ids of blank nodes, each of its event."""
@@ -294,19 +222,19 @@ class JellyColumns:
         stop = group + len(names)
         offsets = scanned.row_ends[group : stop + 1]
         arrivals = self._builder.arrivals(len(names))
-        times = np.ascontiguousarray(scanned.groups[group:stop, kernel.TIME]) if arrivals is None else arrivals
+        times = np.ascontiguousarray(scanned.groups[group:stop, layout.TIME]) if arrivals is None else arrivals
         subjects, predicates, objects = rows[:, offsets[0] : offsets[-1]]
         events = EventBatch(times, np.zeros_like(times), names, offsets - offsets[0], subjects, predicates, objects)
-        lines = scanned.groups[group:stop, kernel.FRAME] + (scanned.place.before + 1)
+        lines = scanned.groups[group:stop, layout.FRAME] + (scanned.place.before + 1)
         self._builder.admit(LocatedBatch(events, lines))
         return len(names)
 
     def _names(self, scanned: Scanned, group: int, stop: int) -> GraphNames | list[str]:
         """The names of groups that are events, up to the first whose graph is reopened."""
-        if self._mode == kernel.TRIPLE_UNITS:
+        if self._mode == layout.TRIPLE_UNITS:
             return [self._builder.new_name() for _ in range(group, stop)]
         strings = self._dictionary.table().strings
-        entries = strings.entries[scanned.groups[group:stop, kernel.KEY]]
+        entries = strings.entries[scanned.groups[group:stop, layout.KEY]]
         text = strings.arena.view()
         text.flags.writeable = False  # one signature of the kernel for all texts
         starts = np.ascontiguousarray(entries[:, interned.START])
@@ -314,63 +242,5 @@ class JellyColumns:
 
     def _goes_on(self, scanned: Scanned, group: int) -> bool:
         """True if the group is of the event that is open."""
-        key = int(scanned.groups[group, kernel.KEY])
+        key = int(scanned.groups[group, layout.KEY])
         return key > 0 and self._builder.key is not None and self._dictionary.token(key) == self._builder.key
-
-    def _quads(self, statements: list[Statement]) -> list[ox.Quad]:
-        known: dict[int, Node | Graph] = {}
-        for term in {term for statement in statements for term in statement}:
-            known[term] = self._parsed(term)
-        return [ox.Quad(*(known[term] for term in statement)) for statement in statements]  # type: ignore[arg-type]
-
-    def _parsed(self, value: int) -> Node | Graph:
-        """A term in a register as one of pyoxigraph."""
-        if value == DEFAULT:
-            return ox.DefaultGraph()
-        if value < 0:
-            return ox.BlankNode(self._forms.label(-value))
-        match self._dictionary.term(value):
-            case IRI(text):
-                return ox.NamedNode(text)
-            case BlankNode(label):
-                return ox.BlankNode(label)
-            case Literal(text, datatype, language):
-                if language:
-                    return ox.Literal(text, language=language)
-                return ox.Literal(text, datatype=ox.NamedNode(datatype))
-
-    def _lend(self) -> None:
-        """Give the reader in Python the last terms; where a register is 0 it has them."""
-        rows, registers = self._rows, self._state.lookups.registers
-        for slot in range(GRAPH + 1):
-            if registers[slot]:
-                rows.last[slot] = self._parsed(int(registers[slot]))
-        if registers[OPEN_GRAPH]:
-            graph = self._parsed(int(registers[OPEN_GRAPH]))
-            assert not isinstance(graph, ox.Literal), graph
-            rows.graph = graph
-        rows.prefix, rows.name = int(registers[PREFIX]), int(registers[NAME])
-        rows.forget_iris()
-
-    def _take_back(self) -> None:
-        """Take the last terms of the reader in Python, apart from those that no statement of RDF has there."""
-        if self._forms.full:
-            self._forget()
-        self._refresh()
-        rows, registers = self._rows, self._state.lookups.registers
-        for slot, term in enumerate((*rows.last, rows.graph)):
-            fits = (
-                isinstance(term, ox.NamedNode)
-                if slot == PREDICATE
-                else slot == OBJECT or not isinstance(term, ox.Literal)
-            )
-            registers[slot] = self._register(term) if term is not None and fits else 0
-        registers[PREFIX], registers[NAME] = rows.prefix, rows.name
-        self._hold()
-
-    def _register(self, term: Node | Graph) -> int:
-        if isinstance(term, ox.DefaultGraph):
-            return DEFAULT
-        if isinstance(term, ox.BlankNode):
-            return -self._forms.enter(term.value)
-        return self._dictionary.intern(to_term(term))

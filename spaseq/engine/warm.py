@@ -1,7 +1,8 @@
 """All kernels compiled beforehand, by two small jobs, so that no run and no Spark executor has to compile them.
 
 What a kernel is compiled for does not depend on the query, only on the evaluator: these two jobs, of register automata
-and of CEA, call every kernel with every type that it is ever given.
+and of CEA, call every kernel with every type that it is ever given, apart from those that read Jelly, which Spark does
+not read.
 """
 
 from __future__ import annotations

@@ -392,8 +392,8 @@ def test_a_template_is_a_value() -> None:
 def test_parquet_is_read_in_pieces(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "SPOOLED_BYTES_MAX", 1 << 16)
     draw = np.random.default_rng(1)
-    table = pa.table({"id": range(40_000), "noise": [draw.bytes(250) for _ in range(40_000)]})
-    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=2_000, compression=None)
+    table = pa.table({"id": range(10_000), "noise": [draw.bytes(1_000) for _ in range(10_000)]})
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=500, compression=None)
     text = (tmp_path / "x.parquet").read_bytes()
     if name.endswith(".gz"):
         (tmp_path / name).write_bytes(gzip.compress(text, 1))
@@ -401,10 +401,10 @@ def test_parquet_is_read_in_pieces(tmp_path: Path, name: str, monkeypatch: pytes
     held, numbers = 0, list[int]()
     tracemalloc.start()
     with opened(InputFile(str(tmp_path / name), "parquet")) as source:
-        for batch in sources.rows_of(source, TableOptions(rows_max=1_000), lambda *_: None):
+        for batch in sources.rows_of(source, TableOptions(rows_max=250), lambda *_: None):
             held = max(held, pa.total_allocated_bytes() - before)
             numbers += batch.numbers.tolist()
     own = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert numbers == list(range(1, 40_001))
+    assert numbers == list(range(1, 10_001))
     assert len(text) > 10_000_000 > 5_000_000 > max(held, own)

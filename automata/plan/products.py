@@ -29,7 +29,12 @@ def product_positions(plan: Plan) -> tuple[int, ...]:
 
 
 def all_products(plan: Plan) -> bool:
-    """True if every run is a product until its last event: the keys relate its steps, and nothing else does."""
+    """True if every run is a product until its last event: the keys relate its steps, and nothing else does.
+
+    Conditions of whole matches and negations do, though they are looked at when a match is complete.
+    """
+    if plan.negations or plan.program.conditions:
+        return False
     products = set(product_positions(plan))
     others = set(range(len(plan.positions))) - products - {START}
     return any(_before(plan, number) - {START, number} for number in products) and all(

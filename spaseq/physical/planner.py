@@ -119,20 +119,22 @@ def plan_query(compiled: Compiled, requested: str = "auto", kernels: bool | None
             refusals["cea"] = refusals["cea"] or TOO_SHORT
         elif registers is None and plan.program.demand is not Demand.EVERY:
             refusals["adaptive"] = refusals["adaptive"] or RECOGNISER
+        if all_products(plan) and plan.program.demand is Demand.EVERY:
+            registers = registers or "it would make a run of every partial match, of which columns keep the events"
         evaluator = next(name for name, refusal in refusals.items() if refusal is None)
         reason = _KINDS[evaluator].why
         if evaluator == "cea" and leaves_runs_out(plan):
             reason = f"{reason}, and runs are not built of which no match is reported"
     else:
         evaluator, reason = _requested(compiled, requested, refusals), "asked for"
-    if evaluator == "nfa" and all_products(plan):
-        reason = f"{reason}; {_PRODUCTS}"
     if evaluator == "adaptive":
         reason = f"{reason}; it begins with {_KINDS[initial(plan)].title}"
     others = {name: refusal or _weaker(name, requested) for name, refusal in refusals.items() if name != evaluator}
     if compiled.query.over is not None:
         others = {PROPAGATION: unpropagated or f"{requested} is asked for", **others}
     form, form_reason = _form(evaluator, plan, registers)
+    if evaluator == "nfa" and form is not Form.KERNELS and all_products(plan):
+        reason = f"{reason}; {_PRODUCTS}"
     if compiled.lanes:
         turns = f"{len(compiled.lanes)} of them take turns at the windows, which overlap"
         reason = f"{reason}; {turns}: {why_by_window(plan)}"

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from automata.plan.expression import Choice, Contiguity, Expression, Optional, Repetition, Sequence, Step
+from automata.plan.expression import Choice, Contiguity, Expression, Negation, Optional, Repetition, Sequence, Step
 from automata.plan.plan import Plan, compile_plan
 from automata.plan.products import all_products, product_positions
 from automata.plan.program import Condition, ConditionEvaluator, Program, Selector, Skip, Symbol, Window
@@ -18,6 +18,7 @@ from automata.slices import step_buffer
 from automata.slices.events import Events, SymbolSolutions
 from spaseq.algebra.build import build
 from spaseq.lang.parse import parse
+from spaseq.physical.plan import Form
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
 from tests import pairs
@@ -68,6 +69,8 @@ def test_steps_that_any_later_event_follows_are_products(expression: Expression,
 def test_what_chooses_among_runs_or_looks_at_them_leaves_no_products() -> None:
     for other in ({"conditions": (Condition(1, (0,)),)}, {"partition": (0,), "selector": Selector.STRICT}):
         assert not all_products(planned(CHAIN, **other))
+    assert not all_products(planned(Sequence((A, B, Negation(D), C), (ANY, ANY, ANY))))
+    assert len(product_positions(planned(Sequence((A, B, Negation(D), C), (ANY, ANY, ANY))))) == 2
     subsets = Sequence((A, Repetition(B, 1, None, ANY), C), (ANY, ANY))
     assert not product_positions(planned(subsets, selector=Selector.MAX))
 
@@ -139,6 +142,17 @@ def test_auto_measures_no_rates_where_runs_are_products(steps: str, evaluator: s
     chosen = plan_query(compile_program(build(parse(text, "q"))), kernels=False)
     assert chosen.evaluator == evaluator
     assert any("one row an event" in reason for _, reason in chosen.others) == (evaluator == "nfa")
+
+
+def test_long_input_without_one_key_is_evaluated_in_columns_that_keep_products() -> None:
+    keys = {"A": "?x", "B": "?x ; <http://ex.org/y> ?y", "C": "?y"}
+    defined = " ".join(
+        f"DEFINE GPM {name} ON S {{ ?{name} <http://ex.org/{name}> {key} }}" for name, key in keys.items()
+    )
+    for steps, form in (("A : B : C", Form.ROWS), ("A ; B ; C", Form.KERNELS)):
+        text = f"SELECT * WITHIN 9 SECONDS SLIDING FROM STREAM S <http://ex.org/s> WHERE {{ SEQ({steps}) {defined} }}"
+        chosen = plan_query(compile_program(build(parse(text, "q"))))
+        assert (chosen.evaluator, chosen.form) == ("nfa", form)
 
 
 @pytest.mark.parametrize("way", ["batches", "restarted", "single events"])

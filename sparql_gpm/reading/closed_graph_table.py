@@ -19,6 +19,8 @@ COUNT, FORGOTTEN = 0, 1
 _KEYS_MIN, _BYTES_MIN = 1 << 10, 1 << 15
 _NUMBER = (1 << 32) - 1
 """The bits of a slot that hold the number of a key; the others are those of its hash."""
+_AT_ONCE = 32
+"""Keys whose slots are read one after the other, before they are needed: memory is waited for once for all."""
 _ROOM = 2
 """New arrays are so many times as long as their content."""
 
@@ -102,9 +104,14 @@ def first_known(
     state   COUNT, FORGOTTEN
     """
     last = len(slots) - 1
+    hashes, touched = np.empty(_AT_ONCE, dtype=np.int64), np.empty(_AT_ONCE, dtype=np.int64)
     for index in range(len(starts)):
         start, stop = starts[index], stops[index]
-        hash_ = hash_of(text, start, stop)
+        if index % _AT_ONCE == 0:
+            for ahead in range(min(_AT_ONCE, len(starts) - index)):
+                hashes[ahead] = hash_of(text, starts[index + ahead], stops[index + ahead])
+                touched[ahead] = slots[hashes[ahead] & last]
+        hash_ = hashes[index % _AT_ONCE]
         slot = hash_ & last
         while slots[slot] != 0:
             number = slots[slot] & _NUMBER

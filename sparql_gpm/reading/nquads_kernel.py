@@ -35,6 +35,8 @@ ODD, STAMPED, UNREAD, CONFLICT = 1, 2, 4, 8
 KEY_START, KEY_STOP, BEGIN, LINE, ROW, TIME, STATE, STAMP_START, STAMP_STOP = range(9)
 """Columns of a group: the place of the graph's IRI with its brackets (empty if not known); its first byte, line and
 row; its time, if it is STAMPED and not UNREAD; its state; the place of the object of its timestamp."""
+_AT_ONCE = 32
+"""Tokens whose slots are read one after the other, before they are needed: memory is waited for once for all."""
 ROWS, GROUPS = range(2)
 """Counts."""
 
@@ -137,8 +139,15 @@ def merge(
     wanted      numbers of tokens, ascending
     uncertain   for the ids of new literals without a certain numeric value; gives their number
     """
-    count = 0
+    count, last = 0, len(terms.slots) - 1
+    touched = np.empty(_AT_ONCE, dtype=np.int64)
     for index in range(len(wanted)):
+        if index % _AT_ONCE == 0:
+            some = min(_AT_ONCE, len(wanted) - index)
+            for ahead in range(some):
+                touched[ahead] = terms.slots[tokens[wanted[index + ahead], HASH] & last]
+            for ahead in range(some):
+                touched[ahead] = terms.entries[touched[ahead], HASH]
         token = wanted[index]
         start, hash_ = tokens[token, START], tokens[token, HASH]
         stop = start + tokens[token, LENGTH]

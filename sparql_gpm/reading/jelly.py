@@ -29,6 +29,8 @@ KERNEL_BYTES_MIN = 24 << 20
 """Input from this size on, about a million quads, repays the compilation of the kernels."""
 KEPT_KERNEL_BYTES_MIN = 1 << 20
 """Input from this size on repays loading kernels that an earlier process has compiled."""
+OWN_SHARE = 8
+"""What is known of the length includes inputs of other formats: this part of it must have come as Jelly."""
 
 
 class JellyReader:
@@ -102,8 +104,13 @@ class JellyReader:
     def _kernels_pay(self, held: int) -> bool:
         if self._options.compiled is not None:
             return self._options.compiled
-        size = max(self._bytes_read + held, self._options.bytes_expected)
-        return size >= KERNEL_BYTES_MIN or (size >= KEPT_KERNEL_BYTES_MIN and _kernels_are_kept())
+        own = self._bytes_read + held
+        size = max(own, self._options.bytes_expected)
+
+        def long(least: int) -> bool:
+            return size >= least and own >= least // OWN_SHARE
+
+        return long(KERNEL_BYTES_MIN) or (long(KEPT_KERNEL_BYTES_MIN) and _kernels_are_kept())
 
     def _alone(self, frame: bytes | int | None, number: int) -> Iterator[LocatedBatch]:
         """Read one frame; instead of one that is too long there is its length."""

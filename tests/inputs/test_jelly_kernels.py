@@ -153,6 +153,16 @@ def test_usual_events_are_read_by_kernels_alone(physical: str, logical: str) -> 
     assert plain(events) == plain(read(text)[0][: len(events)])
 
 
+@pytest.mark.parametrize(("least", "expected", "pays"), [(4, 8, True), (4, 0, False), (16, 100, False), (1, 0, True)])
+def test_kernels_wait_for_a_part_of_what_repays_them(least: int, expected: int, pays: bool) -> None:
+    data = document(random.Random(3))
+    limits = {"KERNEL_BYTES_MIN": least * len(data), "KEPT_KERNEL_BYTES_MIN": 1 << 60}
+    reader = jelly_columns.JellyColumns
+    with mock.patch.multiple(jelly, **limits), mock.patch.object(jelly_columns, "JellyColumns", wraps=reader) as used:
+        read(data, "jelly", ReadOptions(bytes_expected=expected * len(data)))
+    assert used.called == pays
+
+
 def test_terms_that_the_engine_made_do_not_vouch_for_malformed_ones() -> None:
     dictionary, reports = Dictionary(), list[Malformed]()
     dictionary.table()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spaseq.algebra.build import build
-from spaseq.lang.parse import read_query
+from spaseq.lang.query_files import read_query
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import compile_program
 from tests.conformance.cases import Case, agrees, as_lines, every_case, shared_roots

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from spaseq.errors import InputError, QueryError, SPAseqError, render_problems
-from spaseq.lang.parse import check, parse, read_query
+from spaseq.lang.parse import check, parse
+from spaseq.lang.query_files import read_query
 from tests.lang.texts import query_of, text_of
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "errors"

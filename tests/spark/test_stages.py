@@ -23,7 +23,8 @@ from spaseq.errors import RunError
 from spaseq.inputs.arrow import texts_of
 from spaseq.inputs.texts import InputText
 from spaseq.lang.ast import Query
-from spaseq.lang.parse import parse, read_query
+from spaseq.lang.parse import parse
+from spaseq.lang.query_files import read_query
 from spaseq.outputs.dead_letters import DeadLetters
 from spaseq.outputs.rows import to_json
 from spaseq.physical.program import compile_program

@@ -84,11 +84,28 @@ class KnowledgeBases(Background):
         """
         found = KnowledgeBases({}, dictionary, evaluator, access=access)
         for iri, given in sources.items():
-            source = Source.of(given)
-            base = found._bases[iri] = found._opened(iri, source, partial(usable, iri), progress)
-            if source.entail or (isinstance(base, Prepared) and base.entailed):
-                found._entailing.append(iri)
+            found.supply(iri, Source.of(given), partial(usable, iri), progress)
         return found
+
+    def supply(
+        self,
+        iri: str,
+        source: Source,
+        usable: Callable[[], Collection[Pattern] | None] = lambda: None,
+        progress: Progress | None = None,
+    ) -> Base | None:
+        """Adds a knowledge base, or replaces the one of this IRI, which it returns; raises KnowledgeBaseError.
+
+        What `named` chose before keeps the one that it has, which is closed when nothing uses it.
+        """
+        base = self._opened(iri, source, usable, progress)
+        replaced = self._bases.get(iri)
+        self._bases[iri] = base
+        self._version[0] += 1
+        self._entailing = [each for each in self._entailing if each != iri]
+        if source.entail or (isinstance(base, Prepared) and base.entailed):
+            self._entailing.append(iri)
+        return replaced
 
     def _opened(
         self, iri: str, source: Source, usable: Callable[[], Collection[Pattern] | None], progress: Progress | None

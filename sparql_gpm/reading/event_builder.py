@@ -87,7 +87,7 @@ class EventBuilder:
     def __init__(self, dictionary: Dictionary, options: ReadOptions, report: Report) -> None:
         self._dictionary, self._report = dictionary, report
         self._batch_events, self._arrival_time = options.batch_events, options.arrival_time
-        self._rule = options.time_rule
+        self._rule, self._reopens = options.time_rule, options.reopens
         self._time_paths = (*((predicate,) for predicate in options.time_predicates), *options.time_rule.paths)
         self._names = map(f"urn:spaseq:event:{options.stream}:{{}}".format, count())
         self._closed_graphs: ClosedGraphs | ClosedGraphTable = ClosedGraphs(CLOSED_GRAPHS_MAX)
@@ -118,7 +118,7 @@ class EventBuilder:
         self.close()
         self.key, self._line, self._scope = key, line, next(_scopes)
         self._time = self._arrival_time() if self._arrival_time is not None else None
-        if self._document_key(key) in self._closed_graphs:
+        if not self._reopens and self._document_key(key) in self._closed_graphs:
             reason = f"graph {shown(key)} is reopened after others: its triples must stand together"
             self.mark_malformed(line, 1, reason, "reopened")
 
@@ -187,7 +187,7 @@ class EventBuilder:
 
         They are closed from now on; no event is open.
         """
-        assert self.key is None, self.key
+        assert self.key is None and not self._reopens, self.key
         if isinstance(self._closed_graphs, ClosedGraphs):
             from sparql_gpm.reading.closed_graph_table import ClosedGraphTable  # with numba
 
@@ -212,7 +212,7 @@ class EventBuilder:
         """True if a graph was closed before; else it is closed from now on, and no event is open."""
         found = key in self._closed_graphs
         self._closed_graphs.add(key)
-        return found
+        return found and not self._reopens
 
     def new_scope(self) -> int:
         """A number for the blank nodes of another event."""

@@ -29,6 +29,7 @@ class ReadOptions:
     contexts            of JSON-LD, by URL
     threads             that read N-Quads by kernels, the caller's included; events and ids do not depend on it
     time_rule           paths, choice and numbers: all else by which an event gets its time
+    reopens             a graph that comes again after others is an event of its own, not malformed; without kernels
     """
 
     time_predicates: tuple[str, ...] = (PROV_TIME,)
@@ -41,3 +42,4 @@ class ReadOptions:
     threads: int = 1
     time_rule: TimeRule = field(default_factory=TimeRule)
     contexts: Mapping[str, Any] = field(default_factory=dict)
+    reopens: bool = False

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from kb.access import Access
 from kb.base import KnowledgeBases, may_entail
@@ -37,6 +38,9 @@ from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.stages.pattern_stage import PatternStage
 from spaseq.runtime.stages.sequence_stage import SequenceStage
 from spaseq.runtime.zero_rows.observed import Observed
+
+if TYPE_CHECKING:
+    from kb.base import Base
 
 ZERO_ROWS_QUERIES_MAX = 5
 """Queries without a row of which the reason is looked for."""
@@ -92,24 +96,27 @@ class Setup:
         with _told_to_the_user():
             return optimise(query, self.background(query))
 
-    def operator(self, query: TemporalQuery) -> QueryOperator:
-        """The query, planned and ready; raises InputError for a knowledge base that it names and nobody supplies."""
-        with _told_to_the_user():
-            return self._planned(query).wake()
+    def operator(self, query: TemporalQuery, max_runs: int | None = None) -> QueryOperator:
+        """The query, planned and ready; raises InputError for a knowledge base that it names and nobody supplies.
 
-    def live_operator(self, query: TemporalQuery) -> QueryOperator | DormantOperator:
+        max_runs    its partial matches; None: as the options say
+        """
+        with _told_to_the_user():
+            return self._planned(query, max_runs).wake()
+
+    def live_operator(self, query: TemporalQuery, max_runs: int | None = None) -> QueryOperator | DormantOperator:
         """As `operator`, dormant until the first event touches it where that makes no difference."""
         with _told_to_the_user():
-            planned = self._planned(query)
+            planned = self._planned(query, max_runs)
             asleep = may_sleep(planned.plan) and not query.knowledge and not endpoints_of(query)
             return planned if asleep else planned.wake()
 
-    def _planned(self, query: TemporalQuery) -> DormantOperator:
+    def _planned(self, query: TemporalQuery, max_runs: int | None = None) -> DormantOperator:
         """The query, with its patterns in the pool."""
         background = self.background(query)
         if self._options.optimise:
             query = self.optimised(query).query
-        compiled = compile_program(query, self._options.max_runs)
+        compiled = compile_program(query, max_runs or self._options.max_runs)
         plan = plan_query(compiled, self._options.evaluator, self._options.compiled)
         patterns = PatternStage(plan.compiled, plan.conjunctions, self.pool, background, self.entailed)
         return DormantOperator(plan, patterns, background, self._operator)
@@ -157,6 +164,16 @@ class Setup:
 
     def _leave_out(self, label: PatternLabel, batch: EventBatch, exceeded: Exceeded) -> None:
         self._letters.append(left_out_letter(label, batch, exceeded, self._dictionary))
+
+    def supply(self, iri: str, source: Source) -> Base | None:
+        """Add a knowledge base, or use another one for the IRI: queries that are planned from now on see it.
+
+        Returns the one that it replaces, to be closed when no query uses it.
+        """
+        with _told_to_the_user():
+            replaced = self.bases.supply(iri, source)
+        self._named.clear()
+        return replaced
 
     def background(self, query: TemporalQuery) -> KnowledgeBases:
         """The knowledge bases that a query names: one object for all queries that name the same."""

@@ -112,6 +112,14 @@ def test_an_event_does_not_reach_over_the_end_of_a_file(tmp_path: Path) -> None:
     assert letters.counts == {"reopened": 1}
 
 
+def test_a_graph_that_comes_again_is_an_event_of_its_own_where_graphs_reopen(tmp_path: Path) -> None:
+    (tmp_path / "1.nq").write_text(quads("a") + quads("b") + quads("a"))
+    letters = DeadLetters()
+    found = batches(tmp_path, letters, reopens=True)
+    assert [name for batch in found for name in batch.events.names] == ["urn:a", "urn:b", "urn:a"]
+    assert not letters.counts
+
+
 def test_batches_are_of_the_size_asked_for_over_many_files(tmp_path: Path) -> None:
     for number in range(10):
         (tmp_path / f"{number}.ttl").write_text(TURTLE)

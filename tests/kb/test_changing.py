@@ -22,13 +22,15 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.matcher import compile_pattern
 from sparql_gpm.pattern import BGP, Graph, Join, Triple, Variable
-from sparql_gpm.terms import IRI
+from sparql_gpm.terms import IRI, Literal
 from spaseq.algebra.build import build as meaning_of
 from spaseq.engine import staged
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import BatchOver, Setup
 from spaseq.inputs.texts import InputText
+from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.network import Network
+from tests.driving import as_batch
 from tests.kb.servers import Proxy, oxigraph
 from tests.kb.test_endpoint import DB, query
 from tests.spark.pipeline import blocks_of, job_of
@@ -120,6 +122,21 @@ def test_what_was_joined_stays_in_a_match_that_ends_later(changing: Changing) ->
         changing.write(state(2))
         engine.push("http://x/stream", "<http://x/s> <http://x/ends> 1 .", 2)
     assert [room(row) for row in rows] == ["room1"]
+
+
+def test_queries_that_are_planned_later_see_the_knowledge_base_that_was_supplied_since(tmp_path: Path) -> None:
+    dictionary, found = Dictionary(), (list[Row](), list[Row]())
+    setup, network = Setup({}, RunOptions(compiled=False), dictionary), Network(dictionary, 0)
+    for number in (1, 2):
+        path = tmp_path / f"kb{number}.nt"
+        path.write_text(state(number))
+        replaced = setup.supply(DB, Source(str(path)))
+        assert (replaced is None) == (number == 1)
+        network.add(setup.operator(meaning_of(query(BODY))), found[number - 1].extend)
+    triple = IRI("http://x/s"), IRI("http://x/reads"), Literal("1")
+    network.push("http://x/stream", as_batch([("S", 1, "urn:e1", frozenset({triple}))], dictionary))
+    network.finish()
+    assert [list(map(room, rows)) for rows in found] == [["room1"], ["room2"]]
 
 
 def test_a_refresh_between_two_questions_of_one_batch_does_not_happen(changing: Changing) -> None:

@@ -87,6 +87,11 @@ class Reader:
         self._release = made.patterns.release if isinstance(made.patterns, PatternStage) else _nothing
 
     @property
+    def iris(self) -> tuple[str, ...]:
+        """The streams that it reads, in the order of FROM."""
+        return tuple(iri for _, iri in self.query.streams)
+
+    @property
     def stopped(self) -> bool:
         """True if it reached the bound on partial matches, or was released."""
         return self.operator is None and self.dormant is None

@@ -5,10 +5,9 @@ The network is driven from outside, by `push`, `advance`, `close` and `finish`; 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
-from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,7 +24,8 @@ from spaseq.runtime.embedded.audiences import Audiences
 from spaseq.runtime.embedded.derived import DerivedStream
 from spaseq.runtime.embedded.dormant import DormantOperator
 from spaseq.runtime.embedded.operator import QueryOperator
-from spaseq.runtime.embedded.producers import producers_first
+from spaseq.runtime.embedded.reader_state import ReaderState, reader_state, restore_reader
+from spaseq.runtime.embedded.readers import Readers
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL, NO_EVENTS
 
 Result = TypeVar("Result")
@@ -33,58 +33,59 @@ InPieces = Generator[None, None, Result]
 """Work that stops after each piece of rows, so that none need be kept, and its result."""
 _TERMS_KEPT_MIN = 200_000
 """Terms below which unneeded ones are not released."""
-_STOPPED = {"stopped": True}
-"""The snapshot of a query that was stopped."""
 
 
 class Network:
     """Some queries over some streams. They share a dictionary and, where they read the same streams, one merged input.
 
     delay_ns    by how much an event may be late on its stream
+    isolating   a query that fails, whatever the reason, is stopped, and the others go on; else only one that has too
+                many partial matches is
     """
 
-    def __init__(self, dictionary: Dictionary, delay_ns: int) -> None:
+    def __init__(self, dictionary: Dictionary, delay_ns: int, isolating: bool = False) -> None:
         self._dictionary = dictionary
-        self._readers: dict[Reader, None] = {}
-        self._last: Order = (0, -1)
-        self._is_ordered = True
-        self._registered = count()
-        self._producers: dict[str, Reader] = {}
+        self._failures: type[Exception] = Exception if isolating else TooManyRuns
+        self._readers = Readers(dictionary)
         self._audiences = Audiences(delay_ns)
         self._by_iri = self._audiences.by_iri
         self._changed: dict[Audience, None] = {}
         self._kept = _TERMS_KEPT_MIN
-        self._stopped: dict[str, TooManyRuns] = {}
+        self._stopped: dict[str, Exception] = {}
 
     def add(self, operator: QueryOperator | DormantOperator, on_rows: OnRows) -> Reader:
         """Adds a query, which sees events from now on; InputError if its stream had two producers, or fed itself."""
-        query = operator.query
-        iris = tuple(iri for _, iri in query.streams)
-        derived = None if query.register is None else DerivedStream(query.register, self._dictionary)
-        order = self._level(iris), next(self._registered)
-        reader = Reader(query, operator, on_rows, derived, order)
-        if query.register is not None:
-            is_read = query.register in self._by_iri or query.register in iris
-            if is_read or query.register in self._producers:
-                self._reorder(producers_first([*self._ordered(), reader]))
-            self._producers[query.register] = reader
-        self._audiences.open_to_new(iris).add(reader)
-        self._is_ordered = not self._readers or (self._is_ordered and self._last < reader.order)
-        self._readers[reader], self._last = None, reader.order
+        reader = self._readers.enter(operator, on_rows, self._by_iri)
+        self._audiences.open_to_new(reader.iris).add(reader)
         return reader
 
-    def remove(self, reader: Reader) -> None:
-        """Takes a query out between two events, what it holds is released; InputError if others read its stream."""
+    def add_restored(self, operator: QueryOperator, on_rows: OnRows, state: ReaderState) -> Reader:
+        """Adds a query in the state of another reader of it, over the same dictionary."""
+        reader = self._readers.enter(operator, on_rows, self._by_iri)
+        merged, running, derived = state
+        restore_reader(reader, running, derived)
+        self._audiences.restored(reader.iris, merged).add(reader)
+        return reader
+
+    def state_of(self, reader: Reader) -> ReaderState:
+        """The state of a query between two slices: its input, its operator, the stream that it makes."""
+        self._settle()
+        self._wake(reader)
+        return [reader.audience.input.snapshot(), *reader_state(reader)]
+
+    def remove(self, reader: Reader, keep_readers: bool = False) -> None:
+        """Takes a query out between two events, what it holds is released; InputError if others read its stream.
+
+        keep_readers    they wait until another query makes the stream
+        """
         made = None if reader.derived is None else reader.derived.iri
-        if made is not None and made in self._by_iri:
+        if made is not None and made in self._by_iri and not keep_readers:
             names = ", ".join(f"'{each.query.name}'" for one in self._by_iri[made] for each in one.readers)
             raise InputError(
                 f"query '{reader.query.name}' makes the stream <{made}>, which is read by {names}",
                 hint="unregister the queries that read it before",
             )
-        if made is not None:
-            del self._producers[made]
-        del self._readers[reader]
+        self._readers.remove(reader)
         audience = reader.audience
         audience.remove(reader)
         if not audience.readers:
@@ -94,15 +95,20 @@ class Network:
         reader.release()
 
     @property
+    def readers(self) -> Collection[Reader]:
+        """The queries, producers first."""
+        return self._readers.ordered()
+
+    @property
     def operators(self) -> list[QueryOperator]:
         """The queries that are awake and have not been stopped; they have seen all events."""
         self._settle()
-        return [reader.operator for reader in self._ordered() if reader.operator is not None]
+        return [reader.operator for reader in self._readers.ordered() if reader.operator is not None]
 
     def silent(self, most: int) -> tuple[list[QueryOperator], int]:
         """The first queries without a row, which have seen all events and are awake, and the number of all of them."""
         self._settle()
-        readers = [each for each in self._ordered() if each.silent]
+        readers = [each for each in self._readers.ordered() if each.silent]
         some = []
         for reader in readers[:most]:
             self._wake(reader)
@@ -113,7 +119,7 @@ class Network:
     @property
     def streams(self) -> frozenset[str]:
         """The IRIs of the streams that events can be pushed to: those that no query produces."""
-        return frozenset(self._by_iri.keys() - self._producers.keys())
+        return frozenset(self._by_iri.keys() - self._readers.producers.keys())
 
     def push(self, iri: str, batch: EventBatch) -> Ids:
         """Takes events of a stream as they arrived; returns the indices of those that are late for some query."""
@@ -161,7 +167,7 @@ class Network:
     def finishing(self) -> InPieces[None]:
         """`finish`, which stops after each piece of rows."""
         released: dict[Audience, Slice] = {}
-        for reader in self._ordered():
+        for reader in self._readers.ordered():
             audience = reader.audience
             if audience not in released:
                 audience.input.close_all()
@@ -174,28 +180,38 @@ class Network:
         """False once every query has been stopped."""
         return not self._readers or any(reader.operator or reader.dormant for reader in self._readers)
 
+    def take_stopped(self) -> dict[str, Exception]:
+        """The reasons of the queries that have been stopped since the last call, by name."""
+        stopped, self._stopped = self._stopped, {}
+        return stopped
+
     def raise_stopped(self) -> None:
         """Raises RunError if queries have been stopped since the last call."""
-        if self._stopped:
-            stopped, self._stopped = self._stopped, {}
+        if stopped := self.take_stopped():
             names, reason = ", ".join(f"'{name}'" for name in stopped), next(iter(stopped.values()))
             who = f"query {names} was" if len(stopped) == 1 else f"queries {names} were"
-            raise RunError(f"{who} stopped: {reason}", hint=reason.hint)
+            raise RunError(f"{who} stopped: {reason}", hint=getattr(reason, "hint", ""))
 
     def watermark(self, iri: str) -> int:
         """The time before which no event will arrive on a stream."""
         reading = (each.input for each in self._by_iri.get(iri, ()) if iri in each.input.open)
         return min((each.watermark_of(iri) for each in reading), default=AFTER_ALL)
 
-    def release_terms(self, always: bool = False) -> None:
-        """Releases the terms that nothing needs, once there are many (or `always`); only between batches."""
-        if len(self._dictionary) < 2 * self._kept and not always:
-            return
+    def live_ids(self) -> list[Ids]:
+        """Columns of every term id that is still needed."""
         self._settle()
         live = [ids for reader in self._readers if reader.operator for ids in reader.operator.live_ids()]
         live += [ids for each in self._each_audience() for ids in each.input.live_ids()]
-        live += [ids for reader in self._readers if reader.derived for ids in reader.derived.live_ids()]
-        self._dictionary.retain(live)
+        return live + [ids for reader in self._readers if reader.derived for ids in reader.derived.live_ids()]
+
+    def release_terms(self, always: bool = False, beside: Sequence[Network] = ()) -> None:
+        """Releases the terms that nothing needs, once there are many (or `always`); only between batches.
+
+        beside  other networks over the same dictionary
+        """
+        if len(self._dictionary) < 2 * self._kept and not always:
+            return
+        self._dictionary.retain([*self.live_ids(), *(ids for network in beside for ids in network.live_ids())])
         self._kept = max(_TERMS_KEPT_MIN, len(self._dictionary))
 
     def snapshot(self) -> list[Any]:
@@ -203,54 +219,23 @@ class Network:
         self._settle()
         numbers = {each: number for number, each in enumerate(self._each_audience())}
         readers = []
-        for reader in self._ordered():
+        for reader in self._readers.ordered():
             self._wake(reader)
-            running = reader.operator.snapshot() if reader.operator else _STOPPED
-            readers.append([numbers[reader.audience], running, reader.derived and reader.derived.snapshot()])
+            readers.append([numbers[reader.audience], *reader_state(reader)])
         return [[each.input.snapshot() for each in numbers], readers]
 
     def restore(self, state: list[Any]) -> None:
         """Continues from a snapshot of the same queries."""
         self._audiences.clear()
         audiences: dict[int, Audience] = {}
-        for reader, (number, running, derived) in zip(self._ordered(), state[1], strict=True):
+        for reader, (number, running, derived) in zip(self._readers.ordered(), state[1], strict=True):
             if number not in audiences:
                 audiences[number] = self._audiences.restored(reader.audience.input.iris, state[0][number])
-            reader.wake()
-            if running == _STOPPED:
-                reader.operator = None
-            elif reader.operator is not None:
-                reader.operator.restore(running)
-            if reader.derived is not None:
-                reader.derived.restore(derived)
+            restore_reader(reader, running, derived)
             audiences[number].add(reader)
 
-    # --- the queries and their order --------------------------------------------------------------
-
-    def _ordered(self) -> Collection[Reader]:
-        """The queries, producers first."""
-        if not self._is_ordered:
-            self._readers = dict.fromkeys(sorted(self._readers, key=attrgetter("order")))
-            self._is_ordered = True
-        return self._readers
-
     def _each_audience(self) -> list[Audience]:
-        return list(dict.fromkeys(reader.audience for reader in self._ordered()))
-
-    def _level(self, iris: Iterable[str]) -> int:
-        """The level of a query that reads these streams: above those of their producers."""
-        producers = (self._producers[iri] for iri in iris if iri in self._producers)
-        return max((producer.order[0] + 1 for producer in producers), default=0)
-
-    def _reorder(self, ordered: Sequence[Reader]) -> None:
-        """Gives every query its place in an order with producers first."""
-        levels: dict[str | None, int] = {}
-        for place, reader in enumerate(ordered):
-            level = max((levels[iri] + 1 for _, iri in reader.query.streams if iri in levels), default=0)
-            levels[reader.query.register] = level
-            reader.move((level, place))
-        self._registered = count(len(ordered))
-        self._is_ordered = False
+        return list(dict.fromkeys(reader.audience for reader in self._readers.ordered()))
 
     # --- events -----------------------------------------------------------------------------------
 
@@ -356,7 +341,7 @@ class Network:
                 for rows in operator.finish() if finished else operator.on_watermark(watermark - 1):
                     if rows:
                         yield rows
-        except TooManyRuns as reason:
+        except self._failures as reason:
             reader.stop()
             self._stopped[reader.query.name] = reason
 

@@ -5,8 +5,7 @@ their own:
 
 blob := MAGIC VERSION msgpack [terms, events, reporting, letters]
 
-An id is a place among the terms of the blob, 0 for UNBOUND. Terms are concatenated canonical N-Triples texts with the
-values of numbers beside them, so that neither stage touches a single term. A blob lives from one stage to the next, in
+Terms and events are those of `spaseq.runtime.state.packed_events`. A blob lives from one stage to the next, in
 one micro-batch; saved states have the format of `spaseq.runtime.state.snapshot`.
 """
 
@@ -18,22 +17,15 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from arrays.columns import renumbered
-from sparql_gpm.columns import UNBOUND, EventBatch, Ids, Mask
+from sparql_gpm.columns import EventBatch, Mask
 from sparql_gpm.dictionary import Dictionary
 from spaseq.errors import RunError
 from spaseq.outputs.dead_letters import DeadLetter
-from spaseq.runtime.state.snapshot import narrowed
+from spaseq.runtime.state.packed_events import PackedColumns, PackedTerms, packed_events, unpacked_events
 
 MAGIC, VERSION = b"SPAseqE", 3
 """Of the format and of what stage 1 puts into it: one more whenever either changes."""
-
-_BLANK = ord("_")
-_Column = tuple[str, bytes]
-_Terms = tuple[bytes, _Column, bytes]
-_Events = tuple[_Column, _Column, list[str], _Column, _Column, _Column, _Column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +72,7 @@ class BlockContents:
 
 def packed(contents: BlockContents, dictionary: Dictionary, blank_suffix: str) -> bytes:
     """A blob; `blank_suffix` makes the labels of this task's blank nodes unlike those of any other."""
-    batch = contents.batch
-    distinct, columns = renumbered((batch.subjects, batch.predicates, batch.objects))
-    text, lengths = _suffixed(*dictionary.joined(distinct), blank_suffix.encode())
-    events = (
-        _column(batch.times), _column(batch.streams), list(batch.names), _column(batch.offsets), *map(_column, columns)
-    )  # fmt: skip
-    terms = text, _column(lengths), dictionary.numbers[distinct].tobytes()
+    terms, events = packed_events(contents.batch, dictionary, blank_suffix)
     tree = terms, events, contents.reporting.tobytes(), contents.letters
     return MAGIC + VERSION.to_bytes(2, "big") + msgspec.msgpack.encode(tree)
 
@@ -100,37 +86,7 @@ def unpacked(blob: bytes, dictionary: Dictionary) -> BlockContents:
             f"a worker sends events in version {version}, this one reads version {VERSION}",
             hint="install the same SPAseq on the driver and on every worker",
         )
-    kind = tuple[_Terms, _Events, bytes, tuple[DeadLetter, ...]]
+    kind = tuple[PackedTerms, PackedColumns, bytes, tuple[DeadLetter, ...]]
     terms, events, reporting, letters = msgspec.msgpack.decode(memoryview(blob)[head:], type=kind)
-    text, lengths, numbers = terms
-    found = dictionary.intern_joined(text, _array(lengths), np.frombuffer(numbers, dtype=np.float64))
-    ids = np.concatenate((np.array([UNBOUND], dtype=np.int64), found))
-    times, streams, names, offsets, *columns = events
-    batch = EventBatch(_array(times), _array(streams), names, _array(offsets), *(ids[_raw(c)] for c in columns))
+    batch = unpacked_events((terms, events), dictionary)
     return BlockContents(batch, np.frombuffer(reporting, dtype=np.bool_), letters)
-
-
-def _suffixed(text: bytes, lengths: Ids, suffix: bytes) -> tuple[bytes, Ids]:
-    """The texts with the suffix after each blank node's label."""
-    starts = np.cumsum(lengths) - lengths
-    blank = np.frombuffer(text, dtype=np.uint8)[starts] == _BLANK
-    if not suffix or not blank.any():
-        return text, lengths
-    parts, at = [], 0
-    for end in (starts + lengths)[blank].tolist():
-        parts += [text[at:end], suffix]
-        at = end
-    return b"".join([*parts, text[at:]]), lengths + len(suffix) * blank
-
-
-def _column(values: Ids) -> _Column:
-    values = narrowed(values)
-    return values.dtype.str, values.tobytes()
-
-
-def _raw(column: _Column) -> NDArray[Any]:
-    return np.frombuffer(column[1], dtype=column[0])
-
-
-def _array(column: _Column) -> Ids:
-    return _raw(column).astype(np.int64)

@@ -1,0 +1,29 @@
+"""The state of one query of a network, without its input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spaseq.runtime.embedded.audience import Reader
+
+ReaderState = list[Any]
+"""Of a query that moves from one network to another: its input, its operator, the stream that it makes."""
+_STOPPED = {"stopped": True}
+"""The snapshot of a query that was stopped."""
+
+
+def reader_state(reader: Reader) -> list[Any]:
+    """The snapshots of the operator of a query that is awake, and of the stream that it makes."""
+    running = reader.operator.snapshot() if reader.operator else _STOPPED
+    return [running, reader.derived and reader.derived.snapshot()]
+
+
+def restore_reader(reader: Reader, running: Any, derived: Any) -> None:
+    """Continues from such snapshots of the same query."""
+    reader.wake()
+    if running == _STOPPED:
+        reader.operator = None
+    elif reader.operator is not None:
+        reader.operator.restore(running)
+    if reader.derived is not None:
+        reader.derived.restore(derived)

@@ -16,6 +16,7 @@ KEPT = """import sys
 from arrays.jit import is_kept
 from arrays.kernel_cache import KernelCache
 import automata.registers.register_evaluator, automata.cea.cea_evaluator, sparql_gpm.reading.nquads_columns
+import automata.propagation.compiled
 ours = [m for m in list(sys.modules.values()) if m.__name__.split(".")[0] in ("automata", "sparql_gpm", "arrays")]
 found = {v for m in ours for v in vars(m).values() if isinstance(getattr(v, "_cache", None), KernelCache)}
 print(len(found), *sorted(kernel.__name__ for kernel in found if not is_kept(kernel)))

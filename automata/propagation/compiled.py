@@ -17,6 +17,8 @@ from automata.propagation.columns import Unsuited
 from automata.propagation.kernel_cells import KernelCells
 from automata.propagation.layout import layout_of
 from automata.propagation.measures import Measured, Values
+from automata.propagation.overlapping.pane_cells import PaneCells
+from automata.propagation.overlapping.panes import why_no_panes
 from automata.propagation.overlapping.sliding_cells import SlidingCells
 from automata.propagation.propagating_evaluator import Propagating, PropagatingEvaluator
 from automata.propagation.windows import Found, Key
@@ -36,7 +38,8 @@ class CompiledPropagation(Propagating):
         self._new_exact = partial(PropagatingEvaluator, plan, groups, measured, values)
         self.exact = self._new_exact()
         self._sliding = SlidingCells(plan, groups, measured, layout, values) if plan.program.window.sliding else None
-        self._kernel = self._sliding or KernelCells(plan, groups, measured, layout, values)
+        kind = KernelCells if why_no_panes(plan) is not None else PaneCells
+        self._kernel = self._sliding or kind(plan, groups, measured, layout, values)
 
     @property
     def position(self) -> int:

@@ -260,7 +260,7 @@ def rescale_command(checkpoint: str, shards: int) -> None:
 @click.option("--portable", is_flag=True, help="For any processor of this architecture.  [default: for this one]")
 @common.debug_option
 def warm_command(output: Path | None, portable: bool) -> None:
-    """Compile what long runs and Spark jobs compile: half a minute once, instead of at each one's start.
+    """Compile what long runs and Spark jobs compile: two minutes once, instead of at each one's start.
 
     \b
     spaseq warm                                for this installation and processor

@@ -1,8 +1,8 @@
-"""All kernels compiled beforehand, by two small jobs, so that no run and no Spark executor has to compile them.
+"""All kernels compiled beforehand, by small jobs, so that no run and no Spark executor has to compile them.
 
-What a kernel is compiled for does not depend on the query, only on the evaluator: these two jobs, of register automata
-and of CEA, call every kernel with every type that it is ever given, apart from those that read Jelly, which Spark does
-not read.
+What a kernel is compiled for does not depend on the query, only on the evaluator and the kind of window: these jobs, of
+register automata, of CEA and of OVER MATCHES, call every kernel with every type that it is ever given, apart from those
+that read Jelly, which Spark does not read, and those of queries OVER MATCHES that are counted together.
 """
 
 from __future__ import annotations
@@ -26,7 +26,18 @@ _QUERY = """SELECT ?s ?a ?c WITHIN 120 SECONDS SLIDING PARTITION BY ?s FROM STRE
   DEFINE GPM B ON S {{ ?s <urn:a> ?b {condition} }}
   DEFINE GPM C ON S {{ ?s <urn:c> ?c }}
 }}"""
-_JOBS = (("nfa", _QUERY.format(condition="FILTER(?b > ?a)")), ("cea", _QUERY.format(condition="")))
+_OVER = """SELECT OVER MATCHES ?s (COUNT(*) AS ?matches) WITHIN 120 SECONDS {window} PARTITION BY ?s
+FROM STREAM S <urn:stream> WHERE {{
+  SEQ(A : A)
+  DEFINE GPM A ON S {{ ?s <urn:a> ?a }}
+}} GROUP BY ?s"""
+_JOBS = (
+    ("nfa", _QUERY.format(condition="FILTER(?b > ?a)")),
+    ("cea", _QUERY.format(condition="")),
+    ("auto", _OVER.format(window="")),
+    ("auto", _OVER.format(window="SLIDING")),
+    ("auto", _OVER.format(window="EVERY 1 SECOND")),
+)
 _MICRO_BATCHES = 4
 _EVENTS = 400
 """In each micro-batch: its text is long enough for the kernels of the reader, and runs expire."""
@@ -35,7 +46,7 @@ _SUBJECTS = 300
 
 
 def compile_kernels(only: str | None = None) -> None:
-    """Compile what is not compiled yet, of one evaluator or of all; some half a minute of processor time.
+    """Compile what is not compiled yet, of one evaluator or of all; two minutes of processor time.
 
     only    "cea" or "registers"
     """

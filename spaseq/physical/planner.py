@@ -13,6 +13,7 @@ from automata.plan.plan import Plan
 from automata.plan.products import all_products
 from automata.plan.program import Demand, Program
 from automata.propagation.layout import why_not_compiled
+from automata.propagation.overlapping.panes import why_no_panes
 from automata.propagation.shared.members import why_not_shared
 from spaseq.errors import InputError
 from spaseq.physical.applicability import (
@@ -165,11 +166,7 @@ def _propagated(compiled: Compiled, kernels: bool) -> PhysicalPlan:
     reason = why_not_compiled(planned.plan, planned.measured) if kernels else TOO_SHORT
     shares = False
     if reason is None:
-        held = (
-            "event in the window, as products of its events"
-            if planned.plan.program.window.sliding
-            else "key and window"
-        )
+        held = _held(planned.plan)
         form, form_reason, few = Form.KERNELS, f"integers of any size, a few of them for each {held}", 0
         alone = why_not_shared(planned.plan, planned.measured)
         shares = alone is None
@@ -180,6 +177,13 @@ def _propagated(compiled: Compiled, kernels: bool) -> PhysicalPlan:
     why = "only a key relates the steps: counts, sums, minima and maxima are kept of matches that are not built"
     together = conjunctions(compiled.program)
     return PhysicalPlan(compiled, PROPAGATION, form, why, form_reason, others, (), few, together, shares=shares)
+
+
+def _held(plan: Plan) -> str:
+    """The things of which kernels keep integers."""
+    if plan.program.window.sliding:
+        return "event in the window, as products of its events"
+    return "key and window" if why_no_panes(plan) is not None else "key and pane, as windows are products of panes"
 
 
 def _requested(compiled: Compiled, requested: str, refusals: Mapping[str, str | None]) -> str:

@@ -25,7 +25,7 @@ from automata.propagation import kernel_cells
 from automata.propagation.applicability import why_not_propagated
 from automata.propagation.compiled import CompiledPropagation
 from automata.propagation.measures import Addend, Kind, Measured, Scaled
-from automata.propagation.overlapping import sliding_cells
+from automata.propagation.overlapping import panes, queued_cells
 from automata.propagation.propagating_evaluator import PropagatingEvaluator
 from automata.propagation.windows import Found
 from automata.runs.columns.run_evaluator import RunEvaluator
@@ -323,8 +323,9 @@ def test_the_kernel_propagates_as_exact_values_do(seed: int) -> None:
     measured = tuple(random.sample(COMPILED, random.randint(0, len(COMPILED))))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel_cells, "_SLOTS_FIRST", 1)
-        patch.setattr(sliding_cells, "_SLOTS_FIRST", 1)
-        patch.setattr(sliding_cells, "_NODES_FIRST", 1)
+        patch.setattr(panes, "WINDOWS_MIN", random.choice((2, 20)))
+        patch.setattr(queued_cells, "SLOTS_FIRST", 1)
+        patch.setattr(queued_cells, "NODES_FIRST", 1)
         patch.setattr(kernel_cells, "_OUTPUT_FIRST", 2)
         patch.setattr(kernel_cells, "_ONE_LIMB", 1 << random.choice((2, 4, 8, 35, 61)))
         agree(drawn, propagated(drawn, random, measured, compiled=True), measured)

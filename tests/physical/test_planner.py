@@ -120,6 +120,24 @@ def test_the_plan_says_the_form_and_its_reason(
     assert (plan.row_events_max > 0) == (form is Form.ROWS)
 
 
+@pytest.mark.parametrize(
+    ("window", "held"),
+    [
+        ("", "each key and window"),
+        ("EVERY 1 SECOND", "each key and window"),
+        ("EVERY 400 MILLISECONDS", "each key and pane"),
+        ("SLIDING", "each event in the window"),
+    ],
+)
+def test_the_plan_says_of_what_kernels_keep_aggregates_over_matches(window: str, held: str) -> None:
+    text = f"""PREFIX : <http://ex.org/> SELECT OVER MATCHES ?k (COUNT(*) AS ?n) WITHIN 9 SECONDS {window}
+      FROM STREAM S <http://ex.org/s> WHERE {{
+        SEQ(A : A) DEFINE GPM A ON S {{ ?a a :A ; :k ?k }}
+      }} GROUP BY ?k"""
+    plan = plan_query(compile_program(build(parse(text, "q"))))
+    assert plan.form is Form.KERNELS and held in plan.form_reason
+
+
 def test_a_negation_that_looks_at_the_events_of_a_partition_keeps_runs_in_columns() -> None:
     assert chosen("A ; B! ; A", head="WITHIN 9 SECONDS PARTITION BY ?k").form is Form.ROWS
     counted = chosen("A ; B! ; A", head="WITHIN 9 EVENTS PARTITION BY ?k")

@@ -36,7 +36,15 @@ from automata.propagation.overlapping.arrays import (
     Stacks,
 )
 from automata.propagation.overlapping.products import copy_row, multiply
-from automata.propagation.overlapping.stacks import advance, append, forget_before, set_unit_matrix, turn_events
+from automata.propagation.overlapping.stacks import (
+    advance,
+    append,
+    forget_before,
+    gather,
+    opens_matches,
+    set_unit_matrix,
+    turn_events,
+)
 from automata.values import NONE, Ids
 
 _DONE, _OUTPUT, _LIMBS, _NODES = (int(stop) for stop in Stop)
@@ -89,8 +97,8 @@ def consume(
                 if not turned:
                     state[FULL] = 0
                     return _LIMBS
-            solutions = _gather(order, group, slot, at, end)
-            opens = _opens(rules, group, solutions)
+            solutions = gather(order, group, slot, at, end)
+            opens = opens_matches(rules, group, solutions)
             if stacks.head[slot] == NONE and not opens:
                 stacks.rank[slot] = where
                 continue
@@ -121,26 +129,6 @@ def _where(shape: Shape, stacks: Stacks, slot: int, position: int, time: int) ->
     if not shape.in_events:
         return time
     return stacks.rank[slot] + 1 if shape.consecutive else position
-
-
-@lean_part
-def _gather(order: Order, group: Group, slot: int, begin: int, end: int) -> int:
-    """Gathers the solutions of an event that have a key; returns their number."""
-    solutions = 0
-    for at in range(begin, end):
-        if order.slots[at] == slot:
-            group.rows[solutions], group.symbols[solutions] = order.rows[at], order.symbols[at]
-            solutions += 1
-    return solutions
-
-
-@lean_part
-def _opens(rules: Rules, group: Group, solutions: int) -> bool:
-    """True if an event begins matches."""
-    found = False
-    for number in range(solutions):
-        found |= rules.opens[group.symbols[number]] != 0
-    return found
 
 
 @lean_part

@@ -9,7 +9,7 @@ however many partial matches have begun.
 from __future__ import annotations
 
 from arrays.jit import lean_part, lean_step
-from automata.propagation.kernel_arrays import ADD, FULL, KEEP, SET, Cells, Room, Rules, Scratch, Slice
+from automata.propagation.kernel_arrays import ADD, FULL, KEEP, SET, Cells, Order, Room, Rules, Scratch, Slice
 from automata.propagation.kernel_direct import Direct
 from automata.propagation.kernel_lanes import arrive, clear, end_strict, holds_matches, improves, move, reach
 from automata.propagation.overlapping.arrays import (
@@ -30,6 +30,26 @@ from automata.propagation.overlapping.arrays import (
 )
 from automata.propagation.overlapping.products import copy_row, keeps, multiply, set_unit
 from automata.values import NONE, Ids
+
+
+@lean_part
+def gather(order: Order, group: Group, slot: int, begin: int, end: int) -> int:
+    """Gathers the solutions of an event that have a key; returns their number."""
+    solutions = 0
+    for at in range(begin, end):
+        if order.slots[at] == slot:
+            group.rows[solutions], group.symbols[solutions] = order.rows[at], order.symbols[at]
+            solutions += 1
+    return solutions
+
+
+@lean_part
+def opens_matches(rules: Rules, group: Group, solutions: int) -> bool:
+    """True if an event begins matches."""
+    found = False
+    for number in range(solutions):
+        found |= rules.opens[group.symbols[number]] != 0
+    return found
 
 
 @lean_step

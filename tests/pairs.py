@@ -29,6 +29,7 @@ from unittest.mock import patch
 from arrays.jit import ASSERTING
 from automata.cea.applicability import why_not_cea
 from automata.plan.program import ConditionEvaluator, Program
+from automata.propagation.overlapping import panes
 from spaseq.algebra.build import build
 from spaseq.physical import evaluators, replanning
 from spaseq.physical.applicability import why_no_registers, why_not_lazy, why_not_replanned
@@ -36,6 +37,7 @@ from spaseq.physical.kernels_later import Kernels
 from spaseq.physical.plan import PROPAGATION, Form
 from spaseq.physical.planner import plan_query
 from spaseq.physical.program import Compiled, compile_program
+from spaseq.physical.propagation import propagation_of
 from tests.automata.test_adaptive import Moody
 from tests.constructs import constructs
 from tests.driving import Comparable, comparable, run_engine
@@ -55,12 +57,14 @@ class Tried:
     compiled    runs may be kept by compiled kernels
     why_not     what keeps it from a query, or None
     later       kernels take over while the query runs
+    in_panes    hopping windows are products of panes, however few of them are open at once
     """
 
     option: str
     compiled: bool
     why_not: Callable[[Compiled], str | None]
     later: bool = False
+    in_panes: bool = False
 
 
 EVALUATORS = {
@@ -73,6 +77,7 @@ EVALUATORS = {
     "kernels later": Tried("auto", False, lambda compiled: never_in_kernels(compiled), later=True),
     "propagation": Tried("auto", False, lambda compiled: not_propagated(compiled, kernels=False)),
     "propagation in kernels": Tried("auto", True, lambda compiled: not_propagated(compiled, kernels=True)),
+    "propagation in panes": Tried("auto", True, lambda compiled: not_in_panes(compiled), in_panes=True),
 }
 
 
@@ -87,6 +92,12 @@ def not_propagated(compiled: Compiled, kernels: bool) -> str | None:
     if planned.evaluator != PROPAGATION:
         return f"{planned.evaluator} runs it"
     return "its aggregates are exact values" if kernels and planned.form is not Form.KERNELS else None
+
+
+@patch.object(panes, "WINDOWS_MIN", 2)
+def not_in_panes(compiled: Compiled) -> str | None:
+    """The reason why `auto` does not propagate aggregates in kernels over panes, or None."""
+    return not_propagated(compiled, kernels=True) or panes.why_no_panes(propagation_of(compiled).plan)
 
 
 def applies(evaluator: str, pair: Pair) -> bool:
@@ -107,8 +118,13 @@ def difference(evaluator: str, pair: Pair, expected: Sequence[Comparable]) -> st
         return Moody(Random(f"{pair.sizes} {pair.query.text}"), STEADINESS, names)
 
     beside: dict[str, Any] = {"reader": pair.reader} if pair.reader else {}
+    open_min = 2 if tried.in_panes else panes.WINDOWS_MIN
     try:
-        with patch.object(replanning, "RatesDecide", moody), patch.object(evaluators, "KernelsLater", moody_later):
+        with (
+            patch.object(replanning, "RatesDecide", moody),
+            patch.object(evaluators, "KernelsLater", moody_later),
+            patch.object(panes, "WINDOWS_MIN", open_min),
+        ):
             if tried.later:  # slices of one event are not remembered
                 beside |= {"later": True, "few": 0 if len(pair.arrived) % 4 else None}
             rows = run_engine(pair.query, pieces, evaluator=tried.option, compiled=tried.compiled, **beside)

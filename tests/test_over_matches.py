@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
-from itertools import count
 from math import fsum, inf, isnan
 from random import Random
 from unittest.mock import patch
@@ -49,7 +48,7 @@ AGGREGATES = [
 def test_groups_survive_restarts_in_the_middle_of_their_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(random_pairs, "TEXTS", (random_pairs.over, random_pairs.any_over))
     found, restarts = 0, 0
-    for number in count():
+    for number in range(60):
         pair = drawn(77, number)
         if pair is None:
             continue
@@ -62,9 +61,9 @@ def test_groups_survive_restarts_in_the_middle_of_their_windows(monkeypatch: pyt
         expected = expected_rows(pair)
         assert Counter(map(comparable, engine.rows)) == Counter(expected), random_pairs.shown(pair)
         found, restarts = found + len(expected), restarts + engine.restarts
-        if found > 30:
+        if found > 30 and restarts > 8:
             break
-    assert restarts > 8
+    assert found > 30 and restarts > 8
 
 
 @pytest.mark.parametrize("cut", range(1, 7))

@@ -20,6 +20,7 @@ from automata.propagation.kernel_arrays import NO_WINDOW
 from automata.propagation.kernel_direct import direct_of
 from automata.propagation.kernel_rules import rules_of
 from automata.propagation.layout import Layout
+from automata.propagation.limbed_cells import WIDE_ROOM, LimbedCells, one_limb
 from automata.propagation.limbs import widened
 from automata.propagation.machine import machine_of
 from automata.propagation.measures import Measured, Values
@@ -30,9 +31,6 @@ from automata.slices.timeline import LAST
 from automata.values import Ids, Mask
 
 _SLOTS_FIRST, _OUTPUT_FIRST, _OUTPUT_MAX = 16, 256, 1 << 16
-_ONE_LIMB = 1 << 61
-"""Numbers of one limb, with what one event adds, are less."""
-_WIDE_ROOM = arrays.Room(1 << 29, 1 << 29)
 
 
 def open_max(program: Program) -> int:
@@ -41,7 +39,7 @@ def open_max(program: Program) -> int:
     return -(-window.size // (window.period))
 
 
-class KernelCells:
+class KernelCells(LimbedCells):
     """The arrays of the kernel, and the windows that it closes."""
 
     def __init__(
@@ -89,7 +87,7 @@ class KernelCells:
                     found += self._emitted(full=True)
                 case Stop.LIMBS:
                     self._widen(self._widths[0] + 1, slice_.addends.shape[2])
-                    room, scratch = _WIDE_ROOM, self._scratch()
+                    room, scratch = WIDE_ROOM, self._scratch()
         where = position + len(events) - 1 if self._shape.in_events else int(events.times[-1])
         return FoundColumns([*found, *self._closed(where)])
 
@@ -131,45 +129,11 @@ class KernelCells:
 
     # --- a slice ----------------------------------------------------------------------------------
 
-    def _order(self, slice_: arrays.Slice) -> tuple[arrays.Order, int]:
-        """The solutions by event, with the slots of their keys, and the most of one event."""
-        rows = len(slice_.events)
-        columns = [np.empty(rows, dtype=np.int64) for _ in range(3)]
-        order = arrays.Order(np.zeros(len(slice_.times), dtype=np.int64), *columns)
-        most = kernel_keys.put_in_order(slice_, order)
-        stuck = False
-        while not kernel_keys.number_rows(self._cells.table, self._cells.keys, slice_, order, self._state):
-            self._make_room(stuck)
-            stuck = True
-        return order, most
-
     def _room(self, slice_: arrays.Slice, most: int) -> arrays.Room:
-        """The room that numbers need before an event of the slice; those of one limb without it become wider."""
-        moves, addends = np.diff(self._rules.moves).max(initial=0), slice_.addends.shape[2]
-        if self._widths[0] > 1 and self._state[arrays.OPEN_FIRST] != self._narrowed_at:
-            self._narrowed_at = int(self._state[arrays.OPEN_FIRST])
-            self._narrow()
-        if self._widths[1] > 1 or addends > 1:
-            self._widen(self._widths[0], addends)
-        if self._widths[0] > 1:
-            return _WIDE_ROOM
-        room = _ONE_LIMB >> (int(most) * int(moves) + 2).bit_length()
-        if self._widths[1] == 1:
-            needed = arrays.Room(room >> self._most_addend(slice_).bit_length(), room)
-        else:
-            needed = arrays.Room(room, _WIDE_ROOM.sums)
-        known = self._known
-        if known is not None and needed.counts >= known.counts and needed.sums >= known.sums:
-            return known
-        if self._fits(needed):
-            self._known = needed
-            return needed
-        self._widen(2, addends)
-        return _WIDE_ROOM
-
-    def _most_addend(self, slice_: arrays.Slice) -> int:
-        """The greatest limb that may be multiplied with a count."""
-        return int(slice_.addends.max(initial=0))
+        """The room that numbers need before an event of the slice."""
+        reached = int(self._state[arrays.OPEN_FIRST])
+        closed, self._narrowed_at = reached != self._narrowed_at, reached
+        return self._room_for(slice_, most * int(np.diff(self._rules.moves).max(initial=0)), closed)
 
     def _fits(self, room: arrays.Room) -> bool:
         """True if all numbers of open cells, counts of one limb, leave this room."""
@@ -184,8 +148,7 @@ class KernelCells:
     def _narrow(self) -> None:
         """Makes one limb of counts that are small again."""
         held = self._cells.counts
-        there = held[self._there()]
-        if not there[..., 2:].any() and there[..., 1].max(initial=0) < _ONE_LIMB >> (arrays.LIMB + 2):
+        if one_limb(held[self._there()]):
             self._known = None
             self._cells = self._cells._replace(counts=held[..., :1] + (held[..., 1:2] << arrays.LIMB))
             self._output = self._new_output(len(self._output.windows), self._output.keys.shape[1])
@@ -239,6 +202,10 @@ class KernelCells:
     def _timed(self) -> bool:
         """True if cells have the times of first and last events."""
         return bool(self._shape.in_events)
+
+    @property
+    def _keys(self) -> tuple[Ids, Ids]:
+        return self._cells.table, self._cells.keys
 
     @property
     def _widths(self) -> tuple[int, int]:
@@ -305,7 +272,7 @@ class KernelCells:
 
     def _widen(self, limbs: int, addends: int) -> None:
         """Makes this many limbs of counts, and of sums what products with addends of so many need."""
-        wide = max(self._widths[1] + (limbs > self._widths[0]), max(limbs, 2) + addends + 1)
+        wide = self._limbs_of_sums(limbs, addends)
         if (limbs, wide) == self._widths:
             return
         self._known = None

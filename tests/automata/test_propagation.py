@@ -21,7 +21,7 @@ from automata.plan.expression import Choice, Contiguity, Expression, Optional, R
 from automata.plan.keys import key_of
 from automata.plan.plan import compile_plan
 from automata.plan.program import FoldValue, Program, Reference, Selector, Skip, Symbol, Window
-from automata.propagation import kernel_cells
+from automata.propagation import kernel_cells, limbed_cells
 from automata.propagation.applicability import why_not_propagated
 from automata.propagation.compiled import CompiledPropagation
 from automata.propagation.measures import Addend, Kind, Measured, Scaled
@@ -327,7 +327,7 @@ def test_the_kernel_propagates_as_exact_values_do(seed: int) -> None:
         patch.setattr(queued_cells, "SLOTS_FIRST", 1)
         patch.setattr(queued_cells, "NODES_FIRST", 1)
         patch.setattr(kernel_cells, "_OUTPUT_FIRST", 2)
-        patch.setattr(kernel_cells, "_ONE_LIMB", 1 << random.choice((2, 4, 8, 35, 61)))
+        patch.setattr(limbed_cells, "ONE_LIMB", 1 << random.choice((2, 4, 8, 35, 61)))
         agree(drawn, propagated(drawn, random, measured, compiled=True), measured)
 
 

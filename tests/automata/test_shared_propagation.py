@@ -15,6 +15,7 @@ from automata.plan.expression import Sequence as Steps
 from automata.plan.keys import key_of
 from automata.plan.plan import Plan, compile_plan
 from automata.plan.program import Program, Selector, Skip, Symbol, Window
+from automata.propagation import limbed_cells
 from automata.propagation.applicability import why_not_propagated
 from automata.propagation.measures import Kind, Measured
 from automata.propagation.propagating_evaluator import PropagatingEvaluator
@@ -151,7 +152,7 @@ def test_each_query_of_a_group_has_the_aggregates_of_its_own_matches(seed: int) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(group_cells, "_SLOTS_FIRST", 1)
         patch.setattr(group_cells, "_OUTPUT_FIRST", 2)
-        patch.setattr(group_cells, "_ONE_LIMB", 1 << random.choice((2, 4, 8, 35, 61)))
+        patch.setattr(limbed_cells, "ONE_LIMB", 1 << random.choice((2, 4, 8, 35, 61)))
         driver = Driver(members)
         driver.run(random, members[0][0].stream)
     for number, (own, measured) in enumerate(members):

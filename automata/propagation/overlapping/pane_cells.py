@@ -14,9 +14,10 @@ from automata.propagation.cells import Cell
 from automata.propagation.found_columns import Block, FoundColumns
 from automata.propagation.kernel import Stop
 from automata.propagation.layout import Layout
+from automata.propagation.limbed_cells import WIDE_ROOM
 from automata.propagation.machine import Machine
 from automata.propagation.overlapping import arrays, pane_kernel
-from automata.propagation.overlapping.queued_cells import WIDE_ROOM, QueuedCells
+from automata.propagation.overlapping.queued_cells import QueuedCells
 from automata.propagation.windows import Key
 from automata.slices.events import Events, SymbolSolutions
 from automata.slices.timeline import LAST

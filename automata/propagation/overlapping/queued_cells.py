@@ -21,7 +21,6 @@ from automata.propagation.overlapping.algebra import algebra_of, rules_with_path
 from automata.values import NONE, Ids, Mask
 
 SLOTS_FIRST, NODES_FIRST = 16, 64
-WIDE_ROOM = kernel_arrays.Room(1 << 29, 1 << 29)
 
 
 class QueuedCells(KernelCells, ABC):

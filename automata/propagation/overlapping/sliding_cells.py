@@ -13,10 +13,11 @@ from automata.propagation import kernel_arrays
 from automata.propagation.found_columns import Block, FoundColumns
 from automata.propagation.kernel import Stop
 from automata.propagation.layout import Layout
+from automata.propagation.limbed_cells import WIDE_ROOM
 from automata.propagation.machine import Machine
 from automata.propagation.overlapping import arrays, sliding_kernel
 from automata.propagation.overlapping.algebra import completing_part, open_part, rules_with_paths
-from automata.propagation.overlapping.queued_cells import WIDE_ROOM, QueuedCells
+from automata.propagation.overlapping.queued_cells import QueuedCells
 from automata.propagation.propagating_evaluator import PropagatingEvaluator
 from automata.propagation.windows import HeldEvent
 from automata.slices.events import Events, SymbolSolutions

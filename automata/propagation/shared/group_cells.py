@@ -10,7 +10,8 @@ from automata.propagation import kernel_arrays, kernel_keys
 from automata.propagation.cells import Cell
 from automata.propagation.columns import Reader
 from automata.propagation.found_columns import Block
-from automata.propagation.kernel_arrays import LIMB, NO_WINDOW, Order, Room
+from automata.propagation.kernel_arrays import LIMB, NO_WINDOW, Room
+from automata.propagation.limbed_cells import WIDE_ROOM, LimbedCells, one_limb
 from automata.propagation.limbs import widened
 from automata.propagation.measures import Values
 from automata.propagation.shared import arrays, kernel
@@ -36,9 +37,6 @@ _SLOTS_FIRST, _OUTPUT_FIRST, _OUTPUT_MAX = 16, 256, 1 << 14
 _SLOTS_KEPT = 1 << 16
 _ROWS_APART = 8
 """Rows by which columns of what is closed are longer than a power of two, so that they do not share sets of a cache."""
-_ONE_LIMB = 1 << 61
-"""Numbers of one limb, with what one event adds, are less."""
-_WIDE_ROOM = Room(1 << 29, 1 << 29)
 
 
 class Crowded(Exception):
@@ -49,7 +47,7 @@ class Crowded(Exception):
         self.members = members
 
 
-class GroupCells:
+class GroupCells(LimbedCells):
     """The cells of the members of a program."""
 
     def __init__(self, program: GroupProgram, key: int, values: Values) -> None:
@@ -99,7 +97,7 @@ class GroupCells:
             else:
                 self._emit(found)
                 self._widen(self._widths[0] + 1, slice_.addends.shape[2])
-                room, numbers = _WIDE_ROOM, numbers_of(self._sizes, self._cells)
+                room, numbers = WIDE_ROOM, numbers_of(self._sizes, self._cells)
         return self._closed(int(events.times[-1]), found)
 
     def passed(self, time: int) -> dict[int, list[Block]]:
@@ -150,44 +148,18 @@ class GroupCells:
         return int(self._state[arrays.SLOTS])
 
     @property
+    def _keys(self) -> tuple[Ids, Ids]:
+        return self._cells.table, self._cells.keys
+
+    @property
     def _widths(self) -> tuple[int, int]:
         return self._cells.counts.shape[1], self._cells.sums.shape[1]
 
-    def _order(self, slice_: kernel_arrays.Slice) -> tuple[Order, int]:
-        """The solutions by event, with the slots of their keys, and the most of one event."""
-        columns = [np.empty(len(slice_.events), dtype=np.int64) for _ in range(3)]
-        order = Order(np.zeros(len(slice_.times), dtype=np.int64), *columns)
-        most = kernel_keys.put_in_order(slice_, order)
-        stuck = False
-        while not kernel_keys.number_rows(self._cells.table, self._cells.keys, slice_, order, self._state):
-            self._make_room(stuck)
-            stuck = True
-        return order, most
-
     def _room(self, slice_: kernel_arrays.Slice, most: int) -> Room:
-        """The room that numbers need before an event of the slice; those of one limb without it become wider."""
-        counts, sums = self._widths
-        addends = slice_.addends.shape[2]
-        if counts > 1 and (self._clock.open_first != self._narrowed_at).any():
-            self._narrowed_at = self._clock.open_first.copy()
-            self._narrow()
-        if sums > 1 or addends > 1:
-            self._widen(self._widths[0], addends)
-        if self._widths[0] > 1:
-            return _WIDE_ROOM
-        room = _ONE_LIMB >> (int(most) * self.program.growth + 2).bit_length()
-        if self._widths[1] == 1:
-            needed = Room(room >> int(slice_.addends.max(initial=0)).bit_length(), room)
-        else:
-            needed = Room(room, _WIDE_ROOM.sums)
-        known = self._known
-        if known is not None and needed.counts >= known.counts and needed.sums >= known.sums:
-            return known
-        if self._fits(needed):
-            self._known = needed
-            return needed
-        self._widen(2, addends)
-        return _WIDE_ROOM
+        """The room that numbers need before an event of the slice."""
+        closed = bool((self._clock.open_first != self._narrowed_at).any())
+        self._narrowed_at = self._clock.open_first.copy()
+        return self._room_for(slice_, most * self.program.growth, closed)
 
     def _fits(self, room: Room) -> bool:
         """True if all numbers of open cells, counts of one limb, leave this room."""
@@ -196,8 +168,8 @@ class GroupCells:
 
     def _narrow(self) -> None:
         """Makes one limb of counts that are small again."""
-        held, used = self._cells.counts, self._cells.counts[: self._slots]
-        if not used[:, 2:].any() and used[:, 1].max(initial=0) < _ONE_LIMB >> (LIMB + 2):
+        held = self._cells.counts
+        if one_limb(held[: self._slots].swapaxes(1, 2)):
             self._known = None
             self._cells = self._cells._replace(counts=np.ascontiguousarray(held[:, :1] + (held[:, 1:2] << LIMB)))
             self._output = new_output(self._sizes, len(self._output.windows), *self._widths)
@@ -256,7 +228,7 @@ class GroupCells:
 
     def _widen(self, limbs: int, addends: int) -> None:
         """Makes this many limbs of counts, and of sums what products with addends need; no row is written."""
-        wide = max(self._widths[1] + (limbs > self._widths[0]), max(limbs, 2) + addends + 1)
+        wide = self._limbs_of_sums(limbs, addends)
         if (limbs, wide) == self._widths:
             return
         self._known = None

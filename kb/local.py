@@ -28,9 +28,9 @@ from kb.xml_safety import entity_fault
 from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Pattern
-from sparql_gpm.reading.document_terms import ParsedTerm, UnsupportedTerm, to_term
+from sparql_gpm.reading.document_terms import ParsedTerm, to_term
 from sparql_gpm.relations.keys import first_rows
-from sparql_gpm.terms import BlankNode, Term
+from sparql_gpm.terms import Term, relabelled
 
 FORMATS: Mapping[str, RdfFormat] = {
     ".ttl": RdfFormat.TURTLE, ".nt": RdfFormat.N_TRIPLES, ".nq": RdfFormat.N_QUADS, ".trig": RdfFormat.TRIG,
@@ -134,9 +134,6 @@ def _read_file(path: Path, iri: str, take: Take, progress: Progress | None) -> N
     except OSError as error:
         reason = error.strerror or str(error)
         raise KnowledgeBaseError(reason, str(path), hint="the file must exist and be readable") from error
-    except UnsupportedTerm as error:
-        hint = "this version reads RDF 1.1: write it with ordinary triples and literals"
-        raise KnowledgeBaseError(str(error), str(path), hint=hint) from error
     except ValueError as error:
         raise KnowledgeBaseError(str(error), str(path), hint=f"{iri!r} must be an absolute IRI") from error
 
@@ -187,8 +184,7 @@ def append(quads: Iterator[pyoxigraph.Quad], scope: str, dictionary: Dictionary,
 
 def own_term(parsed: ParsedTerm, scope: str) -> Term:
     """The term that is parsed in a file; its scope is part of the labels of blank nodes."""
-    term = to_term(parsed)
-    return BlankNode(f"{scope}x{term.label}") if isinstance(term, BlankNode) else term
+    return relabelled(to_term(parsed), lambda label: f"{scope}x{label}")
 
 
 def _syntax_error(error: SyntaxError, path: Path, suffix: str) -> KnowledgeBaseError:

@@ -89,7 +89,9 @@ class _Runs:
                     place = self._known.get(parsed)
                     if place is None and (place := blank.get(parsed)) is None:
                         place = self._new(parsed, scope)
-                        (blank if isinstance(parsed, pyoxigraph.BlankNode) else self._known)[parsed] = place
+                        (blank if isinstance(parsed, pyoxigraph.BlankNode | pyoxigraph.Triple) else self._known)[
+                            parsed
+                        ] = place
                     column.append(place)
             self._bytes += len(some) * _TRIPLE_BYTES
             if self._bytes > RUN_BYTES_MAX:

@@ -14,7 +14,7 @@ from kb.prepared_file import PreparedFile, hash_of
 from sparql_gpm.columns import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.term_text import canonical_token, term_of
-from sparql_gpm.terms import BlankNode, Term
+from sparql_gpm.terms import Term, blank_nodes, relabelled
 
 _opened = itertools.count()
 
@@ -61,8 +61,7 @@ class PreparedTerms(Dictionary):
     def term(self, identifier: int) -> Term:
         if identifier > self._stored:
             return self._more.term(identifier - self._stored)
-        term = term_of(self._text(identifier - 1))
-        return BlankNode(self._scope + term.label) if isinstance(term, BlankNode) else term
+        return relabelled(term_of(self._text(identifier - 1)), lambda label: self._scope + label)
 
     def retain(self, live: Iterable[Ids]) -> int:
         return 0
@@ -77,11 +76,9 @@ class PreparedTerms(Dictionary):
 
     def stored(self, term: Term) -> int:
         """The id of a term of the file, UNBOUND if the file has it not."""
-        if isinstance(term, BlankNode):
-            if not term.label.startswith(self._scope):
-                return UNBOUND
-            term = BlankNode(term.label.removeprefix(self._scope))
-        text = canonical_token(term)
+        if any(not node.label.startswith(self._scope) for node in blank_nodes(term)):
+            return UNBOUND
+        text = canonical_token(relabelled(term, lambda label: label.removeprefix(self._scope)))
         wanted = np.uint64(hash_of(text))
         hashes = self._columns[2]
         place = int(np.searchsorted(hashes, wanted))

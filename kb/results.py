@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from kb.cache import TermTuple
-from sparql_gpm.terms import IRI, RDF_LANG_STRING, BlankNode, Literal, Term
+from sparql_gpm.terms import IRI, RDF_DIR_LANG_STRING, RDF_LANG_STRING, BlankNode, Literal, Term
 from sparql_gpm.well_formed import fault_of
 
 Checked = TypeVar("Checked", IRI, Literal)
@@ -23,6 +23,7 @@ class _Value(msgspec.Struct, gc=False):
     value: str
     datatype: str = ""
     language: str = msgspec.field(name="xml:lang", default="")
+    direction: str = msgspec.field(name="its:dir", default="")
 
 
 class _Head(msgspec.Struct):
@@ -94,6 +95,8 @@ def _term(value: _Value | None, scope: str) -> Term | None:
     if value is None:
         return None
     match value.type:
+        case "literal" if value.direction:
+            return _valid(Literal(value.value, RDF_DIR_LANG_STRING, value.language.lower(), value.direction))
         case "literal" | "typed-literal" if value.language:
             return _valid(Literal(value.value, RDF_LANG_STRING, value.language.lower()))
         case "literal" | "typed-literal" if value.datatype:

@@ -15,7 +15,7 @@ from sparql_gpm import pattern as algebra
 from sparql_gpm.algebra.expression_text import ExpressionWriter, path_text
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.pattern import Expression, Node, Pattern, Variable
-from sparql_gpm.terms import IRI, BlankNode, Term, to_ntriples
+from sparql_gpm.terms import IRI, Literal, Term, to_ntriples
 
 _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 
@@ -33,14 +33,14 @@ def values_text(variables: Sequence[str], rows: Sequence[str]) -> str:
 
 
 def key_text(term: Term) -> str | None:
-    """The text of a term in a query; None for terms that no endpoint has: blank nodes, invalid IRIs."""
+    """The text of a term in SPARQL 1.1; None for what no endpoint has: blank nodes, invalid IRIs, terms of RDF 1.2."""
     match term:
         case IRI(value):
             return None if _NO_IRI.search(value) else f"<{value}>"
-        case BlankNode():
-            return None
-        case _:
+        case Literal(direction=""):
             return to_ntriples(term)
+        case _:
+            return None
 
 
 class SparqlWriter:

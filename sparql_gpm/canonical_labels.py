@@ -1,5 +1,6 @@
 """Canonical labels of the blank nodes of a graph: RDF Dataset Canonicalization 1.0 (RDFC-1.0, Section 4) with SHA-256.
 
+Nodes inside triple terms, of which RDFC-1.0 does not know, are named by the triple as its subject and object are.
 Isomorphic graphs give corresponding nodes the same labels, whatever they are called. Nodes that their own triples tell
 apart cost one hash each. Of others every order of alike neighbours is looked at, which is exponential at worst, so the
 work has a bound; beyond it the nodes are numbered in the order in which the triples name them.
@@ -7,7 +8,8 @@ work has a bound; beyond it the nodes are numbered in the order in which the tri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from itertools import permutations
 
@@ -15,6 +17,8 @@ PATHS_MAX = 5_000
 """Orders of alike neighbours looked at in one graph."""
 DEPTH_MAX = 100
 """Nodes through which a node's neighbourhood is followed."""
+
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|<[^<>]*>|_:[^ ]*', re.DOTALL)
 
 TripleText = tuple[str, str, str]
 """A triple as canonical N-Triples texts of its terms."""
@@ -27,18 +31,30 @@ class _TooMuchWork(Exception):
 def canonical_labels(triples: Sequence[TripleText]) -> dict[str, str]:
     """Blank node as text, with its `_:`  →  `_:c14n0`, `_:c14n1` and so on."""
     try:
-        nodes = {node for triple in triples for node in triple if _is_blank(node)}
+        nodes = {node for triple in triples for term in triple for node in _nodes(term)}
         return _Canonicalization(triples).labels() if len(nodes) > 1 else _numbered(nodes)
     except _TooMuchWork:
-        return _numbered(node for triple in triples for node in triple if _is_blank(node))
+        return _numbered(node for triple in triples for term in triple for node in _nodes(term))
 
 
 def _numbered(nodes: Iterable[str]) -> dict[str, str]:
     return {node: f"_:c14n{number}" for number, node in enumerate(dict.fromkeys(nodes))}
 
 
-def _is_blank(term: str) -> bool:
-    return term.startswith("_:")
+def with_labels(term: str, labels: Callable[[str], str]) -> str:
+    """The text of a term with other labels of its blank nodes."""
+    if term.startswith("_:"):
+        return labels(term)
+    if term.startswith("<<"):
+        return _TOKEN.sub(lambda found: labels(found[0]) if found[0].startswith("_:") else found[0], term)
+    return term
+
+
+def _nodes(term: str) -> list[str]:
+    """The blank nodes of a term, in the order of its text."""
+    if term.startswith("_:"):
+        return [term]
+    return [token for token in _TOKEN.findall(term) if token.startswith("_:")] if term.startswith("<<") else []
 
 
 def _hash(text: str) -> str:
@@ -51,7 +67,7 @@ class _Canonicalization:
     def __init__(self, triples: Sequence[TripleText]) -> None:
         self._triples: dict[str, list[TripleText]] = {}
         for triple in dict.fromkeys(triples):
-            for node in {term for term in (triple[0], triple[2]) if _is_blank(term)}:
+            for node in {node for term in (triple[0], triple[2]) for node in _nodes(term)}:
                 self._triples.setdefault(node, []).append(triple)
         self._first = {node: self._first_degree(node) for node in self._triples}
         self._issued: dict[str, str] = {}
@@ -82,7 +98,7 @@ class _Canonicalization:
         """Hash First Degree Quads (4.6)."""
 
         def shown(term: str) -> str:
-            return term if not _is_blank(term) else "_:a" if term == node else "_:z"
+            return with_labels(term, lambda label: "_:a" if label == node else "_:z")
 
         return _hash("".join(sorted(f"{shown(s)} {p} {shown(o)} .\n" for s, p, o in self._triples[node])))
 
@@ -90,8 +106,9 @@ class _Canonicalization:
         """Hash Related Blank Node (4.7) of all neighbours: hash → nodes."""
         found: dict[str, list[str]] = {}
         for subject, predicate, target in self._triples[node]:
-            for position, related in (("s", subject), ("o", target)):
-                if _is_blank(related) and related != node:
+            inside = ((f"o{place or ''}", related) for place, related in enumerate(_nodes(target)))
+            for position, related in (*(("s", related) for related in _nodes(subject)), *inside):
+                if related != node:
                     known = self._issued.get(related) or temporary.get(related) or self._first[related]
                     found.setdefault(_hash(f"{position}{predicate}{known}"), []).append(related)
         return found

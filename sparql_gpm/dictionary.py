@@ -17,13 +17,23 @@ from numpy.typing import NDArray
 
 from sparql_gpm.columns import UNBOUND, Ids, Mask
 from sparql_gpm.interning.term_objects import TermObjects
-from sparql_gpm.terms import Term
+from sparql_gpm.terms import Term, blank_nodes
 
 if TYPE_CHECKING:
     from sparql_gpm.interning.term_table import TermTable
 
-_BLANK = ord("_")
-"""The first byte of the text of a blank node, and of no other term."""
+
+_LESS, _UNDERSCORE = b"<_"
+
+
+def may_have_blank_nodes(text: bytes, starts: Ids) -> Mask:
+    """Mask of the blank nodes and triple terms, by the places where their canonical tokens begin in a text."""
+    characters = np.frombuffer(text, dtype=np.uint8)
+    first = characters[starts]
+    found: Mask = first == _UNDERSCORE
+    brackets = np.flatnonzero(first == _LESS)
+    found[brackets] = characters[starts[brackets] + 1] == _LESS
+    return found
 
 
 class Dictionary:
@@ -123,12 +133,15 @@ class Dictionary:
         return self._terms.joined(ids)
 
     def blank(self, ids: NDArray[np.int64]) -> Mask:
-        """Mask of the blank nodes among live ids and UNBOUND, in the shape of `ids`."""
+        """Mask of the terms with blank nodes among live ids and UNBOUND, in the shape of `ids`."""
         distinct, inverse = np.unique(ids, return_inverse=True)
-        text, lengths = self.joined(distinct[distinct != UNBOUND])
+        bound = distinct[distinct != UNBOUND]
+        text, lengths = self.joined(bound)
         found = np.zeros(len(distinct), dtype=np.bool_)
-        starts = np.cumsum(lengths) - lengths
-        found[distinct != UNBOUND] = np.frombuffer(text, dtype=np.uint8)[starts] == _BLANK
+        blank = may_have_blank_nodes(text, np.cumsum(lengths) - lengths)
+        for place in np.flatnonzero(blank).tolist():
+            blank[place] = any(blank_nodes(self.term(int(bound[place]))))
+        found[distinct != UNBOUND] = blank
         return found[inverse].reshape(ids.shape)
 
     def intern_joined(self, text: bytes, lengths: Ids, numbers: NDArray[np.float64]) -> Ids:

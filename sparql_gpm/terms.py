@@ -1,4 +1,4 @@
-"""RDF terms as values, and their canonical N-Triples text (RDF 1.1 Concepts, Section 3).
+"""RDF terms as values, and their canonical N-Triples text (RDF 1.2 Concepts, Section 3).
 
 Two terms are `sameTerm` iff they are equal here, iff their texts are equal. Language tags are in lower case; a plain
 literal has the datatype `xsd:string`.
@@ -7,6 +7,7 @@ literal has the datatype `xsd:string`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD_STRING = XSD + "string"
 RDF_LANG_STRING = RDF + "langString"
+RDF_DIR_LANG_STRING = RDF + "dirLangString"
 WHITE_SPACE = " \t\r\n"
 """White space around the lexical form of a number, a boolean or a date is ignored."""
 
@@ -27,6 +29,10 @@ _PN_CHARS = r"\-0-9\xb7\u0300-\u036f\u203f\u2040" + _PN_CHARS_U
 _LABEL = re.compile(rf"[{_PN_CHARS_U}0-9](?:[{_PN_CHARS}.]*[{_PN_CHARS}])?")
 """BLANK_NODE_LABEL of the N-Triples grammar, without `_:`."""
 _LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
+DIRECTIONS = ("ltr", "rtl")
+"""The base directions of literals."""
+TRIPLE_TERM_DEPTH_MAX = 100
+"""Triple terms one in the other; parsers of deeper ones need a stack of their size."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 
@@ -47,14 +53,49 @@ class BlankNode:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A literal with its lexical form untouched; `language` is "" unless the datatype is rdf:langString."""
+    """A literal with its lexical form untouched.
+
+    language    "" unless the datatype is rdf:langString or rdf:dirLangString
+    direction   one of DIRECTIONS if the datatype is rdf:dirLangString, else ""
+    """
 
     lexical: str
     datatype: str = XSD_STRING
     language: str = ""
+    direction: str = ""
 
 
-Term = IRI | BlankNode | Literal
+@dataclass(frozen=True, slots=True)
+class TripleTerm:
+    """A triple as a term, which can be the object of another triple; stating it is another matter."""
+
+    subject: IRI | BlankNode
+    predicate: IRI
+    object: Term
+
+
+Term = IRI | BlankNode | Literal | TripleTerm
+
+
+def blank_nodes(term: Term) -> Iterator[BlankNode]:
+    """The blank nodes in a term, in the order of its text."""
+    if isinstance(term, BlankNode):
+        yield term
+    elif isinstance(term, TripleTerm):
+        yield from blank_nodes(term.subject)
+        yield from blank_nodes(term.object)
+
+
+def relabelled(term: Term, label: Callable[[str], str]) -> Term:
+    """The term with other labels of its blank nodes."""
+    if isinstance(term, BlankNode):
+        return BlankNode(label(term.label))
+    if isinstance(term, TripleTerm):
+        subject = term.subject
+        if isinstance(subject, BlankNode):
+            subject = BlankNode(label(subject.label))
+        return TripleTerm(subject, term.predicate, relabelled(term.object, label))
+    return term
 
 
 def to_ntriples(term: Term) -> str:
@@ -66,10 +107,15 @@ def to_ntriples(term: Term) -> str:
         return f"<{_iri_text(term.value)}>"
     if isinstance(term, BlankNode):
         return f"_:{term.label if _LABEL.fullmatch(term.label) else f'x{_hex(term.label)}'}"
+    if isinstance(term, TripleTerm):
+        return f"<<( {to_ntriples(term.subject)} {to_ntriples(term.predicate)} {to_ntriples(term.object)} )>>"
     text = term.lexical if term.lexical.isascii() else _SURROGATE.sub(_REPLACEMENT, term.lexical)
     quoted = f'"{text.translate(ESCAPES)}"'
     if term.language:
-        return f"{quoted}@{term.language if _LANGUAGE.fullmatch(term.language) else f'x-{_hex(term.language)}'}"
+        direction = f"--{term.direction}" if term.direction in DIRECTIONS else ""
+        return (
+            f"{quoted}@{term.language if _LANGUAGE.fullmatch(term.language) else f'x-{_hex(term.language)}'}{direction}"
+        )
     return quoted if term.datatype == XSD_STRING else f"{quoted}^^<{_iri_text(term.datatype)}>"
 
 

@@ -10,9 +10,9 @@ from urllib.parse import quote
 from sparql_gpm.bounds import exceed
 from sparql_gpm.errors import ExpressionError
 from sparql_gpm.expressions.functions_regex import compiled, replacement, timed
-from sparql_gpm.expressions.values import boolean
+from sparql_gpm.expressions.values import STRINGS, boolean
 from sparql_gpm.numeric import NumericType, integer_literal, require_number
-from sparql_gpm.terms import RDF_LANG_STRING, XSD_STRING, Literal, Term
+from sparql_gpm.terms import XSD_STRING, Literal, Term
 
 if TYPE_CHECKING:
     from regex import Match
@@ -33,8 +33,8 @@ def _too_long() -> Exception:
 
 
 def text(term: Term) -> Literal:
-    """A string literal: plain or with a language."""
-    if isinstance(term, Literal) and term.datatype in (XSD_STRING, RDF_LANG_STRING):
+    """A string literal: plain, or with a language, or with a language and a direction."""
+    if isinstance(term, Literal) and term.datatype in STRINGS:
         return term
     raise ExpressionError("not a string")
 
@@ -47,15 +47,15 @@ def plain(term: Term) -> str:
 
 
 def like(original: Literal, lexical: str) -> Literal:
-    """Another text in the same language."""
-    return Literal(lexical, original.datatype, original.language)
+    """Another text in the same language and direction."""
+    return Literal(lexical, original.datatype, original.language, original.direction)
 
 
 def _compatible(first: Term, second: Term) -> tuple[Literal, Literal]:
-    """Argument compatibility, Section 17.4.3.1.2."""
+    """Argument compatibility, Section 17.4.3.1.2 (of SPARQL 1.2 for directions)."""
     left, right = text(first), text(second)
-    if right.language and right.language != left.language:
-        raise ExpressionError("strings of different languages")
+    if right.language and (right.language, right.direction) != (left.language, left.direction):
+        raise ExpressionError("strings of different languages or directions")
     return left, right
 
 
@@ -106,10 +106,10 @@ def strafter(string: Term, mark: Term) -> Term:
 
 
 def concat(*strings: Term) -> Term:
-    """CONCAT; the language is kept if all share it."""
+    """CONCAT; the language and direction are kept if all share them."""
     parts = [text(string) for string in strings]
     lexical = bounded("", [part.lexical for part in parts])
-    languages = {part.language for part in parts}
+    languages = {(part.language, part.direction) for part in parts}
     return like(parts[0], lexical) if len(languages) == 1 else Literal(lexical)
 
 

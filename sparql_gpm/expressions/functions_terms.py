@@ -17,7 +17,7 @@ from sparql_gpm.expressions.functions_strings import plain
 from sparql_gpm.expressions.values import boolean, text_of
 from sparql_gpm.iris import resolve_iri
 from sparql_gpm.numeric import EXACT, Number, NumericType, integer_literal, number, numeric_literal, require_number
-from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal, Term
+from sparql_gpm.terms import IRI, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD, BlankNode, Literal, Term
 from sparql_gpm.well_formed import is_iri, is_language
 
 
@@ -34,7 +34,7 @@ def iri(term: Term, base: Term | None = None) -> Term:
 
 def strdt(lexical: Term, type_: Term) -> Term:
     """STRDT."""
-    if not isinstance(type_, IRI) or type_.value == RDF_LANG_STRING:
+    if not isinstance(type_, IRI) or type_.value in (RDF_LANG_STRING, RDF_DIR_LANG_STRING):
         raise ExpressionError("not a datatype")
     return Literal(plain(lexical), type_.value)
 

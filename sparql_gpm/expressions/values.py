@@ -13,6 +13,7 @@ from sparql_gpm.numeric import NUMERIC_TYPES, NumericType, cast, number, promote
 from sparql_gpm.pattern import FALSE, TRUE
 from sparql_gpm.terms import (
     IRI,
+    RDF_DIR_LANG_STRING,
     RDF_LANG_STRING,
     WHITE_SPACE,
     XSD,
@@ -20,11 +21,14 @@ from sparql_gpm.terms import (
     BlankNode,
     Literal,
     Term,
+    TripleTerm,
     to_ntriples,
 )
 
 BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 """The values of the lexical forms of xsd:boolean."""
+STRINGS = (XSD_STRING, RDF_LANG_STRING, RDF_DIR_LANG_STRING)
+"""The datatypes of string literals (SPARQL 1.2, Section 17.4.3.1.1)."""
 _ZONE_SECONDS_MAX = 14 * 3600
 _ORDER = {"boolean": 0, "dateTime": 2, "date": 3, "string": 4}
 
@@ -35,11 +39,11 @@ def boolean(value: bool) -> Literal:
 
 
 def text_of(term: Term) -> str:
-    """The text of an IRI, the lexical form of a literal; an error for a blank node."""
+    """The text of an IRI, the lexical form of a literal; an error for blank nodes and triple terms."""
     match term:
         case IRI(text) | Literal(text):
             return text
-    raise ExpressionError("a blank node has no text")
+    raise ExpressionError("it has no text")
 
 
 def effective_boolean_value(term: Term) -> bool:
@@ -47,7 +51,7 @@ def effective_boolean_value(term: Term) -> bool:
     if isinstance(term, Literal):
         if term.datatype == XSD + "boolean":
             return BOOLEANS.get(term.lexical.strip(WHITE_SPACE), False)
-        if term.datatype in (XSD_STRING, RDF_LANG_STRING):
+        if term.datatype in STRINGS:
             return term.lexical != ""
         if term.datatype in NUMERIC_TYPES:
             value = number(term)
@@ -119,12 +123,14 @@ def comparison_class(term: Term) -> tuple[str, object]:
 
 
 def order_key(term: Term) -> tuple[Any, ...]:
-    """The place of a term in ORDER BY: blank nodes, IRIs, literals; terms that `<` compares follow it."""
+    """The place of a term in ORDER BY: blank nodes, IRIs, literals, triple terms; those that `<` compares follow it."""
     match term:
         case BlankNode(label):
             return (0, 0, label)
         case IRI(value):
             return (1, 0, value)
+        case TripleTerm():
+            return (3, order_key(term.subject), order_key(term.predicate), order_key(term.object))
     found = number(term)
     if found is not None:
         is_number = found.value == found.value
@@ -135,7 +141,7 @@ def order_key(term: Term) -> tuple[Any, ...]:
     space, comparable = _comparable(term)
     if space in _ORDER:
         return (2, _ORDER[space], comparable.instant() if isinstance(comparable, DateTime) else comparable)
-    return (2, 6, term.datatype, term.lexical, term.language)
+    return (2, 6, term.datatype, term.lexical, term.language, term.direction)
 
 
 def full_order_key(term: Term) -> tuple[Any, ...]:
@@ -168,7 +174,7 @@ def _comparable(term: Term) -> tuple[str, Any]:
         return "", None
     if term.datatype == XSD_STRING:
         return "string", term.lexical
-    if term.datatype == RDF_LANG_STRING:
+    if term.datatype in STRINGS:
         return "tagged", None
     if term.datatype == XSD + "boolean":
         value = BOOLEANS.get(term.lexical.strip(WHITE_SPACE))

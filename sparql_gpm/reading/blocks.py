@@ -43,7 +43,7 @@ def parse_fault(error: SyntaxError | ValueError) -> ParseFault:
     """The fault of a parser's error, without the position that its message repeats."""
     reason = _WHERE.sub("", str(error.msg if isinstance(error, SyntaxError) else error))
     if not isinstance(error, SyntaxError):
-        return ParseFault(1, 1, reason, "triple term")
+        return ParseFault(1, 1, reason, "syntax")
     kind = "encoding" if reason.startswith("Invalid UTF-8") else "syntax"
     return ParseFault(error.lineno or 1, error.offset or 1, reason, kind)
 

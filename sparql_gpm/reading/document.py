@@ -8,7 +8,7 @@ import pyoxigraph as ox
 
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import BLOCK_BYTES, TOO_LONG, ByteStream, parse_fault
-from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, quads_of
+from sparql_gpm.reading.document_terms import TermIds, quads_of
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText
@@ -45,7 +45,7 @@ class DocumentReader:
         builder.break_off(1, broken_off)
         try:
             self._take(quads_of(text, self._format))
-        except (SyntaxError, UnsupportedTerm) as error:
+        except SyntaxError as error:
             if self._format == ox.RdfFormat.N_TRIPLES:
                 self._take(self._lines(text))
             else:
@@ -61,7 +61,7 @@ class DocumentReader:
         for number, line in enumerate(text.splitlines(), 1):
             try:
                 quads += quads_of(line, self._format)
-            except (SyntaxError, UnsupportedTerm) as error:
+            except SyntaxError as error:
                 found = parse_fault(error)
                 self._builder.report(number, found.column, found.reason, line, found.kind)
         return quads

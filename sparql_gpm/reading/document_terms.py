@@ -15,7 +15,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.reading.event_builder import EventBuilder
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.strict import parse
-from sparql_gpm.terms import IRI, RDF, XSD_STRING, BlankNode, Literal, Term
+from sparql_gpm.terms import IRI, RDF, XSD_STRING, BlankNode, Literal, Term, TripleTerm
 
 TERM_CACHE_MAX = 250_000
 """Terms in each cache of a reader; a fuller cache is emptied."""
@@ -36,42 +36,45 @@ T = TypeVar("T")
 
 
 class UnsupportedTerm(ValueError):
-    """A term of RDF 1.2 that SPARQL 1.1 lacks."""
+    """A term that a format can say and that is not read."""
 
 
 def to_term(term: ParsedTerm) -> Term:
-    """A pyoxigraph term as ours; UnsupportedTerm for triple terms and literals with a base direction."""
+    """A pyoxigraph term as ours."""
     if isinstance(term, ox.NamedNode):
         return IRI(term.value)
     if isinstance(term, ox.Literal):
-        if term.direction is not None:
-            raise UnsupportedTerm("literals with a base direction (RDF 1.2) are not supported")
-        return Literal(term.value, term.datatype.value, (term.language or "").lower())
+        direction = "" if term.direction is None else str(term.direction)
+        return Literal(term.value, term.datatype.value, (term.language or "").lower(), direction)
     if isinstance(term, ox.BlankNode):
         return BlankNode(term.value)
-    raise UnsupportedTerm("triple terms (RDF-star, RDF 1.2) are not supported")
+    subject, predicate = to_term(term.subject), to_term(term.predicate)
+    assert isinstance(subject, IRI | BlankNode) and isinstance(predicate, IRI), term
+    return TripleTerm(subject, predicate, to_term(term.object))
 
 
 def quads_of(text: bytes, rdf_format: ox.RdfFormat) -> list[ox.Quad]:
-    """All quads of a text; raises the first SyntaxError or UnsupportedTerm."""
-    quads = list(parse(text, rdf_format))
-    for quad in quads:
-        to_term(quad.object)
-    return quads
+    """All quads of a text; raises the first SyntaxError."""
+    return list(parse(text, rdf_format))
 
 
 def token_of(term: object) -> bytes:
     """The canonical token of a pyoxigraph term; b"" for the default graph."""
+    if isinstance(term, ox.Triple):
+        return f"<<( {term} )>>".encode()
     return b"" if isinstance(term, ox.DefaultGraph) else str(term).encode()
 
 
 def parse_token(token: bytes) -> Term | None:
-    """The term of an N-Triples token, or None unless it is exactly one valid and supported term."""
+    """The term of an N-Triples token, or None unless it is exactly one valid term; a triple term in canonical form."""
     try:
         if token.startswith(b"<") and PLAIN_IRI.fullmatch(token):
             return IRI(token[1:-1].decode("ascii"))
         if (match := _PLAIN_LITERAL.fullmatch(token)) and match[2] not in _TAGGED_TYPES:
             return Literal(match[1].decode(), match[2].decode("ascii") if match[2] else XSD_STRING)
+        if token.startswith(b"<<("):
+            found = next(parse(b"<urn:s> <urn:p> %b ." % token, ox.RdfFormat.N_TRIPLES)).object
+            return to_term(found) if token_of(found) == token else None
         if not _ONE_TERM.fullmatch(token):
             return None
         return to_term(next(parse(b"<urn:s> <urn:p> %b ." % token, ox.RdfFormat.N_TRIPLES)).object)
@@ -80,10 +83,10 @@ def parse_token(token: bytes) -> Term | None:
 
 
 def is_token(token: bytes) -> bool:
-    """True if `parse_token` returns a term."""
+    """True if `parse_token` returns a term; of a triple term, False."""
     if token.isascii() and (match := _PLAIN_LITERAL.fullmatch(token)):
         return match[2] not in _TAGGED_TYPES
-    return parse_token(token) is not None
+    return not token.startswith(b"<<") and parse_token(token) is not None
 
 
 class TermIds:
@@ -115,7 +118,7 @@ class TermIds:
     def subject_id(self, token: bytes) -> int:
         """The id of an IRI or blank node, or 0 for other tokens."""
         term = parse_token(token)
-        return self._remember(self.subjects, token, term) if not isinstance(term, Literal) else 0
+        return self._remember(self.subjects, token, term) if isinstance(term, IRI | BlankNode) else 0
 
     def predicate_id(self, token: bytes) -> int:
         """The id of an IRI that is no time predicate, or 0 for other tokens."""
@@ -130,15 +133,15 @@ class TermIds:
 
     def intern(self, term: Term) -> int:
         """The id of a term of the open event."""
-        return self._builder.scoped(term.label) if isinstance(term, BlankNode) else self._dictionary.intern(term)
+        return self._builder.intern(term)
 
     def parsed_id(self, parsed: ParsedTerm) -> int:
-        """The id of a pyoxigraph term in the open event; UnsupportedTerm for terms that SPARQL 1.1 lacks."""
+        """The id of a pyoxigraph term in the open event."""
         known = self._parsed.get(parsed)
         return known if known is not None else self._remember(self._parsed, parsed, to_term(parsed))
 
     def add(self, subject: ParsedTerm, predicate: ParsedTerm, object_: ParsedTerm) -> None:
-        """Add a triple of pyoxigraph to the open event; UnsupportedTerm as `parsed_id`."""
+        """Add a triple of pyoxigraph to the open event."""
         builder = self._builder
         s, p, o = self.parsed_id(subject), self.parsed_id(predicate), self.parsed_id(object_)
         builder.subjects.append(s)
@@ -148,7 +151,7 @@ class TermIds:
     def _remember(self, cache: dict[T, int], written: T, term: Term | None) -> int:
         if term is None:
             return 0
-        if isinstance(term, BlankNode):
-            return self._builder.scoped(term.label)
+        if isinstance(term, BlankNode | TripleTerm):
+            return self._builder.intern(term)
         identifier = cache[written] = self._dictionary.intern(term)
         return identifier

@@ -22,7 +22,7 @@ from sparql_gpm.reading.closed_graphs import ClosedGraphs
 from sparql_gpm.reading.event_times import dated_properties, values_inside
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText, shown
-from sparql_gpm.terms import BlankNode, Term
+from sparql_gpm.terms import BlankNode, Term, relabelled
 from sparql_gpm.times import format_time
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Malformed:
     line, column    counted from 1, columns in code points
     reason          a sentence for the user
     raw             the text left out; bytes that are not UTF-8 are shown as \\xNN
-    kind            of the fault: "syntax", "encoding", "triple term", "default graph", "no timestamp",
+    kind            of the fault: "syntax", "encoding", "term", "default graph", "no timestamp",
                     "bad timestamp", "two timestamps", "reopened", "truncated" or "too long"
     whole_event     it is an event, not a part of one
     raw_length, raw_sha256  bytes and hash of the whole text where `raw` is only its beginning, else 0 and ""
@@ -122,13 +122,17 @@ class EventBuilder:
             reason = f"graph {shown(key)} is reopened after others: its triples must stand together"
             self.mark_malformed(line, 1, reason, "reopened")
 
-    def scoped(self, label: str) -> int:
-        """The id of a blank node of the open event."""
-        identifier = self._blank_nodes.get(label)
+    def intern(self, term: Term) -> int:
+        """The id of a term of the open event, whose blank nodes are its own."""
+        if not isinstance(term, BlankNode):
+            return self._dictionary.intern(relabelled(term, self._label))
+        identifier = self._blank_nodes.get(term.label)
         if identifier is None:
-            identifier = self._dictionary.intern(BlankNode(f"e{self._scope}_{label}"))
-            self._blank_nodes[label] = identifier
+            identifier = self._blank_nodes[term.label] = self._dictionary.intern(relabelled(term, self._label))
         return identifier
+
+    def _label(self, label: str) -> str:
+        return f"e{self._scope}_{label}"
 
     def timestamp(self, stated: Term | None, line: int, column: Callable[[], int]) -> None:
         """Enter a timestamp triple of the open event with this object, at this place; a fault makes it malformed."""

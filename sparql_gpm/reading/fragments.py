@@ -14,7 +14,7 @@ from itertools import count
 import pyoxigraph as ox
 
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, LongPiece, parse_fault
-from sparql_gpm.reading.document_terms import UnsupportedTerm, quads_of, to_term, token_of
+from sparql_gpm.reading.document_terms import quads_of, token_of
 from sparql_gpm.reading.raw_text import RawText
 from sparql_gpm.reading.trig import Context, declares, label_of, parsed_unit
 from sparql_gpm.reading.trig_units import LongUnit, Unit, Units
@@ -140,12 +140,9 @@ class TriGFragments:
     def _parts(self, unit: Unit) -> Iterable[Part]:
         try:
             quads = parsed_unit(self._context, unit.text)
-            for quad in quads:
-                to_term(quad.object)
-        except (SyntaxError, UnsupportedTerm) as error:
+        except SyntaxError as error:
             found = parse_fault(error)
-            rows = self._context.header(unit.text).count(b"\n") if isinstance(error, SyntaxError) else 0
-            row = max(1, found.line - rows)
+            row = max(1, found.line - self._context.header(unit.text).count(b"\n"))
             column = found.column + unit.column - 1 if row == 1 else found.column
             return (self._lost(unit, unit.line + row - 1, column, found.reason, found.kind),)
         if not quads and not declares(unit.text) and (key := label_of(self._context, unit.text)):

@@ -163,7 +163,7 @@ class JellyReader:
         except (BadMessage, UnicodeDecodeError):
             raise
         except ValueError as error:
-            kind = "triple term" if isinstance(error, UnsupportedTerm) else "syntax"
+            kind = "term" if isinstance(error, UnsupportedTerm) else "syntax"
             self._builder.report(number, at + 1, str(error), frame[at:stop], kind)
             return None
 

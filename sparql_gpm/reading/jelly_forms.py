@@ -14,7 +14,7 @@ from sparql_gpm.reading.document_terms import TERM_CACHE_MAX, to_term
 from sparql_gpm.reading.jelly_rows import blank_node
 from sparql_gpm.reading.jelly_term_kernels import BLANK, MALFORMED, UNLEARNED
 from sparql_gpm.term_text import canonical_token, term_of
-from sparql_gpm.terms import IRI, BlankNode, Literal, Term
+from sparql_gpm.terms import BlankNode, Literal, Term
 
 
 class Forms:
@@ -100,13 +100,14 @@ def _term(text: bytes) -> Term | None:
         written = text.decode()
         if written.startswith("_:"):
             return BlankNode(blank_node(written[2:]).value)
-        match term_of(text):
-            case Literal(lexical, _, language) if language or written.endswith("@"):
-                return to_term(ox.Literal(lexical, language=language))
-            case Literal(lexical, datatype, _):
-                return to_term(ox.Literal(lexical, datatype=ox.NamedNode(datatype)))
-            case IRI(value):
-                return to_term(ox.NamedNode(value))
+        if written.startswith("<"):
+            return to_term(ox.NamedNode(written[1:-1]))
+        literal = term_of(text)
+        assert isinstance(literal, Literal), literal
+        if literal.language or written.endswith("@"):
+            tag = f"{literal.language}--{literal.direction}" if literal.direction else literal.language
+            return to_term(ox.Literal(literal.lexical, language=tag))
+        return to_term(ox.Literal(literal.lexical, datatype=ox.NamedNode(literal.datatype)))
     except ValueError:
         pass
     return None

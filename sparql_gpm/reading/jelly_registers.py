@@ -19,7 +19,7 @@ from sparql_gpm.reading.jelly_lookups import (
 )  # fmt: skip
 from sparql_gpm.reading.jelly_rows import Graph, Node, Rows
 from sparql_gpm.reading.jelly_scanned import Statement
-from sparql_gpm.terms import IRI, BlankNode, Literal
+from sparql_gpm.terms import IRI, BlankNode, Literal, TripleTerm
 
 
 class Registers:
@@ -59,6 +59,8 @@ class Registers:
                 if language:
                     return ox.Literal(text, language=language)
                 return ox.Literal(text, datatype=ox.NamedNode(datatype))
+            case TripleTerm():
+                raise AssertionError("Jelly has none here")
 
     def lend(self) -> None:
         """Give the reader in Python the last terms; where a register is 0 it has them."""

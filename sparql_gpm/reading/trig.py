@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import pyoxigraph as ox
 
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, parse_fault
-from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term, token_of
+from sparql_gpm.reading.document_terms import TermIds, to_term, token_of
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.options import ReadOptions
-from sparql_gpm.reading.strict import parse
+from sparql_gpm.reading.strict import parse, parser_of
 from sparql_gpm.reading.trig_units import LongUnit, Unit, Units
 
-_DIRECTIVE = re.compile(rb"@?(?:prefix|base)\b", re.IGNORECASE)
+_DIRECTIVE = re.compile(rb"@?(?:prefix|base|version)\b", re.IGNORECASE)
 _PROBE = b" { <urn:x> <urn:x> <urn:x> }"
 
 
@@ -46,7 +46,7 @@ def parsed_unit(context: Context, text: bytes) -> list[ox.Quad]:
     header = context.header(text)
     if not declares(text):
         return list(parse(header + text, ox.RdfFormat.TRIG))
-    parser = ox.parse(header + text, ox.RdfFormat.TRIG)
+    parser = parser_of(header + text, ox.RdfFormat.TRIG)
     try:
         return list(parser)
     except MemoryError as error:
@@ -101,8 +101,6 @@ class TriGReader:
         header = self._context.header(unit.text)
         try:
             self._take(unit, parsed_unit(self._context, unit.text))
-        except UnsupportedTerm as error:
-            self._lost(unit, unit.line, unit.column, str(error), "triple term")
         except SyntaxError as error:
             found = parse_fault(error)
             row = found.line - header.count(b"\n")

@@ -35,7 +35,7 @@ _STRING_END = {
     b"'''": re.compile(rb"(?:[^'\\]++|\\.|'{1,2}(?!'))*+'''", re.DOTALL),
 }
 _BEGINNING = re.compile(
-    rb"""^[ \t]*(?: @?(?:prefix|base)\b | graph\b | \{
+    rb"""^[ \t]*(?: @?(?:prefix|base|version)\b | graph\b | \{
        | (?: <[^<>"{}|^`\x00-\x20]*+> | [^\s{<"'.;,()\[\]]*+:[^\s{<"'();,\[\]]*+ )\s*+\{ )""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )

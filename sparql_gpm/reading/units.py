@@ -15,12 +15,12 @@ import pyoxigraph as ox
 from sparql_gpm.errors import BrokenOff
 from sparql_gpm.reading.blocks import TOO_LONG, Blocks, ByteStream, LongPiece, parse_fault
 from sparql_gpm.reading.document import whole_text
-from sparql_gpm.reading.document_terms import TermIds, UnsupportedTerm, to_term, token_of
+from sparql_gpm.reading.document_terms import TermIds, to_term, token_of
 from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.json_contexts import with_contexts
 from sparql_gpm.reading.options import ReadOptions
 from sparql_gpm.reading.raw_text import RawText
-from sparql_gpm.reading.strict import parse
+from sparql_gpm.reading.strict import parse, parser_of
 from sparql_gpm.reading.trig import Context
 
 MESSAGE = re.compile(
@@ -31,7 +31,7 @@ VERSION = re.compile(
     rb"""^[ \t]*(?:@version|VERSION)[ \t]*["'][^"'\n]*-messages["'][ \t]*\.?[ \t]*\r?$""", re.MULTILINE
 )
 """The line that declares a message log."""
-_DIRECTIVE = re.compile(rb"^[ \t]*@?(?:prefix|base)\b[^\n]*", re.IGNORECASE | re.MULTILINE)
+_DIRECTIVE = re.compile(rb"^[ \t]*@?(?:prefix|base|version)\b[^\n]*", re.IGNORECASE | re.MULTILINE)
 
 
 class UnitBuilder:
@@ -69,8 +69,7 @@ class UnitBuilder:
     def lose(self, error: Exception, line: int, raw: bytes) -> None:
         """Report a unit that cannot be read."""
         found = parse_fault(error if isinstance(error, SyntaxError | ValueError) else ValueError(str(error)))
-        kind = found.kind if isinstance(error, SyntaxError | UnsupportedTerm) else "syntax"
-        self.builder.report(line + found.line - 1, found.column, found.reason, raw, kind, whole_event=True)
+        self.builder.report(line + found.line - 1, found.column, found.reason, raw, found.kind, whole_event=True)
 
     def flush(self) -> Iterator[LocatedBatch]:
         """Yield the complete events, if any."""
@@ -81,15 +80,12 @@ class UnitBuilder:
         builder = self.builder
         builder.open(key, line)
         builder.raw.append(raw)
-        try:
-            for quad in (*times, *quads):
-                about = bool(key) and token_of(quad.subject) == key and quad.predicate in self._time_predicates
-                if about:
-                    builder.timestamp(to_term(quad.object), line, lambda: 1)
-            for quad in quads:
-                self._terms.add(quad.subject, quad.predicate, quad.object)
-        except UnsupportedTerm as error:
-            builder.mark_malformed(line, 1, str(error), "triple term")
+        for quad in (*times, *quads):
+            about = bool(key) and token_of(quad.subject) == key and quad.predicate in self._time_predicates
+            if about:
+                builder.timestamp(to_term(quad.object), line, lambda: 1)
+        for quad in quads:
+            self._terms.add(quad.subject, quad.predicate, quad.object)
         builder.close()
 
 
@@ -197,8 +193,8 @@ class MessageReader:
         self._builder.start_input()
         header = self._context.header(text) if self._format == ox.RdfFormat.TRIG else b""
         body = VERSION.sub(b"", MESSAGE.sub(b"", text))
-        parser = ox.parse(header + body, self._format)
         try:
+            parser = parser_of(header + body, self._format)
             quads = list(parse(header + body, self._format))
         except SyntaxError as error:
             self._units.lose(error, line - header.count(b"\n"), text)
@@ -213,8 +209,8 @@ class MessageReader:
     def _declare(self, header: bytes, text: bytes) -> None:
         """The declarations of a message that is malformed come into force as far as they can be read."""
         for found in _DIRECTIVE.finditer(text):
-            parser = ox.parse(header + found[0] + b"\n", ox.RdfFormat.TRIG)
             try:
+                parser = parser_of(header + found[0] + b"\n", ox.RdfFormat.TRIG)
                 list(parser)
             except (SyntaxError, ValueError):
                 continue

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import pyoxigraph as ox
 
 from sparql_gpm.reading.blocks import BLOCK_BYTES, TOO_LONG, Blocks, ByteStream, LongPiece
+from sparql_gpm.reading.strict import parse, parser_of
+from sparql_gpm.reading.trig import declares
 from sparql_gpm.reading.trig_units import LongUnit, Unit, Units
 from spaseq.inputs.texts import InputText
 
 _USUAL = re.compile(rb'<[^<>"\s]+> <[^<>"\s]+> (?:<[^<>"\s]+>|"[^"\\]*"(?:\^\^<[^<>"\s]+>)?) (<[^<>"\s]+>) \.\s*')
 """The usual line with a graph; any other is parsed."""
-_DIRECTIVE = re.compile(rb"@?(?:prefix|base)\b", re.IGNORECASE)
 
 
 def bounded(blocks: Iterable[bytes | LongPiece]) -> Iterator[bytes]:
@@ -105,7 +106,7 @@ def cut_trig(blocks: Blocks, size: int) -> Iterator[InputText]:
             continue
         if isinstance(unit, LongUnit):
             unit = Unit(too_long("statement or graph block", unit.raw.length), unit.line, unit.column)
-        if _DIRECTIVE.match(unit.text):
+        if declares(unit.text):
             declared = declared.with_directive(unit.text)
         else:
             if length >= size and last is not None and _differ(last, (unit, declared)):
@@ -126,8 +127,8 @@ class _Declared:
 
     def with_directive(self, directive: bytes) -> _Declared:
         """The declarations after one more directive; a malformed one declares nothing."""
-        parser = ox.parse(self.header + directive, ox.RdfFormat.TRIG)
         try:
+            parser = parser_of(self.header + directive, ox.RdfFormat.TRIG)
             list(parser)
         except (SyntaxError, ValueError):
             return self
@@ -174,7 +175,7 @@ def _differ(before: tuple[Unit, _Declared], after: tuple[Unit, _Declared]) -> bo
 def _graphs(text: bytes, rdf_format: ox.RdfFormat) -> list[bytes]:
     """The graph that each quad is about, in order; none if the text is malformed."""
     try:
-        quads = list(ox.parse(text, rdf_format))
+        quads = list(parse(text, rdf_format))
     except (SyntaxError, ValueError):
         return []
     return [str(q.subject if isinstance(q.graph_name, ox.DefaultGraph) else q.graph_name).encode() for q in quads]

@@ -16,7 +16,7 @@ from spaseq.inputs.texts import InputText
 TEXT_BYTES = 4 << 20
 """A long input is cut into texts of about this size."""
 _TRIG = re.compile(
-    rb"^\s*(?:@prefix\b|@base\b|prefix\s|base\s|(?:graph\s+)?(?:<[^>\n]*>|_:\w+|[\w.-]*:[\w.-]*|\[\s*\])?\s*\{)",
+    rb"^\s*(?:@?(?:prefix|base|version)\s|(?:graph\s+)?(?:<[^>\n]*>|_:\w+|[\w.-]*:[\w.-]*|\[\s*\])?\s*\{)",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line that TriG can have and N-Quads cannot: a directive, or the beginning of a graph block."""

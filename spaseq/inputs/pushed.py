@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.terms import IRI, BlankNode, Literal
+from sparql_gpm.terms import IRI, BlankNode, Literal, blank_nodes, relabelled
 from sparql_gpm.well_formed import is_text
 from spaseq.errors import InputError
 from spaseq.inputs.terms import own_term
@@ -58,12 +58,13 @@ class PushedGraphs:
         """The id of a term that is not in the cache of its place; raises ValueError for one that cannot stand there."""
         own = own_term(term)
         subjects, predicates, _ = self._caches
-        if cache is subjects and isinstance(own, Literal):
-            raise ValueError("a literal is the subject of a triple")
+        if cache is subjects and not isinstance(own, IRI | BlankNode):
+            what = "literal" if isinstance(own, Literal) else "triple term"
+            raise ValueError(f"a {what} is the subject of a triple")
         if cache is predicates and not isinstance(own, IRI):
             raise ValueError("the predicate of a triple is no IRI")
-        if isinstance(own, BlankNode):
-            return self._dictionary.intern(BlankNode(f"p{self._graphs}.{own.label}"))
+        if any(blank_nodes(own)):
+            return self._dictionary.intern(relabelled(own, lambda label: f"p{self._graphs}.{label}"))
         identifier = self._dictionary.intern(own)
         if not isinstance(term, str):  # rdflib's terms are strings, whose equality is not sameTerm
             if len(cache) >= _KNOWN_MAX:
@@ -73,11 +74,13 @@ class PushedGraphs:
 
 
 def _parse_turtle(text: str | bytes) -> Iterable[Any]:
-    import pyoxigraph
+    from pyoxigraph import RdfFormat
+
+    from sparql_gpm.reading.strict import parse
 
     try:
         if isinstance(text, str) and not is_text(text):
             raise ValueError("a lone surrogate")
-        return list(pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.TURTLE))
+        return list(parse(text.encode() if isinstance(text, str) else text, RdfFormat.TURTLE))
     except (SyntaxError, ValueError) as error:
         raise InputError(f"the event's Turtle is malformed: {error}") from error

@@ -5,7 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, XSD_STRING, BlankNode, Literal, Term
+from sparql_gpm.terms import (
+    IRI,
+    RDF_DIR_LANG_STRING,
+    RDF_LANG_STRING,
+    TRIPLE_TERM_DEPTH_MAX,
+    XSD,
+    XSD_STRING,
+    BlankNode,
+    Literal,
+    Term,
+    TripleTerm,
+)
 from sparql_gpm.times import TIME_NS_MAX, TIME_NS_MIN, parse_time
 from sparql_gpm.well_formed import fault_of
 from spaseq.errors import InputError
@@ -13,7 +24,7 @@ from spaseq.errors import InputError
 Time = datetime | str | int | float | Literal
 _SECOND = 1_000_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_OWN = IRI, BlankNode, Literal
+_OWN = IRI, BlankNode, Literal, TripleTerm
 _SHOWN_MAX = 100
 """Characters of a wrong value that a message shows."""
 
@@ -32,14 +43,15 @@ def own_term(term: Any) -> Term:
 
 def _own(term: Any) -> Term:
     if isinstance(term, Literal) and term.language:
-        return Literal(term.lexical, term.datatype, term.language.lower())
+        return Literal(term.lexical, term.datatype, term.language.lower(), term.direction)
     if isinstance(term, _OWN):
         return term
     match type(term).__name__:
         case "Literal" if isinstance(term, str):
             return _literal(str(term), getattr(term, "datatype", None), getattr(term, "language", None))
         case "Literal" if isinstance(lexical := getattr(term, "value", None), str):
-            return _literal(lexical, term.datatype.value, term.language)
+            direction = getattr(term, "direction", None)
+            return _literal(lexical, term.datatype.value, term.language, "" if direction is None else str(direction))
         case "NamedNode":
             return IRI(term.value)
         case "URIRef":
@@ -48,6 +60,8 @@ def _own(term: Any) -> Term:
             return BlankNode(term.value)
         case "BNode":
             return BlankNode(str(term))
+        case "Triple":
+            return _triple_term(term)
     raise TypeError(
         f"not an RDF term: {term!r}; use terms of rdflib, of pyoxigraph or of sparql_gpm.terms in (subject, "
         "predicate, object) triples"
@@ -94,7 +108,25 @@ def _time_literal(time: Any) -> Literal:
     return literal
 
 
-def _literal(lexical: str, datatype: object, language: str | None) -> Literal:
+def _triple_term(triple: Any) -> TripleTerm:
+    """The triple term of a pyoxigraph triple."""
+    outer: list[tuple[Any, Any]] = []
+    part = triple
+    while type(part).__name__ == "Triple":
+        outer.append((_own(part.subject), _own(part.predicate)))
+        part = part.object
+        if len(outer) > TRIPLE_TERM_DEPTH_MAX:
+            raise ValueError(f"triple terms more than {TRIPLE_TERM_DEPTH_MAX} deep")
+    found: Any = _own(part)
+    for subject, predicate in reversed(outer):
+        found = TripleTerm(subject, predicate, found)
+    assert isinstance(found, TripleTerm), triple
+    return found
+
+
+def _literal(lexical: str, datatype: object, language: str | None, direction: str = "") -> Literal:
+    if language and direction:
+        return Literal(lexical, RDF_DIR_LANG_STRING, language.lower(), direction)
     if language:
         return Literal(lexical, RDF_LANG_STRING, language.lower())
     return Literal(lexical, str(datatype) if datatype else XSD_STRING)

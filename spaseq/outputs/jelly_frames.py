@@ -10,6 +10,7 @@ import pyoxigraph as ox
 from sparql_gpm.reading.jelly_rows import DATATYPE, NAME, OPTIONS, PREFIX, QUAD, QUADS, ROW
 from sparql_gpm.reading.protobuf import BYTES, VARINT
 from sparql_gpm.terms import XSD_STRING
+from spaseq.errors import RunError
 
 NAMES_MAX, PREFIXES_MAX, DATATYPES_MAX = 4000, 150, 32
 """The sizes of the lookup tables."""
@@ -38,7 +39,7 @@ class JellyFrames:
         return _sized(_row(OPTIONS, b"".join(_number(field, value) for field, value in options)))
 
     def frame(self, quads: Iterable[ox.Quad]) -> bytes:
-        """The next frame; raises ValueError for a triple term."""
+        """The next frame; raises RunError for terms that Jelly does not have."""
         rows: list[bytes] = []
         for quad in quads:
             body = b"".join(self._term(slot, term, rows) for slot, term in enumerate(quad))
@@ -60,7 +61,7 @@ class JellyFrames:
                 return _text(first + 2, self._literal(term, rows))
             case ox.DefaultGraph():
                 return _DEFAULT_GRAPH
-        raise ValueError("triple terms (RDF 1.2) cannot be written as Jelly")
+        raise _not_in_jelly("triple terms")
 
     def _iri(self, iri: str, rows: list[bytes]) -> bytes:
         cut = max(iri.rfind("/"), iri.rfind("#")) + 1
@@ -72,10 +73,16 @@ class JellyFrames:
 
     def _literal(self, literal: ox.Literal, rows: list[bytes]) -> bytes:
         body = _text(1, literal.value.encode()) if literal.value else b""
+        if literal.direction is not None:
+            raise _not_in_jelly("base directions")
         if literal.language:
             return body + _text(2, literal.language.encode())
         datatype = literal.datatype.value
         return body if datatype == XSD_STRING else body + _number(3, self._datatypes.number(datatype, rows))
+
+
+def _not_in_jelly(what: str) -> RunError:
+    return RunError(f"{what} (RDF 1.2) cannot be written as Jelly", hint="write N-Quads or TriG")
 
 
 class _Lookup:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from sparql_gpm.terms import IRI, XSD_STRING, BlankNode, Literal, Term, to_ntriples
+from sparql_gpm.terms import IRI, XSD_STRING, BlankNode, Literal, Term, TripleTerm, to_ntriples
 from sparql_gpm.times import format_time
 
 RowTriple = tuple[Term, Term, Term]
@@ -80,16 +80,20 @@ def to_json(row: Row) -> str:
 
 
 def term_json(term: Term) -> str:
-    """A term as in SPARQL 1.1 Query Results JSON; the datatype of plain and language strings is left out."""
+    """A term as in SPARQL 1.2 Query Results JSON; the datatype of plain and language strings is left out."""
     match term:
         case IRI(value):
             return f'{{"type": "uri", "value": {quoted(value)}}}'
         case BlankNode(label):
             return f'{{"type": "bnode", "value": {quoted(label)}}}'
-        case Literal(lexical, datatype, language):
+        case TripleTerm():
+            parts = (("subject", term.subject), ("predicate", term.predicate), ("object", term.object))
+            inside = ", ".join(f'"{place}": {term_json(part)}' for place, part in parts)
+            return f'{{"type": "triple", "value": {{{inside}}}}}'
+        case Literal(lexical, datatype, language, direction):
             tail = ""
             if language:
-                tail = f', "xml:lang": {quoted(language)}'
+                tail = f', "xml:lang": {quoted(language)}' + (f', "its:dir": "{direction}"' if direction else "")
             elif datatype != XSD_STRING:
                 tail = f', "datatype": {quoted(datatype)}'
             return f'{{"type": "literal", "value": {quoted(lexical)}{tail}}}'
@@ -101,7 +105,10 @@ def ntriples_lines(triples: Iterable[RowTriple]) -> list[str]:
 
 
 def bare(term: Term) -> str:
-    """A term as in SPARQL 1.1 Query Results CSV: without brackets, quotes, datatype or language."""
+    """A term as in SPARQL 1.1 Query Results CSV: without brackets, quotes, datatype or language.
+
+    A triple term is its N-Triples text: without brackets and quotes its parts could not be told apart.
+    """
     match term:
         case IRI(value):
             return value
@@ -109,3 +116,5 @@ def bare(term: Term) -> str:
             return f"_:{label}"
         case Literal(lexical):
             return lexical
+        case TripleTerm():
+            return to_ntriples(term)

@@ -157,12 +157,14 @@ def test_nothing_opens_a_connection(write: Callable[[str, str], Path], monkeypat
     error_of(write("kb.rdf", entity))
 
 
-def test_a_triple_term_is_refused(write: Callable[[str, str], Path]) -> None:
-    assert "triple term" in error_of(write("kb.ttl", f"{S} {P} <<( {S} {P} {S} )>> .")).message
-
-
-def test_a_literal_with_a_base_direction_is_refused_as_it_is_in_events(write: Callable[[str, str], Path]) -> None:
-    assert "base direction" in error_of(write("kb.ttl", f'{S} {P} "x"@en--ltr .')).message
+def test_terms_of_rdf_1_2_are_read_and_blank_nodes_in_them_belong_to_their_file(
+    write: Callable[[str, str], Path],
+) -> None:
+    text = f'{S} {P} <<( _:b {P} "x"@en--ltr )>> , _:b .'
+    first, second = ([line.split(" ", 2)[2] for line in triples(write(name, text))] for name in ("a.ttl", "b.ttl"))
+    triple_term, node = first
+    assert triple_term == f'<<( {node} {P} "x"@en--ltr )>>'
+    assert not {*first} & {*second}
 
 
 def test_one_path_is_one_file(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from kb.protocol import form_of
 from kb.results import ResultReader
-from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal
+from kb.sparql_text import key_text
+from sparql_gpm.terms import IRI, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD, BlankNode, Literal, TripleTerm
 from tests.drawn import drawn
 
 
@@ -26,15 +27,25 @@ def test_every_sort_of_term_is_read_and_what_is_missing_is_unbound() -> None:
         {"a": {"type": "uri", "value": "http://x/1"}, "z": {"type": "bnode", "value": "b"}},
         {"a": {"type": "literal", "value": "1", "datatype": "http://www.w3.org/2001/XMLSchema#int"}},
         {"z": {"type": "typed-literal", "value": "2", "datatype": "http://www.w3.org/2001/XMLSchema#int"}},
-        {"a": {"type": "literal", "value": "e", "xml:lang": "EN"}, "z": {"type": "literal", "value": ""}}, {}]}}"""
+        {"a": {"type": "literal", "value": "e", "xml:lang": "EN"}, "z": {"type": "literal", "value": ""}},
+        {"a": {"type": "literal", "value": "e", "xml:lang": "AR", "its:dir": "rtl"}}, {}]}}"""
     assert ResultReader(["a", "v1", "z"]).decode(text, "s") == [
         (IRI("http://x/1"), None, BlankNode("sxb")),
         (Literal("1", XSD + "int"), None, None),
         (None, None, Literal("2", XSD + "int")),
         (Literal("e", RDF_LANG_STRING, "en"), None, Literal("")),
+        (Literal("e", RDF_DIR_LANG_STRING, "ar", "rtl"), None, None),
         (None, None, None),
     ]
-    assert ResultReader([]).decode(text, "s") == [()] * 5
+    assert ResultReader([]).decode(text, "s") == [()] * 6
+
+
+def test_what_an_endpoint_of_sparql_1_1_cannot_have_is_not_asked_for() -> None:
+    literal = Literal("e", RDF_DIR_LANG_STRING, "ar", "rtl")
+    assert [key_text(term) for term in (BlankNode("b"), literal, TripleTerm(IRI("urn:s"), IRI("urn:p"), literal))] == [
+        None, None, None,
+    ]  # fmt: skip
+    assert key_text(Literal("e", RDF_LANG_STRING, "en")) == '"e"@en'
 
 
 def test_solutions_that_bind_other_variables_are_refused() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from automata.chains import store as chain_store
 from automata.state import Values
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, Term
+from sparql_gpm.terms import IRI, RDF_DIR_LANG_STRING, XSD, BlankNode, Literal, Term, TripleTerm
 from spaseq.errors import RunError
 from spaseq.lang.parse import parse
 from spaseq.runtime.state import snapshot
@@ -86,11 +86,12 @@ def test_ids_become_terms_and_terms_other_ids() -> None:
     here, there = Dictionary(), Dictionary()
     there.intern(IRI("urn:first"))
     terms = [IRI("urn:a"), BlankNode("b1"), Literal('two "lines"\n'), Literal("oui", language="fr", datatype=_LANG)]
-    ids = np.array([[here.intern(term) for term in terms], [0] * 4], dtype=np.int64)
+    terms += [Literal("x", RDF_DIR_LANG_STRING, "ar", "rtl"), TripleTerm(BlankNode("b1"), IRI("urn:p"), terms[2])]
+    ids = np.array([[here.intern(term) for term in terms], [0] * 6], dtype=np.int64)
     blob = dumps({"ids": Values(ids), "plain": np.arange(300), "mask": np.array([True, False]), "n": 1 << 60}, here)
     back = loads(blob, there)
     assert [there.term(identifier) for identifier in back["ids"].ids[0].tolist()] == terms
-    assert back["ids"].ids[1].tolist() == [0] * 4
+    assert back["ids"].ids[1].tolist() == [0] * 6
     assert back["plain"].tolist() == list(range(300)) and back["plain"].dtype == np.int64
     assert back["mask"].tolist() == [True, False] and back["n"] == 1 << 60
 

@@ -11,7 +11,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import spaseq.spark
-from sparql_gpm.terms import IRI, BlankNode, Term
+from sparql_gpm.terms import IRI, BlankNode, Term, TripleTerm
 from spaseq.algebra.build import build
 from spaseq.algebra.distribution import distribution
 from spaseq.cli import main
@@ -90,9 +90,12 @@ def test_what_waits_for_an_absence_is_reported_by_the_shard_of_its_key_alone() -
         assert len(found) == 9 and len({row.bindings for row in found}) == 9
 
 
-def test_a_blank_node_is_the_key_of_the_same_shard_in_both_stages() -> None:
-    query = parse(ABSENT.replace("?x :a ?k", "?k :a ?x").replace("?y :b ?k", "?k :b ?y"), "q")
-    triples = [(BlankNode(f"b{n}"), IRI("http://ex.org/a"), IRI("urn:x")) for n in range(20)]
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_blank_node_is_the_key_of_the_same_shard_in_both_stages(inside: bool) -> None:
+    text = ABSENT if inside else ABSENT.replace("?x :a ?k", "?k :a ?x").replace("?y :b ?k", "?k :b ?y")
+    query = parse(text, "q")
+    x, a, nodes = IRI("urn:x"), IRI("http://ex.org/a"), [BlankNode(f"b{n}") for n in range(20)]
+    triples = [(x, a, TripleTerm(x, a, node)) if inside else (node, a, x) for node in nodes]
     events = [("S1", n * SECOND, f"urn:e{n}", frozenset({triple})) for n, triple in enumerate(triples)]
     micro, states = _micro_batches([events], ["S1"], 2), dict[int, bytes]()
     assert run_stages(job_of([query], ["S1"], 2, 0, False), micro[:1], states=states).rows == []

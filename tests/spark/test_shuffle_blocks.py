@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sparql_gpm.columns import UNBOUND, EventBatch
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.terms import IRI, XSD, BlankNode, Literal, Term
+from sparql_gpm.terms import IRI, RDF_DIR_LANG_STRING, XSD, BlankNode, Literal, Term, TripleTerm, relabelled
 from spaseq.errors import RunError
 from spaseq.outputs.dead_letters import DeadLetter
 from spaseq.runtime.spark.shuffle_blocks import MAGIC, VERSION, BlockContents, packed, unpacked
@@ -26,6 +26,9 @@ TERMS: list[Term | None] = [
     Literal("no number", XSD + "integer"),
     Literal('two\nlines "quoted" \\', XSD + "string"),
     Literal("", XSD + "string"),
+    Literal("x", RDF_DIR_LANG_STRING, "ar", "rtl"),
+    TripleTerm(BlankNode("x"), IRI("urn:p"), TripleTerm(IRI("urn:s"), IRI("urn:p"), BlankNode("y"))),
+    TripleTerm(IRI("urn:s"), IRI("urn:p"), Literal('_:x "<<( ')),
 ]
 LETTER = DeadLetter("malformed", "S1", "file.nq", 3, 1, "why", "raw\udcff".encode(errors="replace").decode())
 
@@ -62,7 +65,7 @@ def test_a_blob_gives_the_same_events_to_another_dictionary(data: st.DataObject)
         [None if i == UNBOUND else there.term(i) for i in row]
         for row in zip(*map(np.ndarray.tolist, columns), strict=True)
     ]
-    assert read == [[BlankNode(t.label + ".7") if isinstance(t, BlankNode) else t for t in row] for row in triples]
+    assert read == [[t and relabelled(t, lambda label: label + ".7") for t in row] for row in triples]
     numbers = [float(there.numbers[i]) for column in columns for i in column.tolist() if i != UNBOUND]
     expected = [float(here.numbers[i]) for column in (subjects, predicates, objects) for i in column.tolist() if i]
     assert np.array_equal(numbers, expected, equal_nan=True)

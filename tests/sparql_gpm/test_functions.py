@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,8 +14,8 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
 from sparql_gpm.expressions.functions_regex import category, compiled
 from sparql_gpm.parse import parse_expression
-from sparql_gpm.pattern import Constant
-from sparql_gpm.terms import RDF, XSD, Literal, Term
+from sparql_gpm.pattern import FALSE, TRUE, Constant
+from sparql_gpm.terms import IRI, RDF, RDF_DIR_LANG_STRING, XSD, Literal, Term, TripleTerm
 from tests.sparql_gpm.expression_tables import TABLE
 
 PREFIXES = {"xsd": XSD, "rdf": RDF}
@@ -37,6 +39,31 @@ def test_expressions_have_the_value_that_the_specification_gives(text: str, expe
         wanted = parse_expression(expected, PREFIXES, None)
         assert isinstance(wanted, Constant)
         assert found == wanted.term
+
+
+X, Y = Literal("x", RDF_DIR_LANG_STRING, "ar", "rtl"), Literal("X", RDF_DIR_LANG_STRING, "ar", "rtl")
+TRIPLE = TripleTerm(IRI("urn:s"), IRI("urn:p"), X)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("UCASE(?x)", Y), ("CONCAT(?x, ?x)", replace(X, lexical="xx")), ("LANG(?x)", Literal("ar")),
+        ("STR(?x)", Literal("x")),
+        ('CONCAT(?x, "x"@ar)', Literal("xx")), ('STRSTARTS(?x, "x")', TRUE), ('STRSTARTS(?x, "x"@ar)', None),
+        ("?x = ?x", TRUE),
+        ('?x = "x"@ar', FALSE), ('?x = "x"', FALSE), ("!?x", FALSE), ("DATATYPE(?x)", IRI(RDF_DIR_LANG_STRING)),
+        ("STRDT('x', rdf:dirLangString)", None), ("?x < ?x", None),
+        ("?t = ?t", TRUE), ("sameTerm(?t, ?x)", FALSE), ("?t = ?x", FALSE),
+        ("isIRI(?t) || isBlank(?t) || isLiteral(?t)", FALSE),
+        ("STR(?t)", None), ("DATATYPE(?t)", None), ("?t < ?t", None), ("?t IN (?x, ?t)", TRUE), ("IF(?t, 1, 2)", None),
+    ],
+)  # fmt: skip
+def test_terms_of_rdf_1_2_in_expressions(text: str, expected: Term | None) -> None:
+    dictionary = Dictionary()
+    columns = {name: np.array([dictionary.intern(term)]) for name, term in (("x", X), ("t", TRIPLE))}
+    (found,) = ExpressionEvaluator(dictionary).evaluate(parse_expression(text, PREFIXES, None), columns, 1).tolist()
+    assert (None if found == UNBOUND else dictionary.term(found)) == expected
 
 
 def test_relative_iris_are_resolved_against_the_base_of_the_query() -> None:

@@ -41,16 +41,16 @@ BAD_LINES = [
         "The datatype of a literal without a language tag must not be rdf:langString",
     ),
     (
-        "<urn:s> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> <urn:g> .",
-        1,
-        "triple term",
-        "triple terms (RDF-star, RDF 1.2) are not supported",
+        "<urn:s> <urn:p> << <urn:s> <urn:p> <urn:o> >> <urn:g> .",
+        17,
+        "syntax",
+        "The object of a triple must be an IRI, a blank node or a literal",
     ),
     (
-        '<urn:s> <urn:p> "x"@en--ltr <urn:g> .',
-        1,
-        "triple term",
-        "literals with a base direction (RDF 1.2) are not supported",
+        '<urn:s> <urn:p> "x"@en--up <urn:g> .',
+        25,
+        "syntax",
+        "The allowed base directions are --ltr and --rtl, found --up",
     ),
     ("<urn:s> <urn:p> <urn:o2> .", 1, "default graph", NO_TIMESTAMP),
     (
@@ -189,14 +189,14 @@ BAD_TRIG = [
         ["h"],
     ),
     (
-        ":g { << :s :p :o >> :q 1 }\n:g prov:generatedAtTime 1 .\n:h prov:generatedAtTime 1 .",
+        ":g { <<( :s :p :o )>> :q 1 }\n:g prov:generatedAtTime 1 .\n:h prov:generatedAtTime 1 .",
         [
             (
                 1,
-                1,
-                "triple term",
-                "triple terms (RDF-star, RDF 1.2) are not supported",
-                ":g { << :s :p :o >> :q 1 }\n:g prov:generatedAtTime 1 .",
+                6,
+                "syntax",
+                "<<( is not a valid RDF subject",
+                ":g { <<( :s :p :o )>> :q 1 }\n:g prov:generatedAtTime 1 .",
             )
         ],
         ["h"],
@@ -271,7 +271,7 @@ def test_trig_that_is_not_utf8_costs_its_event() -> None:
         (":s :p :o .", 1, 1, "no timestamp"),
         (":s prov:generatedAtTime 1, 2 .", 1, 1, "two timestamps"),
         (":s prov:generatedAtTime :x .", 1, 1, "bad timestamp"),
-        (":s :p << :a :b :c >> ; prov:generatedAtTime 1 .", 1, 1, "triple term"),
+        (":s :p <<( :a :b )>> ; prov:generatedAtTime 1 .", 4, 17, "syntax"),
         ("", 1, 1, "no timestamp"),
     ],
 )
@@ -325,3 +325,35 @@ def test_a_trig_block_longer_than_the_bound_is_reported_and_the_stream_goes_on(m
     assert [(report.kind, report.line) for report in reports] == [("too long", 2), ("too long", 2)]
     assert reports[0].raw == block.strip()
     assert all("urn:h" not in report.raw for report in reports)
+
+
+DEEP = f"<urn:s> <urn:p> {'<<( <urn:s> <urn:p> ' * 100_000}<urn:o>{' )>>' * 100_000}"
+
+
+@pytest.mark.parametrize(
+    ("rdf_format", "text", "column"),
+    [
+        ("nquads", f"{DEEP} {G} .\n", 2017),
+        ("trig", f"{G} {{ {DEEP} }}\n", 2017 + len(f"{G} {{ ")),
+        ("turtle", f"{DEEP} .\n", 2017),
+        ("ntriples", f"{DEEP} .\n", 2017),
+    ],
+)
+def test_triple_terms_that_are_too_deep_for_a_parser_are_malformed(rdf_format: str, text: str, column: int) -> None:
+    events, reports = read(text, rdf_format)
+    assert events == []
+    reason = "triple terms more than 100 deep"
+    assert [(report.line, report.column, report.kind, report.reason) for report in reports][:1] == [
+        (1, column, "syntax", reason)
+    ]
+
+
+@pytest.mark.parametrize("rdf_format", ["nquads", "ntriples", "turtle", "trig"])
+def test_a_version_may_be_said(rdf_format: str) -> None:
+    graph = f" {G}" if rdf_format == "nquads" else ""
+    stated = f"VERSION \"1.2\"\n{stamp(G, 1)}VERSION '1.2' # again\n<urn:s> <urn:p> <urn:o>{graph} .\n"
+    if rdf_format == "trig":
+        stated = f'@version "1.2" .\nVERSION "1.2"\nPREFIX : <urn:>\n{stamp(G, 1)}VERSION "1.2"\n{G} {{ :s :p :o }}\n'
+    events, reports = read(stated, rdf_format)
+    assert reports == []
+    assert [event.time for event in events] == [1_000_000_000]

@@ -15,8 +15,8 @@ from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions, read_events
 from sparql_gpm.reading.event_builder import Malformed
+from sparql_gpm.terms import DIRECTIONS, RDF_DIR_LANG_STRING, XSD, BlankNode, Literal, Term, TripleTerm, to_ntriples
 from sparql_gpm.terms import IRI as Iri
-from sparql_gpm.terms import XSD, BlankNode, Literal, Term, to_ntriples
 from sparql_gpm.times import format_time
 from tests.drawn import drawn
 from tests.sparql_gpm.rdf_events import TIME, Event, events_of, read
@@ -34,8 +34,14 @@ literals = st.one_of(
         texts,
         st.sampled_from(["en", "de-at"]),
     ),
+    st.builds(
+        Literal, texts, st.just(RDF_DIR_LANG_STRING), st.sampled_from(["ar", "he-il"]), st.sampled_from(DIRECTIONS)
+    ),
 )
-triples = st.tuples(nodes, iris, st.one_of(nodes, literals))
+objects = st.recursive(
+    st.one_of(nodes, literals), lambda inner: st.builds(TripleTerm, nodes, iris, inner), max_leaves=3
+)  # fmt: skip
+triples = st.tuples(nodes, iris, objects)
 times = st.integers(-(2**62), 2**62)
 
 

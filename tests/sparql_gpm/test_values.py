@@ -14,7 +14,7 @@ from sparql_gpm.expressions.aggregates import fold
 from sparql_gpm.expressions.values import compare, order_key
 from sparql_gpm.numeric import Number, NumericType, number, numeric_literal
 from sparql_gpm.pattern import Aggregate, Variable
-from sparql_gpm.terms import IRI, RDF_LANG_STRING, XSD, BlankNode, Literal, Term
+from sparql_gpm.terms import IRI, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD, BlankNode, Literal, Term, TripleTerm
 
 
 def integer(value: int) -> Literal:
@@ -109,7 +109,10 @@ ORDERED: tuple[Term, ...] = (
     double("NaN"), double("-INF"), integer(-1), decimal("0.5"), integer(3), double("1e9"),
     Literal("2000-01-01T00:00:00Z", XSD + "dateTime"), Literal("2000-01-01T00:00:01Z", XSD + "dateTime"),
     Literal("1999-01-01", XSD + "date"), Literal(""), Literal("B"), Literal("a"), Literal("a", "http://e/t"),
+    Literal("a", RDF_DIR_LANG_STRING, "ar", "ltr"), Literal("a", RDF_DIR_LANG_STRING, "ar", "rtl"),
     Literal("a", RDF_LANG_STRING, "de"), Literal("a", RDF_LANG_STRING, "en"),
+    TripleTerm(IRI("http://e/a"), IRI("http://e/p"), integer(2)),
+    TripleTerm(IRI("http://e/a"), IRI("http://e/p"), integer(10)),
 )  # fmt: skip
 
 

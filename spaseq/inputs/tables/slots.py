@@ -12,7 +12,7 @@ import numpy as np
 
 from sparql_gpm.columns import UNBOUND, Ids
 from sparql_gpm.dictionary import Dictionary
-from sparql_gpm.terms import IRI, BlankNode, Literal, Term
+from sparql_gpm.terms import IRI, BlankNode, Literal, Term, TripleTerm
 from sparql_gpm.well_formed import fault_of, is_iri
 from spaseq.errors import InputError
 from spaseq.inputs.tables.cells import NULL, Cells, RowBatch, of_rows
@@ -58,14 +58,15 @@ class Slots:
             case BlankNode(label):
                 ids = [self._dictionary.intern(BlankNode(f"e{scope}_{label}")) for scope in scopes]
                 return Column(np.array(ids, dtype=np.int64), None, (), _no_fault)
-            case IRI() | Literal():
+            case IRI() | Literal() | TripleTerm():
                 return Column(np.full(len(scopes), self._dictionary.intern(slot)), None, (), _no_fault)
             case Value(path):
                 return self._values(rows.cells(path), path)
             case IriOf(parts):
                 return self._written(parts, rows, _iri_of)
-            case TextOf(parts, datatype, language):
-                return self._written(parts, rows, lambda texts, _: Literal("".join(texts), datatype, language))
+            case TextOf(parts, datatype, language, direction):
+                tags = datatype, language, direction
+                return self._written(parts, rows, lambda texts, _: Literal("".join(texts), *tags))
         assert_never(slot)
 
     def texts(self, slot: Slot, rows: RowBatch) -> tuple[list[str | None], list[str]]:

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import pyoxigraph as ox
 
 from sparql_gpm.reading.blocks import parse_fault
-from sparql_gpm.reading.document_terms import UnsupportedTerm, to_term
-from sparql_gpm.terms import IRI, BlankNode, Literal, Term
+from sparql_gpm.reading.document_terms import to_term
+from sparql_gpm.reading.strict import parse
+from sparql_gpm.terms import IRI, BlankNode, Literal, Term, TripleTerm
 from spaseq.errors import InputError
 
 Path = tuple[str, ...]
@@ -59,6 +60,7 @@ class TextOf:
     parts: tuple[Part, ...]
     datatype: str
     language: str
+    direction: str = ""
 
 
 Slot = Term | Value | IriOf | TextOf
@@ -90,7 +92,7 @@ def paths_of(slot: Slot | None) -> tuple[Path, ...]:
     match slot:
         case Value(path):
             return (path,)
-        case IriOf(parts) | TextOf(parts, _, _):
+        case IriOf(parts) | TextOf(parts):
             return tuple(part for part in parts if isinstance(part, tuple))
     return ()
 
@@ -99,9 +101,9 @@ def parse_template(text: str, name: str, time_predicates: Collection[str]) -> Te
     """The template of a text; raises InputError with line and column, `name` is that of its file."""
     masked = _Masked(text, name)
     try:
-        quads = list(ox.parse(masked.text.encode(), ox.RdfFormat.TRIG))
+        quads = list(parse(masked.text.encode(), ox.RdfFormat.TRIG))
         return _template(masked, quads, time_predicates)
-    except (SyntaxError, UnsupportedTerm) as error:
+    except SyntaxError as error:
         found = parse_fault(error)
         raise masked.error(found.line, found.column, found.reason) from error
 
@@ -229,7 +231,9 @@ def _slot_of(masked: _Masked, term: ox.NamedNode | ox.BlankNode | ox.Literal | o
         if own.datatype in masked.slots:
             raise masked.error(1, 1, "the datatype of a literal is a constant")
         if isinstance(parts, tuple):
-            return TextOf(parts, own.datatype, own.language)
+            return TextOf(parts, own.datatype, own.language, own.direction)
+    if isinstance(own, TripleTerm):
+        raise masked.error(1, 1, "a template has no triple terms")
     if isinstance(own, BlankNode):
         return BlankNode(masked.labels.setdefault(own.label, f"b{len(masked.labels)}"))
     return own

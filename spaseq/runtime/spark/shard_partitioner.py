@@ -22,7 +22,7 @@ from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.needs import Needs
 from sparql_gpm.shared import PatternLabel
 from sparql_gpm.term_text import canonical_token
-from sparql_gpm.terms import BlankNode, Term
+from sparql_gpm.terms import Term, relabelled
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
 from spaseq.runtime.spark.solutions import MarkedTriples, encode
 from spaseq.runtime.stages.partition_values import PartitionValues
@@ -105,12 +105,12 @@ class ShardPartitioner:
         self._dictionary = dictionary
         self._hashes: dict[tuple[int, ...], int] = {}
         self._known = _NO_TERMS
-        self._blank_suffix = b""
+        self._blank_suffix = ""
         self._generation = dictionary.generation
 
     def begin(self, blank_suffix: str) -> None:
         """The next batches are those of a task whose blank nodes have this suffix to their labels in stage 2."""
-        self._blank_suffix = blank_suffix.encode()
+        self._blank_suffix = blank_suffix
         self._forget()
 
     def partition(self, batch: EventBatch) -> Iterator[tuple[int, EventBatch, Mask]]:
@@ -231,8 +231,7 @@ class ShardPartitioner:
 
     def _token(self, term: Term) -> bytes:
         """A term as it will be in stage 2, where the shard of a row is worked out again after a rescaling."""
-        token = canonical_token(term)
-        return token + self._blank_suffix if isinstance(term, BlankNode) else token
+        return canonical_token(relabelled(term, lambda label: label + self._blank_suffix))
 
     def _forget(self) -> None:
         """Forgets the shards of terms: they may have other ids now, or other labels."""

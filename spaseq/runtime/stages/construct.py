@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from automata.values import UNBOUND
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.pattern import Expression, Node, Variable
-from sparql_gpm.terms import IRI, BlankNode, Literal, Term
+from sparql_gpm.terms import IRI, BlankNode, Literal, Term, TripleTerm
 from spaseq.lang.ast import TemplateTriple
 from spaseq.outputs.rows import RowTriple
 
@@ -47,7 +47,7 @@ class GraphTemplate:
                 return BlankNode(f"{graph.replace(':', '-')}-{name[2:]}")
             case Variable(name):
                 return self._dictionary.term(values[name]) if values[name] != UNBOUND else None
-            case IRI() | BlankNode() | Literal():
+            case IRI() | BlankNode() | Literal() | TripleTerm():
                 return node
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 
 from automata.values import UNBOUND, Match
-from sparql_gpm.canonical_labels import canonical_labels
+from sparql_gpm.canonical_labels import canonical_labels, with_labels
 from sparql_gpm.dictionary import Dictionary
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.enrichment import Enricher
@@ -79,13 +79,14 @@ class MatchNames:
 
     def _term(self, identifier: int, position: int) -> bytes:
         token = self._dictionary.token(identifier)
-        if not token.startswith(b"_:"):
+        if not token.startswith((b"_:", b"<<")):
             text = self._texts[identifier] = _text(token)
             return text
         if position not in self._labels:
             self._labels[position] = self._labels_at(position)
-        label = self._labels[position].get(token.decode())
-        return _text(token if label is None else label.encode())
+        labels = self._labels[position]
+        named = with_labels(token.decode(errors="surrogatepass"), lambda node: labels.get(node, node))
+        return _text(named.encode(errors="surrogatepass"))
 
     def _labels_at(self, position: int) -> Mapping[str, str]:
         graph = self._kept.graph(position)

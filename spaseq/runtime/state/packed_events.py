@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from arrays.columns import renumbered
 from sparql_gpm.columns import UNBOUND, EventBatch, Ids
-from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.dictionary import Dictionary, may_have_blank_nodes
+from sparql_gpm.term_text import with_suffix
 from spaseq.runtime.state.snapshot import narrowed
 
-_BLANK = ord("_")
 _Column = tuple[str, bytes]
 PackedTerms = tuple[bytes, _Column, bytes]
 PackedColumns = tuple[_Column, _Column, list[str], _Column, _Column, _Column, _Column]
@@ -27,7 +27,7 @@ PackedEvents = tuple[PackedTerms, PackedColumns]
 def packed_events(batch: EventBatch, dictionary: Dictionary, blank_suffix: str) -> PackedEvents:
     """Events as plain values; `blank_suffix` makes the labels of their blank nodes unlike those of any other events."""
     distinct, columns = renumbered((batch.subjects, batch.predicates, batch.objects))
-    text, lengths = _suffixed(*dictionary.joined(distinct), blank_suffix.encode())
+    text, lengths = _suffixed(*dictionary.joined(distinct), blank_suffix)
     subjects, predicates, objects = map(_column, columns)
     names = list(batch.names)
     events = (
@@ -50,17 +50,20 @@ def unpacked_events(packed: PackedEvents, dictionary: Dictionary) -> EventBatch:
     return EventBatch(_array(times), _array(streams), names, _array(offsets), *(ids[_raw(c)] for c in columns))
 
 
-def _suffixed(text: bytes, lengths: Ids, suffix: bytes) -> tuple[bytes, Ids]:
+def _suffixed(text: bytes, lengths: Ids, suffix: str) -> tuple[bytes, Ids]:
     """The texts with the suffix after each blank node's label."""
     starts = np.cumsum(lengths) - lengths
-    blank = np.frombuffer(text, dtype=np.uint8)[starts] == _BLANK
-    if not suffix or not blank.any():
+    places = np.flatnonzero(may_have_blank_nodes(text, starts))
+    if not suffix or not len(places):
         return text, lengths
-    parts, at = [], 0
-    for end in (starts + lengths)[blank].tolist():
-        parts += [text[at:end], suffix]
+    parts, at, suffixed = [], 0, lengths.copy()
+    for place in places.tolist():
+        begin, end = int(starts[place]), int(starts[place] + lengths[place])
+        token = with_suffix(text[begin:end], suffix)
+        parts += [text[at:begin], token]
+        suffixed[place] = len(token)
         at = end
-    return b"".join([*parts, text[at:]]), lengths + len(suffix) * blank
+    return b"".join([*parts, text[at:]]), suffixed
 
 
 def _column(values: Ids) -> _Column:

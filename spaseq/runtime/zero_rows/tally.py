@@ -18,7 +18,7 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matching.needs import Need, Needs
 from sparql_gpm.matching.summary import Summary
 from sparql_gpm.matching.unseen import Unseen
-from sparql_gpm.terms import BlankNode, Term
+from sparql_gpm.terms import Term, relabelled
 
 _TASK_SOLUTIONS_MAX = 1 << 10
 _TASK_EVENTS_MAX = 1 << 12
@@ -196,10 +196,7 @@ class TaskTally:
         """The term; a blank node has a label that it has in no other task."""
         if identifier == UNBOUND:
             return None
-        term = self._dictionary.term(identifier)
-        if isinstance(term, BlankNode):
-            return BlankNode(f"{term.label}.{self._iri}.{self._place}")
-        return term
+        return relabelled(self._dictionary.term(identifier), lambda label: f"{label}.{self._iri}.{self._place}")
 
     def _outside(self, need: Need) -> TermNeed:
         subject, target = (None if i is None else self._dictionary.term(i) for i in (need.subject, need.object))

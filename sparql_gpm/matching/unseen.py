@@ -57,6 +57,10 @@ class Vocabulary:
         self.properties.update(other.properties)
         self.classes.update(other.classes)
 
+    def add_properties(self, names: Iterable[str]) -> None:
+        """Properties of triples that nobody reads."""
+        self.properties.update(dict.fromkeys(names))
+
     def names(self) -> tuple[list[str], list[str]]:
         """All properties and all classes."""
         every = [each for each in (self, self._beside) if each is not None]

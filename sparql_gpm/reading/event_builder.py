@@ -70,10 +70,14 @@ Report = Callable[[Malformed], None]
 
 @dataclass(frozen=True, slots=True)
 class LocatedBatch:
-    """Events, and the line of the input on which each begins."""
+    """Events, and the line of the input on which each begins.
+
+    emptied     the number of events that have triples, none of which anybody wants
+    """
 
     events: EventBatch
     lines: Ids
+    emptied: int = 0
 
 
 class EventBuilder:
@@ -260,8 +264,9 @@ class EventBuilder:
         self._cut_piece()
         events = EventBatch.concatenate([piece.events for piece in self._pieces])
         lines = np.concatenate([piece.lines for piece in self._pieces])
+        emptied = sum(piece.emptied for piece in self._pieces)
         self._pieces, self._events_in_pieces = [], 0
-        return LocatedBatch(self._distinct(events), lines)
+        return LocatedBatch(self._distinct(events), lines, emptied)
 
     def _distinct(self, events: EventBatch) -> EventBatch:
         """The events, each triple once; by a kernel where others are at work already."""

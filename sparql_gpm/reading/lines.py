@@ -118,9 +118,8 @@ class NQuadsReader:
         if self._columns is None:
             from sparql_gpm.reading.nquads_columns import ColumnReader
 
-            self._columns = ColumnReader(
-                self._dictionary, self._builder, self._time_predicates, self._options.time_rule, self
-            )
+            rule, filter_ = self._options.time_rule, self._options.predicates
+            self._columns = ColumnReader(self._dictionary, self._builder, self._time_predicates, rule, filter_, self)
         return self._columns
 
     def _kernels_pay(self) -> bool:

@@ -23,6 +23,7 @@ from sparql_gpm.reading.event_builder import EventBuilder, LocatedBatch
 from sparql_gpm.reading.event_times import TimeRule
 from sparql_gpm.reading.nquads_forms import WrittenForms, mark_doubtful
 from sparql_gpm.reading.nquads_scan import Scanned, Scanner
+from sparql_gpm.reading.predicate_filter import PredicateFilter
 
 GROUPS_MAX = 1024
 """Groups that become columns at once."""
@@ -59,7 +60,9 @@ class Block:
         stated = np.ascontiguousarray(groups[group:stop, kernel.TIME]) if times is None else times
         streams = np.zeros_like(stated)
         events = EventBatch(stated, streams, names, offsets - offsets[0], subjects, predicates, objects)
-        return LocatedBatch(events, groups[group:stop, kernel.LINE] + (self.before + 1))
+        left_out = groups[group:stop, kernel.STATE] & kernel.PARTIAL != 0
+        emptied = int(np.count_nonzero(left_out & (np.diff(offsets) == 0)))
+        return LocatedBatch(events, groups[group:stop, kernel.LINE] + (self.before + 1), emptied)
 
 
 class ColumnReader:
@@ -75,12 +78,14 @@ class ColumnReader:
         builder: EventBuilder,
         time_predicates: frozenset[bytes],
         rule: TimeRule,
+        filter_: PredicateFilter | None,
         lines: LineReader,
     ) -> None:
-        self._rule = rule
+        self._rule, self._filter = rule, filter_
         self._dictionary, self._builder, self._lines = dictionary, builder, lines
         self._forms = WrittenForms(dictionary, builder.new_scope)
-        self.scanner = Scanner(sorted(time_predicates))
+        read = None if filter_ is None else [f"<{iri}>".encode() for iri in sorted(filter_.predicates)]
+        self.scanner = Scanner(sorted(time_predicates), read)
         self.left = b""
 
     def take(self, scanned: Scanned, before: int) -> Generator[LocatedBatch, None, int]:
@@ -170,6 +175,8 @@ class ColumnReader:
 
     def _block(self, scanned: Scanned, before: int, wanted: Ids | None = None) -> Block:
         """The block with ids for these tokens, or all; groups with malformed tokens become odd."""
+        if self._filter is not None:
+            self._filter.leave_out(scanned.left_out)
         table, forms, tokens = self._dictionary.table(), self._forms, len(scanned.tokens)
         forms.refresh()
         room = tokens, scanned.size

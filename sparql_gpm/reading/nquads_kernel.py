@@ -30,8 +30,11 @@ from sparql_gpm.interning.term_table_kernels import (
 from sparql_gpm.reading.nquads_cut import NONE, cut, next_line
 from sparql_gpm.reading.token_kernels import LESS, NO_TIME, is_plain_iri, is_plain_token, plain_number, plain_time
 
-ODD, STAMPED, UNREAD, CONFLICT = 1, 2, 4, 8
-"""States of a group: it has an unusual line; a timestamp; a timestamp in another form; two different timestamps."""
+ODD, STAMPED, UNREAD, CONFLICT, PARTIAL = 1, 2, 4, 8, 16
+"""States of a group: it has an unusual line; a timestamp; a timestamp in another form; two different timestamps; a
+triple that is left out."""
+PLAIN, USED, UNUSED = 1, 2, 4
+"""States of a token in the column CHECKED: it is certainly a term; triples with this predicate are wanted, or not."""
 KEY_START, KEY_STOP, BEGIN, LINE, ROW, TIME, STATE, STAMP_START, STAMP_STOP = range(9)
 """Columns of a group: the place of the graph's IRI with its brackets (empty if not known); its first byte, line and
 row; its time, if it is STAMPED and not UNREAD; its state; the place of the object of its timestamp."""
@@ -55,16 +58,20 @@ class Source(NamedTuple):
     text            whole lines, `size` bytes, and a word more
     predicates      the tokens of the time predicates, one after the other
     predicate_ends  0, and the end of each
+    wanted          the predicates of triples that are not left out, likewise
+    wanted_ends     0, and the end of each; empty: no triple is left out
     """
 
     text: Bytes
     size: int
     predicates: Bytes
     predicate_ends: Ids
+    wanted: Bytes
+    wanted_ends: Ids
 
 
 class Tokens(NamedTuple):
-    """The distinct tokens of a text, as in term_table_kernels; the text is the arena, CHECKED are plain tokens."""
+    """The distinct tokens of a text, as in term_table_kernels; the text is the arena, and CHECKED has states."""
 
     entries: Ids
     slots: Slots
@@ -87,7 +94,8 @@ class Scan(NamedTuple):
 def scan(source: Source, tokens: Tokens, out: Scan) -> None:
     """Read all lines. There must be room for three tokens a line."""
     text, counts, groups, rows = source.text, out.counts, out.groups, out.rows
-    stops = np.zeros(4, dtype=np.int64)
+    entries, slots, skips = tokens.entries, tokens.slots, len(source.wanted_ends) > 0
+    stops, checked = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
     position = line = 0
     while position < source.size:
         usual = cut(text, position, stops)
@@ -98,22 +106,26 @@ def scan(source: Source, tokens: Tokens, out: Scan) -> None:
             _enter_odd(position, line, groups, counts)
             position = next_line(text, position)
         else:
-            if stops[3] != NONE:
-                row = counts[ROWS]
-                start = position
-                for place in range(3):
-                    hash_ = hash_of(text, start, stops[place])
-                    known = find(text, start, stops[place], hash_, text, tokens.entries, tokens.slots)
-                    if known == 0:
-                        known = refer(start, stops[place], hash_, tokens.entries, tokens.slots)
-                        if is_plain_token(text, start, stops[place]):
-                            tokens.entries[known, CHECKED] = 1
-                    rows[place, row] = known
-                    start = stops[place] + 1
-                counts[ROWS] = row + 1
-                position = stops[3] + 3
-            else:
+            if stops[3] == NONE:
                 position = stops[2] + 3
+            else:
+                row = counts[ROWS]
+                counts[ROWS] = row + 1
+                for turn in range(3):
+                    place = turn ^ (turn < 2)  # the predicate first
+                    start = stops[place - 1] + 1 if place else position
+                    hash_ = hash_of(text, start, stops[place])
+                    known = find(text, start, stops[place], hash_, text, entries, slots)
+                    if known == 0:
+                        known = refer(start, stops[place], hash_, entries, slots)
+                        if is_plain_token(text, start, stops[place]):
+                            entries[known, CHECKED] = PLAIN
+                    rows[place, row] = known
+                    if skips and turn == 0 and _is_left_out(source, position, stops, known, entries, checked):
+                        groups[counts[GROUPS] - 1, STATE] |= PARTIAL
+                        counts[ROWS] = row
+                        break
+                position = stops[3] + 3
         line += 1
     last = counts[GROUPS]
     _begin_group(0, 0, position, line, groups, counts)
@@ -152,7 +164,7 @@ def merge(
         start, hash_ = tokens[token, START], tokens[token, HASH]
         stop = start + tokens[token, LENGTH]
         known = find(text, start, stop, hash_, terms.arena, terms.entries, terms.slots)
-        if tokens[token, CHECKED] == 0 and (known == 0 or terms.entries[known, CHECKED] == 0):
+        if tokens[token, CHECKED] & PLAIN == 0 and (known == 0 or terms.entries[known, CHECKED] == 0):
             form = find(text, start, stop, hash_, written.arena, written.entries, written.slots)
             if form == 0:
                 form = add(text, start, stop, hash_, written.arena, written.entries, written.slots)
@@ -168,6 +180,27 @@ def merge(
         terms.entries[known, CHECKED] = 1
         ids[token] = known
     return count
+
+
+@part
+def _is_left_out(source: Source, begin: int, stops: Ids, predicate: int, entries: Ids, checked: Ids) -> bool:
+    """True if nobody wants the triple of a usual line, and it is certainly well formed.
+
+    predicate   the number of its token
+    checked     the place of a plain subject: most are that of the line before
+    """
+    text, state = source.text, entries[predicate, CHECKED]
+    if state & (USED | UNUSED) == 0:
+        used = state & PLAIN == 0 or _is_one_of(text, stops[0] + 1, stops[1], source.wanted, source.wanted_ends)
+        state |= USED if used else UNUSED
+        entries[predicate, CHECKED] = state
+    if state & UNUSED == 0:
+        return False
+    if not _same_slice(text, begin, stops[0], checked[0], checked[1]):
+        if not is_plain_token(text, begin, stops[0]):
+            return False
+        checked[0], checked[1] = begin, stops[0]
+    return is_plain_token(text, stops[1] + 1, stops[2])
 
 
 @part

@@ -10,7 +10,7 @@ import numpy as np
 from arrays.words import Bytes
 from sparql_gpm.columns import Ids
 from sparql_gpm.interning.term_table import as_bytes
-from sparql_gpm.interning.term_table_kernels import LENGTH, NEXT
+from sparql_gpm.interning.term_table_kernels import CHECKED, LENGTH, NEXT, START
 from sparql_gpm.reading import nquads_kernel as kernel
 
 
@@ -55,6 +55,13 @@ class Scanned:
         """The lines of a group."""
         return self.since(group, group + 1).removesuffix(b"\n").split(b"\n")
 
+    @property
+    def left_out(self) -> dict[str, None]:
+        """The predicates of triples that were left out, as IRIs."""
+        unused = np.flatnonzero(self.tokens[1:, CHECKED] & kernel.UNUSED) + 1
+        places = self.tokens[unused][:, [START, LENGTH]].tolist()
+        return {self.text[start + 1 : start + length - 1].decode("ascii"): None for start, length in places}
+
     def line(self, group: int) -> int:
         """The number of lines before a group."""
         return int(self.groups[group, kernel.LINE])
@@ -65,11 +72,17 @@ class Scanned:
 
 
 class Scanner:
-    """Scans texts; it has no state that changes, so that several threads can call it."""
+    """Scans texts; it has no state that changes, so that several threads can call it.
 
-    def __init__(self, time_predicates: Sequence[bytes]) -> None:
-        self._predicates = as_bytes(b"".join(time_predicates))
-        self._ends = np.cumsum([0, *map(len, time_predicates)], dtype=np.int64)
+    time_predicates     in brackets
+    wanted              the predicates of triples that are not left out, in brackets; None: all
+    """
+
+    def __init__(self, time_predicates: Sequence[bytes], wanted: Sequence[bytes] | None) -> None:
+        self._predicates, self._ends = _joined(time_predicates)
+        self._wanted, self._wanted_ends = _joined(wanted or ())
+        if wanted is None:
+            self._wanted_ends = self._wanted_ends[:0]
 
     def scan(self, text: bytes) -> Scanned:
         """Scan whole lines."""
@@ -80,7 +93,12 @@ class Scanner:
         out = kernel.Scan(
             np.empty((3, lines), dtype=np.int64), np.empty((lines + 1, 9), dtype=np.int64), np.zeros(2, dtype=np.int64)
         )
-        source = kernel.Source(data, len(text), self._predicates, self._ends)
+        source = kernel.Source(data, len(text), self._predicates, self._ends, self._wanted, self._wanted_ends)
         kernel.scan(source, kernel.Tokens(tokens, slots), out)
         rows, groups = out.counts.tolist()
         return Scanned(text, data, tokens[: tokens[0, NEXT]], out.rows[:, :rows], out.groups[: groups + 1])
+
+
+def _joined(tokens: Sequence[bytes]) -> tuple[Bytes, Ids]:
+    """The tokens one after the other; 0, and the end of each."""
+    return as_bytes(b"".join(tokens)), np.cumsum([0, *map(len, tokens)], dtype=np.int64)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sparql_gpm.reading.blocks import LINE_BYTES_MAX
 from sparql_gpm.reading.event_times import TimeRule
+from sparql_gpm.reading.predicate_filter import PredicateFilter
 
 PROV_TIME = "http://www.w3.org/ns/prov#generatedAtTime"
 BATCH_EVENTS = 10_000
@@ -28,6 +29,7 @@ class ReadOptions:
     bytes_expected      a lower bound of the length of this process's input, as far as it is known
     contexts            of JSON-LD, by URL
     threads             that read N-Quads by kernels, the caller's included; events and ids do not depend on it
+    predicates          the triples that are read, where a reader can leave out others; None: all
     time_rule           paths, choice and numbers: all else by which an event gets its time
     reopens             a graph that comes again after others is an event of its own, not malformed; without kernels
     """
@@ -40,6 +42,7 @@ class ReadOptions:
     line_bytes_max: int = LINE_BYTES_MAX
     bytes_expected: int = 0
     threads: int = 1
+    predicates: PredicateFilter | None = None
     time_rule: TimeRule = field(default_factory=TimeRule)
     contexts: Mapping[str, Any] = field(default_factory=dict)
     reopens: bool = False

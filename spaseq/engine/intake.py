@@ -42,10 +42,10 @@ class StreamIntake:
         self._lost: Counter[str] = Counter()
         self._reason: dict[str, str] = {}
 
-    def take(self, events: EventBatch, late: int) -> None:
-        """Count a batch, of which so many events are late."""
+    def take(self, events: EventBatch, late: int, emptied: int) -> None:
+        """Count a batch, of which so many events are late, and so many have no triple that anybody wants."""
         self._taken += len(events) - late
-        self._with_triples += max(0, int(np.count_nonzero(np.diff(events.offsets))) - late)
+        self._with_triples += max(0, int(np.count_nonzero(np.diff(events.offsets))) + emptied - late)
         if late:
             self._lost[LATE] += late
             self._reason.setdefault(LATE, "late")

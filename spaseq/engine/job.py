@@ -11,10 +11,12 @@ from typing import Any
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
-from spaseq.algebra.nodes import AnyQuery
+from sparql_gpm.reading.predicate_filter import PredicateFilter
+from spaseq.algebra.nodes import AnyQuery, TemporalQuery
 from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.intake import StreamIntake
 from spaseq.engine.options import RunOptions, Statistics
+from spaseq.engine.predicate_filters import predicate_filter
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, named_knowledge, skipped_rows
 from spaseq.engine.stream_formats import check_names, contexts_of, stream_format
 from spaseq.engine.streams import prefixes_of, resolve_streams
@@ -67,6 +69,7 @@ class Job:
         check_names(self._options, (*self._names, *self._names.values()))
         self._intake = {iri: StreamIntake(name) for iri, name in self._names.items()}
         self._time = self._options.time_reading(prefixes_of(meanings))
+        self._filters = self._predicate_filters(meanings)
         self._sources = {iri: self._open(iri, name, path) for iri, (name, path) in paths.items()}
         self._newest = dict.fromkeys(paths, BEFORE_ALL)
 
@@ -99,12 +102,23 @@ class Job:
         """Once the input has ended without a row: the reasons, at most five lines."""
         if not self._ended or self.statistics.matches:
             return []
-        return self._setup.zero_rows(self._network, self._dead_letters.counts)
+        left_out = {iri: tuple(filter_.left_out) for iri, filter_ in self._filters.items()}
+        return self._setup.zero_rows(self._network, self._dead_letters.counts, left_out)
 
     def close(self) -> None:
         """Finish the dead-letter output, close what knowledge bases have open."""
         self._dead_letters.close()
         self._bases.close()
+
+    def _predicate_filters(self, queries: Sequence[TemporalQuery]) -> dict[str, PredicateFilter]:
+        """The triples that some query can use, by the IRI of the stream, where others need not be read.
+
+        Dead letters have whole events, and schemas derive triples from any predicate.
+        """
+        if not self._options.optimise or self._options.dead_letter is not None or self._setup.entailed is not None:
+            return {}
+        found = {iri: predicate_filter(queries, iri) for iri in self._names}
+        return {iri: filter_ for iri, filter_ in found.items() if filter_ is not None}
 
     def _open(self, iri: str, name: str, source: Any) -> Iterator[SourceBatch]:
         clock = time.time_ns if self._options.arrival_time else None
@@ -117,6 +131,7 @@ class Job:
             time_rule=self._time.rule,
             contexts=self._contexts,
             threads=self._options.reader_threads,
+            predicates=self._filters.get(iri),
         )
         report = partial(self._malformed, name, iri)
         how = stream_format(self._options, (name, iri), self._time)
@@ -136,7 +151,7 @@ class Job:
 
     def _take(self, iri: str, batch: SourceBatch) -> Iterator[Rows]:
         late = (yield from self._found(self._network.pushing(iri, batch.events))).tolist()
-        self._intake[iri].take(batch.events, len(late))
+        self._intake[iri].take(batch.events, len(late), batch.emptied)
         for index in late:
             letter = late_letter(self._names[iri], iri, *batch.place(index), batch.events, index, self._dictionary)
             self._dead_letters.add(letter)

@@ -103,7 +103,8 @@ class RunOptions:
     max_event_seconds   CPU time of matching one pattern in one event; None: any. What exceeds either is a dead letter
                         and has no solution of that pattern
     allow_hosts         the only hosts that endpoints may be on; None: those that queries and knowledge bases name
-    optimise            queries are rewritten to equivalent ones first (`spaseq.optimise`)
+    optimise            queries are rewritten to equivalent ones first (`spaseq.optimise`), and triples that they cannot
+                        use may not be read
     loading             called with a file of a knowledge base, the bytes read and the bytes in all
     """
 

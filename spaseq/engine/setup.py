@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
@@ -42,6 +42,7 @@ from spaseq.runtime.zero_rows.observed import Observed
 if TYPE_CHECKING:
     from kb.base import Base
 
+_NOTHING: Mapping[str, Iterable[str]] = {}
 ZERO_ROWS_QUERIES_MAX = 5
 """Queries without a row of which the reason is looked for."""
 
@@ -136,8 +137,14 @@ class Setup:
         observed = Observed(scopes, Unseen(needs, dictionary), patterns.narrowed)
         return QueryOperator(plan, patterns, sequence, observed, partial(dictionary.unpin, pins))
 
-    def zero_rows(self, network: Network, lost: Mapping[str, int]) -> list[str]:
-        """At most five lines on the queries without a row; `lost` are the events that none read, by reason."""
+    def zero_rows(
+        self, network: Network, lost: Mapping[str, int], left_out: Mapping[str, Iterable[str]] = _NOTHING
+    ) -> list[str]:
+        """At most five lines on the queries without a row.
+
+        lost        the events that none read, by reason
+        left_out    properties of triples that were not read, by stream
+        """
         some, silent = network.silent(ZERO_ROWS_QUERIES_MAX)
         if not silent:
             return []
@@ -148,6 +155,8 @@ class Setup:
         for operator in some:
             assert isinstance(operator.patterns, PatternStage) and operator.observed is not None
             needs = [named.shared.matcher.needs for named in operator.patterns.patterns]
+            for _, iri in operator.query.streams:
+                operator.observed.unseen.vocabulary.add_properties(left_out.get(iri, ()))
             watched = Watched(operator.query, operator.observed, needs)
             known.append(zero_rows(watched, lost, self._dictionary, self.evaluator))
         return zero_rows_lines(known, silent)

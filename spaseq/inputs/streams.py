@@ -36,12 +36,14 @@ class SourceBatch:
     sources     paths of files
     source_of   int64[n]: the source of each event
     lines       int64[n]: the line on which each event begins
+    emptied     the number of events that have triples, none of which anybody wants
     """
 
     events: EventBatch
     sources: tuple[str, ...]
     source_of: Ids
     lines: Ids
+    emptied: int
 
     def __len__(self) -> int:
         return len(self.events)
@@ -157,4 +159,5 @@ def _together(parts: list[tuple[str, LocatedBatch]]) -> SourceBatch:
         tuple(source for source, _ in parts),
         np.repeat(np.arange(len(parts), dtype=np.int64), counts),
         np.concatenate([batch.lines for batch in batches]),
+        sum(batch.emptied for batch in batches),
     )

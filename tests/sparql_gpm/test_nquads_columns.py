@@ -24,9 +24,10 @@ from arrays.jit import COMPILED
 from sparql_gpm.columns import EventBatch
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.numeric import float64
-from sparql_gpm.rdf_io import ReadOptions, read_events
+from sparql_gpm.rdf_io import PROV_TIME, EventReader, ReadOptions, read_events
 from sparql_gpm.reading import blocks, lines, nquads_columns
 from sparql_gpm.reading.event_builder import Malformed
+from sparql_gpm.reading.predicate_filter import PredicateFilter
 from sparql_gpm.terms import XSD, BlankNode, Literal
 from tests.drawn import drawn
 from tests.sparql_gpm.rdf_events import TIME, Event, events_of, stamp
@@ -95,7 +96,7 @@ def _renamed(event: Event) -> Event:
     """The event with its blank nodes named in the order of their appearance."""
     names: dict[str, str] = {}
     triples = "\n".join(event.triples)
-    nodes = re.sub(r"_:e\d+_[\w.-]*", lambda node: names.setdefault(node[0], f"_:{len(names)}"), triples)
+    nodes = re.sub(r"_:(?:e\d+_[\w.-]*|\d+)", lambda node: names.setdefault(node[0], f"_:{len(names)}"), triples)
     return Event(event.name, event.time, tuple(nodes.split("\n")))
 
 
@@ -120,6 +121,7 @@ def assert_same(text: str, block_bytes: int = 1 << 20, batch_events: int = 3, re
     live=st.booleans(),
     arrival=st.booleans(),
     threads=st.sampled_from([1, 2, 3]),
+    wanted=st.one_of(st.none(), st.frozensets(st.sampled_from(["urn:a", "urn:b", "urn:é", PROV_TIME]))),
 )
 def test_kernels_find_what_reading_by_line_finds(
     events: list[object],
@@ -132,6 +134,7 @@ def test_kernels_find_what_reading_by_line_finds(
     live: bool,
     arrival: bool,
     threads: int,
+    wanted: frozenset[str] | None,
 ) -> None:
     lines = as_nquads(events).split("\n")  # type: ignore[arg-type]
     for place, line in junk:
@@ -145,12 +148,39 @@ def test_kernels_find_what_reading_by_line_finds(
     def options() -> ReadOptions:
         ticks = itertools.count()
         clock = (lambda: next(ticks)) if arrival else None
-        return ReadOptions(batch_events=batch_events, arrival_time=clock, threads=threads)
+        read = None if wanted is None else PredicateFilter(wanted)
+        return ReadOptions(batch_events=batch_events, arrival_time=clock, threads=threads, predicates=read)
 
     with kernels(on=False):
         expected = found_in(data, [], options(), False, False)
     with kernels(on=True, block_bytes=block_bytes):
-        assert found_in(data, sizes, options(), releasing, live) == expected
+        found = found_in(data, sizes, options(), releasing, live)
+    assert found[1] == expected[1]
+    assert with_predicates(found[0], wanted) == with_predicates(expected[0], wanted)
+
+
+def with_predicates(events: list[Event], wanted: frozenset[str] | None) -> list[Event]:
+    """The events with their triples of some predicates alone."""
+    if wanted is None:
+        return events
+    kept = [tuple(each for each in event.triples if each and each.split(" ")[1][1:-1] in wanted) for event in events]
+    return [_renamed(Event(event.name, event.time, some)) for event, some in zip(events, kept, strict=True)]
+
+
+def test_triples_that_nobody_wants_get_no_ids_unless_they_may_be_malformed_and_their_events_stay() -> None:
+    dictionary, reports, filter_ = Dictionary(), list[Malformed](), PredicateFilter(frozenset({"urn:p"}))
+    quads = [f'<urn:s> <urn:{"q" if n % 3 else "p"}> "{n}" <urn:g{n}> .\n' for n in range(9)]
+    quads[4] += '<urn:s> <urn:q> "\\q" <urn:g4> .\n'
+    text = "".join(stamp(f"<urn:g{n}>", n) + quad for n, quad in enumerate(quads))
+    with kernels(on=True):
+        reader = EventReader(dictionary, ReadOptions(predicates=filter_), reports.append)
+        (found,) = reader.read(io.BytesIO(text.encode()), "nquads")
+    assert [(report.line, report.kind) for report in reports] == [(11, "syntax")]
+    assert found.events.times.tolist() == [n * 10**9 for n in range(9)]
+    assert list(filter_.left_out) == ["urn:q"]
+    known = [bool(dictionary.find(Literal(str(n)))) for n in range(9)]
+    assert known == [True, False, False, True, True, False, True, False, True]  # the fifth and the last go by line
+    assert found.emptied == 5
 
 
 def ids_in(data: bytes, threads: int, releasing: bool) -> list[list[int]]:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from spaseq.engine.options import RunOptions
     from spaseq.engine.registration import Registration
     from spaseq.engine.result import Result, run
+    from spaseq.engine.why import why
     from spaseq.errors import InputError, QueryError, RunError, SPAseqError
     from spaseq.lang.parse import parse
     from spaseq.lang.query_files import read_query
+    from spaseq.outputs.explanations import Why
     from spaseq.outputs.rows import Row
 
 __version__ = "0.1.0"
@@ -34,15 +36,17 @@ _HOMES = {
     "spaseq.engine.options": ("RunOptions",),
     "spaseq.engine.registration": ("Registration",),
     "spaseq.engine.result": ("Result", "run"),
+    "spaseq.engine.why": ("why",),
     "spaseq.errors": ("InputError", "QueryError", "RunError", "SPAseqError"),
     "spaseq.lang.parse": ("parse",),
     "spaseq.lang.query_files": ("read_query",),
+    "spaseq.outputs.explanations": ("Why",),
     "spaseq.outputs.rows": ("Row",),
 }
 
 __all__ = [
     "Engine", "InputError", "Job", "QueryError", "Registration", "Result", "Row", "RunError", "RunOptions",
-    "SPAseqError", "describe", "parse", "read_query", "run",
+    "SPAseqError", "Why", "describe", "parse", "read_query", "run", "why",
 ]  # fmt: skip
 
 

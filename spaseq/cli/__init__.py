@@ -1,4 +1,4 @@
-"""The command line: `run`, `submit`, `explain`, `validate`, `sort`, `convert`, `template`, `peek`, `warm`, `kb`, …
+"""The command line: `run`, `submit`, `explain`, `why`, `validate`, `sort`, `convert`, `template`, `peek`, `kb`, …
 
 Only click is imported here; each command imports what it needs when it runs, so that `--help` is
 quick. What a command raises is turned into lines on stderr and an exit code by `spaseq.cli.reporting`.
@@ -207,6 +207,28 @@ def explain_command(query: Path, format: Any, knowledge: tuple[str, ...], warnin
     kb = KnowledgeArguments.taken_from(options)
     shown = render(explained(parsed, knowledge, kb, run_options(options)), format)
     Output.open(None).write(shown if format == "json" else visible(shown))
+
+
+@main.command("why", short_help="Say why a row is there.")
+@common.queries_argument
+@common.why_options
+@click.option(
+    "--match",
+    metavar="N",
+    type=click.IntRange(min=1),
+    required=True,
+    help="The number of the row, from 1, in the order of the output.",
+)
+@common.debug_option
+def why_command(queries: tuple[Path, ...], match: int, **options: Any) -> None:
+    """Say why a row is there: the event of each step, the triples that its pattern used, conditions, absences.
+
+    \b
+    spaseq why query.rq --stream S1=events.nq --match 1
+    """
+    from spaseq.cli.why import WhyArguments, show_why
+
+    show_why(WhyArguments.taken_from(queries, options), match)
 
 
 @main.command("validate", short_help="Check queries without running them.")

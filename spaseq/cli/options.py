@@ -298,3 +298,18 @@ event_options = _all(
     _max_line_option,
 )
 """How events are read where there is no query."""
+why_options = _all(
+    stream_option(help="A stream, as for 'spaseq run'."),
+    kb_option(help="A knowledge base, as for 'spaseq run'."),
+    click.option("--query", "name", metavar="NAME", help="The query that is asked about, of several."),
+    click.option(
+        "--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How it is written."
+    ),
+    max_delay_option,
+    time_options,
+    format_options,
+    limit_options,
+    knowledge_options,
+    warnings_option,
+)
+"""A query and its input, as `spaseq run` had them."""

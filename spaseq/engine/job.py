@@ -26,6 +26,7 @@ from spaseq.inputs.streams import SourceBatch, open_sorted, open_stream, open_ta
 from spaseq.outputs.dead_letters import DeadLetters, late_letter
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.network import InPieces, Network, Result
+from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.order.reorder import BEFORE_ALL
 
 _COMPILED_BYTES_MIN = 256 << 20
@@ -34,6 +35,9 @@ _COMPILED_BYTES_MIN = 256 << 20
 
 class Job:
     """Queries over files, to their end; its streams and knowledge bases are those of `run`."""
+
+    operators = QueryOperator
+    """What its queries become."""
 
     def __init__(
         self,
@@ -55,7 +59,8 @@ class Job:
         self._batch_events = self._options.batch_events_for(len(meanings))
         if self._options.compiled is None:
             self._options = replace(self._options, compiled=self._bytes_expected >= _COMPILED_BYTES_MIN or None)
-        setup = Setup(named_knowledge(meanings, kb or {}), self._options, self._dictionary, meanings)
+        named = named_knowledge(meanings, kb or {})
+        setup = Setup(named, self._options, self._dictionary, meanings, operators=self.operators)
         self._bases = setup.bases
         self._setup = setup
         self._network = Network(self._dictionary, self._options.max_delay_ns)
@@ -152,14 +157,18 @@ class Job:
     def _take(self, iri: str, batch: SourceBatch) -> Iterator[Rows]:
         late = (yield from self._found(self._network.pushing(iri, batch.events))).tolist()
         self._intake[iri].take(batch.events, len(late), batch.emptied)
-        for index in late:
-            letter = late_letter(self._names[iri], iri, *batch.place(index), batch.events, index, self._dictionary)
-            self._dead_letters.add(letter)
+        self._late(iri, batch, late)
         self.statistics.events += len(batch)
         if len(batch):
             self._newest[iri] = max(self._newest[iri], int(batch.events.times.max()))
         known = [newest for newest in self._newest.values() if newest > BEFORE_ALL]
         self.statistics.lag_ns = max(known) - min(known) if known else 0
+
+    def _late(self, iri: str, batch: SourceBatch, late: Sequence[int]) -> None:
+        """Writes the letters of late events of a batch."""
+        for index in late:
+            letter = late_letter(self._names[iri], iri, *batch.place(index), batch.events, index, self._dictionary)
+            self._dead_letters.add(letter)
 
     def _collect(self, rows: Rows) -> None:
         self._ready.append(rows)

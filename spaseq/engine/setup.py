@@ -55,6 +55,7 @@ class Setup:
 
     queries     those that will be compiled, None: not known yet; triples that they cannot use are not kept
     bases       the knowledge bases, loaded before by a setup for the same arguments
+    operators   what queries become
 
     Raises InputError for a knowledge base or an option that cannot be used.
     """
@@ -66,6 +67,7 @@ class Setup:
         dictionary: Dictionary,
         queries: Sequence[TemporalQuery] | None = None,
         bases: KnowledgeBases | None = None,
+        operators: type[QueryOperator] = QueryOperator,
     ) -> None:
         if options.runtime != "embedded":
             raise InputError(
@@ -73,6 +75,7 @@ class Setup:
                 hint="leave --runtime out: queries run in this process",
             )
         self._options = options
+        self._operators = operators
         self._dictionary = dictionary
         self.evaluator = ExpressionEvaluator(dictionary)
         self.pool = PatternPool(dictionary, self.evaluator, options.match_bounds, self._leave_out)
@@ -135,7 +138,7 @@ class Setup:
         needs = [named.shared.matcher.needs for named in patterns.patterns]
         scopes = [sorted(symbol.scope) for symbol in plan.compiled.program.symbols]
         observed = Observed(scopes, Unseen(needs, dictionary), patterns.narrowed)
-        return QueryOperator(plan, patterns, sequence, observed, partial(dictionary.unpin, pins))
+        return self._operators(plan, patterns, sequence, observed, partial(dictionary.unpin, pins))
 
     def zero_rows(
         self, network: Network, lost: Mapping[str, int], left_out: Mapping[str, Iterable[str]] = _NOTHING

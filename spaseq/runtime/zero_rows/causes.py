@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from automata.plan import expression as nodes
-from automata.plan.expression import Contiguity, Expression, extent, symbols
+from automata.plan.expression import Contiguity, Expression, symbols
 from automata.plan.program import Selector
-from sparql_gpm.algebra.describe import expression_text
 from sparql_gpm.algebra.traversal import exists_in
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
@@ -22,6 +21,7 @@ from sparql_gpm.pattern import Expression as Condition
 from sparql_gpm.terms import IRI
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.algebra.words import window_in_words
+from spaseq.algebra.written import elements_written, filter_written, text_at
 from spaseq.explain.zero_rows import Constraint, Loss, StepSeen, Stuck, UnseenConstant, ZeroRows, most_similar
 from spaseq.runtime.zero_rows import variants
 from spaseq.runtime.zero_rows.observed import Observed
@@ -149,7 +149,7 @@ class _Search:
         """There are matches without what was left out in all trials."""
         graphs = [e for pattern in self._query.patterns for e in pattern.conditions if exists_in(e)]
         if graphs:
-            lost = Loss(Constraint.CONDITION, self._filter(graphs[0]), matches)
+            lost = Loss(Constraint.CONDITION, filter_written(self._query, graphs[0]), matches)
             elements = variants.items(self._query.sequence)
             return Stuck("", matches, self._text(elements, self._query.sequence), len(elements), (lost,)), ""
         if self._query.selector is not Selector.ALL:
@@ -217,42 +217,19 @@ class _Search:
         query = part.query
         last = variants.items(query.sequence)[-1]
         for condition in variants.conditions(part):
-            yield _without_condition(condition, self._filter(condition))
+            yield _without_condition(condition, filter_written(self._query, condition))
         yield Loss(Constraint.WINDOW, window_in_words(query.window).removeprefix("within "), 0), variants.without_window
         if (kinds := _contiguities(query.sequence)) and variants.without_contiguity(part) != part:
             yield Loss(Constraint.CONTIGUITY, f"'{kinds}'", 0), variants.without_contiguity
         if often := variants.counted(last):
             yield Loss(Constraint.ITERATIONS, str(often[0].at_least), 0), variants.without_counts
         if found := variants.limits(part):
-            yield Loss(Constraint.LIMIT, self._written(found[0].span), 0), variants.without_limits
+            yield Loss(Constraint.LIMIT, text_at(self._query, found[0].span), 0), variants.without_limits
         for variable in variants.joins(part):
             yield _without_join(variable)
 
-    def _filter(self, condition: Condition) -> str:
-        """A condition as it is written."""
-        parsed = self._query.parsed
-        written = (*(each for define in parsed.defines for each in define.filters), *parsed.filters)
-        span = next((each.span for each in written if each.expression == condition), None)
-        text = expression_text(condition) if span is None else self._written(span)
-        return text if text.upper().startswith("FILTER") else f"FILTER {text}"
-
     def _text(self, elements: Sequence[Expression], sequence: Expression | None = None) -> str:
-        """Elements of the sequence as they are written, with `;` and the like between them."""
-        texts = [self._written(extent(each)) or self._names(each) for each in elements]
-        operators = sequence.operators if isinstance(sequence, nodes.Sequence) else ()
-        signs = [*(operator.value for operator in operators), *[Contiguity.NEXT.value] * len(texts)]
-        return "".join(f" {sign} {text}" for sign, text in zip(["", *signs], texts, strict=False)).strip()
-
-    def _written(self, span: nodes.Span) -> str:
-        """The text of a place; a parenthesis that it closes begins before it."""
-        text, start = self._query.parsed.text, span.start
-        while text.count(")", start, span.end) > text.count("(", start, span.end) and "(" in text[:start]:
-            start = text.rindex("(", 0, start)
-        return " ".join(text[start : span.end].split())
-
-    def _names(self, node: Expression) -> str:
-        sign = " & " if isinstance(node, nodes.Conjunction) else ", "
-        return sign.join(self._query.patterns[symbol].name for symbol in symbols(node))
+        return elements_written(self._query, elements, sequence)
 
 
 _Change = Callable[[Variant], Variant]

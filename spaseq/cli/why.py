@@ -1,0 +1,66 @@
+"""`spaseq why`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kb.source import Source
+from spaseq.algebra.build import build
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.cli.bindings import bind_knowledge, bind_streams
+from spaseq.cli.knowledge import KnowledgeArguments, loading, sources_of
+from spaseq.cli.queries import read_queries
+from spaseq.cli.run import run_options
+from spaseq.engine.options import RunOptions
+from spaseq.engine.why import why
+from spaseq.errors import visible
+from spaseq.outputs.destination import Output
+
+
+@dataclass(frozen=True, slots=True)
+class WhyArguments:
+    """The arguments of `spaseq why`, as written; streams and knowledge bases as for `spaseq run`.
+
+    name    the query that is asked about; None: the only one
+    """
+
+    queries: tuple[Path, ...]
+    streams: tuple[str, ...]
+    knowledge: tuple[str, ...]
+    name: str | None
+    format: str
+    warnings: str | None
+    kb: KnowledgeArguments
+    options: RunOptions
+
+    @staticmethod
+    def taken_from(queries: tuple[Path, ...], options: dict[str, Any]) -> WhyArguments:
+        """The arguments of a command, whose options are taken from it."""
+        kb, settings = KnowledgeArguments.taken_from(options), run_options(options)
+        return WhyArguments(queries=queries, kb=kb, options=settings, **options)
+
+    def read(self) -> tuple[list[TemporalQuery], dict[str, str], dict[str, Source]]:
+        """The queries, the path of each stream and each knowledge base, by IRI."""
+        queries = [build(query) for query in read_queries(self.queries, self.warnings)]
+        locations, _ = bind_knowledge(queries, self.knowledge)
+        return queries, bind_streams(queries, self.streams), sources_of(locations, self.kb)
+
+
+def show_why(arguments: WhyArguments, match: int) -> None:
+    """Print why a row is there."""
+    queries, streams, kb = arguments.read()
+    with loading() as progress:
+        found = why(queries, streams, match, kb, arguments.name, **_given(replace(arguments.options, loading=progress)))
+    write([found.to_json()] if arguments.format == "json" else [visible(str(found)).rstrip()])
+
+
+def write(texts: Sequence[str]) -> None:
+    """Prints texts on standard output, each with a line end."""
+    Output.open(None).write("".join(f"{text}\n" for text in texts))
+
+
+def _given(options: RunOptions) -> dict[str, object]:
+    return {name: getattr(options, name) for name in RunOptions.__dataclass_fields__}

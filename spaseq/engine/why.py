@@ -1,0 +1,146 @@
+"""`spaseq.why`: why a row is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from automata.plan.program import Window
+from sparql_gpm.columns import EventBatch
+from spaseq.algebra.nodes import AnyQuery, TemporalQuery
+from spaseq.engine.arguments import meanings_of
+from spaseq.engine.job import Job
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import BatchOver, Knowledge
+from spaseq.errors import InputError
+from spaseq.inputs.streams import SourceBatch
+from spaseq.outputs.explanations import Why
+from spaseq.outputs.rows import Row
+from spaseq.physical.program import compile_program
+from spaseq.runtime.stages.pattern_stage import PatternStage
+from spaseq.runtime.why.evidence import Evidence, part_between
+from spaseq.runtime.why.reasons import absences, matches_of, steps_taken
+from spaseq.runtime.why.recorded import EVENTS_MAX, RecordingOperator, TooManyEvents
+
+_ALWAYS = (-(1 << 62), 1 << 62)
+
+
+class RecordedJob(Job):
+    """A job that has run to its end and kept its events, those that were late too."""
+
+    operators = RecordingOperator
+
+    def __init__(
+        self, queries: Sequence[TemporalQuery], streams: Mapping[str, Any], kb: Knowledge | None, options: RunOptions
+    ) -> None:
+        self.late: dict[str, list[EventBatch]] = {}
+        super().__init__(queries, streams, kb, options)
+
+    def run(self) -> list[Row]:
+        """All rows, in output order; raises RunError, and InputError for more events than are kept."""
+        try:
+            return [row for rows in self.rows() for row in rows]
+        except TooManyEvents:
+            hint = "give a part of the input"
+            raise InputError(
+                f"the query reads more than {EVENTS_MAX:,} events, which are too many", hint=hint
+            ) from None
+
+    def _late(self, iri: str, batch: SourceBatch, late: Sequence[int]) -> None:
+        super()._late(iri, batch, late)
+        if late:
+            events = batch.events.take(np.array(late, dtype=np.int64))
+            own = self.late.setdefault(iri, [])
+            own.append(events)
+            self._dictionary.hold(self, [column for held in self.late.values() for e in held for column in e.terms])
+
+    def evidence(self, query: TemporalQuery, least: int, most: int) -> Evidence:
+        """The events that the query has read from one time to another, and all that is known of them."""
+        operator = next(each for each in self._operators if each.query.name == query.name)
+        assert isinstance(operator, RecordingOperator)
+        compiled, background = compile_program(query), self._setup.background(query)
+        first, batch = part_between(EventBatch.concatenate(operator.kept or [EventBatch.empty()]), least, most)
+        pool = self._setup.pool
+        patterns = PatternStage(compiled, (), pool, background, self._setup.entailed)
+        late = [self._of_stream(number, iri) for number, (_, iri) in enumerate(query.streams)]
+        return Evidence(
+            compiled, self._dictionary, self._setup.evaluator, background, patterns, pool, first, batch,
+            EventBatch.concatenate(late),
+        )  # fmt: skip
+
+    def _of_stream(self, number: int, iri: str) -> EventBatch:
+        events = EventBatch.concatenate(self.late.get(iri, [EventBatch.empty()]))
+        streams = np.full(len(events), number, dtype=np.int64)
+        return EventBatch(events.times, streams, events.names, events.offsets, *events.terms)
+
+    @property
+    def bases_state(self) -> BatchOver:
+        """A slice of work over one state of the knowledge bases."""
+        return BatchOver(self._bases)
+
+
+def why(
+    query: AnyQuery | Sequence[AnyQuery],
+    streams: Mapping[str, Any],
+    match: int,
+    kb: Knowledge | None = None,
+    name: str | None = None,
+    **options: Any,
+) -> Why:
+    """The reasons of a row: all that each step of its match used, and what was absent.
+
+    query       one or several, of which `name` says the one that the row is of
+    match       the number of the row in output order, from 1
+    streams, kb, options    as for `spaseq.run`
+
+    Raises InputError if there is no such row, or for a query OVER MATCHES, whose rows are groups of matches.
+    """
+    meanings = meanings_of(query)
+    asked = asked_query(meanings, name)
+    if asked.over is not None:
+        hint = "leave out OVER MATCHES and GROUP BY: the rows are then the matches of the groups"
+        raise InputError(f"a row of query '{asked.name}' is a group of matches", hint=hint)
+    job = RecordedJob(meanings, streams, kb, RunOptions.of({**options, "optimise": False}))
+    try:
+        rows = [row for row in job.run() if row.query == asked.name]
+        row = _numbered(asked, rows, match)
+        found = _explained(job, asked, row, sum(1 for other in rows[: match - 1] if other == row))
+        return Why(asked.name, match, row.time, row.start, *found)
+    finally:
+        job.close()
+
+
+def asked_query(queries: Sequence[TemporalQuery], name: str | None) -> TemporalQuery:
+    """The query with this name, or the only one; raises InputError if there is none."""
+    names = ", ".join(f"'{each.name}'" for each in queries)
+    if name is None and len(queries) == 1:
+        return queries[0]
+    found = next((each for each in queries if each.name == name), None)
+    if found is None:
+        said = "which query is meant" if name is None else f"no query is named '{name}'"
+        raise InputError(said, hint=f"name one of {names}")
+    return found
+
+
+def _numbered(query: TemporalQuery, rows: Sequence[Row], number: int) -> Row:
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(rows):
+        hint = f"from 1 to {len(rows):,}" if rows else "'spaseq why-not' says why there is none"
+        raise InputError(f"query '{query.name}' has no row {number}: it has {len(rows):,}", hint=hint)
+    return rows[number - 1]
+
+
+def _explained(job: RecordedJob, query: TemporalQuery, row: Row, before: int) -> tuple[Any, Any]:
+    """The steps and absences of a row, which so many equal ones come before."""
+    with job.bases_state:
+        evidence = job.evidence(query, *around(query.window, row.start, row.time))
+        found = list(matches_of(evidence, row))
+        assert found, row
+        chosen = found[min(before, len(found) - 1)]
+        return steps_taken(evidence, chosen), absences(evidence, chosen)
+
+
+def around(window: Window, start: int, end: int) -> tuple[int, int]:
+    """The times of events that can matter to matches from one time to another."""
+    return _ALWAYS if window.in_events else (start - window.size, end + window.size)

@@ -1,0 +1,112 @@
+"""The material of a query's explanation: its events, their solutions, and everything to look into them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sparql_gpm.background import Background
+from sparql_gpm.columns import EventBatch
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.expressions.expression_evaluator import ExpressionEvaluator
+from sparql_gpm.shared import PatternPool
+from sparql_gpm.terms import Term
+from spaseq.physical.program import Compiled
+from spaseq.runtime.stages.conditions import TermConditionEvaluator, condition_matchers
+from spaseq.runtime.stages.pattern_stage import PatternStage
+from spaseq.runtime.state.kept_graphs import KeptGraphs
+from spaseq.runtime.why.recorded import candidates, solved
+from spaseq.runtime.why.world import Candidate, Merged, World, worlds
+
+
+@dataclass(eq=False)
+class Evidence:
+    """A query, consecutive ones of its events in merged order, and then those that were late.
+
+    first   how many events were before them
+    batch   those in merged order
+    late    events of the query's streams that were late, in order of arrival
+    """
+
+    compiled: Compiled
+    dictionary: Dictionary
+    evaluator: ExpressionEvaluator
+    background: Background | None
+    patterns: PatternStage
+    pool: PatternPool
+    first: int
+    batch: EventBatch
+    late: EventBatch
+
+    @cached_property
+    def every(self) -> EventBatch:
+        """All of them, then the late events; with all that follows by the schemas of knowledge bases."""
+        both = EventBatch.concatenate([self.batch, self.late]) if len(self.late) else self.batch
+        entailed = self.patterns.entailed
+        return both if entailed is None else entailed(both)
+
+    @cached_property
+    def merged(self) -> Merged:
+        """Times and streams of the events."""
+        every = self.every
+        return Merged(every.times.tolist(), every.streams.tolist(), len(self.batch))
+
+    @cached_property
+    def found(self) -> Mapping[int, Sequence[Candidate]]:
+        """The solutions of every symbol, by event; of late events after all others."""
+        here = solved(self.patterns, self.batch)
+        late = solved(self.patterns, self.late) if len(self.late) else None
+        return {
+            symbol: [
+                *candidates(here, symbol),
+                *(candidates(late, symbol, len(self.batch)) if late is not None else ()),
+            ]
+            for symbol in range(len(self.compiled.program.symbols))
+        }
+
+    @cached_property
+    def conditions(self) -> TermConditionEvaluator:
+        """The evaluator of the query's conditions."""
+        compiled, graphs = self.compiled, KeptGraphs()
+        graphs.add(0, self.every)
+        matchers = condition_matchers(compiled, self.dictionary, self.evaluator, self.background)
+        return TermConditionEvaluator(
+            compiled, self.dictionary, self.evaluator, matchers, graphs, lambda found: [() for _ in found]
+        )
+
+    @cached_property
+    def worlds(self) -> Sequence[World]:
+        """One for each partition."""
+        return list(worlds(self.compiled, self.conditions, self.merged, self.found, self.first))
+
+    def name(self, event: int) -> str:
+        """The name of an event's graph."""
+        return self.every.names[event]
+
+    def named(self, name: str) -> list[int]:
+        """The events with a graph of this name."""
+        return self._by_name.get(name, [])
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for event, name in enumerate(self.every.names):
+            found.setdefault(name, []).append(event)
+        return found
+
+    def term(self, identifier: int) -> Term:
+        """The term of an id."""
+        return self.dictionary.term(identifier)
+
+    def single(self, event: int) -> EventBatch:
+        """One event as a batch."""
+        return self.every.take(np.array([event], dtype=np.int64))
+
+
+def part_between(batch: EventBatch, least: int, most: int) -> tuple[int, EventBatch]:
+    """The events of a merged order with times from `least` to `most`, and the number of those before."""
+    begin = int(np.searchsorted(batch.times, least, "left"))
+    return begin, batch.between(begin, int(np.searchsorted(batch.times, most, "right")))

@@ -1,0 +1,92 @@
+"""`spaseq why` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import spaseq
+from spaseq.cli import main
+from spaseq.errors import InputError
+
+QUERY = """PREFIX : <http://x/>
+SELECT ?s ?p ?q WITHIN 1 MINUTE SLIDING
+FROM STREAM S <http://x/s>
+WHERE {
+  SEQ(A ; C! ; B)
+  DEFINE GPM A ON S { ?s :price ?p . GRAPH <http://x/kb> { ?s :of ?c } FILTER(?p > 10) }
+  DEFINE GPM C ON S { ?s :stop true }
+  DEFINE GPM B ON S { ?s :price ?q FILTER(?q > ?p) }
+}
+"""
+STREAM = """@prefix : <http://x/> . @prefix prov: <http://www.w3.org/ns/prov#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:e1 prov:generatedAtTime "2026-01-01T00:00:00Z"^^xsd:dateTime . :e1 { :a :price 25 ; :other 3 }
+:e2 prov:generatedAtTime "2026-01-01T00:00:10Z"^^xsd:dateTime . :e2 { :a :price 30 }
+:e3 prov:generatedAtTime "2026-01-01T00:00:20Z"^^xsd:dateTime . :e3 { :a :stop true }
+:e4 prov:generatedAtTime "2026-01-01T00:00:30Z"^^xsd:dateTime . :e4 { :a :price 40 }
+"""
+TEXT = """match 1 of 'query', from 2026-01-01T00:00:00Z to 2026-01-01T00:00:10Z
+  A is <http://x/e1>
+    <http://x/a> <http://x/price> "25"^^<http://www.w3.org/2001/XMLSchema#integer> .
+    of knowledge base <http://x/kb>:
+      <http://x/a> <http://x/of> <http://x/c> .
+    binds ?s = <http://x/a>, ?p = "25"^^<http://www.w3.org/2001/XMLSchema#integer>, ?c = <http://x/c>
+    FILTER(?p > 10) holds with ?p = "25"^^<http://www.w3.org/2001/XMLSchema#integer>
+  B is <http://x/e2>
+    <http://x/a> <http://x/price> "30"^^<http://www.w3.org/2001/XMLSchema#integer> .
+    binds ?s = <http://x/a>, ?q = "30"^^<http://www.w3.org/2001/XMLSchema#integer>
+    FILTER(?q > ?p) holds with ?q = "30"^^<http://www.w3.org/2001/XMLSchema#integer>, \
+?p = "25"^^<http://www.w3.org/2001/XMLSchema#integer>
+  no C from 2026-01-01T00:00:00Z to 2026-01-01T00:00:10Z
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "query.rq").write_text(QUERY)
+    (tmp_path / "events.trig").write_text(STREAM)
+    (tmp_path / "kb.ttl").write_text(
+        "<http://x/a> <http://x/of> <http://x/c> . <http://x/b> <http://x/of> <http://x/d> ."
+    )
+    return tmp_path
+
+
+def asked(folder: Path, *options: str) -> Result:
+    inputs = [f"--stream=S={folder / 'events.trig'}", f"--kb=http://x/kb={folder / 'kb.ttl'}"]
+    return CliRunner().invoke(main, ["why", str(folder / "query.rq"), *inputs, *options])
+
+
+def test_a_match_is_explained_as_text(folder: Path) -> None:
+    done = asked(folder, "--match", "1")
+    assert (done.exit_code, done.stdout) == (0, TEXT)
+
+
+def test_a_match_is_explained_as_json(folder: Path) -> None:
+    found = json.loads(asked(folder, "--match", "1", "--format", "json").stdout)
+    assert list(found) == ["query", "match", "time", "start", "steps", "absent"]
+    assert found["absent"] == [{"step": "C", "from": "2026-01-01T00:00:00Z", "to": "2026-01-01T00:00:10Z"}]
+    first, second = found["steps"]
+    assert list(first) == ["step", "event", "triples", "kb", "bindings", "conditions"]
+    assert first["kb"] == {"http://x/kb": ["<http://x/a> <http://x/of> <http://x/c> ."]}
+    (condition,) = second["conditions"]
+    assert condition["holds"] and list(condition["values"]) == ["q", "p"]
+
+
+def test_a_row_that_is_not_there_is_bad_usage(folder: Path) -> None:
+    done = asked(folder, "--match", "2")
+    assert done.exit_code == 2
+    assert "query 'query' has no row 2: it has 1" in done.stderr
+
+
+def test_python_gives_the_same_as_a_value(folder: Path) -> None:
+    query = spaseq.read_query(folder / "query.rq")
+    streams, kb = {"S": folder / "events.trig"}, {"http://x/kb": folder / "kb.ttl"}
+    found = spaseq.why(query, streams, 1, kb)
+    assert str(found) == TEXT
+    assert [step.event for step in found.steps] == ["http://x/e1", "http://x/e2"]
+    with pytest.raises(InputError, match="no query is named 'other'"):
+        spaseq.why(query, streams, 1, kb, name="other")

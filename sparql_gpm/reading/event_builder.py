@@ -80,6 +80,17 @@ class LocatedBatch:
     emptied: int = 0
 
 
+def next_scope() -> int:
+    """A number that no event has had in this process: part of the labels of its blank nodes."""
+    return next(_scopes)
+
+
+def scopes_from(first: int) -> None:
+    """Numbers below the first one belong to events of another process, of which blank nodes are known here."""
+    global _scopes
+    _scopes = count(max(first, next(_scopes)))
+
+
 class EventBuilder:
     """Builds the events of one stream; at most one is open.
 

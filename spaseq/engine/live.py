@@ -13,21 +13,23 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import PROV_TIME, ReadOptions, read_events
+from sparql_gpm.reading.event_builder import next_scope, scopes_from
 from sparql_gpm.well_formed import is_iri, is_text
 from spaseq.engine.arguments import check_knowledge, meanings_of
 from spaseq.engine.options import RunOptions, Statistics
-from spaseq.engine.registration import Found, Registration
+from spaseq.engine.registration import Found, OnMatch, Registration
+from spaseq.engine.saved_engine import SavedEngine, functions_of, opened, options_of, plain_rows, rows_of
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
 from spaseq.engine.stream_formats import contexts_of
 from spaseq.engine.streams import PushedStreams
-from spaseq.errors import InputError
+from spaseq.errors import InputError, RunError
 from spaseq.inputs.arrow import lines_of, quads_of
 from spaseq.inputs.formats import input_format
 from spaseq.inputs.pushed import Graph, PushedGraphs
@@ -35,7 +37,6 @@ from spaseq.inputs.terms import Time, nanoseconds
 from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetters, late_letter
 from spaseq.outputs.row_table import Rows
-from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.network import Network
 
 
@@ -60,13 +61,15 @@ class Engine:
         self._streams = PushedStreams()
         self._graphs = PushedGraphs(self._dictionary)
         self._found: Found = deque()
+        self._registrations: dict[Registration, None] = {}
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
 
-    def register(self, query: Query, on_match: Callable[[Row], object] | None = None) -> Registration:
+    def register(self, query: Query, on_match: OnMatch | None = None, max_runs: int | None = None) -> Registration:
         """Run a query over the events pushed from now on, until it is unregistered: see `Registration`.
 
         on_match    is called with each of its rows
+        max_runs    its partial matches, at most: one that needs more is stopped; None: as the options say
 
         It is called when every query has processed the events, so that it may push. If it raises, which ends the push,
         the remaining rows follow with the next push.
@@ -76,8 +79,10 @@ class Engine:
         (meaning,) = meanings_of(query)
         if on_match is not None and not callable(on_match):
             raise InputError(f"on_match is a function of a row, not {type(on_match).__name__}")
-        registration = Registration(meaning, on_match, self._found, self._unregister)
-        operator = self._setup.live_operator(meaning)
+        if max_runs is not None:
+            RunOptions(max_runs=max_runs)
+        registration = Registration(meaning, on_match, self._found, self._unregister, max_runs)
+        operator = self._setup.live_operator(meaning, max_runs)
         try:
             reader = self._network.add(operator, partial(self._take_rows, registration))
         except InputError:
@@ -85,7 +90,13 @@ class Engine:
             raise
         registration.begin(reader)
         self._streams.add(meaning)
+        self._registrations[registration] = None
         return registration
+
+    @property
+    def registrations(self) -> tuple[Registration, ...]:
+        """The registered queries, in the order in which they came."""
+        return tuple(self._registrations)
 
     def _take_rows(self, registration: Registration, rows: Rows) -> None:
         self.statistics.matches += registration.take(rows)
@@ -94,6 +105,7 @@ class Engine:
         self._check_open()
         self._network.remove(registration.reader)
         self._streams.remove(registration.end())
+        del self._registrations[registration]
 
     def push(self, stream: str, graph: Graph, time: Time, name: str | None = None) -> None:
         """One event.
@@ -147,6 +159,77 @@ class Engine:
         finally:
             self._report()
         self._network.raise_stopped()
+
+    def snapshot(self) -> bytes:
+        """The state of the engine between two pushes: its queries, what they wait for, rows without their function yet.
+
+        It carries terms and no code, so `restore` reads it in any process, on any machine, with this version.
+        """
+        self._check_open()
+        network = self._network.snapshot()
+        number = {registration: number for number, registration in enumerate(self._registrations)}
+        by_reader = {registration.reader: number[registration] for registration in number}
+        saved = SavedEngine(
+            [each.saved() for each in number],
+            [by_reader[reader] for reader in self._network.readers],
+            plain_rows((number[each], row) for each, row in self._found if each in number),
+            self.statistics.events,
+            self.statistics.matches,
+            dict(self._dead_letters.counts),
+            self._graphs.graphs,
+            next_scope(),
+            self._streams.snapshot(),
+            network,
+        )
+        return saved.snapshot(self._options, self._dictionary)
+
+    @classmethod
+    def restore(
+        cls,
+        snapshot: bytes,
+        kb: Knowledge | None = None,
+        on_match: OnMatch | Mapping[str, OnMatch] | None = None,
+        **options: Any,
+    ) -> Engine:
+        """An engine that goes on from a snapshot: it finds what the one of the snapshot would have found.
+
+        kb          the knowledge bases, as they were given to the other engine
+        on_match    is called with the rows of all queries; or of each by its name
+        options     in place of those of the snapshot; its evaluators stay
+
+        Raises InputError for a snapshot that is damaged or of another version, and for knowledge bases other than those
+        that its queries were planned with.
+        """
+        kept, blob = opened(snapshot)
+        engine = cls(kb, **options_of(kept, options))
+        try:
+            engine._continue(SavedEngine.of(blob, engine._dictionary), on_match)
+        except BaseException as error:
+            engine._release()
+            if isinstance(error, RunError):
+                raise InputError(error.message, hint=error.hint) from error
+            raise
+        return engine
+
+    def _continue(self, saved: SavedEngine, on_match: OnMatch | Mapping[str, OnMatch] | None) -> None:
+        from spaseq.lang.parse import parse
+
+        functions = functions_of(saved, on_match)
+        made: dict[int, Registration] = {}
+        for number in saved.order:
+            query = saved.queries[number]
+            made[number] = each = self.register(parse(query.text, query.name), functions[number], query.max_runs)
+            each.matches = query.matches
+            each.check_shape(query.shape)
+        self._registrations = dict.fromkeys(made[number] for number in range(len(saved.queries)))
+        self._network.restore(saved.network)
+        names = [query.name for query in saved.queries]
+        self._found.extend((made[number], row) for number, row in rows_of(saved.waiting, names))
+        self.statistics.events, self.statistics.matches = saved.events, saved.matches
+        self._dead_letters.counts.update(saved.dead_letters)
+        self._graphs.graphs = saved.graphs
+        scopes_from(saved.scope)
+        self._streams.restore(saved.streams)
 
     def zero_rows(self) -> list[str]:
         """As long as no query has had a row: the reasons, as far as they are known, in at most five lines."""

@@ -5,15 +5,34 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from spaseq.algebra.nodes import TemporalQuery
+from spaseq.errors import InputError
 from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.audience import Reader
 
+OnMatch: TypeAlias = Callable[[Row], object]
+"""A function of a row."""
 Found: TypeAlias = "deque[tuple[Registration, Row]]"
 """Rows that have not been handed to their functions yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedQuery:
+    """A registered query.
+
+    max_runs    its own bound on partial matches, or None
+    matches     its rows so far
+    shape       its variables as it is run, by pattern and by enrichment: what knowledge bases prove decides them
+    """
+
+    name: str
+    text: str
+    max_runs: int | None
+    matches: int
+    shape: list[Any]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -24,9 +43,10 @@ class Registration:
     """
 
     _query: TemporalQuery
-    _on_match: Callable[[Row], object] | None
+    _on_match: OnMatch | None
     _found: Found
     _end: Callable[[Registration], None]
+    _max_runs: int | None = None
     matches: int = 0
     _reader: Reader | None = field(default=None, init=False)
 
@@ -75,6 +95,18 @@ class Registration:
         self._reader = None
         return self._query
 
+    def saved(self) -> SavedQuery:
+        """The query, for a snapshot of its engine."""
+        query = self._query
+        return SavedQuery(self.name, query.parsed.text, self._max_runs, self.matches, _shape(self.reader.query))
+
+    def check_shape(self, shape: list[Any]) -> None:
+        """Raises InputError if a state of that shape is not one of this query as it is run now."""
+        if _shape(self.reader.query) != shape:
+            message = f"the knowledge bases of query '{self.name}' are other ones than those of the snapshot"
+            hint = "give them as they were, or register the query anew"
+            raise InputError(f"{message}: it is run in another way now", hint=hint)
+
     def take(self, rows: Rows) -> int:
         """More rows, for `hand_out`; returns their number."""
         self.matches += len(rows)
@@ -86,3 +118,9 @@ class Registration:
         """Calls the function with a row that was taken, unless the query has been unregistered since."""
         if self._on_match is not None and self._reader is not None:
             self._on_match(row)
+
+
+def _shape(query: TemporalQuery) -> list[Any]:
+    patterns = [[pattern.name, list(pattern.variables)] for pattern in query.patterns]
+    late = [[each.step, each.knowledge, list(each.keys), list(each.variables)] for each in query.enrichments]
+    return [list(query.variables), patterns, late]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import count
 from typing import Any
 
 from spaseq.algebra.nodes import TemporalQuery
@@ -24,6 +23,22 @@ def declared_by(queries: Iterable[TemporalQuery]) -> Iterator[Declared]:
     return ((name, iri, query.name) for query in queries for name, iri in query.streams)
 
 
+class FreshNames(Iterator[str]):
+    """The names of the graphs of a stream that have none.
+
+    number  of the next one
+    """
+
+    def __init__(self, stream: str) -> None:
+        self.stream = stream
+        self.number = 0
+
+    def __next__(self) -> str:
+        number = self.number
+        self.number += 1
+        return f"urn:spaseq:event:{self.stream}:{number}"
+
+
 class PushedStreams:
     """The streams that a program pushes to, as the registered queries call them.
 
@@ -34,7 +49,7 @@ class PushedStreams:
     def __init__(self) -> None:
         self._queries: dict[tuple[str, str], Counter[str]] = {}
         self._names: dict[str, str] = {}
-        self.fresh_names: dict[str, Iterator[str]] = {}
+        self.fresh_names: dict[str, FreshNames] = {}
         self.known: dict[str, str] = {}
 
     def add(self, query: TemporalQuery) -> None:
@@ -43,7 +58,7 @@ class PushedStreams:
         for name, iri, of in declared_by([query]):
             self._queries.setdefault((name, iri), Counter())[of] += 1
             self._names.setdefault(iri, name)
-            self.fresh_names.setdefault(iri, map(f"urn:spaseq:event:{name}:{{}}".format, count()))
+            self.fresh_names.setdefault(iri, FreshNames(name))
 
     def remove(self, query: TemporalQuery) -> None:
         """Takes a query out; a stream that no query declares any more is forgotten."""
@@ -67,6 +82,17 @@ class PushedStreams:
     def name(self, iri: str) -> str:
         """The name of a stream in the first query that declared it."""
         return self._names[iri]
+
+    def snapshot(self) -> list[Any]:
+        """By IRI the name of each stream, and the number of its next name, as plain values."""
+        return [[iri, names.stream, names.number] for iri, names in self.fresh_names.items()]
+
+    def restore(self, state: Iterable[Any]) -> None:
+        """Continues from a snapshot; the queries are there already."""
+        for iri, name, number in state:
+            self._names[iri] = name
+            self.fresh_names[iri] = FreshNames(name)
+            self.fresh_names[iri].number = number
 
 
 def prefixes_of(queries: Iterable[TemporalQuery]) -> dict[str, str]:

@@ -20,13 +20,16 @@ _KNOWN_MAX = 100_000
 
 
 class PushedGraphs:
-    """Translates graph after graph; a blank node belongs to its graph."""
+    """Translates graph after graph; a blank node belongs to its graph.
+
+    graphs  their number so far, which is part of the labels of blank nodes
+    """
 
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
         self._generation = dictionary.generation
         self._caches: tuple[dict[Any, int], dict[Any, int], dict[Any, int]] = ({}, {}, {})
-        self._graphs = 0
+        self.graphs = 0
 
     def triples(self, graph: Graph) -> list[Triple]:
         """The distinct triples, in order; raises InputError for a value that is no graph."""
@@ -51,7 +54,7 @@ class PushedGraphs:
                 found[ids] = None
         except (TypeError, ValueError) as error:
             raise InputError(f"cannot read the event's graph: {error}") from error
-        self._graphs += 1
+        self.graphs += 1
         return list(found)
 
     def _id(self, term: Any, cache: dict[Any, int]) -> int:
@@ -64,7 +67,7 @@ class PushedGraphs:
         if cache is predicates and not isinstance(own, IRI):
             raise ValueError("the predicate of a triple is no IRI")
         if any(blank_nodes(own)):
-            return self._dictionary.intern(relabelled(own, lambda label: f"p{self._graphs}.{label}"))
+            return self._dictionary.intern(relabelled(own, lambda label: f"p{self.graphs}.{label}"))
         identifier = self._dictionary.intern(own)
         if not isinstance(term, str):  # rdflib's terms are strings, whose equality is not sameTerm
             if len(cache) >= _KNOWN_MAX:

@@ -19,7 +19,7 @@ from automata.protocol import Evaluator, RowEvaluator
 from automata.runs.columns.negated_groups import NegatedGroups
 from automata.runs.columns.run_evaluator import RunEvaluator
 from automata.runs.rows.live_evaluator import has_row_form, runs_of
-from automata.slices.events import Events, SymbolSolutions
+from automata.slices.events import Events, Gap, SymbolSolutions
 from automata.values import Ids, Match
 from tests.automata.test_lazy import Stretches
 from tests.drawn import drawn
@@ -50,6 +50,8 @@ class Moody:
         self._mood = "nfa"
 
     def observe(self, events: Events, solutions: Mapping[int, SymbolSolutions]) -> None: ...
+
+    def skip(self, gap: Gap) -> None: ...
 
     def wanted(self, current: str, alone: bool, operations: int) -> tuple[str, str]:
         if self._random.random() >= self._steadiness:

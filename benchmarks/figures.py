@@ -8,10 +8,10 @@ import platform
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 
 WIDTH_MIN = 120
 """Columns of a terminal that the tables need."""
+
+_MEASURE = """
+import json, os, sys, time
+begin = time.perf_counter()
+process = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(process, 0)
+with open(sys.argv[1], "w") as file:
+    json.dump([time.perf_counter() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss], file)
+sys.exit(os.waitstatus_to_exitcode(status) & 255)
+"""
+"""Runs a command and writes what it took to a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +51,18 @@ class Usage:
 def run_process(arguments: Sequence[str]) -> Usage:
     """Run a process to its end; a failing one ends the benchmark.
 
-    It may keep the byte code of modules, as an installation does: else each run would compile hundreds of them anew.
+    It may keep the byte code of modules, as an installation does: else each run would compile hundreds of them anew. A
+    small process starts it and measures it: what a process held before it became another counts as memory of that.
     """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    started = time.perf_counter()
-    process = subprocess.Popen(arguments, env=environment)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - started
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"error: {' '.join(arguments)} ended with exit code {process.returncode}")
-    kilobytes = usage.ru_maxrss / 1024 if sys.platform == "darwin" else usage.ru_maxrss
-    return Usage(seconds, usage.ru_utime + usage.ru_stime, kilobytes / 1024)
+    with NamedTemporaryFile() as measured:
+        command = [sys.executable, "-I", "-S", "-c", _MEASURE, measured.name, *arguments]
+        code = subprocess.run(command, env=environment, check=False).returncode
+        if code:
+            sys.exit(f"error: {' '.join(arguments)} ended with exit code {code}")
+        seconds, processor_seconds, peak = json.load(measured)
+    kilobytes = peak / 1024 if sys.platform == "darwin" else peak
+    return Usage(seconds, processor_seconds, kilobytes / 1024)
 
 
 def report(tables: Iterable[Table], figures: Mapping[str, Sequence[DataclassInstance]], path: Path | None) -> None:

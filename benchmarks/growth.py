@@ -3,7 +3,7 @@
 Each row of the table is a quantity at several sizes (medians of processor time), the exponent e with which it grows as
 size^e, the bounds of both, and whether they hold. `--only` takes parts of the names of rows; `--quick` counts
 operations in place of time, which gives the same figures on every machine, and takes seconds. The exit code is 1 if a
-row does not hold. `growth_rows.py` says how a row is added.
+row does not hold. `growth_rows.py` says how a row is added. Stock trades are those that SPASEQ_STOCK names, else drawn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rich.table import Table
 from benchmarks.figures import report
 from benchmarks.growth_rows import ROWS, Grown, grown
 
-MODULES = ("benchmarks.growth_queries", "benchmarks.growth_windows")
+MODULES = tuple(f"benchmarks.growth_{name}" for name in ("queries", "many", "windows", "selectors"))
 """The modules with rows."""
 
 

@@ -31,6 +31,7 @@ class GrowthRow:
     size            what grows; `sizes` are its values, `quick_sizes` those with which operations are counted
     exponent        the greatest e for which the figure may grow as size^e between the first and the last size
     bound           the greatest figure at the last size; None: only its growth matters
+    everywhere      the bound is one for every size
     quick           the operations that are counted; "": none
     quick_bound     the greatest count at the last of the quick sizes
     """
@@ -45,6 +46,7 @@ class GrowthRow:
     quick: str = ""
     quick_sizes: Sequence[int] = ()
     quick_bound: float | None = None
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,13 @@ def row(
     quick: str = "",
     quick_sizes: Sequence[int] = (10, 100),
     quick_bound: float | None = None,
+    everywhere: bool = False,
 ) -> Callable[[Measure], Measure]:
     """Adds a row, which the function measures."""
 
     def add(measure: Measure) -> Measure:
-        ROWS.append(GrowthRow(name, size, unit, sizes, exponent, bound, measure, quick, quick_sizes, quick_bound))
+        each = GrowthRow(name, size, unit, sizes, exponent, bound, measure, quick, quick_sizes, quick_bound, everywhere)
+        ROWS.append(each)
         return measure
 
     return add
@@ -92,7 +96,8 @@ def grown(each: GrowthRow, quick: bool, largest: int | None = None) -> Grown:
     figures = {size: statistics.median(each.measure(size, quick)) for size in sizes}
     exponent, bound = exponent_of(figures), each.quick_bound if quick else each.bound
     slack = math.log(_COUNT_SLACK) / math.log(max(sizes) / min(sizes)) if quick and len(sizes) > 1 else 0.0
-    holds = exponent <= each.exponent + slack and (bound is None or figures[sizes[-1]] <= bound)
+    bounded = figures.values() if each.everywhere else [figures[sizes[-1]]]
+    holds = exponent <= each.exponent + slack and (bound is None or max(bounded) <= bound)
     unit = each.quick if quick else each.unit
     return Grown(each.name, each.size, unit, figures, exponent, each.exponent, bound, holds)
 

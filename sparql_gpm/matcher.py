@@ -65,6 +65,7 @@ class Matcher:
     variables   the variables in scope, sorted
     needs       the triples that an event must have for a solution
     ranges      the numbers that are objects of their predicates in a solution
+    is_set      only the set of solutions matters, not how often one is found
     """
 
     variables: tuple[str, ...]
@@ -74,7 +75,7 @@ class Matcher:
     _operator: Operator
     _exists: dict[Exists, ExistsTest]
     _counts_solutions: bool
-    _is_set: bool
+    is_set: bool
 
     def match(
         self,
@@ -88,21 +89,31 @@ class Matcher:
         An event that exceeds a bound has none: `left_out` is called with it. Raises TooManyTogether where several
         events have more than `SOLUTIONS_TOGETHER_MAX` together; then it is not called.
         """
-        view = self._view(batch)
+        view = self.view(batch)
 
         def matched(some: Mask | None) -> Relation:
-            frames = Frames(view, live=None if some is None or some.all() else some, distinct=self._is_set)
-            relation = self._operator.evaluate(frames).project(self.variables)
-            return relation.distinct().spread(frames.all())
+            frames = Frames(view, live=None if some is None or some.all() else some, distinct=self.is_set)
+            return self.projected(self._operator.evaluate(frames), frames)
 
         parts, exceeded = within(bounds, events, len(view), matched)
+        for each in exceeded:
+            left_out(each)
+        return self.within_bounds(parts, bounds, left_out)
+
+    def projected(self, relation: Relation, frames: Frames) -> Relation:
+        """The set of solutions in each frame, of the variables in scope."""
+        return relation.project(self.variables).distinct().spread(frames.all())
+
+    def within_bounds(
+        self, parts: Sequence[Relation], bounds: MatchBounds, left_out: Callable[[Exceeded], object]
+    ) -> Solutions:
+        """The solutions of all parts, by event; `left_out` is called with each event that has too many."""
         relation = parts[0] if len(parts) == 1 else union(parts, np.zeros(0, dtype=np.int64))
         if len(relation) > bounds.solutions and relation.events is not None:
             over = np.bincount(relation.events) > bounds.solutions
-            exceeded += [Exceeded(event, bounds.too_many) for event in np.flatnonzero(over).tolist()]
+            for event in np.flatnonzero(over).tolist():
+                left_out(Exceeded(event, bounds.too_many))
             relation = relation.take(~over[relation.events])
-        for each in exceeded:
-            left_out(each)
         return self._solutions(relation)
 
     def semi_join(self, batch: BatchView, variable: str, values: Ids) -> Mask | None:
@@ -123,7 +134,7 @@ class Matcher:
                         result is then i. No value is UNBOUND, and no substituted variable is a column of the result.
                         Raises TooManyRows where an event is being matched for which this is done.
         """
-        frames = Frames(self._view(batch), graphs=graphs, bindings=given or {})
+        frames = Frames(self.view(batch), graphs=graphs, bindings=given or {})
         with nullcontext() if given else any_rows():
             relation = self._operator.evaluate(frames).project(self.variables)
         return self._solutions(relation.spread(frames.all()))
@@ -145,7 +156,7 @@ class Matcher:
         assert rows == len(event_of_row), (rows, len(event_of_row))
         if exists not in self._exists:
             self._exists[exists] = self._compiler.exists(exists)
-        test, view = self._exists[exists], self._view(batch)
+        test, view = self._exists[exists], self.view(batch)
 
         def found(some: Mask | None) -> Ids:
             chosen = np.arange(rows, dtype=np.int64) if some is None else np.flatnonzero(some)
@@ -162,7 +173,8 @@ class Matcher:
             result[part] = True
         return result
 
-    def _view(self, batch: EventBatch | BatchView) -> BatchView:
+    def view(self, batch: EventBatch | BatchView) -> BatchView:
+        """The graphs as the pattern reads them: where solutions count, each triple once."""
         view = batch if isinstance(batch, BatchView) else BatchView(batch)
         return view.distinct() if self._counts_solutions else view
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from sparql_gpm.algebra.rewrite import connected
 from sparql_gpm.errors import Fault, PatternSyntaxError
-from sparql_gpm.pattern import EMPTY, Aggregate, Call, Expression, Iteration, Pattern, Triple, Variable
+from sparql_gpm.pattern import EMPTY, Aggregate, Call, Expression, Iteration, PathTriple, Pattern, Triple, Variable
 from sparql_gpm.syntax.grammar import check_brackets, closing, deep_stack, parse_tree
 from sparql_gpm.syntax.masked import AGGREGATE_WORDS, ITERATION_WORDS, LIST, Names, mask
 from sparql_gpm.syntax.tokens import Token, tokens
@@ -40,10 +40,11 @@ class ParsedFilter:
 
 @dataclass(frozen=True, slots=True)
 class ParsedGroup:
-    """A group without its top-level FILTERs, and these."""
+    """A group without its top-level FILTERs, these, and for each triple pattern the first place where it stands."""
 
     pattern: Pattern
     filters: tuple[ParsedFilter, ...]
+    places: Mapping[Triple | PathTriple, int]
 
 
 def parse_group(text: str, prefixes: Mapping[str, str], base: str | None, first: Pattern = EMPTY) -> ParsedGroup:
@@ -58,7 +59,8 @@ def parse_group(text: str, prefixes: Mapping[str, str], base: str | None, first:
         tree = parse_tree("GroupGraphPattern", masked)
         source = Source(masked, tree)
         pattern, filters = GroupReader(source, base).top(tree[0], first)
-        return ParsedGroup(pattern, tuple(_filter(source.token(f), expression, read) for f, expression in filters))
+        found = tuple(_filter(source.token(f), expression, read) for f, expression in filters)
+        return ParsedGroup(pattern, found, source.places)
 
 
 def parse_expression(text: str, prefixes: Mapping[str, str], base: str | None, nested: bool = False) -> Expression:

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -29,9 +30,12 @@ from sparql_gpm.matcher import Matcher, compile_pattern
 from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.needs import Need
 from sparql_gpm.matching.row_matcher import RowMatcher
-from sparql_gpm.matching.summary import Summary
+from sparql_gpm.matching.summary import Summary, Survey
 from sparql_gpm.pattern import Pattern
 from sparql_gpm.slice_events import NamedEvents, SingleEvent
+
+if TYPE_CHECKING:
+    from sparql_gpm.counted_matcher import CountedMatcher, Passed
 
 Made = TypeVar("Made")
 _Key = tuple[Pattern, Background | None]
@@ -92,19 +96,6 @@ class StreamPattern:
     shared: SharedPattern
     streams: Streams
     label: PatternLabel = field(default=PatternLabel(), compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """The events of a slice for the patterns of a pool.
-
-    touched     the patterns that may have a solution there
-    present     the needs of patterns that are met there; None: nobody has looked
-    """
-
-    view: BatchView
-    touched: set[int]
-    present: Set[Need] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -242,6 +233,15 @@ class Slice:
         rows = np.flatnonzero(wanted[found.events])
         return Solutions(found.events[rows], {name: column[rows] for name, column in found.columns.items()})
 
+    def counted(
+        self, pattern: StreamPattern, matcher: CountedMatcher, wanted: Mask | None = None
+    ) -> tuple[Solutions, Passed]:
+        """The solutions of a pattern in the events on its streams, or in some of these, with counts of the events."""
+        pool, on = pattern.shared.pool, self.on(pattern.streams)
+        some = on if wanted is None else on & wanted
+        view, left_out = self._survey(pool).view, partial(self.leave_out, pattern)
+        return matcher.match(view, None if some.all() else some, pool.bounds, left_out, None if on.all() else on)
+
     def is_shared(self, pattern: StreamPattern) -> bool:
         """True if another query has the same pattern, or the solutions are found already."""
         return pattern in self._results.solutions or pattern.shared.pool.uses(pattern.shared) > 1
@@ -270,7 +270,7 @@ class Slice:
         distinct = np.flatnonzero(some)
         return NamedEvents(distinct.tolist(), graph_names.take(self.batch.names, distinct))
 
-    def leave_out(self, pattern: StreamPattern, exceeded: Sequence[Exceeded]) -> None:
+    def leave_out(self, pattern: StreamPattern, *exceeded: Exceeded) -> None:
         """Reports events that exceed a bound in what is made of a pattern's solutions, when `reporting` ends."""
         self._results.left_out += [(pattern.shared.pool, pattern.label, each) for each in exceeded]
 
@@ -279,12 +279,7 @@ class Slice:
         survey = self._survey(shared.pool)
         if shared.number not in survey.touched:
             return Solutions(_NONE, dict.fromkeys(shared.matcher.variables, _NONE))
-        pool = shared.pool
-
-        def left_out(exceeded: Exceeded) -> None:
-            self._results.left_out.append((pool, pattern.label, exceeded))
-
-        return shared.matcher.match(survey.view, wanted, pool.bounds, left_out)
+        return shared.matcher.match(survey.view, wanted, shared.pool.bounds, partial(self.leave_out, pattern))
 
     def _looked(self, pool: PatternPool) -> tuple[Set[int], Set[Need] | None]:
         """The patterns touched and the needs present; those of a single event are found without columns."""

@@ -191,12 +191,12 @@ def scan_all(scans: Sequence[TriplePattern], frames: Frames) -> list[Relation]:
         relations.append(relation)
         if not len(relation):
             break
-        among = _among(relation, frames, among)
+        among = narrowed(relation, frames, among)
     return relations
 
 
-def _among(relation: Relation, frames: Frames, among: Ids | None) -> Ids | None:
-    """The events of a relation, where they are few."""
+def narrowed(relation: Relation, frames: Frames, among: Ids | None = None) -> Ids | None:
+    """The events of a relation, where they are few; else those `among` which they are."""
     known = len(frames.view) if among is None else len(among)
     if relation.events is None or len(relation) * _FEW_FACTOR > known:
         return among

@@ -59,11 +59,11 @@ class Compiler:
     def _operator(self, pattern: Pattern) -> Operator:
         made = self._made(pattern)
         is_background = isinstance(pattern, algebra.Graph | algebra.Service)
-        if children(pattern) and not is_background and is_static(pattern) and not self._is_bind_joined(pattern):
+        if children(pattern) and not is_background and is_static(pattern) and not self.is_bind_joined(pattern):
             return StaticOperator(made, mentioned(pattern), self.dictionary, self.background)
         return made
 
-    def _is_bind_joined(self, pattern: Pattern) -> bool:
+    def is_bind_joined(self, pattern: Pattern) -> bool:
         """Some part of it is looked up in background knowledge by values of the rest."""
         return self.background is not None and any(map(self._looks_up, walk(pattern)))
 
@@ -82,14 +82,14 @@ class Compiler:
             case algebra.BGP() | algebra.Join() | algebra.Filter():
                 return self._join(pattern)
             case algebra.LeftJoin(left, right, condition):
-                compiled = None if condition is None else self._expression(condition)
+                compiled = None if condition is None else self.expression(condition)
                 return operators.LeftJoin(self._operator(left), self._operator(right), compiled)
             case algebra.Union():
                 return operators.Union(tuple(self._operator(side) for side in _sides(pattern)))
             case algebra.Minus(left, right):
                 return operators.Minus(self._operator(left), self._operator(right))
             case algebra.Extend(inner, variable, expression):
-                return operators.Extend(self._operator(inner), variable, self._expression(expression))
+                return operators.Extend(self._operator(inner), variable, self.expression(expression))
             case algebra.Values(variables, rows):
                 ids = [[UNBOUND if term is None else self.dictionary.pin(term) for term in row] for row in rows]
                 return operators.Constant(constant(variables, ids))
@@ -109,7 +109,7 @@ class Compiler:
             case algebra.Group():
                 return self._group(pattern)
             case algebra.OrderBy(inner, keys):
-                compiled = tuple((self._expression(key), descending) for key, descending in keys)
+                compiled = tuple((self.expression(key), descending) for key, descending in keys)
                 return operators.Order(self._operator(inner), compiled, tuple(sorted(in_scope(inner))), self.dictionary)
             case algebra.Project(inner, variables):
                 return operators.Project(self._operator(inner), variables)
@@ -125,7 +125,7 @@ class Compiler:
         inputs = _Inputs()
         core: Pattern = pattern
         while isinstance(core, algebra.Filter):
-            inputs.conditions.extend(map(self._expression, conjuncts(core.condition)))
+            inputs.conditions.extend(map(self.expression, conjuncts(core.condition)))
             core = core.inner
         if isinstance(core, algebra.BGP | algebra.Join):
             self._collect(core, core, inputs)
@@ -139,7 +139,7 @@ class Compiler:
         """Flattens joins; a filter below one is lifted if the other inputs cannot change what it sees."""
         match pattern:
             case algebra.BGP(triples) if inputs.labels.isdisjoint(labels := _labels(pattern)):
-                inputs.scans.extend(self._scan(triple) for triple in triples)
+                inputs.scans.extend(self.scan(triple) for triple in triples)
                 inputs.labels |= labels
             case algebra.Join(left, right):
                 self._collect(left, whole, inputs)
@@ -147,15 +147,16 @@ class Compiler:
             case algebra.Filter(condition, inner) if not is_static(pattern) and (
                 lifted := [each for each in conjuncts(condition) if decided_by(each, inner, whole)]
             ):
-                inputs.conditions.extend(map(self._expression, lifted))
+                inputs.conditions.extend(map(self.expression, lifted))
                 staying = [each for each in conjuncts(condition) if each not in lifted]
                 self._collect(filtered(staying, inner), whole, inputs)
-            case _ if self._is_bind_joined(pattern):
+            case _ if self.is_bind_joined(pattern):
                 inputs.bind_joins.append((self._operator(pattern), in_scope(pattern)))
             case _:
                 inputs.others.append(self._operator(pattern))
 
-    def _scan(self, triple: algebra.Triple | algebra.PathTriple) -> TriplePattern:
+    def scan(self, triple: algebra.Triple | algebra.PathTriple) -> TriplePattern:
+        """The scan of a triple pattern, without filters."""
         subject, object_ = self._slot(triple.subject), self._slot(triple.object)
         if isinstance(triple, algebra.Triple):
             return Scan(subject, self._slot(triple.predicate), object_)
@@ -165,7 +166,8 @@ class Compiler:
     def _slot(self, node: Node) -> Slot:
         return node.name if isinstance(node, Variable) else self.dictionary.pin(node)
 
-    def _expression(self, expression: Expression) -> PatternExpression:
+    def expression(self, expression: Expression) -> PatternExpression:
+        """The expression, with its EXISTS compiled."""
         tests = {exists: self.exists(exists) for exists in exists_in(expression)}
         variables = needed_variables(expression)
         return PatternExpression(expression, variables, tests, is_volatile(expression), self.evaluator)
@@ -199,9 +201,9 @@ class Compiler:
         return operators.Group(
             self._operator(pattern.inner),
             tuple(name for name, _ in pattern.keys),
-            tuple(self._expression(key) for _, key in pattern.keys),
+            tuple(self.expression(key) for _, key in pattern.keys),
             pattern.aggregates,
-            tuple(None if argument is None else self._expression(argument) for argument in arguments),
+            tuple(None if argument is None else self.expression(argument) for argument in arguments),
             is_ordered(pattern.inner),
             self.dictionary,
         )

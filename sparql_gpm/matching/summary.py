@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparql_gpm.columns import EventBatch, Ids, RowEvent
+from sparql_gpm.matching.bgp_view import BatchView
 from sparql_gpm.matching.needs import Need, Needs
 from sparql_gpm.matching.ranges import RangeIndex, Ranges
 
@@ -22,6 +24,19 @@ _FEW_TRIPLES_MAX = 64
 Table = NDArray[np.uint16] | NDArray[np.int64]
 _Key = tuple[int, int | None, int | None]
 _NO_RANGES: Ranges = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The events of a slice for the patterns of a pool.
+
+    touched     the patterns that may have a solution there
+    present     the needs of patterns that are met there; None: nobody has looked
+    """
+
+    view: BatchView
+    touched: set[int]
+    present: Set[Need] | None = None
 
 
 class Summary:

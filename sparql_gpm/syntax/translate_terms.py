@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sparql_gpm.errors import Fault, PatternSyntaxError
-from sparql_gpm.pattern import Aggregate, Constant, Expression, Iteration, Node, Variable
+from sparql_gpm.pattern import Aggregate, Constant, Expression, Iteration, Node, PathTriple, Triple, Variable
 from sparql_gpm.syntax.grammar import Tree
 from sparql_gpm.syntax.masked import AGGREGATE_WORDS, Leaf, Masked
 from sparql_gpm.syntax.tokens import Token
@@ -20,12 +20,16 @@ _ANCHORS = frozenset(word for words in _ANCHORED.values() for word in words) | f
 
 
 class Source:
-    """The text of a parse tree: the terms of its placeholders, the places of its keywords."""
+    """The text of a parse tree: the terms of its placeholders, the places of its keywords.
+
+    places  where each triple pattern that has been read stands: its object, or else its verb or subject
+    """
 
     def __init__(self, masked: Masked, tree: Tree) -> None:
         self._leaves = masked.leaves
         self._fresh: dict[str, str] = {}
         self._anchors = dict(_anchors(tree, masked.tokens))
+        self.places: dict[Triple | PathTriple, int] = {}
 
     def leaf(self, node: Any) -> Leaf | None:
         """The leaf of a placeholder; None for nodes that rdflib itself adds, as `rdf:type` for `a`."""
@@ -53,6 +57,12 @@ class Source:
         leaf = self.leaf(node)
         assert leaf is not None, node
         return leaf.token
+
+    def note(self, triple: Triple | PathTriple, written: Sequence[Any]) -> None:
+        """Notes the place of a triple pattern: the first of these placeholders that has one."""
+        leaves = (self.leaf(node) for node in written)
+        if triple not in self.places and (found := next((leaf for leaf in leaves if leaf is not None), None)):
+            self.places[triple] = found.token.start
 
     def node(self, node: Any) -> Node:
         """A node of a triple or of VALUES; numbers with their sign."""

@@ -19,7 +19,9 @@ def triples(block: Tree, source: Source) -> Iterator[algebra.Triple | algebra.Pa
     """The triples of a TriplesBlock."""
     for same_subject in block.triples:
         for subject, verb, object_ in zip(*[iter(same_subject)] * 3, strict=True):
-            yield from _triple(source.node(subject), verb, source.node(object_), source)
+            for triple in _triple(source.node(subject), verb, source.node(object_), source):
+                source.note(triple, (object_, _first_leaf(verb), subject))
+                yield triple
 
 
 def blank_labels(block: Tree, source: Source) -> Iterator[Any]:

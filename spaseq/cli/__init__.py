@@ -78,6 +78,7 @@ def main(context: click.Context) -> None:
     help="Threads that read long N-Quads, at most; changes no row.  [default: the processors]",
 )
 @common.limit_options
+@common.analyze_options
 @common.knowledge_options
 @common.warnings_option
 @common.debug_option
@@ -91,6 +92,7 @@ def run_command(queries: tuple[Path, ...], **options: Any) -> None:
     from spaseq.cli.knowledge import KnowledgeArguments
     from spaseq.cli.run import RunArguments, execute, run_options
 
+    options["analyze"] = options["funnel_table"] or options["funnel_output"] is not None
     kb, settings = KnowledgeArguments.taken_from(options), run_options(options)
     arguments = RunArguments(queries=queries, kb=kb, options=settings, **options)
     if settings.runtime == "spark":

@@ -200,6 +200,22 @@ limit_options = _all(
     ),
 )
 """Bounds on what one input, event or query may take."""
+analyze_options = _all(
+    click.option(
+        "--analyze",
+        "funnel_table",
+        is_flag=True,
+        help="Show on stderr how many events each part of each step left over, and what became of them.",
+    ),
+    click.option(
+        "--analyze-output",
+        "funnel_output",
+        metavar="PATH",
+        type=OutputFile(),
+        help="Write the same to this file as JSON, one line a query.",
+    ),
+)
+"""The funnel of each query."""
 evaluator_option = click.option(
     "--evaluator",
     type=click.Choice(EVALUATORS),

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from spaseq.engine.options import RunOptions
 from spaseq.errors import InputError, visible
 from spaseq.inputs.paths import files_of, hidden_names, is_elsewhere
 from spaseq.outputs import open_sink
-from spaseq.outputs.destination import OutputClosed
+from spaseq.outputs.destination import Output, OutputClosed
 from spaseq.outputs.sink import Sink
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class RunArguments:
 
     output      None: standard output; of a Spark job a folder, a text if it is of another file system
     warnings    of `-W`: "error" makes errors of the warnings of a query
+    funnel_table    print the funnel of each query on stderr
+    funnel_output   write it to this file; None: to none
     """
 
     queries: tuple[Path, ...]
@@ -48,6 +51,8 @@ class RunArguments:
     warnings: str | None
     kb: KnowledgeArguments
     options: RunOptions
+    funnel_table: bool = False
+    funnel_output: Path | None = None
 
     @property
     def file(self) -> Path | None:
@@ -63,6 +68,8 @@ def execute(arguments: RunArguments) -> None:
             options = replace(arguments.options, loading=progress_of_loading)
             job = Job(queries, streams, sources_of(knowledge, arguments.kb), options)
         stack.callback(job.close)
+        if options.analyze:
+            stack.callback(_report_funnels, job, _funnel_file(arguments, stack), arguments.funnel_table)
         stack.callback(lambda: _report_skipped(job.statistics.skipped_rows))
         if not options.strict:  # there the first one is the error itself
             stack.callback(lambda: report_dead_letters(job.statistics.dead_letters, options.dead_letter))
@@ -71,6 +78,25 @@ def execute(arguments: RunArguments) -> None:
         progress = _progress(job, stack)
         stack.callback(sink.close)
         _pump(job, sink, progress, rows_on_terminal=arguments.output is None and sys.stdout.isatty())
+
+
+def _funnel_file(arguments: RunArguments, stack: ExitStack) -> Output | None:
+    """The file of `--analyze-output`, opened now; None: there is none."""
+    if arguments.funnel_output is None:
+        return None
+    output = Output.open(arguments.funnel_output)
+    stack.callback(output.close)
+    return output
+
+
+def _report_funnels(job: Job, output: Output | None, table: bool) -> None:
+    from spaseq.explain.funnel import to_json, to_table
+
+    funnels = job.funnels()
+    if output is not None:
+        output.write("".join(map(to_json, funnels)))
+    if table:
+        say(to_table(funnels))
 
 
 def bound(arguments: RunArguments) -> tuple[list[TemporalQuery], dict[str, str], dict[str, str]]:
@@ -163,10 +189,15 @@ def _report_replanned(replanned: Mapping[str, Sequence[str]], console: Console) 
 
 def _check_outputs(arguments: RunArguments, inputs: list[Path]) -> None:
     """Raises InputError for an output that is an input, or that is given twice."""
-    outputs = [("--output", arguments.output), ("--dead-letter", arguments.options.dead_letter)]
+    outputs = [
+        ("--output", arguments.output),
+        ("--dead-letter", arguments.options.dead_letter),
+        ("--analyze-output", arguments.funnel_output),
+    ]
     given = [(option, Path(path)) for option, path in outputs if path is not None and not is_elsewhere(os.fspath(path))]
     for option, path in given:
         if path.is_file() and any(source.exists() and os.path.samefile(path, source) for source in inputs):
             raise InputError(f"{option} {path} is an input of this run", hint="write to another file")
-    if len({path.absolute() for _, path in given}) < len(given):
-        raise InputError(f"--output and --dead-letter are both {arguments.output}", hint="give two files")
+    for (first, path), (second, other) in combinations(given, 2):
+        if path.absolute() == other.absolute():
+            raise InputError(f"{first} and {second} are both {path}", hint="give two files")

@@ -54,6 +54,9 @@ def checked(arguments: RunArguments) -> SparkRun:
     if arguments.options.unordered:
         hint = "sort the files first: spaseq sort INPUT… -o sorted.nq"
         raise InputError("--unordered does not go with --runtime spark: its inputs go on", hint=hint)
+    if arguments.options.analyze:
+        hint = "a sample of the input tells the same: leave --runtime spark out"
+        raise InputError("--analyze does not go with --runtime spark: its tasks do not count", hint=hint)
     if arguments.options.template or arguments.options.input_format or arguments.options.contexts:
         hint = "spaseq convert writes events of tables as N-Quads; or leave out --runtime spark"
         raise InputError("--template, --input-format and --context do not go with --runtime spark", hint=hint)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import ReadOptions
@@ -28,6 +28,9 @@ from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.network import InPieces, Network, Result
 from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.order.reorder import BEFORE_ALL
+
+if TYPE_CHECKING:
+    from spaseq.explain.funnel import Funnel
 
 _COMPILED_BYTES_MIN = 256 << 20
 """Input from this size on is worth compiling kernels for."""
@@ -109,6 +112,14 @@ class Job:
             return []
         left_out = {iri: tuple(filter_.left_out) for iri, filter_ in self._filters.items()}
         return self._setup.zero_rows(self._network, self._dead_letters.counts, left_out)
+
+    def funnels(self) -> list[Funnel]:
+        """The funnel of each query so far, with the option `analyze`; else none."""
+        from spaseq.engine.funnels import funnel_of
+        from spaseq.runtime.embedded.counted_operator import CountedOperator
+
+        counted = [each for each in self._operators if isinstance(each, CountedOperator)]
+        return [funnel_of(each.query, each.plan, each.tally) for each in counted]
 
     def close(self) -> None:
         """Finish the dead-letter output, close what knowledge bases have open."""

@@ -67,6 +67,7 @@ _RULES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "max_event_seconds": (lambda value: value is None or _is_seconds(value), "a positive number of seconds or None"),
     "allow_hosts": (lambda value: value is None or _all(value, bool), "a tuple of host names"),
     "optimise": (_is_flag, "True or False"),
+    "analyze": (_is_flag, "True or False"),
     "loading": (lambda value: value is None or callable(value), "a function"),
 }
 """Option → a test of its value, and the values that pass."""
@@ -105,6 +106,7 @@ class RunOptions:
     allow_hosts         the only hosts that endpoints may be on; None: those that queries and knowledge bases name
     optimise            queries are rewritten to equivalent ones first (`spaseq.optimise`), and triples that they cannot
                         use may not be read
+    analyze             count the funnel of each query, in `run` and `Job`: the events that each part of it leaves over
     loading             called with a file of a knowledge base, the bytes read and the bytes in all
     """
 
@@ -133,6 +135,7 @@ class RunOptions:
     max_event_seconds: float | None = None
     allow_hosts: tuple[str, ...] | None = None
     optimise: bool = True
+    analyze: bool = False
     loading: Callable[[str, int, int], None] | None = None
 
     def __post_init__(self) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from spaseq.explain.funnel import Funnel
+
 
 class Result(Iterator[Row]):
     """The rows of a job, which runs as they are drawn, once; the job is closed at their end.
@@ -65,6 +67,12 @@ class Result(Iterator[Row]):
         """`to_arrow` as a DataFrame of pandas; raises InputError without pandas, too."""
         with_package("pandas", "to_pandas", "pandas")
         return self.to_arrow().to_pandas()
+
+    @property
+    def funnel(self) -> Funnel | list[Funnel] | None:
+        """The funnel of the query so far, or of each of several, with `analyze=True`; else None."""
+        found = self._job.funnels()
+        return (found if len(self._queries) > 1 else found[0]) if found else None
 
     def close(self) -> None:
         """Close the job, whose remaining rows are not drawn; a second call does nothing."""

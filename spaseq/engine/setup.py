@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -113,6 +114,7 @@ class Setup:
         with _told_to_the_user():
             planned = self._planned(query, max_runs)
             asleep = may_sleep(planned.plan) and not query.knowledge and not endpoints_of(query)
+            asleep = asleep and not self._options.analyze
             return planned if asleep else planned.wake()
 
     def _planned(self, query: TemporalQuery, max_runs: int | None = None) -> DormantOperator:
@@ -123,6 +125,11 @@ class Setup:
         compiled = compile_program(query, max_runs or self._options.max_runs)
         plan = plan_query(compiled, self._options.evaluator, self._options.compiled)
         patterns = PatternStage(plan.compiled, plan.conjunctions, self.pool, background, self.entailed)
+        if self._options.analyze:
+            from spaseq.runtime.funnel.counting import counting
+
+            patterns.counting = counting(plan.compiled.query, self.pool, background)
+            plan = replace(plan, row_events_max=0, shares=False)
         return DormantOperator(plan, patterns, background, self._operator)
 
     def _operator(self, planned: DormantOperator) -> QueryOperator:
@@ -138,7 +145,14 @@ class Setup:
         needs = [named.shared.matcher.needs for named in patterns.patterns]
         scopes = [sorted(symbol.scope) for symbol in plan.compiled.program.symbols]
         observed = Observed(scopes, Unseen(needs, dictionary), patterns.narrowed)
-        return self._operators(plan, patterns, sequence, observed, partial(dictionary.unpin, pins))
+        release = partial(dictionary.unpin, pins)
+        if self._options.analyze:
+            from spaseq.runtime.embedded.counted_operator import CountedOperator
+            from spaseq.runtime.funnel.counting import Counting
+
+            assert isinstance(patterns.counting, Counting), patterns.counting
+            return CountedOperator(plan, patterns, sequence, observed, release, patterns.counting.tally)
+        return self._operators(plan, patterns, sequence, observed, release)
 
     def zero_rows(
         self, network: Network, lost: Mapping[str, int], left_out: Mapping[str, Iterable[str]] = _NOTHING

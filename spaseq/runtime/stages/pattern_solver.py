@@ -127,7 +127,7 @@ class PatternSolver:
             own = slice_.solutions_among(gpm, among)
             self.matched[symbol] += int(np.count_nonzero(among & slice_.on(gpm.streams)))
             joined, exceeded = values.join(symbol, own, partitions, self._pool.bounds)
-            slice_.leave_out(gpm, exceeded)
+            slice_.leave_out(gpm, *exceeded)
             found[symbol] = self._table(symbol, joined)
         self.matched[values.symbol] += len(slice_)
         return found

@@ -13,6 +13,7 @@ from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.matching.unseen import Unseen
 from sparql_gpm.shared import Entailed, NamedPattern, PatternPool, Slice
 from sparql_gpm.slice_events import NamedEvents
+from spaseq.algebra.nodes import TemporalQuery
 from spaseq.physical.program import Compiled
 from spaseq.runtime.stages.pattern_solver import PatternSolver, SemiJoinFilters
 from spaseq.runtime.stages.row_solver import RowSolver
@@ -36,6 +37,13 @@ class SolutionSource(Protocol):
         """The next slice, solved."""
 
 
+class Counting(Protocol):
+    """Makes the solver that counts, where the events of each part of the GPMs are asked for."""
+
+    def solver(self, query: TemporalQuery, named: Sequence[NamedPattern]) -> PatternSolver:
+        """The solver of a query with these patterns of the pool."""
+
+
 class PatternStage:
     """The GPMs of one query, matched in columns or row at a time.
 
@@ -46,6 +54,7 @@ class PatternStage:
     numbers         of the patterns in the pool; where none of them is touched, no GPM has a solution
     narrowed        symbols that were matched in part of the events only: see `PatternSolver`
     unseen          the constants of the GPMs that no event has had; None: nobody asks
+    counting        counts the events of each stage of the GPMs; None: nobody asks
     """
 
     def __init__(
@@ -68,6 +77,7 @@ class PatternStage:
         needed = self.patterns if using is None else self.patterns[using.symbol :]
         self.numbers = frozenset([mine.shared.number for mine in needed])
         self.unseen: Unseen | None = None
+        self.counting: Counting | None = None
         self.narrowed: dict[int, str] = {}
         self._query = compiled.query
         self._conjunctions = conjunctions
@@ -82,6 +92,8 @@ class PatternStage:
     @cached_property
     def solver(self) -> PatternSolver:
         """The GPMs in columns; made when an event touches them."""
+        if self.counting is not None:
+            return self.counting.solver(self._query, self.patterns)
         return PatternSolver(self._query, self.patterns, self._conjunctions, self.narrowed)
 
     @cached_property
@@ -97,7 +109,7 @@ class PatternStage:
         slice_, events = self.seen(slice_)
         if self.unseen:
             self.unseen.in_batch(slice_.present(self.pool), slice_.batch)
-        if not slice_.touches(self.pool, self.numbers):
+        if self.counting is None and not slice_.touches(self.pool, self.numbers):
             return SolvedSlice(events, self.solver.nothing, None, None)
         with slice_.reporting():
             solutions = self.solver.solve(slice_, semi_join_filters)

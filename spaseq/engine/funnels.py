@@ -1,0 +1,127 @@
+"""The funnel of a query that has run, from its counts and its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from automata.plan.automaton import START
+from automata.plan.plan import Plan
+from sparql_gpm import pattern as algebra
+from sparql_gpm.algebra.describe import describe, expression_text
+from sparql_gpm.algebra.expression_text import path_text
+from sparql_gpm.algebra.stages import Kind, Stage
+from sparql_gpm.algebra.traversal import walk
+from sparql_gpm.parse import parse_group
+from sparql_gpm.pattern import BGP, EMPTY, Node, Variable
+from sparql_gpm.terms import IRI, RDF, to_ntriples
+from spaseq.algebra.nodes import TemporalQuery
+from spaseq.explain.funnel import EdgeCount, FilterCount, Funnel, KnowledgeCount, PatternCount, StepCount
+from spaseq.lang.ast import Define, Query
+from spaseq.runtime.funnel.tally import FunnelTally, StepTally
+
+_PLAIN_LOCAL = re.compile(r"\w[\w-]*")
+"""Local names that need no escape."""
+
+
+def funnel_of(query: TemporalQuery, plan: Plan, tally: FunnelTally) -> Funnel:
+    """The funnel of a query with this plan; its parts are named as the query writes them."""
+    defines = {define.name: define for define in query.parsed.defines}
+    names = [pattern.name for pattern in query.patterns]
+    steps = tuple(
+        _step(_Written.of(query.parsed, defines[name]), name, counts)
+        for name, counts in zip(names, tally.steps, strict=False)
+    )
+    matching = {name: counts.seconds for name, counts in zip(names, tally.steps, strict=False)}
+    seconds = {"steps": matching, "sequence": max(0.0, tally.seconds - sum(matching.values()))}
+    return Funnel(query.name, steps, tuple(_edges(names, plan)), tally.rows, seconds=seconds)
+
+
+def _edges(names: Sequence[str], plan: Plan) -> Iterator[EdgeCount]:
+    def label(position: int) -> str:
+        if position == START:
+            return "start"
+        symbols = plan.positions[position].symbols
+        return " & ".join(names[symbol] for symbol in symbols) if symbols else "ALL"
+
+    for edge in plan.edges:
+        yield EdgeCount(label(edge.source), label(edge.target))
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A GPM as it is written; `places` are those of its triple patterns in its body."""
+
+    query: Query
+    define: Define
+    places: Mapping[algebra.Triple | algebra.PathTriple, int]
+
+    @staticmethod
+    def of(query: Query, define: Define) -> _Written:
+        """The GPM of a query, read once more for the places."""
+        body = query.text[define.body.start : define.body.end]
+        return _Written(query, define, parse_group(body, dict(query.prefixes), query.base).places)
+
+    def line(self, stage: Stage) -> int:
+        """The line of the first triple pattern of a stage, or of the body."""
+        if isinstance(stage.node, algebra.Triple | algebra.PathTriple):
+            triples = [stage.node]
+        else:
+            triples = [triple for node in walk(stage.node) if isinstance(node, BGP) for triple in node.triples]
+        starts = [self.places[triple] for triple in triples if triple in self.places]
+        return self._line_at(self.define.body.start + min(starts, default=0))
+
+    def text(self, node: algebra.Triple | algebra.PathTriple | algebra.Pattern) -> str:
+        """Triple patterns with the prefixes of the query; another pattern as `explain` shows it, on one line."""
+        match node:
+            case algebra.Triple(subject, predicate, target):
+                verb = "a" if predicate == IRI(RDF + "type") else self._node(predicate)
+                return f"{self._node(subject)} {verb} {self._node(target)}"
+            case algebra.PathTriple(subject, path, target):
+                return f"{self._node(subject)} {path_text(path)} {self._node(target)}"
+            case BGP(triples):
+                return " . ".join(map(self.text, triples))
+            case pattern:
+                return "; ".join(map(str.strip, describe(pattern).splitlines()))
+
+    def condition(self, condition: algebra.Expression) -> tuple[str, int]:
+        """Text and line of a filter."""
+        for written in self.define.filters:
+            if written.expression == condition:
+                text = " ".join(self.query.text[written.span.start : written.span.end].split())
+                return text, self._line_at(written.span.start)
+        return f"FILTER {expression_text(condition)}", self._line_at(self.define.body.start)
+
+    def _node(self, node: Node) -> str:
+        if isinstance(node, Variable):
+            return node.name if node.name.startswith("_:") else f"?{node.name}"
+        if isinstance(node, IRI):
+            for prefix, namespace in self.query.prefixes:
+                local = node.value.removeprefix(namespace)
+                if len(local) < len(node.value) and _PLAIN_LOCAL.fullmatch(local):
+                    return f"{prefix}:{local}"
+        return to_ntriples(node)
+
+    def _line_at(self, offset: int) -> int:
+        return self.query.text.count("\n", 0, offset) + 1
+
+
+def _step(written: _Written, name: str, counts: StepTally) -> StepCount:
+    patterns: list[PatternCount] = []
+    filters: list[FilterCount] = []
+    bases: list[KnowledgeCount] = []
+    for stage, alone, left in zip(counts.stages, counts.alone, counts.left, strict=True):
+        match stage.node:
+            case algebra.Filter(condition, algebra.EMPTY) if stage.kind is Kind.OVER:
+                filters.append(FilterCount(*written.condition(condition), left))
+            case algebra.Minus(_, right) if stage.kind is Kind.OVER:
+                removed = Stage(Kind.JOINED, right)
+                filters.append(FilterCount(f"MINUS {{ {written.text(right)} }}", written.line(removed), left))
+            case algebra.Graph(given, _) | algebra.Service(given, _):
+                bases.append(KnowledgeCount(given.value if isinstance(given, IRI) else f"?{given.name}", left))
+            case _ if stage.kind is Kind.OVER or isinstance(stage.node, algebra.EventData) or stage.node == EMPTY:
+                pass  # OPTIONAL, BIND, AS and AT leave every event over
+            case _:
+                patterns.append(PatternCount(written.text(stage.node), written.line(stage), alone, left))
+    return StepCount(name, counts.seen, tuple(patterns), tuple(filters), tuple(bases), counts.skipped, counts.solutions)

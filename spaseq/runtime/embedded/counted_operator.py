@@ -1,0 +1,59 @@
+"""A query whose funnel is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from time import thread_time
+
+from sparql_gpm.shared import Slice
+from spaseq.outputs.row_table import Rows
+from spaseq.physical.plan import PhysicalPlan
+from spaseq.runtime.embedded.operator import QueryOperator
+from spaseq.runtime.funnel.tally import FunnelTally
+from spaseq.runtime.stages.pattern_stage import PatternStage
+from spaseq.runtime.stages.sequence_stage import SequenceStage
+from spaseq.runtime.zero_rows.observed import Observed
+
+
+class CountedOperator(QueryOperator):
+    """A query whose rows and processor time are counted; it sees every event, however few arrive at once."""
+
+    def __init__(
+        self,
+        plan: PhysicalPlan,
+        patterns: PatternStage,
+        sequence: SequenceStage,
+        observed: Observed | None,
+        release: Callable[[], object],
+        tally: FunnelTally,
+    ) -> None:
+        super().__init__(plan, patterns, sequence, observed, release)
+        self.plan = plan.compiled.plan
+        self.tally = tally
+
+    def on_batch(self, slice_: Slice) -> Iterator[Rows]:
+        """The rows after the next events."""
+        return self._counted(super().on_batch(slice_))
+
+    def on_watermark(self, time: int) -> Iterator[Rows]:
+        """The rows once no event at or before `time` will arrive."""
+        return self._counted(super().on_watermark(time))
+
+    def finish(self) -> Iterator[Rows]:
+        """The last rows; the input has ended."""
+        return self._counted(super().finish())
+
+    @property
+    def touching(self) -> PatternStage | None:
+        """None: it must see every event."""
+        return None
+
+    def _counted(self, pieces: Iterator[Rows]) -> Iterator[Rows]:
+        while True:
+            begun = thread_time()
+            rows = next(pieces, None)
+            self.tally.seconds += thread_time() - begun
+            if rows is None:
+                return
+            self.tally.rows += len(rows)
+            yield rows

@@ -1,0 +1,1 @@
+"""Counts of a query's funnel while it runs: events of each step, stage by stage, and what becomes of its matches."""

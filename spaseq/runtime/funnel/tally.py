@@ -1,0 +1,60 @@
+"""Counts of the funnel of one query, which add up over batches and shards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sparql_gpm.algebra.stages import Stage
+from sparql_gpm.counted_matcher import Passed
+
+
+@dataclass(slots=True)
+class StepTally:
+    """Counts of a GPM.
+
+    stages      of its pattern, in the order in which they are matched
+    seen        events on its streams
+    alone       for each stage the events in which it has a solution by itself; None where only a join could tell
+    left        for each stage the events in which it has one with all stages before
+    skipped     events that were not counted stage by stage
+    solutions   that its sequence gets
+    seconds     processor time of matching
+    """
+
+    stages: tuple[Stage, ...]
+    seen: int = 0
+    alone: list[int | None] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    skipped: int = 0
+    solutions: int = 0
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.alone = self.alone or [0] * len(self.stages)
+        self.left = self.left or [0] * len(self.stages)
+
+    def add(self, seen: int, passed: Passed, skipped: int, solutions: int) -> None:
+        """More events; `skipped` of them were not matched."""
+        self.seen += seen
+        self.alone = [
+            None if one is None or more is None else one + more
+            for one, more in zip(self.alone, passed.alone, strict=True)
+        ]
+        self.left = [one + more for one, more in zip(self.left, passed.left, strict=True)]
+        self.skipped += passed.skipped + skipped
+        self.solutions += solutions
+
+
+@dataclass(slots=True)
+class FunnelTally:
+    """Counts of a query.
+
+    steps       by symbol
+    rows        of its output
+    seconds     processor time of the whole query: matching, sequence, rows
+    """
+
+    steps: Sequence[StepTally]
+    rows: int = 0
+    seconds: float = 0.0

@@ -1,0 +1,235 @@
+"""The funnel of a query: every count is that of the reference, whatever the evaluator and the cut into batches."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spaseq
+from sparql_gpm.dictionary import Dictionary
+from sparql_gpm.terms import to_ntriples
+from spaseq.algebra.build import build
+from spaseq.cli import main
+from spaseq.engine.funnels import funnel_of
+from spaseq.engine.options import RunOptions
+from spaseq.engine.setup import Knowledge, Setup
+from spaseq.explain.funnel import Funnel
+from spaseq.lang.ast import Query
+from spaseq.lang.parse import parse
+from spaseq.outputs.rows import Row
+from spaseq.runtime.embedded.counted_operator import CountedOperator
+from spaseq.runtime.embedded.network import Network
+from tests.drawn import drawn
+from tests.driving import as_batch, comparable, run_engine
+from tests.reference import funnel as literal
+from tests.reference.gpm import gpms, solve, solve_using
+from tests.reference.shape import shape
+from tests.reference.stream import Arrivals, Triples, merge
+from tests.strategies import batches, cuts, interleaved, queries, streams
+from tests.strategies_knowledge import DB, knowing_queries, knowledge
+from tests.strategies_stream import Arrived
+
+EVALUATORS = ("auto", "nfa", "cea", "lazy", "tree")
+
+
+def counted(
+    query: Query, pieces: Sequence[Sequence[Arrived]], kb: Knowledge | None = None, **options: Any
+) -> tuple[Funnel, CountedOperator, list[Row]]:
+    """The funnel of a query over events that arrive in pieces, what counted it, and the rows."""
+    dictionary, rows = Dictionary(), list[Row]()
+    setup = Setup(kb or {}, RunOptions(analyze=True, compiled=False, **options), dictionary)
+    network, operator = Network(dictionary, 0), setup.operator(build(query))
+    assert isinstance(operator, CountedOperator)
+    network.add(operator, rows.extend)
+    for piece in pieces:
+        for name, iri in ((stream.name, stream.iri) for stream in query.streams):
+            if some := [event for event in piece if event[0] == name]:
+                network.push(iri, as_batch(some, dictionary))
+        network.release_terms(always=True)
+    network.finish()
+    setup.bases.close()
+    return funnel_of(operator.query, operator.plan, operator.tally), operator, rows
+
+
+def without_times(funnel: Funnel) -> Funnel:
+    return replace(funnel, seconds={})
+
+
+def check_steps(
+    query: Query, arrivals: Mapping[str, Arrivals], named: Mapping[str, Triples], operator: CountedOperator
+) -> None:
+    """Compares every count of the steps with that of the reference."""
+    events = merge({stream.name: arrivals.get(stream.name, ()) for stream in query.streams})
+    given = None if query.using is None else solve_using(query.using, events, named)
+    patterns = gpms(query, shape(query.sequence))
+    for pattern, tally in zip(operator.query.patterns, operator.tally.steps, strict=False):
+        gpm = patterns[pattern.name]
+        partitions = {
+            event: {tuple(dict(s)[v] for v in query.partition) for s in found if {*query.partition} <= dict(s).keys()}
+            for event, found in (given or {}).items()
+        }
+        among = tuple(event for event in events if given is None or partitions[event])
+        looked_at = literal.solving(gpm, among, named)
+        own = [event for event in events if event.stream in gpm.streams]
+        assert tally.seen == len(own)
+        assert tally.skipped == tally.seen - len(looked_at)
+        assert tally.left == literal.left_over(tally.stages, looked_at)
+        assert tally.alone == literal.alone(tally.stages, literal.solving(gpm, events, named))
+        pairs = [
+            (dict(solution), values)
+            for event, found in solve(gpm, among, named).items()
+            for solution in found
+            for values in (partitions[event] if given is not None else [()])
+        ]
+        assert tally.solutions == sum(
+            all(found.get(name, value) == value for name, value in zip(query.partition, values, strict=False))
+            for found, values in pairs
+        )
+
+
+@settings(max_examples=drawn(25))
+@given(st.data())
+def test_counts_of_the_steps_are_those_of_the_reference(data: st.DataObject) -> None:
+    query = parse(data.draw(queries()), "q")
+    arrivals = data.draw(streams())
+    arrivals = {stream.name: arrivals[stream.name] for stream in query.streams}
+    arrived = interleaved(arrivals)
+    funnel, operator, rows = counted(query, [arrived])
+    assert Counter(map(comparable, rows)) == Counter(map(comparable, run_engine(query, [arrived])))
+    check_steps(query, arrivals, {}, operator)
+    assert funnel.rows == len(rows)
+    pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    assert without_times(counted(query, pieces)[0]) == without_times(funnel)
+
+
+@settings(max_examples=drawn(6))
+@given(st.data())
+def test_every_evaluator_counts_the_same_at_the_steps(data: st.DataObject) -> None:
+    query = parse(data.draw(queries()), "q")
+    arrived = [event for event in interleaved(data.draw(streams())) if event[0] in {s.name for s in query.streams}]
+    known = counted(query, [arrived])[0]
+    for evaluator in EVALUATORS:
+        try:
+            assert counted(query, [arrived], evaluator=evaluator)[0].steps == known.steps
+        except spaseq.SPAseqError as error:
+            assert "cannot" in error.message, error.message  # it does not cover the query
+
+
+@settings(max_examples=drawn(15))
+@given(data=st.data())
+def test_joins_with_a_knowledge_base_are_counted_as_by_the_reference(data: st.DataObject, folder: Path) -> None:
+    query = parse(data.draw(knowing_queries()), "q")
+    arrivals = {stream.name: events for stream in query.streams for events in [data.draw(streams())[stream.name]]}
+    triples = data.draw(knowledge())
+    path = folder / "kb.nt"
+    path.write_text("".join(f"{' '.join(map(to_ntriples, triple))} .\n" for triple in sorted(triples, key=repr)))
+    arrived = interleaved(arrivals)
+    funnel, operator, _ = counted(query, [arrived], {DB: str(path)}, optimise=False)
+    check_steps(query, arrivals, {DB: triples}, operator)
+    pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    assert without_times(counted(query, pieces, {DB: str(path)}, optimise=False)[0]) == without_times(funnel)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("funnel")
+
+
+QUERY = """PREFIX : <http://x/>
+SELECT ?a ?b WITHIN 10 SECONDS SLIDING
+FROM STREAM S <http://x/s>
+WHERE {
+  SEQ(A ; B)
+  DEFINE GPM A ON S {
+    ?a a :Meter ;
+       :value ?v .
+    FILTER (?v > 3)
+  }
+  DEFINE GPM B ON S { ?b :next/:link* ?v MINUS { ?b :off true } OPTIONAL { ?b :note ?n } }
+}
+"""
+EVENTS = """@prefix : <http://x/> . @prefix prov: <http://www.w3.org/ns/prov#> .
+:e1 prov:generatedAtTime 1 . :e1 { :m a :Meter ; :value 2 }
+:e2 prov:generatedAtTime 2 . :e2 { :m a :Meter ; :value 5 }
+:e3 prov:generatedAtTime 3 . :e3 { :n a :Meter . :m :value 7 }
+:e4 prov:generatedAtTime 4 . :e4 { :k :next 5 }
+:e5 prov:generatedAtTime 5 . :e5 { :k :next 5 ; :off true }
+"""
+TABLE = """\
+funnel of 'watch'                                                            alone        left     CPU s
+  A: events seen                                                                             5
+    ?a a :Meter                                              line 7              3           3
+    ?a :value ?v                                             line 8              3           2
+    FILTER (?v > 3)                                          line 9                          1
+    solutions                                                                                1
+  B: events seen                                                                             5
+    ?b (<http://x/next>/(<http://x/link>)*) ?v               line 11                         2
+    MINUS { ?b :off "true"^^<http://www.w3.org/2001/XMLSche… line 11                         1
+    solutions                                                                                1
+  rows                                                                                       1
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    (tmp_path / "watch.rq").write_text(QUERY)
+    (tmp_path / "events.trig").write_text(EVENTS)
+    return [str(tmp_path / "watch.rq"), f"--stream=S={tmp_path / 'events.trig'}", f"--output={tmp_path / 'rows'}"]
+
+
+def test_the_table_names_each_part_of_each_step(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["run", *files, "--analyze"])
+    shown = re.sub(r" +\d+\.\d{3}$", "", capsys.readouterr().err, flags=re.MULTILINE)
+    assert (end.value.code, shown) == (0, TABLE)
+
+
+def test_the_json_has_the_same_counts(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", *files, f"--analyze-output={tmp_path / 'funnel.json'}"])
+    assert capsys.readouterr().err == ""
+    found = json.loads((tmp_path / "funnel.json").read_text())
+    assert list(found) == ["query", "steps", "edges", "matches", "removed", "rows", "seconds"]
+    assert found["steps"][0] == {
+        "step": "A",
+        "seen": 5,
+        "patterns": [
+            {"text": "?a a :Meter", "line": 7, "alone": 3, "left": 3},
+            {"text": "?a :value ?v", "line": 8, "alone": 3, "left": 2},
+        ],
+        "filters": [{"text": "FILTER (?v > 3)", "line": 9, "left": 1}],
+        "kbs": [],
+        "skipped": 0,
+        "solutions": 1,
+    }
+    assert found["steps"][1]["patterns"][0]["alone"] is None
+    assert [(edge["from"], edge["to"]) for edge in found["edges"]] == [("A", "B"), ("start", "A")]
+    assert (found["rows"], list(found["seconds"])) == (1, ["steps", "sequence"])
+
+
+def test_python_programs_have_it_as_a_value(files: list[str], tmp_path: Path) -> None:
+    query, streams = parse(QUERY, "watch"), {"S": str(tmp_path / "events.trig")}
+    result = spaseq.run(query, streams, analyze=True)
+    assert len(list(result)) == 1
+    assert isinstance(result.funnel, Funnel)
+    assert [step.solutions for step in result.funnel.steps] == [1, 1]
+    both = spaseq.run([query, query], streams, analyze=True)
+    assert len(list(both)) == 2
+    assert [funnel.rows for funnel in both.funnel] == [1, 1]
+    assert spaseq.run(query, streams).funnel is None
+
+
+def test_spark_counts_no_funnel(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["run", *files, "--analyze", "--runtime=spark"])
+    assert end.value.code == 2
+    assert "--analyze does not go with --runtime spark" in capsys.readouterr().err

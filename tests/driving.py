@@ -12,6 +12,7 @@ from sparql_gpm.columns import EventBatch, RowEvent
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import BlankNode, Term
 from spaseq.algebra.build import build
+from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup
 from spaseq.lang.ast import Query
@@ -35,6 +36,7 @@ def run_engine(
     few: int | None = None,
     reader: Query | None = None,
     later: bool = False,
+    built: TemporalQuery | None = None,
 ) -> list[Row]:
     """The rows of one query over events that arrive in pieces; a term no longer needed is released after each.
 
@@ -45,6 +47,7 @@ def run_engine(
     few         so many events that come together may go one by one; None: as in the product where the number of
                 pieces is even, else none, so that random cuts go both ways
     later       compiled kernels may take over while the query runs
+    built       the meaning of the query, where it is known
     """
     dictionary = Dictionary()
     network = Network(dictionary, delay_ns)
@@ -59,7 +62,7 @@ def run_engine(
     with patch.object(protocol, "FEW_EVENTS_MAX", few):
         if reader is not None:
             network.add(Setup({}, RunOptions(compiled=False), dictionary).operator(build(reader)), read.extend)
-        network.add(setup.operator(build(query)), rows.extend)
+        network.add(setup.operator(built or build(query)), rows.extend)
         for piece in pieces:
             for name in dict.fromkeys(event[0] for event in piece):
                 if name in iris:

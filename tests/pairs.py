@@ -7,7 +7,8 @@
     python -m tests.pairs --jit off                          kernels as Python, the invariants of tECS asserted
 
 The reference evaluates a pair once for all evaluators that apply to it. Events come in one batch or in random ones, and
-the rows must have the reference's order. At the end it is shown how many pairs had each construct, and how many of them
+the rows must have the reference's order. Kinds of queries of which an evaluator takes next to none are drawn for others
+only, once that is known of them. At the end it is shown how many pairs had each construct, and how many of them
 had a row. The first difference ends it: exit code 1, and the pair is printed, without the events, clauses and
 conditions that can be left out of it.
 """
@@ -21,6 +22,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations, count
 from random import Random
 from typing import Any
@@ -30,7 +32,9 @@ from arrays.jit import ASSERTING
 from automata.cea.applicability import why_not_cea
 from automata.plan.program import ConditionEvaluator, Program
 from automata.propagation.overlapping import panes
+from sparql_gpm.syntax import grammar
 from spaseq.algebra.build import build
+from spaseq.algebra.nodes import TemporalQuery
 from spaseq.physical import evaluators, replanning
 from spaseq.physical.applicability import why_no_registers, why_not_lazy, why_not_replanned
 from spaseq.physical.kernels_later import Kernels
@@ -41,12 +45,16 @@ from spaseq.physical.propagation import propagation_of
 from tests.automata.test_adaptive import Moody
 from tests.constructs import constructs
 from tests.driving import Comparable, comparable, run_engine
-from tests.random_pairs import Pair, drawn, expected_rows, shown
+from tests.random_pairs import TEXTS, Pair, drawn, expected_rows, shown
 from tests.shrinking import smallest
 from tests.strategies import batches
 
 STEADINESS = 0.5
 """The chance that the adaptive evaluator's mood lasts from batch to batch: the rates of ten events say nothing."""
+KNOWN, RARE = 20, 10
+"""Pairs of a kind of query after which an evaluator is known to take it rarely: a tenth as often as another kind."""
+TREES_MAX = 1 << 12
+"""Trees of SPARQL that are remembered: random patterns repeat themselves more seldom than those of users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +113,13 @@ def applies(evaluator: str, pair: Pair) -> bool:
     return EVALUATORS[evaluator].why_not(compile_program(build(pair.query))) is None
 
 
-def difference(evaluator: str, pair: Pair, expected: Sequence[Comparable]) -> str | None:
-    """What an evaluator finds other than the reference, in words; None: nothing."""
+def difference(
+    evaluator: str, pair: Pair, expected: Sequence[Comparable], built: TemporalQuery | None = None
+) -> str | None:
+    """What an evaluator finds other than the reference, in words; None: nothing.
+
+    built       the meaning of the query, where it is known
+    """
     tried = EVALUATORS[evaluator]
     pieces = batches(pair.arrived, pair.sizes)
 
@@ -117,7 +130,9 @@ def difference(evaluator: str, pair: Pair, expected: Sequence[Comparable]) -> st
         names = ("nfa", name) if other is None else (*replanning.NAMES, name)
         return Moody(Random(f"{pair.sizes} {pair.query.text}"), STEADINESS, names)
 
-    beside: dict[str, Any] = {"reader": pair.reader} if pair.reader else {}
+    beside: dict[str, Any] = {"compiled": tried.compiled, "built": built}
+    if pair.reader:
+        beside["reader"] = pair.reader
     open_min = 2 if tried.in_panes else panes.WINDOWS_MIN
     try:
         with (
@@ -127,7 +142,7 @@ def difference(evaluator: str, pair: Pair, expected: Sequence[Comparable]) -> st
         ):
             if tried.later:  # slices of one event are not remembered
                 beside |= {"later": True, "few": 0 if len(pair.arrived) % 4 else None}
-            rows = run_engine(pair.query, pieces, evaluator=tried.option, compiled=tried.compiled, **beside)
+            rows = run_engine(pair.query, pieces, evaluator=tried.option, **beside)
     except Exception:
         return traceback.format_exc()
     found = [comparable(row) for row in rows]
@@ -170,23 +185,48 @@ class Tally:
             self.together.update(combinations(sorted(found), 2))
 
 
+@dataclass(slots=True)
+class Shares:
+    """The pairs of each kind of query that were drawn, and those of them that each evaluator took."""
+
+    pairs: Counter[int] = field(default_factory=Counter)
+    taken: dict[str, Counter[int]] = field(default_factory=dict)
+
+    def add(self, kind: int, able: Collection[str]) -> None:
+        """One more pair, which these take."""
+        self.pairs[kind] += 1
+        for name in able:
+            self.taken.setdefault(name, Counter())[kind] += 1
+
+    def rare(self, kind: int, name: str) -> bool:
+        """Whether an evaluator is known to take pairs of other kinds much more often."""
+        taken = self.taken.get(name, Counter())
+        most = max((count / self.pairs[each] for each, count in taken.items()), default=0.0)
+        return self.pairs[kind] >= KNOWN and taken[kind] * RARE < most * self.pairs[kind]
+
+
 def compare(tallies: Mapping[str, Tally], pairs: int, seed: int, first: int, new: bool = False) -> str | None:
     """Compares until every evaluator has had so many pairs; the first difference in words, or None.
 
     new     only pairs whose query has one of the constructs that are counted
     """
+    shares = Shares()
     for number in count(first):
-        left = [name for name, tally in tallies.items() if tally.pairs < pairs]
-        pair = drawn(seed, number) if left else None
+        left, kind = [name for name, tally in tallies.items() if tally.pairs < pairs], number % len(TEXTS)
         if not left:
             return None
+        if all(shares.rare(kind, name) for name in left):
+            continue
+        pair = drawn(seed, number)
         if pair is None or (new and not constructs(pair.query)):
             continue
-        compiled = compile_program(build(pair.query))
+        query = build(pair.query)
+        compiled = compile_program(query)
         able = [name for name in left if EVALUATORS[name].why_not(compiled) is None]
+        shares.add(kind, able)
         expected = expected_rows(pair) if able else []
         for name in able:
-            if difference(name, pair, expected):
+            if difference(name, pair, expected, query):
                 return f"{name}, pair {number}:\n{told(name, pair)}"
             tallies[name].add(len(expected), constructs(pair.query))
     raise AssertionError("numbers do not end")
@@ -221,6 +261,7 @@ def main() -> None:
         os.environ["NUMBA_DISABLE_JIT"] = str(int(options.jit == "off"))
         os.execv(sys.executable, sys.orig_argv)
     tallies = {name: Tally() for name in options.evaluators or EVALUATORS}
+    grammar._parsed = lru_cache(TREES_MAX)(grammar._parsed.__wrapped__)
     try:
         found = compare(tallies, options.pairs, options.seed, options.first, options.new)
     except KeyboardInterrupt:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.terms import IRI
 from spaseq.algebra.build import build
+from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Setup
 from spaseq.lang.ast import Query
@@ -27,8 +28,10 @@ class Restarting:
         evaluator: str = "nfa",
         compiled: bool = False,
         reader: Query | None = None,
+        built: TemporalQuery | None = None,
     ) -> None:
         self.query, self.delay_ns, self.reader = query, delay_ns, reader
+        self.built = built or build(query)
         self.options = RunOptions(evaluator=evaluator, compiled=compiled)
         self.rows: list[Row] = []
         self.read: list[Row] = []
@@ -44,7 +47,7 @@ class Restarting:
         if self.reader is not None:
             beside = Setup({}, RunOptions(compiled=False), self.dictionary)
             self.network.add(beside.operator(build(self.reader)), self.read.extend)
-        self.network.add(setup.operator(build(self.query)), self.rows.extend)
+        self.network.add(setup.operator(self.built), self.rows.extend)
 
     def restart(self) -> int:
         """The size of the blob."""

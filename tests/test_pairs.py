@@ -11,7 +11,7 @@ from spaseq.outputs.rows import Row
 from tests import pairs
 from tests.constructs import constructs
 from tests.driving import run_engine
-from tests.pairs import EVALUATORS, Tally, compare
+from tests.pairs import EVALUATORS, KNOWN, Shares, Tally, compare
 from tests.random_pairs import Pair, drawn
 from tests.shrinking import smallest
 
@@ -41,6 +41,19 @@ def test_an_evaluator_that_loses_rows_is_found_with_only_the_events_that_show_it
     assert found is not None and found.startswith("runs, pair ")
     (missing,) = [line for line in found.splitlines() if line.startswith("- (")]
     assert found.count("generatedAtTime") < 5 and "<urn:e" in found and "urn:e" in missing
+
+
+def test_kinds_of_queries_that_an_evaluator_takes_rarely_are_known_after_some_pairs() -> None:
+    shares = Shares()
+    for _ in range(KNOWN - 1):
+        shares.add(0, ["runs"])
+        shares.add(1, ["runs", "cea"])
+    assert not shares.rare(0, "cea")
+    shares.add(0, ["runs"])
+    assert shares.rare(0, "cea") and not shares.rare(0, "runs") and not shares.rare(0, "never taken")
+    shares.add(0, ["cea"])
+    shares.add(0, ["cea"])
+    assert not shares.rare(0, "cea")
 
 
 def test_events_of_equal_batches_are_left_out_one_by_one() -> None:

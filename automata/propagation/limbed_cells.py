@@ -17,7 +17,7 @@ WIDE_ROOM = Room(1 << 29, 1 << 29)
 
 
 class LimbedCells(ABC):
-    """What the cells of one query and those of a group have in common.
+    """The cells of one query, or those of a group, of whichever kind.
 
     _known      the room that all numbers are known to leave, or None
     """

@@ -4,6 +4,7 @@ Each row of the table is a quantity at several sizes (medians of processor time)
 size^e, the bounds of both, and whether they hold. `--only` takes parts of the names of rows; `--quick` counts
 operations in place of time, which gives the same figures on every machine, and takes seconds. The exit code is 1 if a
 row does not hold. `growth_rows.py` says how a row is added. Stock trades are those that SPASEQ_STOCK names, else drawn.
+`--against COMMIT` shows the same figures of another commit beside those of this one.
 """
 
 from __future__ import annotations
@@ -21,21 +22,28 @@ if __package__ in (None, ""):  # run as a script: the folder above benchmarks/ h
 from rich.table import Table
 
 from benchmarks.figures import report
-from benchmarks.growth_rows import ROWS, Grown, grown
+from benchmarks.growth_against import against
+from benchmarks.growth_against import table as compared_table
+from benchmarks.growth_rows import ROWS, Grown, GrowthRow, grown
 
-MODULES = tuple(f"benchmarks.growth_{name}" for name in ("queries", "many", "windows", "selectors"))
+MODULES = tuple(f"benchmarks.growth_{name}" for name in ("queries", "many", "windows", "engine", "selectors"))
 """The modules with rows."""
 
 
-def measured(names: Sequence[str] = (), quick: bool = False, largest: int | None = None) -> list[Grown]:
-    """The rows whose names contain one of these parts, measured; quick: those with operations to count."""
+def chosen(names: Sequence[str] = (), quick: bool = False) -> list[GrowthRow]:
+    """The rows whose names contain one of these parts; quick: those with operations to count."""
     for module in MODULES:
         importlib.import_module(module)
+    rows = [each for each in ROWS if each.quick or not quick]
+    return [each for each in rows if not names or any(part in each.name for part in names)]
+
+
+def measured(names: Sequence[str] = (), quick: bool = False, largest: int | None = None) -> list[Grown]:
+    """The chosen rows, measured."""
     found = []
-    for each in ROWS:
-        if (each.quick or not quick) and (not names or any(part in each.name for part in names)):
-            gc.collect()
-            found.append(grown(each, quick, largest))
+    for each in chosen(names, quick):
+        gc.collect()
+        found.append(grown(each, quick, largest))
     return found
 
 
@@ -56,8 +64,13 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="parts of the names of rows")
     parser.add_argument("--quick", action="store_true", help="count operations in place of time")
     parser.add_argument("--largest", type=int, help="leave greater sizes out")
+    parser.add_argument("--against", metavar="COMMIT", help="measure another commit too, in turn, each in processes")
     parser.add_argument("--json", type=Path, help="write the figures here")
     options = parser.parse_args()
+    if options.against is not None:
+        compared = list(against(options.against, chosen(options.only), options.largest))
+        report([compared_table(compared, options.against)], {"growth": compared}, options.json)
+        return 0
     rows = measured(options.only, options.quick, options.largest)
     if not rows:
         parser.error("no row has such a name" + (" and operations to count" if options.quick else ""))

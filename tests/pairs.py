@@ -51,7 +51,7 @@ from tests.strategies import batches
 
 STEADINESS = 0.5
 """The chance that the adaptive evaluator's mood lasts from batch to batch: the rates of ten events say nothing."""
-KNOWN, RARE = 20, 10
+KNOWN, RARE = 8, 10
 """Pairs of a kind of query after which an evaluator is known to take it rarely: a tenth as often as another kind."""
 TREES_MAX = 1 << 12
 """Trees of SPARQL that are remembered: random patterns repeat themselves more seldom than those of users."""

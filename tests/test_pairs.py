@@ -52,7 +52,6 @@ def test_kinds_of_queries_that_an_evaluator_takes_rarely_are_known_after_some_pa
     shares.add(0, ["runs"])
     assert shares.rare(0, "cea") and not shares.rare(0, "runs") and not shares.rare(0, "never taken")
     shares.add(0, ["cea"])
-    shares.add(0, ["cea"])
     assert not shares.rare(0, "cea")
 
 

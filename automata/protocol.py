@@ -101,3 +101,14 @@ class SemiJoinSource(Evaluator, Protocol):
 
     def semi_join_filters(self, events: int) -> Mapping[int, SemiJoinFilter]:
         """Symbol → the filter of its solutions in the next slice, of so many events; no entry: all of them."""
+
+
+@runtime_checkable
+class EdgeCounter(Evaluator, Protocol):
+    """An evaluator that counts partial matches."""
+
+    def edges_taken(self) -> Sequence[int] | None:
+        """By edge of the plan, the partial matches whose last step it is; None: not every one is made.
+
+        Events that go row at a time are not counted.
+        """

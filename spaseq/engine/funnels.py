@@ -35,18 +35,26 @@ def funnel_of(query: TemporalQuery, plan: Plan, tally: FunnelTally) -> Funnel:
     )
     matching = {name: counts.seconds for name, counts in zip(names, tally.steps, strict=False)}
     seconds = {"steps": matching, "sequence": max(0.0, tally.seconds - sum(matching.values()))}
-    return Funnel(query.name, steps, tuple(_edges(names, plan)), tally.rows, seconds=seconds)
+    removed = None if tally.removed is None else dict(tally.removed)
+    return Funnel(query.name, steps, tuple(_edges(names, plan, tally)), tally.rows, tally.matches, removed, seconds)
 
 
-def _edges(names: Sequence[str], plan: Plan) -> Iterator[EdgeCount]:
+def _edges(names: Sequence[str], plan: Plan, tally: FunnelTally) -> Iterator[EdgeCount]:
     def label(position: int) -> str:
         if position == START:
             return "start"
         symbols = plan.positions[position].symbols
         return " & ".join(names[symbol] for symbol in symbols) if symbols else "ALL"
 
-    for edge in plan.edges:
-        yield EdgeCount(label(edge.source), label(edge.target))
+    came = [0] * len(plan.positions)
+    came[START] = 1
+    for edge, took in zip(plan.edges, tally.took or (), strict=False):
+        came[edge.target] += took
+    for number, edge in sorted(enumerate(plan.edges), key=lambda each: (each[1].target, each[1].source)):
+        if tally.took is None:
+            yield EdgeCount(label(edge.source), label(edge.target))
+        else:
+            yield EdgeCount(label(edge.source), label(edge.target), came[edge.source], tally.took[number])
 
 
 @dataclass(frozen=True, slots=True)

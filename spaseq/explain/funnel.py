@@ -149,6 +149,14 @@ def _lines(funnel: Funnel) -> Iterator[str]:
         if step.skipped:
             yield _row("    events skipped", "", "", _number(step.skipped), "")
         yield _row("    solutions", "", "", _number(step.solutions), _seconds(times.get(step.step)))
+    for edge in funnel.edges:
+        if edge.waited is not None and edge.took is not None:
+            waited, took = _number(edge.waited), _number(edge.took)
+            yield _row(f"  {edge.source} → {edge.target}: waited, took", "", waited, took, "")
+    if funnel.matches is not None:
+        yield _row("  matches", "", "", _number(funnel.matches), "")
+    for cause, count in (funnel.removed or {}).items():
+        yield _row(f"    removed: {cause}", "", "", _number(count), "")
     yield _row("  rows", "", "", _number(funnel.rows), _seconds(funnel.seconds.get("sequence")))
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sparql_gpm.algebra.stages import Kind, Stage
 from sparql_gpm.pattern import BGP, EMPTY, Extend, Filter, Join, LeftJoin, Minus, PathTriple, Pattern, Triple
 from tests.reference.gpm import Gpm, dataset_of
 from tests.reference.graph import solutions
+from tests.reference.run import MATCH, Run
+from tests.reference.sequence import Before, Search, Then
+from tests.reference.shape import Node, Path, Take
 from tests.reference.stream import Event, Events, Triples
+from tests.reference.world import World
 
 Solves = Callable[[Pattern], bool]
 
@@ -51,3 +57,37 @@ def solving(gpm: Gpm, events: Events, named: Mapping[str, Triples]) -> list[Solv
         return lambda pattern: bool(solutions(pattern, dataset_of(event, named)))
 
     return [of(event) for event in events if event.stream in gpm.streams]
+
+
+@dataclass(frozen=True, slots=True)
+class _Taking(Search):
+    """Notes each partial match when its last step is taken: the steps on both sides of the edge, and what it is."""
+
+    taken: set[tuple[str, str, object]] = field(default_factory=set)
+
+    def walk(self, node: Node, run: Run, path: Path, ahead: Before, then: Then) -> Iterator[Run]:
+        def noted(longer: Run) -> Iterator[Run]:
+            before = _last_step(run) or "start"
+            entries = [(e.step, e.event.position, e.solution, e.place, e.path) for e in longer.entries]
+            self.taken.add((before, _last_step(longer), tuple(entries)))
+            return then(longer)
+
+        yield from Search.walk(self, node, run, path, ahead, noted if isinstance(node, Take) else then)
+
+
+def edges_taken(world: World) -> Counter[tuple[str, str]]:
+    """The partial matches of one partition by their last two steps, each counted once however it is reached."""
+    search = _Taking(world, world.frame.holds)
+    owed = frozenset((MATCH, which) for which, _ in enumerate(world.waiting))
+    for _ in search.matches(world.root, Run((), owed=owed), ()):
+        pass
+    return Counter((before, last) for before, last, _ in search.taken)
+
+
+def _last_step(run: Run) -> str:
+    """The names of the steps that took the last events of a partial match, as in `A & B`."""
+    if not run.entries:
+        return ""
+    last = run.entries[-1]
+    together = [e.step for e in run.entries if (e.place, e.path) == (last.place, last.path)]
+    return " & ".join(together)

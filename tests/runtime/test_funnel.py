@@ -34,6 +34,8 @@ from tests.reference import funnel as literal
 from tests.reference.gpm import gpms, solve, solve_using
 from tests.reference.shape import shape
 from tests.reference.stream import Arrivals, Triples, merge
+from tests.reference.whole import matches
+from tests.reference.world import partitions, whole_world
 from tests.strategies import batches, cuts, interleaved, queries, streams
 from tests.strategies_knowledge import DB, knowing_queries, knowledge
 from tests.strategies_stream import Arrived
@@ -111,6 +113,33 @@ def test_counts_of_the_steps_are_those_of_the_reference(data: st.DataObject) -> 
     assert without_times(counted(query, pieces)[0]) == without_times(funnel)
 
 
+@settings(max_examples=drawn(30))
+@given(st.data())
+def test_partial_matches_are_those_of_the_reference(data: st.DataObject) -> None:
+    query = parse(data.draw(queries()), "q")
+    arrivals = data.draw(streams())
+    arrivals = {stream.name: arrivals[stream.name] for stream in query.streams}
+    arrived = interleaved(arrivals)
+    pieces = batches(arrived, data.draw(cuts(len(arrived))))
+    funnel, operator, _ = counted(query, pieces, evaluator="nfa")
+    if any(edge.took is None for edge in funnel.edges):
+        return
+    events = merge({stream.name: arrivals[stream.name] for stream in query.streams})
+    parts = list(partitions(whole_world(query, events, {})))
+    expected = sum((literal.edges_taken(part) for part in parts), Counter[tuple[str, str]]())
+    took = Counter[tuple[str, str]]()
+    for edge in funnel.edges:
+        took[edge.source, edge.target] += edge.took or 0
+    assert +took == expected
+    symbols = [position.symbols for position in operator.plan.positions]
+    if len(set(symbols)) == len(symbols):
+        came = Counter({"start": 1}) + sum((Counter({to: n}) for (_, to), n in expected.items()), Counter[str]())
+        assert all(edge.waited == came[edge.source] for edge in funnel.edges)
+    if funnel.matches is not None:
+        assert funnel.matches == sum(len(matches(part)) for part in parts)
+        assert funnel.removed is None or funnel.matches - sum(funnel.removed.values()) == funnel.rows
+
+
 @settings(max_examples=drawn(6))
 @given(st.data())
 def test_every_evaluator_counts_the_same_at_the_steps(data: st.DataObject) -> None:
@@ -175,6 +204,9 @@ funnel of 'watch'                                                            alo
     ?b (<http://x/next>/(<http://x/link>)*) ?v               line 11                         2
     MINUS { ?b :off "true"^^<http://www.w3.org/2001/XMLSche… line 11                         1
     solutions                                                                                1
+  start → A: waited, took                                                        1           1
+  A → B: waited, took                                                            1           1
+  matches                                                                                    1
   rows                                                                                       1
 """
 
@@ -212,7 +244,9 @@ def test_the_json_has_the_same_counts(files: list[str], tmp_path: Path, capsys: 
         "solutions": 1,
     }
     assert found["steps"][1]["patterns"][0]["alone"] is None
-    assert [(edge["from"], edge["to"]) for edge in found["edges"]] == [("A", "B"), ("start", "A")]
+    assert [(edge["from"], edge["to"]) for edge in found["edges"]] == [("start", "A"), ("A", "B")]
+    assert [(edge["waited"], edge["took"], edge["lost"]) for edge in found["edges"]] == [(1, 1, None), (1, 1, None)]
+    assert (found["matches"], found["removed"]) == (1, {})
     assert (found["rows"], list(found["seconds"])) == (1, ["steps", "sequence"])
 
 
@@ -233,3 +267,24 @@ def test_spark_counts_no_funnel(files: list[str], capsys: pytest.CaptureFixture[
         main(["run", *files, "--analyze", "--runtime=spark"])
     assert end.value.code == 2
     assert "--analyze does not go with --runtime spark" in capsys.readouterr().err
+
+
+def test_matches_that_distinct_and_limit_remove_are_counted_by_cause(tmp_path: Path) -> None:
+    """Two pairs of meters and values in one event: four matches, of which two bind the same."""
+    text = """PREFIX : <http://x/> SELECT DISTINCT ?v WITHIN 9 SECONDS FROM STREAM S <http://x/s>
+    { SEQ(A ; B) DEFINE GPM A ON S { ?a :on true } DEFINE GPM B ON S { ?b :value ?v } }"""
+    graph = ":k :value 1 . :m :value 1 . :n :value 2 . :o :value 3"
+    (tmp_path / "e.trig").write_text(
+        "@prefix : <http://x/> . @prefix prov: <http://www.w3.org/ns/prov#> ."
+        f":e1 prov:generatedAtTime 1 . :e1 {{ :k :on true }} :e2 prov:generatedAtTime 2 . :e2 {{ {graph} }}"
+    )
+
+    def removed(query: str) -> tuple[int | None, Mapping[str, int] | None, int]:
+        result = spaseq.run(parse(query, "q"), {"S": str(tmp_path / "e.trig")}, analyze=True, evaluator="nfa")
+        rows = len(list(result))
+        assert isinstance(result.funnel, Funnel)
+        return result.funnel.matches, result.funnel.removed, rows
+
+    assert removed(text) == (4, {"distinct": 1}, 3)
+    assert removed(text + " LIMIT 2") == (4, {"distinct": 1, "limit-rows": 1}, 2)
+    assert removed(text.replace("SELECT", "SELECT LAST")) == (None, None, 3)

@@ -31,6 +31,7 @@ class ColumnRuns:
     """Grows the chains of a store, from its start.
 
     held    products, whose runs are put together only for the events that end them; None: there are none
+    took    by edge, how often a run has taken it, whether it is kept or not
     """
 
     def __init__(self, chains: ChainStore, held: HeldSteps | None = None) -> None:
@@ -39,6 +40,7 @@ class ColumnRuns:
         self._unfolds = False
         self._plan = chains.plan
         self._expiry = Expiry(chains.plan)
+        self.took = [0] * len(chains.plan.edges)
         self._lookahead = AdjacencyLookahead(chains.plan, chains.extender.substream is None)
         self._gapless = is_gapless(chains.plan)
         self._able: dict[int, Mask] = {}
@@ -171,6 +173,7 @@ class ColumnRuns:
         """edge → the runs at a position that take it, but for those that can do nothing with it."""
         taken = self._chains.extender.extend(runs, position, rows, tables)
         for number, pairs in taken.items():
+            self.took[number] += len(pairs)
             able = self._able.get(self._plan.edges[number].target)
             if able is not None:
                 taken[number] = pairs.take(able[pairs.steps])

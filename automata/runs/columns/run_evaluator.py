@@ -13,9 +13,9 @@ from automata.chains import columns as col
 from automata.matches.match_stage import FOREVER, StagedEvaluator
 from automata.plan.plan import Plan
 from automata.plan.program import ConditionEvaluator
-from automata.plan.pruning import skips_later_starts
+from automata.plan.pruning import is_gapless, skips_later_starts
 from automata.plan.semi_join import SemiJoinFilter, semi_join_targets
-from automata.protocol import SemiJoinSource
+from automata.protocol import EdgeCounter, SemiJoinSource
 from automata.runs.columns.column_runs import ColumnRuns
 from automata.runs.columns.expiry import expired, next_expiry
 from automata.runs.columns.held_steps import HeldSteps, RunsAndHeldSteps
@@ -32,7 +32,7 @@ _GROUP = 32
 """Events after which later starts of an episode are dropped: runs of so many starts are made at most in vain."""
 
 
-class RunEvaluator(StagedEvaluator, SemiJoinSource):
+class RunEvaluator(StagedEvaluator, SemiJoinSource, EdgeCounter):
     """Runs of one program.
 
     held    those of them that are products; None: none can be
@@ -56,6 +56,11 @@ class RunEvaluator(StagedEvaluator, SemiJoinSource):
     def operations(self) -> int:
         """Run operations: rows of runs made so far."""
         return self.chains.runs.made
+
+    def edges_taken(self) -> Sequence[int] | None:
+        plan = self.plan
+        dropped = self.chains.dominance is not None or is_gapless(plan) or plan.possessive or plan.unordered
+        return None if dropped or self.held is not None else self._runs.took
 
     def semi_join_filters(self, events: int) -> Mapping[int, SemiJoinFilter]:
         runs = sum(map(len, self.chains.active)) + (0 if self.held is None else len(self.held))

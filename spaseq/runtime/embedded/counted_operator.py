@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from time import thread_time
 
+from automata.plan.program import Demand
 from sparql_gpm.shared import Slice
 from spaseq.outputs.row_table import Rows
 from spaseq.physical.plan import PhysicalPlan
@@ -29,7 +30,19 @@ class CountedOperator(QueryOperator):
     ) -> None:
         super().__init__(plan, patterns, sequence, observed, release)
         self.plan = plan.compiled.plan
-        self.tally = tally
+        self._tally = tally
+        self._matches_are_whole = sequence.propagated is None and not plan.compiled.lanes and not self.plan.selects
+
+    @property
+    def tally(self) -> FunnelTally:
+        """The counts so far."""
+        tally, sequence, program = self._tally, self._sequence, self.plan.program
+        tally.took = sequence.edges_taken
+        every = program.first is None and program.demand is Demand.EVERY
+        if self._matches_are_whole and (every or tally.took is not None):
+            tally.matches = sequence.matches
+            tally.removed = None if self.query.over is not None else sequence.removed
+        return tally
 
     def on_batch(self, slice_: Slice) -> Iterator[Rows]:
         """The rows after the next events."""
@@ -52,8 +65,8 @@ class CountedOperator(QueryOperator):
         while True:
             begun = thread_time()
             rows = next(pieces, None)
-            self.tally.seconds += thread_time() - begun
+            self._tally.seconds += thread_time() - begun
             if rows is None:
                 return
-            self.tally.rows += len(rows)
+            self._tally.rows += len(rows)
             yield rows

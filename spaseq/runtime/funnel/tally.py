@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sparql_gpm.algebra.stages import Stage
@@ -51,10 +51,16 @@ class FunnelTally:
     """Counts of a query.
 
     steps       by symbol
+    took        by edge of the plan, the partial matches whose last step it is; None: the evaluator does not make all
+    matches     before DISTINCT and LIMIT; None: the evaluator leaves some out, or matches are chosen among each other
+    removed     of these, those that give no row, by cause; None: rows are not matches, or `matches` is None
     rows        of its output
     seconds     processor time of the whole query: matching, sequence, rows
     """
 
     steps: Sequence[StepTally]
+    took: Sequence[int] | None = None
+    matches: int | None = None
+    removed: Mapping[str, int] | None = None
     rows: int = 0
     seconds: float = 0.0

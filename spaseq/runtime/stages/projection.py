@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -24,7 +25,10 @@ from spaseq.runtime.state.graph_names import GraphNames
 
 
 class Projector:
-    """Rows of one query, in report order; `name` gives the names of CONSTRUCT's graphs."""
+    """Rows of one query, in report order; `name` gives the names of CONSTRUCT's graphs.
+
+    removed     the matches that gave no row, by cause: `distinct`, `limit-rows`
+    """
 
     def __init__(
         self,
@@ -45,6 +49,7 @@ class Projector:
         self._values = MatchValues(self._expressions, compiled, evaluator, enricher)
         self._text = TermTexts(dictionary).of
         self._steps = [pattern.name for pattern in query.patterns]
+        self.removed: Counter[str] = Counter()
         self._reported: dict[tuple[int, int], int] = {}
         self._projected: dict[tuple[int, int], set[tuple[str, ...]]] = {}
 
@@ -145,11 +150,13 @@ class Projector:
         if self._query.distinct:
             seen, text = self._projected.setdefault(trigger, set()), self._text(ids)
             if text in seen:
+                self.removed["distinct"] += 1
                 return False
             seen.add(text)
         if self._query.limit is not None:
             count = self._reported.get(trigger, 0)
             self._reported[trigger] = count + 1
+            self.removed["limit-rows"] += count >= self._query.limit
             return count < self._query.limit
         return True
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from automata.adaptive.adaptive_evaluator import AdaptiveEvaluator
-from automata.protocol import ALWAYS_DUE, InPieces, Restorable, RowEvaluator, SemiJoinSource
+from automata.protocol import ALWAYS_DUE, EdgeCounter, InPieces, Restorable, RowEvaluator, SemiJoinSource
 from automata.slices.events import Gap
 from automata.values import Ids, Match, implements
 from sparql_gpm.background import Background
@@ -48,6 +48,7 @@ class SequenceStage:
     pool        has the bounds on conditions that read an event's graph, and is told of events that exceed one
     written     OVER MATCHES: takes complete units in place of their rows
     kernels     compiled code that may be taken while the query runs; None: none is
+    matches     the number of matches that the evaluator has given
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class SequenceStage:
             order = MatchOrder(bound, TermTexts(dictionary), enricher, self._solutions)
             texts = order.texts
             self._groups = GroupStage(compiled, dictionary, evaluator, enricher, order, self._names, written)
-        self._position = 0
+        self._position = self.matches = 0
         matchers = condition_matchers(compiled, dictionary, evaluator, background)
         conditions = TermConditionEvaluator(compiled, dictionary, evaluator, matchers, self._graphs, texts, pool)
         propagates = plan.evaluator == PROPAGATION
@@ -155,6 +156,7 @@ class SequenceStage:
     def on_watermark(self, time: int) -> Iterator[Rows]:
         """The rows once no event at or before `time` will arrive, in pieces."""
         matches = self._evaluator.on_watermark(time)
+        self.matches += len(matches)
         if self._groups is not None:
             self._fold(matches)
             yield self._groups.on_watermark(time, self._evaluator.oldest_output_time)
@@ -182,6 +184,16 @@ class SequenceStage:
     def propagated(self) -> PropagatedMatches | None:
         """The evaluator, if it builds no match."""
         return self._evaluator if isinstance(self._evaluator, PropagatedMatches) else None
+
+    @property
+    def edges_taken(self) -> Sequence[int] | None:
+        """By edge of the plan, the partial matches whose last step it is; None: the evaluator does not make all."""
+        return self._evaluator.edges_taken() if implements(self._evaluator, EdgeCounter) else None
+
+    @property
+    def removed(self) -> Mapping[str, int]:
+        """The matches that DISTINCT and LIMIT have removed, by cause."""
+        return self._projector.removed
 
     @property
     def replanned(self) -> tuple[str, ...]:
@@ -224,6 +236,7 @@ class SequenceStage:
 
     def _rows(self, matches: Sequence[Match]) -> Iterator[Rows]:
         """The rows of matches in pieces; none where they are folded into groups."""
+        self.matches += len(matches)
         if self._groups is not None:
             self._fold(matches)
         elif matches:

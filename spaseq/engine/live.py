@@ -12,8 +12,8 @@ say so with `advance`, or `close` the engine.
 from __future__ import annotations
 
 import io
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -22,13 +22,15 @@ from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import PROV_TIME, ReadOptions, read_events
 from sparql_gpm.reading.event_builder import next_scope, scopes_from
 from sparql_gpm.well_formed import is_iri, is_text
-from spaseq.engine.arguments import check_knowledge, meanings_of
+from spaseq.engine.arguments import check_knowledge
+from spaseq.engine.exclusive import Exclusive
+from spaseq.engine.history import History
+from spaseq.engine.live_queries import LiveQueries
 from spaseq.engine.options import RunOptions, Statistics
-from spaseq.engine.registration import Found, OnMatch, Registration
+from spaseq.engine.registration import OnMatch, Registration
 from spaseq.engine.saved_engine import SavedEngine, functions_of, opened, options_of, plain_rows, rows_of
 from spaseq.engine.setup import BatchOver, Knowledge, Setup, skipped_rows
 from spaseq.engine.stream_formats import contexts_of
-from spaseq.engine.streams import PushedStreams
 from spaseq.errors import InputError, RunError
 from spaseq.inputs.arrow import lines_of, quads_of
 from spaseq.inputs.formats import input_format
@@ -36,7 +38,6 @@ from spaseq.inputs.pushed import Graph, PushedGraphs
 from spaseq.inputs.terms import Time, nanoseconds
 from spaseq.lang.ast import Query
 from spaseq.outputs.dead_letters import DeadLetters, late_letter
-from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.network import Network
 
 
@@ -44,26 +45,32 @@ class Engine:
     """Registered queries that wait for events.
 
     kb          by IRI, the path of each knowledge base, the URL of its endpoint, or a `kb.source.Source`; read now
+    history     the events that windows reach back to are kept, for `Registration.replace`
     options     the fields of `RunOptions`
     statistics  events, matches and dead letters so far
 
     Raises InputError for knowledge bases and options that cannot be used.
     """
 
-    def __init__(self, kb: Knowledge | None = None, **options: Any) -> None:
+    def __init__(self, kb: Knowledge | None = None, history: bool = False, **options: Any) -> None:
         check_knowledge(kb)
+        if not isinstance(history, bool):
+            raise InputError(f"the option history is True or False, not {history!r:.100}")
         self._options = RunOptions.of(options)
         self._dictionary = Dictionary()
         self._setup = Setup(kb or {}, self._options, self._dictionary)
-        self._network = Network(self._dictionary, self._options.max_delay_ns)
         self._over = BatchOver(self._setup.bases)
+        self._alone = Exclusive()
         self._closed = False
-        self._streams = PushedStreams()
-        self._graphs = PushedGraphs(self._dictionary)
-        self._found: Found = deque()
-        self._registrations: dict[Registration, None] = {}
+        self._history = History(self._options.max_delay_ns) if history else None
+        self._network = Network(self._dictionary, self._options.max_delay_ns)
         self._dead_letters = DeadLetters(self._options.dead_letter, self._options.strict)
         self.statistics = Statistics(dead_letters=self._dead_letters.counts)
+        self._queries = LiveQueries(
+            self._setup, self._network, self._options, self.statistics, self._history, self._turn
+        )
+        self._streams = self._queries.streams
+        self._graphs = PushedGraphs(self._dictionary)
 
     def register(self, query: Query, on_match: OnMatch | None = None, max_runs: int | None = None) -> Registration:
         """Run a query over the events pushed from now on, until it is unregistered: see `Registration`.
@@ -75,37 +82,14 @@ class Engine:
         the remaining rows follow with the next push.
         Raises InputError if it names a knowledge base that the engine was not given.
         """
-        self._check_open()
-        (meaning,) = meanings_of(query)
-        if on_match is not None and not callable(on_match):
-            raise InputError(f"on_match is a function of a row, not {type(on_match).__name__}")
-        if max_runs is not None:
-            RunOptions(max_runs=max_runs)
-        registration = Registration(meaning, on_match, self._found, self._unregister, max_runs)
-        operator = self._setup.live_operator(meaning, max_runs)
-        try:
-            reader = self._network.add(operator, partial(self._take_rows, registration))
-        except InputError:
-            operator.release()
-            raise
-        registration.begin(reader)
-        self._streams.add(meaning)
-        self._registrations[registration] = None
-        return registration
+        with self._alone:
+            self._check_open()
+            return self._queries.register(query, on_match, max_runs)
 
     @property
     def registrations(self) -> tuple[Registration, ...]:
         """The registered queries, in the order in which they came."""
-        return tuple(self._registrations)
-
-    def _take_rows(self, registration: Registration, rows: Rows) -> None:
-        self.statistics.matches += registration.take(rows)
-
-    def _unregister(self, registration: Registration) -> None:
-        self._check_open()
-        self._network.remove(registration.reader)
-        self._streams.remove(registration.end())
-        del self._registrations[registration]
+        return tuple(self._queries.all)
 
     def push(self, stream: str, graph: Graph, time: Time, name: str | None = None) -> None:
         """One event.
@@ -118,11 +102,12 @@ class Engine:
         A late event is left out and counted (RunError if `strict`). Raises InputError for a value that is no event, and
         RunError, once all queries have read the event, if one of them had too many partial matches: it is stopped.
         """
-        iri, time_ns = self._iri(stream), nanoseconds(time)
-        if name is not None and not (isinstance(name, str) and is_iri(name)):
-            raise InputError(f"the name of a graph is an absolute IRI, not {name!r}")
-        triples = self._graphs.triples(graph)
-        self._take(iri, RowEvent(time_ns, 0, name or next(self._streams.fresh_names[iri]), triples))
+        with self._alone:
+            iri, time_ns = self._iri(stream), nanoseconds(time)
+            if name is not None and not (isinstance(name, str) and is_iri(name)):
+                raise InputError(f"the name of a graph is an absolute IRI, not {name!r}")
+            triples = self._graphs.triples(graph)
+            self._take(iri, RowEvent(time_ns, 0, name or next(self._streams.fresh_names[iri]), triples))
 
     def push_batch(self, stream: str, data: Any, format: str = "nquads") -> None:
         """Many events.
@@ -131,7 +116,10 @@ class Engine:
                 table or record batch with the columns graph, subject, predicate, object (N-Triples terms; an IRI may
                 stand without brackets) and time, the rows of one event together
         """
-        iri = self._iri(stream)
+        with self._alone:
+            self._read(self._iri(stream), data, format)
+
+    def _read(self, iri: str, data: Any, format: str) -> None:
         if isinstance(data, str) and not is_text(data):
             raise InputError("push_batch cannot read text with lone surrogates", hint="decode the bytes as UTF-8")
         reading, name = self._options.time_reading({}), self._streams.name(iri)
@@ -152,27 +140,29 @@ class Engine:
 
     def advance(self, stream: str, time: Time) -> None:
         """Declare that no event before `time` will follow on the stream: a heartbeat of an idle stream."""
-        iri, time_ns = self._iri(stream), nanoseconds(time)
-        try:
-            with self._over:
-                self._network.advance(iri, time_ns)
-        finally:
-            self._report()
-        self._network.raise_stopped()
+        with self._turn():
+            iri, time_ns = self._iri(stream), nanoseconds(time)
+            if self._history is not None:
+                self._history.advance(iri, time_ns)
+            self._network.advance(iri, time_ns)
 
     def snapshot(self) -> bytes:
         """The state of the engine between two pushes: its queries, what they wait for, rows without their function yet.
 
         It carries terms and no code, so `restore` reads it in any process, on any machine, with this version.
         """
-        self._check_open()
-        network = self._network.snapshot()
-        number = {registration: number for number, registration in enumerate(self._registrations)}
+        with self._alone:
+            self._check_open()
+            return self._saved().snapshot(self._options, self._dictionary)
+
+    def _saved(self) -> SavedEngine:
+        queries, network = self._queries, self._network.snapshot()
+        number = {registration: number for number, registration in enumerate(queries.all)}
         by_reader = {registration.reader: number[registration] for registration in number}
-        saved = SavedEngine(
+        return SavedEngine(
             [each.saved() for each in number],
             [by_reader[reader] for reader in self._network.readers],
-            plain_rows((number[each], row) for each, row in self._found if each in number),
+            plain_rows((number[each], row) for each, row in queries.found if each in number),
             self.statistics.events,
             self.statistics.matches,
             dict(self._dead_letters.counts),
@@ -180,8 +170,8 @@ class Engine:
             next_scope(),
             self._streams.snapshot(),
             network,
+            None if self._history is None else self._history.snapshot(),
         )
-        return saved.snapshot(self._options, self._dictionary)
 
     @classmethod
     def restore(
@@ -214,22 +204,28 @@ class Engine:
     def _continue(self, saved: SavedEngine, on_match: OnMatch | Mapping[str, OnMatch] | None) -> None:
         from spaseq.lang.parse import parse
 
-        functions = functions_of(saved, on_match)
+        queries, functions = self._queries, functions_of(saved, on_match)
         made: dict[int, Registration] = {}
         for number in saved.order:
             query = saved.queries[number]
-            made[number] = each = self.register(parse(query.text, query.name), functions[number], query.max_runs)
+            made[number] = each = queries.register(parse(query.text, query.name), functions[number], query.max_runs)
             each.matches = query.matches
             each.check_shape(query.shape)
-        self._registrations = dict.fromkeys(made[number] for number in range(len(saved.queries)))
+        queries.all = dict.fromkeys(made[number] for number in range(len(saved.queries)))
         self._network.restore(saved.network)
+        for number, query in enumerate(saved.queries):
+            if query.paused:
+                self._network.pause(made[number].reader)
         names = [query.name for query in saved.queries]
-        self._found.extend((made[number], row) for number, row in rows_of(saved.waiting, names))
-        self.statistics.events, self.statistics.matches = saved.events, saved.matches
+        queries.found.extend((made[number], row) for number, row in rows_of(saved.waiting, names))
+        self.statistics.events = saved.events
+        self.statistics.matches = saved.matches
         self._dead_letters.counts.update(saved.dead_letters)
         self._graphs.graphs = saved.graphs
         scopes_from(saved.scope)
         self._streams.restore(saved.streams)
+        if self._history is not None and saved.history is not None:
+            self._history.restore(saved.history)
 
     def zero_rows(self) -> list[str]:
         """As long as no query has had a row: the reasons, as far as they are known, in at most five lines."""
@@ -242,19 +238,20 @@ class Engine:
 
         flush   False: what waits for later events stays unreported
         """
-        if self._closed:
-            return
-        try:
-            if flush:
-                with self._over:
-                    self._network.finish()
-                self._report()
-                self._network.raise_stopped()
-        finally:
-            operators = self._network.operators
-            self.statistics.replanned = {each.query.name: each.replanned for each in operators if each.replanned}
-            self._release()
-        self._dead_letters.check_written()
+        with self._alone:
+            if self._closed:
+                return
+            try:
+                if flush:
+                    with self._over:
+                        self._network.finish()
+                    self._report()
+                    self._network.raise_stopped()
+            finally:
+                operators = self._network.operators
+                self.statistics.replanned = {each.query.name: each.replanned for each in operators if each.replanned}
+                self._release()
+            self._dead_letters.check_written()
 
     def __enter__(self) -> Engine:
         return self
@@ -270,14 +267,29 @@ class Engine:
         self._dead_letters.close()
         self._setup.bases.close()
 
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """A change between two pushes, over one state of the knowledge bases; then rows go to their functions."""
+        with self._alone:
+            self._check_open()
+            try:
+                with self._over:
+                    yield
+            finally:
+                self._report()
+            self._network.raise_stopped()
+
     def _report(self) -> None:
         for letter in self._setup.letters():
             self._dead_letters.add(letter)
-        while self._found:
-            registration, row = self._found.popleft()
+        found = self._queries.found
+        while found:
+            registration, row = found.popleft()
             registration.hand_out(row)
 
     def _take(self, iri: str, events: EventBatch | RowEvent) -> None:
+        if self._history is not None:
+            self._history.add(iri, events, self._network)
         try:
             with self._over:
                 if isinstance(events, RowEvent):
@@ -297,7 +309,7 @@ class Engine:
         for index in late:
             batch = events.batch if isinstance(events, RowEvent) else events
             self._dead_letters.add(late_letter(self._streams.name(iri), iri, "push", 0, batch, index, self._dictionary))
-        self._network.release_terms()
+        self._network.release_terms(beside=() if self._history is None else (self._history,))
 
     def _check_open(self) -> None:
         if self._closed:

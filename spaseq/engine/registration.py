@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from spaseq.algebra.nodes import TemporalQuery
 from spaseq.errors import InputError
+from spaseq.lang.ast import Query
 from spaseq.outputs.row_table import Rows
 from spaseq.outputs.rows import Row
 from spaseq.runtime.embedded.audience import Reader
@@ -25,6 +26,7 @@ class SavedQuery:
 
     max_runs    its own bound on partial matches, or None
     matches     its rows so far
+    paused      its events wait
     shape       its variables as it is run, by pattern and by enrichment: what knowledge bases prove decides them
     """
 
@@ -32,7 +34,24 @@ class SavedQuery:
     text: str
     max_runs: int | None
     matches: int
+    paused: bool
     shape: list[Any]
+
+
+class Owner(Protocol):
+    """An engine, as its registrations know it."""
+
+    def unregister_query(self, registration: Registration) -> None:
+        """See `Registration.unregister`."""
+
+    def pause_query(self, registration: Registration) -> None:
+        """See `Registration.pause`."""
+
+    def resume_query(self, registration: Registration) -> None:
+        """See `Registration.resume`."""
+
+    def replace_query(self, registration: Registration, query: Query, keep: str) -> None:
+        """See `Registration.replace`."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -45,7 +64,7 @@ class Registration:
     _query: TemporalQuery
     _on_match: OnMatch | None
     _found: Found
-    _end: Callable[[Registration], None]
+    _owner: Owner
     _max_runs: int | None = None
     matches: int = 0
     _reader: Reader | None = field(default=None, init=False)
@@ -71,6 +90,35 @@ class Registration:
         operator = None if self._reader is None else self._reader.operator
         return () if operator is None else operator.replanned
 
+    @property
+    def paused(self) -> bool:
+        """True if its events wait for `resume`."""
+        return self._reader is not None and self._reader.audience.paused
+
+    def pause(self) -> None:
+        """Let its events wait: no row of it is reported until `resume`, and it keeps all that it holds.
+
+        Queries that read the stream that it makes wait as well. More than `PAUSED_EVENTS_MAX` of
+        `spaseq.runtime.embedded.pausing` waiting events stop it. Raises InputError if it is not registered.
+        """
+        self._owner.pause_query(self)
+
+    def resume(self) -> None:
+        """Let a paused query read what has come meanwhile: its rows are those that it would have had."""
+        self._owner.resume_query(self)
+
+    def replace(self, query: Query, keep: str = "nothing") -> None:
+        """Run another query in its place, which has the same function of rows, and sees the events pushed from now on.
+
+        keep    of the state: "nothing"; "state": all, if only SELECT, the template or constants of FILTERs differ;
+                "window": what the new query would hold had it been there, from the events of the window, if the engine
+                keeps its history
+
+        Raises InputError, and changes nothing, if the other query cannot be registered, does not make the stream that
+        others read, or cannot go on with the state.
+        """
+        self._owner.replace_query(self, query, keep)
+
     def unregister(self) -> None:
         """End the query: no row of it is reported from now on, and all that it holds is released.
 
@@ -78,11 +126,22 @@ class Registration:
         Raises InputError if the engine is closed, or if other queries read the stream that it makes.
         """
         if self._reader is not None:
-            self._end(self)
+            self._owner.unregister_query(self)
 
-    def begin(self, reader: Reader) -> None:
-        """The query reads events from now on."""
+    def begin(self, reader: Reader, meaning: TemporalQuery | None = None) -> None:
+        """The query, or the one that takes its place, reads events from now on."""
         self._reader = reader
+        self._query = meaning or self._query
+
+    @property
+    def meaning(self) -> TemporalQuery:
+        """The query, before it was optimised."""
+        return self._query
+
+    @property
+    def max_runs(self) -> int | None:
+        """Its own bound on partial matches, or None."""
+        return self._max_runs
 
     @property
     def reader(self) -> Reader:
@@ -98,7 +157,9 @@ class Registration:
     def saved(self) -> SavedQuery:
         """The query, for a snapshot of its engine."""
         query = self._query
-        return SavedQuery(self.name, query.parsed.text, self._max_runs, self.matches, _shape(self.reader.query))
+        return SavedQuery(
+            self.name, query.parsed.text, self._max_runs, self.matches, self.paused, _shape(self.reader.query)
+        )
 
     def check_shape(self, shape: list[Any]) -> None:
         """Raises InputError if a state of that shape is not one of this query as it is run now."""

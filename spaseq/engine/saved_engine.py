@@ -47,6 +47,7 @@ class SavedEngine:
     graphs, scope   numbers that no blank node label has yet: of graphs pushed, of events read
     streams     of `PushedStreams`
     network     of `Network`
+    history     of `History`, or None
     """
 
     queries: list[SavedQuery]
@@ -59,12 +60,13 @@ class SavedEngine:
     scope: int
     streams: list[Any]
     network: list[Any]
+    history: list[Any] | None
 
     def snapshot(self, options: RunOptions, dictionary: Dictionary) -> bytes:
         """The state as bytes; its ids are those of the dictionary."""
         tree = [getattr(self, name) for name in self.__slots__]
         tree[0] = [asdict(query) for query in self.queries]
-        kept = {name: getattr(options, name) for name in _SAVED}
+        kept = {"history": self.history is not None, **{name: getattr(options, name) for name in _SAVED}}
         rest = msgspec.msgpack.encode([kept, state.dumps(tree, dictionary)])
         return MAGIC + _VERSIONS + hashlib.sha256(rest).digest() + rest
 

@@ -140,12 +140,14 @@ class Audience:
     readers in the order in which they have joined
     level   of the queries: above those of the producers of their streams
     alone   the only reader, which is visited with every event; None: there are several, or it is dormant
+    paused  what arrives waits: its only reader is paused
     """
 
     def __init__(self, merged: MergedInput) -> None:
         self.input = merged
         self.alone: Reader | None = None
         self.level = 0
+        self.paused = False
         self.readers: dict[Reader, None] = {}
         self._passed = self._before = Passed(0, 0, (0,) * len(merged.iris), BEFORE_ALL)
         self._indexes: dict[tuple[PatternPool, Entailed | None], TouchedIndex[Reader]] = {}

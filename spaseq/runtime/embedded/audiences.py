@@ -24,7 +24,7 @@ class Audiences:
 
     def open_to_new(self, iris: tuple[str, ...]) -> Audience:
         """The audience of the streams that a new query joins: nothing has arrived there yet."""
-        known = (each for each in self._by_streams.get(iris, ()) if each.input.untouched)
+        known = (each for each in self._by_streams.get(iris, ()) if each.input.untouched and not each.paused)
         return next(known, None) or self._add(MergedInput(iris, self._delay))
 
     def restored(self, iris: tuple[str, ...], state: Sequence[object]) -> Audience:
@@ -57,7 +57,8 @@ class Audiences:
         for iris in list(self.apart):
             left: list[Audience] = []
             for each in list(self._by_streams[iris]):
-                same = next((other for other in left if other.input.same_from_now_on(each.input)), None)
+                others = () if each.paused else (other for other in left if not other.paused)
+                same = next((other for other in others if other.input.same_from_now_on(each.input)), None)
                 if same is None:
                     left.append(each)
                     continue

@@ -24,7 +24,8 @@ from spaseq.runtime.embedded.audiences import Audiences
 from spaseq.runtime.embedded.derived import DerivedStream
 from spaseq.runtime.embedded.dormant import DormantOperator
 from spaseq.runtime.embedded.operator import QueryOperator
-from spaseq.runtime.embedded.reader_state import ReaderState, reader_state, restore_reader
+from spaseq.runtime.embedded.pausing import waits_too_long
+from spaseq.runtime.embedded.reader_state import HoldsIds, ReaderState, reader_state, restore_reader
 from spaseq.runtime.embedded.readers import Readers
 from spaseq.runtime.order.reorder import AFTER_ALL, BEFORE_ALL, NO_EVENTS
 
@@ -94,6 +95,25 @@ class Network:
         self._stopped.pop(reader.query.name, None)
         reader.release()
 
+    def pause(self, reader: Reader) -> None:
+        """Lets the events of a query wait until `resume`; so do the queries that read the stream that it makes."""
+        self._settle()
+        self._wake(reader)
+        if len(reader.audience.readers) > 1:
+            shared = reader.audience
+            own = self._audiences.restored(reader.iris, shared.input.snapshot())
+            shared.remove(reader)
+            own.add(reader)
+        reader.audience.paused = True
+        self._changed.pop(reader.audience, None)
+
+    def resume(self, reader: Reader) -> None:
+        """Lets a paused query read what has come meanwhile."""
+        if reader.audience.paused:
+            reader.audience.paused = False
+            self._changed[reader.audience] = None
+            at_once(self._drain())
+
     @property
     def readers(self) -> Collection[Reader]:
         """The queries, producers first."""
@@ -138,8 +158,9 @@ class Network:
         late = False
         for each in self._by_iri.get(iri, ()):
             if iri in each.input.open:
-                self._changed[each] = None
                 late |= each.input.push_event(iri, event)
+                if not each.paused or waits_too_long(each, self._stopped):
+                    self._changed[each] = None
         if not self._read_alone():
             at_once(self._drain())
         return late
@@ -169,6 +190,8 @@ class Network:
         released: dict[Audience, Slice] = {}
         for reader in self._readers.ordered():
             audience = reader.audience
+            if audience.paused:
+                continue
             if audience not in released:
                 audience.input.close_all()
                 released[audience] = audience.release()
@@ -197,6 +220,10 @@ class Network:
         reading = (each.input for each in self._by_iri.get(iri, ()) if iri in each.input.open)
         return min((each.watermark_of(iri) for each in reading), default=AFTER_ALL)
 
+    def slowest(self, iri: str) -> int:
+        """The time before which no event will be released to any query that reads a stream."""
+        return min((each.input.watermark for each in self._by_iri.get(iri, ())), default=AFTER_ALL)
+
     def live_ids(self) -> list[Ids]:
         """Columns of every term id that is still needed."""
         self._settle()
@@ -204,14 +231,14 @@ class Network:
         live += [ids for each in self._each_audience() for ids in each.input.live_ids()]
         return live + [ids for reader in self._readers if reader.derived for ids in reader.derived.live_ids()]
 
-    def release_terms(self, always: bool = False, beside: Sequence[Network] = ()) -> None:
+    def release_terms(self, always: bool = False, beside: Sequence[HoldsIds] = ()) -> None:
         """Releases the terms that nothing needs, once there are many (or `always`); only between batches.
 
-        beside  other networks over the same dictionary
+        beside  what else holds ids of the same dictionary
         """
         if len(self._dictionary) < 2 * self._kept and not always:
             return
-        self._dictionary.retain([*self.live_ids(), *(ids for network in beside for ids in network.live_ids())])
+        self._dictionary.retain([*self.live_ids(), *(ids for each in beside for ids in each.live_ids())])
         self._kept = max(_TERMS_KEPT_MIN, len(self._dictionary))
 
     def snapshot(self) -> list[Any]:
@@ -242,7 +269,7 @@ class Network:
     def _reading(self, iri: str) -> list[Audience]:
         """The audiences that read a stream, which is about to change."""
         found = [each for each in self._by_iri.get(iri, ()) if iri in each.input.open]
-        self._changed.update(dict.fromkeys(found))
+        self._changed.update({each: None for each in found if not each.paused or waits_too_long(each, self._stopped)})
         return found
 
     def _drain(self) -> InPieces[None]:

@@ -86,6 +86,7 @@ class QueryOperator:
         observed: Observed | None = None,
         release: Callable[[], object] = lambda: None,
     ) -> None:
+        self.plan = plan
         self.query: TemporalQuery = plan.compiled.query
         self.observed = observed
         self.patterns = patterns

@@ -1,9 +1,10 @@
-"""The state of one query of a network, without its input."""
+"""The state of one query of a network, without its input; and what holds ids beside a network."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
+from sparql_gpm.columns import Ids
 from spaseq.runtime.embedded.audience import Reader
 
 ReaderState = list[Any]
@@ -27,3 +28,10 @@ def restore_reader(reader: Reader, running: Any, derived: Any) -> None:
         reader.operator.restore(running)
     if reader.derived is not None:
         reader.derived.restore(derived)
+
+
+class HoldsIds(Protocol):
+    """A thing that holds term ids."""
+
+    def live_ids(self) -> list[Ids]:
+        """Columns of every term id that it needs."""

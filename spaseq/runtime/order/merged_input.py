@@ -54,6 +54,11 @@ class MergedInput:
                 return bound
         return AFTER_ALL
 
+    @property
+    def waiting(self) -> int:
+        """The number of waiting events."""
+        return sum(map(len, self._each)) + (self._next is not None)
+
     def watermark_of(self, iri: str) -> int:
         """No event with a smaller time will arrive on this stream; AFTER_ALL when it is closed."""
         return self._buffers[iri].watermark if iri in self.open else AFTER_ALL

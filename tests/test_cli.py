@@ -112,7 +112,7 @@ def test_no_command_shows_the_help_on_stderr_with_exit_code_2() -> None:
         (["run", "q.rq", "--batch-size", "0"], "0 is not in the range x>=1"),
         (["run", "q.rq", "--threads", "0"], "0 is not in the range x>=1"),
         (["run", "q.rq", "--batch-size", "many"], "'many' is not a valid integer"),
-        (["explain", "q.rq", "--format", "svg"], "'svg' is not one of"),
+        (["explain", "q.rq", "--format", "png"], "'png' is not one of"),
         (["explain", "q.rq", "--evaluator", "magic"], "'magic' is not one of"),
     ],
 )

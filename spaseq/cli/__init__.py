@@ -182,10 +182,16 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
 @click.argument("query", metavar="QUERY", type=common.QUERY)
 @click.option(
     "--format",
-    type=click.Choice(["text", "json", "dot", "mermaid"]),
+    type=click.Choice(["text", "json", "dot", "mermaid", "svg"]),
     default="text",
     show_default=True,
-    help="dot and mermaid draw the automaton.",
+    help="dot, mermaid and svg draw the automaton.",
+)
+@click.option(
+    "--funnel",
+    metavar="FILE",
+    type=_FILE,
+    help="Draw the counts of a run on the automaton: the file of 'spaseq run --analyze-output'.",
 )
 @click.option(
     "--evaluator",
@@ -200,9 +206,11 @@ def submit_command(queries: tuple[Path, ...], **options: Any) -> None:
 @common.knowledge_options
 @common.warnings_option
 @common.debug_option
-def explain_command(query: Path, format: Any, knowledge: tuple[str, ...], warnings: str | None, **options: Any) -> None:
+def explain_command(
+    query: Path, format: Any, funnel: Path | None, knowledge: tuple[str, ...], warnings: str | None, **options: Any
+) -> None:
     """Say what a query means: its streams, the plans of its patterns, its automaton, the evaluator and why."""
-    from spaseq.cli.explain import explained
+    from spaseq.cli.explain import explained, with_funnel
     from spaseq.cli.knowledge import KnowledgeArguments
     from spaseq.cli.queries import read_queries
     from spaseq.cli.run import run_options
@@ -212,7 +220,9 @@ def explain_command(query: Path, format: Any, knowledge: tuple[str, ...], warnin
 
     (parsed,) = read_queries([query], warnings)
     kb = KnowledgeArguments.taken_from(options)
-    shown = render(explained(parsed, knowledge, kb, run_options(options)), format)
+    described = explained(parsed, knowledge, kb, run_options(options))
+    described, widths = (described, ()) if funnel is None else with_funnel(described, funnel, format)
+    shown = render(described, format, widths)
     Output.open(None).write(shown if format == "json" else visible(shown))
 
 

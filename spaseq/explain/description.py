@@ -7,7 +7,7 @@ from typing import Literal
 
 StateKind = Literal["start", "step", "any-order", "accept"]
 """The kind of a state of the automaton."""
-Format = Literal["text", "json", "dot", "mermaid"]
+Format = Literal["text", "json", "dot", "mermaid", "svg"]
 """A form in which a description is printed."""
 
 

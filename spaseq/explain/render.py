@@ -1,4 +1,4 @@
-"""A description as text for people, as JSON for programs, and its automaton as a picture in DOT and in Mermaid.
+"""A description as text for people, as JSON for programs, and its automaton as a picture in DOT, Mermaid or SVG.
 
 Characters of queries can be special in both languages; every label goes through one escaping function per language.
 """
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 
 from spaseq.explain.description import Description, Edge, Format, StateKind, move_text
+from spaseq.explain.svg import to_svg
 from spaseq.explain.text import to_text
 
 _MERMAID_SPECIAL = re.compile(r"[^\w \-+.,:=?!*/()…→]")
@@ -29,8 +30,8 @@ _MERMAID_BRACKETS: dict[StateKind, tuple[str, str]] = {
 }
 
 
-def to_dot(description: Description) -> str:
-    """The automaton for `dot`; the lines of a label are centred."""
+def to_dot(description: Description, widths: Sequence[float] = ()) -> str:
+    """The automaton for `dot`; the lines of a label are centred. `widths` of the edges, if they are drawn so."""
     lines = [
         f"digraph {_dot_text([description.query])} {{",
         "  rankdir=LR;",
@@ -41,19 +42,22 @@ def to_dot(description: Description) -> str:
     lines += [
         f"  s{state.id} [{_DOT_SHAPES[state.kind]}, label={_dot_text([state.label])}];" for state in description.states
     ]
+    drawn = [f", penwidth={width:.1f}" for width in widths] or [""] * len(description.edges)
     lines += [
-        f"  s{edge.source} -> s{edge.target} [label={_dot_text(_edge_lines(edge))}];" for edge in description.edges
+        f"  s{edge.source} -> s{edge.target} [label={_dot_text(_edge_lines(edge))}{width}];"
+        for edge, width in zip(description.edges, drawn, strict=True)
     ]
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def to_mermaid(description: Description) -> str:
-    """The automaton as a Mermaid flowchart."""
+def to_mermaid(description: Description, widths: Sequence[float] = ()) -> str:
+    """The automaton as a Mermaid flowchart; `widths` of the edges, if they are drawn so."""
     lines = ["flowchart LR", f"  %% {_one_line(description.query)}: {_one_line(_evaluator(description))}"]
     for state in description.states:
         left, right = _MERMAID_BRACKETS[state.kind]
         lines.append(f"  s{state.id}{left}{_mermaid_text([state.label])}{right}")
     lines += [f"  s{edge.source} -->|{_mermaid_text(_edge_lines(edge))}| s{edge.target}" for edge in description.edges]
+    lines += [f"  linkStyle {number} stroke-width:{width:.1f}px" for number, width in enumerate(widths)]
     return "\n".join(lines) + "\n"
 
 
@@ -85,14 +89,17 @@ def to_json(description: Description) -> str:
     return json.dumps(asdict(description), ensure_ascii=False, indent=2) + "\n"
 
 
-_RENDERERS: dict[Format, Callable[[Description], str]] = {
-    "text": to_text,
-    "json": to_json,
+_DRAWINGS: dict[Format, Callable[[Description, Sequence[float]], str]] = {
     "dot": to_dot,
     "mermaid": to_mermaid,
+    "svg": to_svg,
 }
+DRAWN = tuple(_DRAWINGS)
+"""The formats that draw the automaton."""
 
 
-def render(description: Description, format: Format) -> str:
-    """The description in this format, ending with a line end."""
-    return _RENDERERS[format](description)
+def render(description: Description, format: Format, widths: Sequence[float] = ()) -> str:
+    """The description in this format, ending with a line end; `widths` of the edges, for formats that draw them."""
+    if format in _DRAWINGS:
+        return _DRAWINGS[format](description, widths)
+    return to_json(description) if format == "json" else to_text(description)

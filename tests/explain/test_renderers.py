@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -15,7 +16,7 @@ from spaseq.explain.text import to_text
 from tests.explain.descriptions import ALL, AWKWARD, SMART_GRID
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "explain"
-SUFFIXES: dict[Format, str] = {"text": "txt", "json": "json", "dot": "dot", "mermaid": "mmd"}
+SUFFIXES: dict[Format, str] = {"text": "txt", "json": "json", "dot": "dot", "mermaid": "mmd", "svg": "svg"}
 DOT_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 MERMAID_LABEL = r'"(?:[^"#;|<>{}`\[\]]|#\d+;|<br/>)*"'
 MERMAID_NODE = re.compile(
@@ -90,3 +91,12 @@ def test_every_edge_of_a_picture_joins_two_states_of_it(name: str) -> None:
         ends = re.findall(arrow, text, re.MULTILINE)
         assert len(ends) == len(ALL[name].edges)
         assert {end for pair in ends for end in pair} <= states
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_svg_is_well_formed_and_has_every_state_and_edge(name: str) -> None:
+    drawing = ElementTree.fromstring(render(ALL[name], "svg"))
+    texts = [element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    assert {" ".join(state.label.split()) for state in ALL[name].states} <= set(texts)
+    paths = list(drawing.iter("{http://www.w3.org/2000/svg}path"))
+    assert len(paths) == len(ALL[name].edges) + 1

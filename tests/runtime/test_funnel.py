@@ -288,3 +288,49 @@ def test_matches_that_distinct_and_limit_remove_are_counted_by_cause(tmp_path: P
     assert removed(text) == (4, {"distinct": 1}, 3)
     assert removed(text + " LIMIT 2") == (4, {"distinct": 1, "limit-rows": 1}, 2)
     assert removed(text.replace("SELECT", "SELECT LAST")) == (None, None, 3)
+
+
+@pytest.mark.parametrize(
+    ("format", "shown"),
+    [
+        ("dot", 's0 -> s1 [label="A\\n1 waited, 1 took", penwidth=8.0]'),
+        ("mermaid", "linkStyle 0 stroke-width:8.0px"),
+        ("svg", 'stroke-width="8.0"'),
+    ],
+)
+def test_the_counts_are_drawn_on_the_automaton(
+    files: list[str], tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes], format: str, shown: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", *files, f"--analyze-output={tmp_path / 'funnel.json'}"])
+    with pytest.raises(SystemExit) as end:
+        main(["explain", files[0], f"--funnel={tmp_path / 'funnel.json'}", f"--format={format}"])
+    drawn = capsysbinary.readouterr().out.decode()
+    assert (end.value.code, shown in drawn, "matches: 1" in drawn) == (0, True, True), drawn
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "reason"),
+    [
+        ("{", "svg", "line 1 is no funnel"),
+        ("[]", "svg", "line 1 is no funnel"),
+        ('{"query": "other"}', "svg", "no funnel of 'watch', but of other"),
+        ('{"query": "watch"}', "svg", "lacks what a funnel has"),
+        ('{"query": "watch", "steps": [], "edges": [], "matches": null, "rows": 0}', "dot", "has no step"),
+        ('{"query": "watch", "steps": [], "edges": [], "matches": null, "rows": -1}', "dot", "-1 is no count"),
+        (
+            '{"query": "watch", "steps": [], "edges": [{"from": "B", "to": "A", "waited": 1, "took": 1}], "matches": 1,'
+            ' "rows": 1}',
+            "dot",
+            "the query has an edge start → A, and the funnel B → A",
+        ),
+        ("", "text", "--funnel does not go with --format text"),
+    ],
+)
+def test_what_is_no_funnel_of_the_query_is_an_error(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, format: str, reason: str
+) -> None:
+    (tmp_path / "funnel.json").write_text(text)
+    with pytest.raises(SystemExit) as end:
+        main(["explain", files[0], f"--funnel={tmp_path / 'funnel.json'}", f"--format={format}"])
+    assert (end.value.code, reason in capsys.readouterr().err) == (2, True)

@@ -99,12 +99,21 @@ class KnowledgeBases(Background):
         What `named` chose before keeps the one that it has, which is closed when nothing uses it.
         """
         base = self._opened(iri, source, usable, progress)
+        replaced = self._replaced(iri, base)
+        if source.entail or (isinstance(base, Prepared) and base.entailed):
+            self._entailing.append(iri)
+        return replaced
+
+    def supply_graph(self, iri: str, graph: EventBatch) -> Base | None:
+        """Adds a graph in memory, a batch of one event, or replaces the knowledge base of this IRI by it."""
+        return self._replaced(iri, Loaded(partial(_same, graph), self._dictionary, self._evaluator))
+
+    def _replaced(self, iri: str, base: Base) -> Base | None:
+        """The knowledge base that another one replaces."""
         replaced = self._bases.get(iri)
         self._bases[iri] = base
         self._version[0] += 1
         self._entailing = [each for each in self._entailing if each != iri]
-        if source.entail or (isinstance(base, Prepared) and base.entailed):
-            self._entailing.append(iri)
         return replaced
 
     def _opened(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 import struct
 from collections.abc import Sequence
 from decimal import Context, Decimal, Inexact
@@ -15,7 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparql_gpm.errors import ExpressionError
-from sparql_gpm.terms import WHITE_SPACE, XSD, Literal, Term
+from sparql_gpm.terms import (
+    DECIMAL_FORM,
+    FLOATING_FORM,
+    INTEGER_FORM,
+    INTEGER_TYPES,
+    WHITE_SPACE,
+    XSD,
+    Literal,
+    Term,
+)
 
 
 class NumericType(IntEnum):
@@ -37,19 +45,11 @@ class Number(NamedTuple):
 _INTEGER, _DECIMAL, _FLOAT, _DOUBLE = NumericType
 ZERO = Number(_INTEGER, 0)
 EXACT = Context(prec=2000)
-INTEGER_TYPES = frozenset(
-    XSD + name
-    for name in (
-        "integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger",
-        "negativeInteger", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte",
-    )
-)  # fmt: skip
 NUMERIC_TYPES = dict.fromkeys(INTEGER_TYPES, _INTEGER) | {
     XSD + "decimal": _DECIMAL, XSD + "float": _FLOAT, XSD + "double": _DOUBLE,
 }  # fmt: skip
 """The numeric type of each datatype."""
-_FLOATING = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|INF)|NaN")
-_LEXICAL = (re.compile(r"[+-]?[0-9]+"), re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"), _FLOATING, _FLOATING)
+_LEXICAL = (INTEGER_FORM, DECIMAL_FORM, FLOATING_FORM, FLOATING_FORM)
 """The lexical forms of each numeric type."""
 _OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _DECIMAL_OPERATIONS = {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply}

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, cast
 from urllib.parse import quote
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -19,6 +21,18 @@ RDF_DIR_LANG_STRING = RDF + "dirLangString"
 WHITE_SPACE = " \t\r\n"
 """White space around the lexical form of a number, a boolean or a date is ignored."""
 
+INTEGER_TYPES = frozenset(
+    XSD + name
+    for name in (
+        "integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger",
+        "negativeInteger", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte",
+    )
+)  # fmt: skip
+INTEGER_FORM = re.compile(r"[+-]?[0-9]+")
+"""The lexical forms of integers; below, those of decimals, and of floats and doubles."""
+DECIMAL_FORM = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+FLOATING_FORM = re.compile(r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|INF)|NaN")
+_FORMS = {XSD + "decimal": DECIMAL_FORM, XSD + "float": FLOATING_FORM, XSD + "double": FLOATING_FORM}
 ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]')
 _PN_CHARS_U = (
@@ -37,22 +51,36 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 
 
+class _Term:
+    """The conversions of every term."""
+
+    __slots__ = ()
+
+    def to_rdflib(self) -> Any:
+        """The term as one of rdflib; ValueError for one that rdflib does not have (RDF 1.2)."""
+        return _rdflib_term(cast("Term", self))
+
+    def to_pyoxigraph(self) -> Any:
+        """The term as one of pyoxigraph."""
+        return _pyoxigraph_term(cast("Term", self))
+
+
 @dataclass(frozen=True, slots=True)
-class IRI:
+class IRI(_Term):
     """An IRI, absolute and without angle brackets."""
 
     value: str
 
 
 @dataclass(frozen=True, slots=True)
-class BlankNode:
+class BlankNode(_Term):
     """A blank node; readers make its label unique in the process."""
 
     label: str
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(_Term):
     """A literal with its lexical form untouched.
 
     language    "" unless the datatype is rdf:langString or rdf:dirLangString
@@ -64,9 +92,24 @@ class Literal:
     language: str = ""
     direction: str = ""
 
+    def __int__(self) -> int:
+        """The value of a number, without its fraction; ValueError for what is none."""
+        return int(self._number())
+
+    def __float__(self) -> float:
+        """The value of a number; ValueError for what is none."""
+        return float(self._number())
+
+    def _number(self) -> Decimal:
+        form = INTEGER_FORM if self.datatype in INTEGER_TYPES else _FORMS.get(self.datatype)
+        lexical = self.lexical.strip(WHITE_SPACE)
+        if form is None or form.fullmatch(lexical) is None:
+            raise ValueError(f"{to_ntriples(self)} is no number")
+        return Decimal(lexical)
+
 
 @dataclass(frozen=True, slots=True)
-class TripleTerm:
+class TripleTerm(_Term):
     """A triple as a term, which can be the object of another triple; stating it is another matter."""
 
     subject: IRI | BlankNode
@@ -127,3 +170,35 @@ def _iri_text(iri: str) -> str:
 
 def _hex(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").hex()
+
+
+def _rdflib_term(term: Term) -> Any:
+    """The term as one of rdflib, with its lexical form untouched; ValueError for one that rdflib does not have."""
+    import rdflib
+
+    match term:
+        case IRI(value):
+            return rdflib.URIRef(value)
+        case BlankNode(label):
+            return rdflib.BNode(label)
+        case Literal(lexical, datatype, language, ""):
+            stated = None if datatype in (XSD_STRING, RDF_LANG_STRING) else rdflib.URIRef(datatype)
+            return rdflib.Literal(lexical, lang=language or None, datatype=stated, normalize=False)
+    raise ValueError(f"rdflib has no such term: {term}")
+
+
+def _pyoxigraph_term(term: Term) -> Any:
+    """The term as one of pyoxigraph; ValueError for one that it does not take."""
+    import pyoxigraph as ox
+
+    match term:
+        case IRI(value):
+            return ox.NamedNode(value)
+        case BlankNode(label):
+            return ox.BlankNode(label)
+        case Literal(lexical, datatype, "", _):
+            return ox.Literal(lexical, datatype=ox.NamedNode(datatype))
+        case Literal(lexical, _, language, direction):
+            stated = ox.BaseDirection(direction) if direction else None
+            return ox.Literal(lexical, language=language, direction=stated)
+    return ox.Triple(*map(_pyoxigraph_term, (term.subject, term.predicate, term.object)))

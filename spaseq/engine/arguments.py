@@ -12,6 +12,7 @@ from sparql_gpm.well_formed import is_iri
 from spaseq.algebra.build import build
 from spaseq.algebra.nodes import AnyQuery, TemporalQuery
 from spaseq.errors import InputError
+from spaseq.inputs.graphs import is_graph
 from spaseq.inputs.tables.options import is_table
 
 
@@ -42,20 +43,22 @@ def check_streams(streams: Any) -> None:
 
 
 def check_knowledge(kb: Any) -> None:
-    """Raises InputError unless it gives a path or URL for each IRI of a knowledge base."""
+    """Raises InputError unless it gives a path, a URL or a graph for each IRI of a knowledge base."""
     if kb is None:
         return
     if not isinstance(kb, Mapping):
         raise InputError(
-            f"knowledge bases are a mapping from IRIs to paths or URLs, not {type(kb).__name__}",
+            f"knowledge bases are a mapping from IRIs to paths, URLs or graphs, not {type(kb).__name__}",
             hint='{"http://example.org/db": "kb.ttl"}',
         )
     for iri, source in kb.items():
         if not isinstance(iri, str):
             raise InputError(f"a knowledge base is named by its IRI, not by {type(iri).__name__}")
+        if is_graph(source):
+            continue
         location = source.location if isinstance(source, Source) else source
         if not _is_path(location):
-            raise InputError(f"knowledge base <{iri}> is a path or a URL, not {type(location).__name__}")
+            raise InputError(f"knowledge base <{iri}> is a path, a URL or a graph, not {type(location).__name__}")
         if os.fspath(location).lower().startswith(("http://", "https://")) and not _is_url(os.fspath(location)):
             hint = "write a space as %20; a host has none"
             raise InputError(f"knowledge base <{iri}>: '{location}' is no valid URL", hint=hint)

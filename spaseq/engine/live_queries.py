@@ -139,13 +139,13 @@ class LiveQueries:
             return self._rebuilt(meaning, registration)
         if before.operator is None:
             raise InputError(f"query '{registration.name}' was stopped: there is no state to keep")
-        check_same_state(registration.meaning, meaning, before.operator.plan, self._plan(meaning))
+        check_same_state(registration.meaning, meaning, before.operator.physical, self._plan(meaning))
         return as_it_was
 
     def _plan(self, meaning: TemporalQuery) -> PhysicalPlan:
         operator = self._setup.operator(meaning)
         operator.release()
-        return operator.plan
+        return operator.physical
 
     def _rebuilt(self, meaning: TemporalQuery, registration: Registration) -> ReaderState:
         """The state that a query would have, had it been there: it reads the history beside those that it reads of."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kb.access import Access
 from kb.base import KnowledgeBases, may_entail
@@ -27,8 +27,8 @@ from spaseq.algebra.nodes import TemporalQuery
 from spaseq.engine.arguments import check_knowledge
 from spaseq.engine.kernels import background_kernels
 from spaseq.engine.options import RunOptions
-from spaseq.engine.streams import PathLike
 from spaseq.errors import InputError, RunError
+from spaseq.inputs.graphs import graph_batch, is_graph
 from spaseq.optimise.driver import Optimised, optimise
 from spaseq.outputs.dead_letters import DeadLetter, left_out_letter
 from spaseq.physical.planner import plan_query
@@ -47,8 +47,9 @@ _NOTHING: Mapping[str, Iterable[str]] = {}
 ZERO_ROWS_QUERIES_MAX = 5
 """Queries without a row of which the reason is looked for."""
 
-Knowledge = Mapping[str, PathLike | Source]
-"""Of each knowledge base, by IRI, the path of its files or the URL of its endpoint, or a Source that says more."""
+Knowledge = Mapping[str, Any]
+"""Of each knowledge base, by IRI, the path of its files or the URL of its endpoint, or a Source that says more; or a
+Graph or Store of rdflib, or a Store of pyoxigraph, as it is when queries are set up."""
 
 
 class Setup:
@@ -86,15 +87,18 @@ class Setup:
         def usable(iri: str) -> Collection[Pattern] | None:
             return None if queries is None else _queried_at(iri, queries)
 
+        graphs = {iri: given for iri, given in kb.items() if is_graph(given)}
         with _told_to_the_user():
-            access = Access.to(options.allow_hosts)
+            access, located = Access.to(options.allow_hosts), {iri: kb[iri] for iri in kb if iri not in graphs}
             self.bases = (
                 bases
                 if bases is not None
                 else KnowledgeBases.load(
-                    kb, dictionary, self.evaluator, access=access, usable=usable, progress=options.loading
+                    located, dictionary, self.evaluator, access=access, usable=usable, progress=options.loading
                 )
             )
+        for number, (iri, given) in enumerate(graphs.items()):
+            self.bases.supply_graph(iri, graph_batch(given, iri, f"kg{number}", dictionary))
 
     def optimised(self, query: TemporalQuery) -> Optimised:
         """The query as it is run, and why; raises InputError for a knowledge base that cannot be used."""
@@ -272,8 +276,12 @@ def skipped_rows(bases: KnowledgeBases) -> dict[str, int]:
     return {iri: asked.skipped_rows for iri, asked in bases.counts().items() if asked.skipped_rows}
 
 
-def named_knowledge(queries: Sequence[TemporalQuery], kb: Knowledge) -> dict[str, PathLike | Source]:
+def named_knowledge(queries: Sequence[TemporalQuery], kb: Knowledge) -> dict[str, Any]:
     """The knowledge bases that some query names, or whose schemas apply to events; no other is read."""
     check_knowledge(kb)
     named = {iri for query in queries for iri in (*query.knowledge, *endpoints_of(query))}
-    return {iri: given for iri, given in kb.items() if iri in named or (queries and may_entail(given))}
+    return {
+        iri: given
+        for iri, given in kb.items()
+        if iri in named or (queries and not is_graph(given) and may_entail(given))
+    }

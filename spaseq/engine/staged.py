@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from automata.plan.program import RUNS_MAX
 from kb.base import KnowledgeBases
-from kb.source import PathLike, Source
+from kb.source import Source
 from sparql_gpm.algebra.scope import in_scope
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.matcher import compile_pattern
@@ -24,6 +25,7 @@ from spaseq.engine.options import RunOptions
 from spaseq.engine.setup import Knowledge, Setup, named_knowledge
 from spaseq.engine.streams import prefixes_of
 from spaseq.errors import InputError, RunError
+from spaseq.inputs.graphs import is_graph
 from spaseq.inputs.paths import is_elsewhere, plain
 from spaseq.inputs.storage import local_copy
 from spaseq.lang.canonical import canonical_text
@@ -111,8 +113,10 @@ class StagedJob:
         return Setup(known, self.options, dictionary, queries, bases)
 
 
-def _here(iri: str, given: PathLike | Source) -> Source:
+def _here(iri: str, given: Any) -> Source:
     """The knowledge base, copied to this machine from another file system; InputError for one that may change."""
+    if is_graph(given):
+        raise InputError(f"knowledge base <{iri}> is a graph of this process", hint="on Spark it is a path or a URL")
     source = Source.of(given)
     if not is_elsewhere(source.location):
         return replace(source, location=plain(source.location))

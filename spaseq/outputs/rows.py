@@ -6,10 +6,13 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sparql_gpm.terms import IRI, XSD_STRING, BlankNode, Literal, Term, TripleTerm, to_ntriples
 from sparql_gpm.times import format_time
+
+if TYPE_CHECKING:
+    from sparql_gpm.python_values import PythonValue
 
 RowTriple = tuple[Term, Term, Term]
 StepEvents = tuple[tuple[str, tuple[str, ...]], ...]
@@ -46,6 +49,16 @@ class Row:
     def __getitem__(self, variable: str) -> Term:
         """The term a variable is bound to; KeyError where it is unbound or not projected."""
         return dict(self.bindings)[variable]
+
+    def values(self) -> tuple[PythonValue, ...]:
+        """The values of the bound variables: int, Decimal, float, bool, datetime, date, str, else the term."""
+        return tuple(self.to_dict().values())
+
+    def to_dict(self) -> dict[str, PythonValue]:
+        """Of each bound variable its value, as `values` has it."""
+        from sparql_gpm.python_values import python_value
+
+        return {name: python_value(term) for name, term in self.bindings}
 
     def __str__(self) -> str:
         """The row as its line of NDJSON."""

@@ -86,7 +86,7 @@ class QueryOperator:
         observed: Observed | None = None,
         release: Callable[[], object] = lambda: None,
     ) -> None:
-        self.plan = plan
+        self.physical = plan
         self.query: TemporalQuery = plan.compiled.query
         self.observed = observed
         self.patterns = patterns

@@ -6,6 +6,7 @@ Importing this module imports numba.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -112,10 +113,15 @@ def _with_room(column: NDArray[Any], needed: int) -> NDArray[Any]:
 
 
 class TermTable:
-    """The terms of a dictionary: `strings`, their canonical N-Triples texts, and `numbers`, as in Dictionary."""
+    """The terms of a dictionary: `strings`, their canonical N-Triples texts, and `numbers`, as in Dictionary.
+
+    lock    held while terms are added or looked for by their texts, so that one thread may read and another evaluate.
+            Terms are found by their ids without it: arrays only grow, and longer ones begin with the same content
+    """
 
     def __init__(self, items: Iterable[tuple[Term, int]], numbers: NDArray[np.float64]) -> None:
         """A table of these terms, with these ids."""
+        self.lock = RLock()
         self.strings = ByteStrings()
         self.numbers = numbers
         self._ids: dict[Term, int] = {}
@@ -131,7 +137,7 @@ class TermTable:
         return self.strings.bound
 
     def reserve(self, ids: int, size: int) -> None:
-        """Make room for so many more ids and bytes; may replace the arrays."""
+        """Make room for so many more ids and bytes; may replace the arrays; the lock is held until they are used."""
         self.strings.reserve(ids, size)
         self.numbers = _with_room(self.numbers, len(self.strings.entries))
 
@@ -139,27 +145,31 @@ class TermTable:
         """The id of the term, assigned now if it is new."""
         known = self._ids.get(term)
         if known is None:
-            found = self.strings.add(canonical_token(term))
-            known = abs(found)
-            if found < 0:
-                self._set_number(known, term)
+            with self.lock:
+                found = self.strings.add(canonical_token(term))
+                known = abs(found)
+                if found < 0:
+                    self._set_number(known, term)
             self._remember(term, known)
         return known
 
     def intern_all(self, terms: Sequence[Term]) -> Ids:
         """The ids of the terms, assigned now where they are new."""
-        found = self.strings.add_all([canonical_token(term) for term in terms])
-        ids = np.abs(found)
-        for index in np.flatnonzero(found < 0).tolist():
-            self._set_number(int(ids[index]), terms[index])
+        tokens = [canonical_token(term) for term in terms]
+        with self.lock:
+            found = self.strings.add_all(tokens)
+            ids = np.abs(found)
+            for index in np.flatnonzero(found < 0).tolist():
+                self._set_number(int(ids[index]), terms[index])
         return ids
 
     def intern_joined(self, text: bytes, lengths: Ids, numbers: NDArray[np.float64]) -> Ids:
         """See `Dictionary.intern_joined`."""
-        found = self.strings.add_joined(text, lengths)
-        ids = np.abs(found)
-        self.numbers = _with_room(self.numbers, len(self.strings.entries))
-        self.numbers[ids[found < 0]] = numbers[found < 0]
+        with self.lock:
+            found = self.strings.add_joined(text, lengths)
+            ids = np.abs(found)
+            self.numbers = _with_room(self.numbers, len(self.strings.entries))
+            self.numbers[ids[found < 0]] = numbers[found < 0]
         return ids
 
     def joined(self, ids: Ids) -> tuple[bytes, Ids]:
@@ -170,7 +180,8 @@ class TermTable:
         """The id of the term, or UNBOUND if it has none."""
         known = self._ids.get(term)
         if known is None:
-            known = self.strings.find(canonical_token(term))
+            with self.lock:
+                known = self.strings.find(canonical_token(term))
             if known:
                 self._remember(term, known)
         return known
@@ -202,7 +213,7 @@ class TermTable:
         return self.strings.retain(kept)
 
     def set_numbers(self, ids: Ids) -> None:
-        """Compute the values of literals that a kernel has added without a certain value."""
+        """Compute the values of literals that a kernel has added without a certain value; the lock is held."""
         for identifier in ids.tolist():
             self._set_number(identifier, term_of(self.strings[identifier]))
 

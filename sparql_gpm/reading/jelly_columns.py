@@ -114,7 +114,6 @@ class JellyColumns:
         size = len(place.text) - place.at
         statements = size // _STATEMENT_BYTES_MIN + 1
         table, forms, room = self._dictionary.table(), self._forms, self._room
-        table.reserve(room, room * _TERM_BYTES)
         forms.reserve(room, room * _TERM_BYTES)
         self._state.reserve(room * _TERM_BYTES, room)
         out = layout.Found(
@@ -125,16 +124,19 @@ class JellyColumns:
             np.empty(REGISTERS, dtype=np.int64),
         )
         counts, uncertain = np.zeros(terms.COUNTS, dtype=np.int64), np.empty(room, dtype=np.int64)
-        strings, token = table.strings, np.empty(room * _TERM_BYTES, dtype=np.uint8)
-        known = terms.Terms(
-            strings.arena, strings.entries, strings.slots, table.numbers,
-            forms.strings.arena, forms.strings.entries, forms.strings.slots, forms.ids, token, uncertain, counts,
-        )  # fmt: skip
+        token = np.empty(room * _TERM_BYTES, dtype=np.uint8)
         source = layout.Source(
             place.data, place.at, len(place.text), place.delimited, self._bytes_max, self._mode, self._times
         )
-        kernel.scan(source, self._state.lookups, known, out)
-        table.set_numbers(uncertain[: counts[terms.UNCERTAIN]])
+        with table.lock:
+            table.reserve(room, room * _TERM_BYTES)
+            strings = table.strings
+            known = terms.Terms(
+                strings.arena, strings.entries, strings.slots, table.numbers,
+                forms.strings.arena, forms.strings.entries, forms.strings.slots, forms.ids, token, uncertain, counts,
+            )  # fmt: skip
+            kernel.scan(source, self._state.lookups, known, out)
+            table.set_numbers(uncertain[: counts[terms.UNCERTAIN]])
         rows, asides, groups, frames = counts[[terms.ROWS, terms.ASIDES, terms.GROUPS, terms.FRAMES]].tolist()
         self.consumed = int(counts[terms.PLACE])
         found = Scanned(place, out.rows[:, :rows], out.asides[:asides], out.groups[:groups], out.frames[:frames])

@@ -180,13 +180,14 @@ class ColumnReader:
         table, forms, tokens = self._dictionary.table(), self._forms, len(scanned.tokens)
         forms.refresh()
         room = tokens, scanned.size
-        table.reserve(*room)
         forms.strings.reserve(*room)
         wanted = np.arange(1, tokens) if wanted is None else wanted
         ids, uncertain = np.zeros(tokens, dtype=np.int64), np.empty(tokens, dtype=np.int64)
-        sets = _strings(table.strings), table.numbers, _strings(forms.strings)
-        count = kernel.merge(scanned.data, scanned.tokens, wanted, *sets, ids, uncertain)
-        table.set_numbers(uncertain[:count])
+        with table.lock:
+            table.reserve(*room)
+            sets = _strings(table.strings), table.numbers, _strings(forms.strings)
+            count = kernel.merge(scanned.data, scanned.tokens, wanted, *sets, ids, uncertain)
+            table.set_numbers(uncertain[:count])
         rows = ids[scanned.rows]
         if len(ids) and ids.min() < 0:
             forms.replace(rows, scanned.groups[:-1])

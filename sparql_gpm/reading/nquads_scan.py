@@ -12,6 +12,7 @@ from sparql_gpm.columns import Ids
 from sparql_gpm.interning.term_table import as_bytes
 from sparql_gpm.interning.term_table_kernels import CHECKED, LENGTH, NEXT, START
 from sparql_gpm.reading import nquads_kernel as kernel
+from sparql_gpm.reading.token_kernels import NEWLINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,9 @@ class Scanner:
 
     def scan(self, text: bytes) -> Scanned:
         """Scan whole lines."""
-        lines = text.count(b"\n")
-        data, tokens = as_bytes(text), np.empty((3 * lines + 1, 4), dtype=np.int64)
+        data = as_bytes(text)
+        lines = int(np.count_nonzero(data[: len(text)] == NEWLINE))  # without the interpreter's lock
+        tokens = np.empty((3 * lines + 1, 4), dtype=np.int64)
         tokens[0, NEXT] = 1
         slots = np.zeros(1 << (2 * len(tokens) - 1).bit_length(), dtype=np.int32)
         out = kernel.Scan(

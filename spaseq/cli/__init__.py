@@ -80,7 +80,7 @@ for _command in (sort_command, convert_command, template_command, peek_command):
     "--threads",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Threads that read long N-Quads, at most; changes no row.  [default: the processors]",
+    help="Threads that read long N-Quads, also while queries run; changes no row.  [default: the processors]",
 )
 @common.limit_options
 @common.analyze_options

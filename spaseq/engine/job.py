@@ -22,7 +22,7 @@ from spaseq.engine.stream_formats import check_names, contexts_of, stream_format
 from spaseq.engine.streams import prefixes_of, resolve_streams
 from spaseq.errors import InputError, check_all
 from spaseq.inputs.paths import input_bytes
-from spaseq.inputs.streams import SourceBatch, open_sorted, open_stream, open_table
+from spaseq.inputs.streams import SourceBatch, is_read_ahead, open_sorted, open_stream, open_table
 from spaseq.outputs.dead_letters import DeadLetters, late_letter
 from spaseq.outputs.row_table import Rows
 from spaseq.runtime.embedded.network import InPieces, Network, Result
@@ -30,7 +30,10 @@ from spaseq.runtime.embedded.operator import QueryOperator
 from spaseq.runtime.order.reorder import BEFORE_ALL
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from spaseq.explain.funnel import Funnel
+    from spaseq.inputs.batches_ahead import BatchesAhead
 
 _COMPILED_BYTES_MIN = 256 << 20
 """Input from this size on is worth compiling kernels for."""
@@ -78,6 +81,8 @@ class Job:
         self._intake = {iri: StreamIntake(name) for iri, name in self._names.items()}
         self._time = self._options.time_reading(prefixes_of(meanings))
         self._filters = self._predicate_filters(meanings)
+        self._thread: Executor | None = None
+        self._ahead: dict[str, BatchesAhead] = {}
         self._sources = {iri: self._open(iri, name, path) for iri, (name, path) in paths.items()}
         self._newest = dict.fromkeys(paths, BEFORE_ALL)
 
@@ -96,10 +101,11 @@ class Job:
                     del self._sources[iri]
                     yield from self._found(self._network.closing(iri))
                 else:
+                    self._read_on(iri)
                     yield from self._take(iri, batch)
             yield self._batch_over()
             self._dead_letters.check_written()
-            self._network.release_terms()
+            self._network.release_terms(beside=tuple(self._ahead.values()))
         with BatchOver(self._bases):
             yield from self._found(self._network.finishing())
         yield self._batch_over()
@@ -123,6 +129,8 @@ class Job:
 
     def close(self) -> None:
         """Finish the dead-letter output, close what knowledge bases have open."""
+        if self._thread is not None:
+            self._thread.shutdown()
         self._dead_letters.close()
         self._bases.close()
 
@@ -153,8 +161,26 @@ class Job:
         how = stream_format(self._options, (name, iri), self._time)
         if not isinstance(source, str):
             return open_table(source, name, self._dictionary, report, options, how)
-        read = open_sorted if self._options.unordered else open_stream
-        return read(source, name, self._dictionary, report, options, how)
+        if self._options.unordered:
+            return open_sorted(source, name, self._dictionary, report, options, how)
+        if options.threads == 1 or clock is not None or not is_read_ahead(source, how):
+            return open_stream(source, name, self._dictionary, report, options, how)
+        from spaseq.inputs.batches_ahead import BatchesAhead, ReadFaults
+
+        faults = ReadFaults(report)
+        ahead = BatchesAhead(open_stream(source, name, self._dictionary, faults.note, options, how), faults)
+        self._ahead[iri] = ahead
+        return ahead
+
+    def _read_on(self, iri: str) -> None:
+        """Let another thread read the next batch of a stream, if that is worth it, and terms are in arrays already."""
+        if iri not in self._ahead or not self._dictionary.has_table:
+            return
+        if self._thread is None:
+            from spaseq.inputs.batches_ahead import reader_thread
+
+            self._thread = reader_thread()
+        self._ahead[iri].read_on(self._thread)
 
     def _malformed(self, name: str, iri: str, source: str, fault: Malformed) -> None:
         self._intake[iri].lose(fault)

@@ -94,7 +94,8 @@ class RunOptions:
     arrival_time        the time of an event is that at which it is read
     unordered           files are grouped by graph and sorted by time first, all of them; `Engine` does not
     batch_events        events in a batch; None: of files, by the number of queries
-    threads             that read long N-Quads, at most; None: one for each processor
+    threads             that read long N-Quads, at most; with more than one, batches are read while those before them
+                        are evaluated. None: one for each processor
     compiled            evaluators with compiled kernels may be chosen: they pay on long input. None: `run` and `Job`
                         look at the size of their files; on less, and in `Engine`, kernels take over once they pay
     max_runs            the most partial matches of one query; one that needs more is stopped, the others go on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -14,6 +15,7 @@ from sparql_gpm.columns import EventBatch, Ids
 from sparql_gpm.dictionary import Dictionary
 from sparql_gpm.rdf_io import EventReader, LocatedBatch, ReadOptions
 from sparql_gpm.reading.event_builder import Malformed
+from sparql_gpm.reading.lines import KEPT_KERNEL_BYTES_MIN
 from spaseq.errors import InputError
 from spaseq.inputs.compression import is_long_archive
 from spaseq.inputs.formats import TABLES
@@ -127,6 +129,14 @@ def _read_all(
                     waiting, events = [], 0
     if waiting:
         yield _together(waiting)
+
+
+def is_read_ahead(path: str, how: StreamFormat) -> bool:
+    """True for files of N-Quads that are long enough for kernels, which leave the interpreter to other threads."""
+    files = input_files(path, how.name, how.template is not None)
+    if not all(file.format == "nquads" and os.path.isfile(file.path) for file in files):
+        return False
+    return sum(os.path.getsize(file.path) for file in files) >= KEPT_KERNEL_BYTES_MIN
 
 
 @contextmanager

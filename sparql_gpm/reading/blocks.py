@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sparql_gpm.errors import BrokenOff
 
@@ -26,6 +26,15 @@ class ByteStream(Protocol):
 
     def read(self, size: int, /) -> bytes:
         """At most `size` bytes."""
+        ...
+
+
+@runtime_checkable
+class WaitingStream(ByteStream, Protocol):
+    """A source of bytes that come while it is read."""
+
+    def ready(self, seconds: float, /) -> bool:
+        """False if no byte, nor the end, comes within this time."""
         ...
 
 
@@ -67,10 +76,20 @@ class Blocks:
     line_bytes_max  the length of a line from which on it is too long
     pausing         the stream is live and has no more bytes just now: complete events should be yielded
     broken_off      the error that ended the stream too early, if one did
+    quiet_s         after so many seconds without a byte of a live stream an empty block says so; None: none does
+    quiet           this is such a block, and the last line is whole
     """
 
-    def __init__(self, stream: ByteStream, live: bool, line_bytes_max: int = LINE_BYTES_MAX) -> None:
+    def __init__(
+        self,
+        stream: ByteStream,
+        live: bool,
+        line_bytes_max: int = LINE_BYTES_MAX,
+        quiet_s: float | None = None,
+    ) -> None:
         self._stream, self._live = stream, live
+        self._quiet_s = quiet_s
+        self.quiet = False
         self.line_bytes_max = line_bytes_max
         self.pausing = False
         self.broken_off: BrokenOff | None = None
@@ -79,6 +98,11 @@ class Blocks:
         waiting: list[bytes] = []
         length, skipping = 0, False
         for block in self._reads():
+            if not block:
+                self.quiet = not length and not skipping
+                yield block
+                self.quiet = False
+                continue
             if skipping:
                 end = block.find(b"\n")
                 yield LongPiece(block[:end] if end >= 0 else block, end >= 0, newline=end >= 0)
@@ -116,9 +140,18 @@ class Blocks:
     def _reads(self) -> Iterator[bytes]:
         first = True
         try:
-            while block := self._stream.read(BLOCK_BYTES):
+            while True:
+                if self.pausing and self._is_quiet():
+                    yield b""
+                if not (block := self._stream.read(BLOCK_BYTES)):
+                    break
                 self.pausing = self._live and len(block) < BLOCK_BYTES
                 yield block.removeprefix(_BYTE_ORDER_MARK) if first else block
                 first = False
         except BrokenOff as error:
             self.broken_off = error
+
+    def _is_quiet(self) -> bool:
+        """True if nothing comes for a while."""
+        stream, seconds = self._stream, self._quiet_s
+        return seconds is not None and isinstance(stream, WaitingStream) and not stream.ready(seconds)

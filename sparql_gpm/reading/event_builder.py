@@ -185,6 +185,11 @@ class EventBuilder:
         self.raw.clear()
         self._blank_nodes.clear()
 
+    def close_timed(self) -> None:
+        """Complete the open event, if any, if it has its time: nothing more of it is expected."""
+        if self.key is not None and (self._time is not None or self._values_inside()):
+            self.close()
+
     def report(
         self, line: int, column: int, reason: str, raw: bytes | RawText, kind: str, whole_event: bool = False
     ) -> None:
@@ -301,12 +306,19 @@ class EventBuilder:
             del column[:end]
         self._times, self._event_names, self._lines, self._offsets = [], [], [], [0]
 
-    def _look_inside(self) -> None:
-        """Find the time of the open event, about whose name no triple states one, inside its graph."""
+    def _triples(self) -> list[tuple[int, int, int]]:
+        """The triples of the open event."""
         begin = self._offsets[-1]
         columns = (column[begin:] for column in (self.subjects, self.predicates, self.objects))
-        triples = list(zip(*columns, strict=True))
-        values = values_inside(triples, self._time_paths, self._dictionary)
+        return list(zip(*columns, strict=True))
+
+    def _values_inside(self) -> list[int]:
+        """The values of the properties of time inside the open event."""
+        return list(values_inside(self._triples(), self._time_paths, self._dictionary))
+
+    def _look_inside(self) -> None:
+        """Find the time of the open event, about whose name no triple states one, inside its graph."""
+        triples, values = self._triples(), self._values_inside()
         try:
             times = [self._rule.stated(self._dictionary.term(value)) for value in values]
         except ValueError as error:

@@ -53,7 +53,7 @@ class NQuadsReader:
 
     def read(self, stream: ByteStream, live: bool) -> Iterator[LocatedBatch]:
         """The events of one document."""
-        builder, blocks, line = self._builder, Blocks(stream, live, self._options.line_bytes_max), 0
+        builder, blocks, line = self._builder, self._blocks(stream, live), 0
         builder.start_input()
         for block, scanned in self._ahead(blocks, live):
             if isinstance(block, LongPiece):
@@ -66,12 +66,17 @@ class NQuadsReader:
             if scanned is None or blocks.pausing:
                 line = yield from self._take_left(b"" if scanned is not None else block, line)
             self._terms.refresh()
+            if blocks.quiet:
+                builder.close_timed()
             if blocks.pausing:
                 yield from self.flush()
         line = yield from self._take_left(b"", line)
         builder.break_off(line, blocks.broken_off)
         builder.close()
         yield from self.flush()
+
+    def _blocks(self, stream: ByteStream, live: bool) -> Blocks:
+        return Blocks(stream, live, self._options.line_bytes_max, self._options.quiet_s)
 
     def _ahead(self, blocks: Blocks, live: bool) -> Iterator[tuple[bytes | LongPiece, Callable[[], Scanned] | None]]:
         """The blocks with what scans give, or None where kernels do not read them.

@@ -31,6 +31,8 @@ class ReadOptions:
     threads             that read N-Quads by kernels, the caller's included; events and ids do not depend on it
     predicates          the triples that are read, where a reader can leave out others; None: all
     time_rule           paths, choice and numbers: all else by which an event gets its time
+    quiet_s             seconds without a byte after which the open event of a live stream is complete, if it has its
+                        time and the last line is whole; None: with the next graph
     reopens             a graph that comes again after others is an event of its own, not malformed; without kernels
     """
 
@@ -46,3 +48,4 @@ class ReadOptions:
     time_rule: TimeRule = field(default_factory=TimeRule)
     contexts: Mapping[str, Any] = field(default_factory=dict)
     reopens: bool = False
+    quiet_s: float | None = None

@@ -73,6 +73,7 @@ class TriGReader:
 
     def __init__(self, terms: TermIds, builder: EventBuilder, options: ReadOptions) -> None:
         self._terms, self._builder, self._line_bytes_max = terms, builder, options.line_bytes_max
+        self._quiet_s = options.quiet_s
         self._time_predicates = frozenset(map(ox.NamedNode, options.time_predicates))
         self._context = Context()
 
@@ -80,13 +81,15 @@ class TriGReader:
         """The events of one document."""
         self._context = Context()
         self._builder.start_input()
-        blocks = Blocks(stream, live, self._line_bytes_max)
+        blocks = Blocks(stream, live, self._line_bytes_max, self._quiet_s)
         units = Units(blocks)
         for unit in units:
             if isinstance(unit, LongUnit):
                 self._long_unit(unit)
             elif unit is not None:
                 self._unit(unit)
+            if unit is None and blocks.quiet and units.is_between:
+                self._builder.close_timed()
             if self._builder.full or (unit is None and blocks.pausing):
                 yield from self._flush()
         self._builder.break_off(units.line, blocks.broken_off)

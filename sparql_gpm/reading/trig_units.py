@@ -96,6 +96,11 @@ class Units:
             yield None
         yield from self._taken()
 
+    @property
+    def is_between(self) -> bool:
+        """True if no unit has begun that has not ended."""
+        return self._skipped is None and _NOTHING.fullmatch(b"".join(self._waiting)) is not None
+
     def _long(self, piece: LongPiece) -> Iterator[Unit | LongUnit]:
         """A piece of a line that is too long, and the unit that ends with the line, if one does."""
         text = self._space + piece.text

@@ -70,6 +70,16 @@ for _command in (sort_command, convert_command, template_command, peek_command):
     help="Group quads by graph and sort events by time first, whatever their order; for inputs that end.",
 )
 @click.option(
+    "--quiet-end",
+    "quiet_end_s",
+    metavar="DURATION",
+    callback=common.quiet,
+    default="50ms",
+    show_default=True,
+    help="An event that comes through a pipe is complete after so much silence, if it has its time and its last line "
+    "is whole; off: when the next one begins.",
+)
+@click.option(
     "--batch-size",
     "batch_events",
     metavar="N",

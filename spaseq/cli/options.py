@@ -61,6 +61,16 @@ def duration(context: click.Context, parameter: click.Parameter, value: str | No
         raise click.BadParameter(str(error), ctx=context, param=parameter) from error
 
 
+def quiet(context: click.Context, parameter: click.Parameter, value: str) -> float:
+    """The seconds of a duration, at least a millisecond; 0 for `off`."""
+    if value == "off":
+        return 0
+    found = duration(context, parameter, value)
+    if found is None or found < 1_000_000:
+        raise click.BadParameter(f"'{value}' is less than 1ms; off is no end", ctx=context, param=parameter)
+    return found / 1e9
+
+
 def size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
     """The bytes of `64MiB`, `64M`, `512K`, `1G` or a number of bytes; None if it is not given."""
     if value is None:

@@ -156,6 +156,7 @@ class Job:
             contexts=self._contexts,
             threads=self._options.reader_threads,
             predicates=self._filters.get(iri),
+            quiet_s=self._options.quiet_end_s or None,
         )
         report = partial(self._malformed, name, iri)
         how = stream_format(self._options, (name, iri), self._time)

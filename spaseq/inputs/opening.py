@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -39,10 +40,14 @@ class OpenInput:
 
 
 class GuardedStream:
-    """Bytes of one input, from a function that returns at least one byte; what can be read comes before BrokenOff."""
+    """Bytes of one input, from a function that returns at least one byte; what can be read comes before BrokenOff.
 
-    def __init__(self, read: Callable[[int], bytes], live: bool) -> None:
+    descriptor  of an input that can be waited for, which nothing but reads of all that is there have emptied
+    """
+
+    def __init__(self, read: Callable[[int], bytes], live: bool, descriptor: int | None = None) -> None:
         self._read, self._live = read, live
+        self._descriptor = descriptor
         self._broken: BrokenOff | None = None
 
     def read(self, size: int, /) -> bytes:
@@ -59,6 +64,14 @@ class GuardedStream:
         if self._broken is not None and not parts:
             raise self._broken
         return b"".join(parts) if len(parts) != 1 else parts[0]
+
+    def ready(self, seconds: float, /) -> bool:
+        """False if no byte, nor the end, comes within this time; what was read before has emptied all buffers."""
+        if self._descriptor is None:
+            return True
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
 
 
 @contextmanager
@@ -90,7 +103,16 @@ def _unpacked(raw: io.BufferedReader, file: InputFile, live: bool) -> OpenInput:
     elif rdf_format in _LOGS and is_message_log(_start(buffered)):
         rdf_format = _LOGS[rdf_format]
     whole = raw if buffered is raw and not live and raw.seekable() else None
-    return OpenInput(GuardedStream(buffered.read1, live), rdf_format, live, whole)
+    descriptor = _descriptor(raw) if buffered is raw and live else None
+    return OpenInput(GuardedStream(buffered.read1, live, descriptor), rdf_format, live, whole)
+
+
+def _descriptor(raw: io.BufferedReader) -> int | None:
+    """The descriptor of a pipe that can be waited for; None: it cannot."""
+    try:
+        return raw.fileno() if hasattr(select, "poll") else None
+    except (OSError, ValueError):
+        return None
 
 
 def _start(buffered: io.BufferedReader) -> bytes:
